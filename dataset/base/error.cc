@@ -1,0 +1,126 @@
+// recordpipe::Error: how its message is put together.
+#include "dataset/base/error.h"
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace recordpipe {
+namespace {
+
+std::string message_of(const Error::Parts& parts) {
+  std::string message;
+  if (!parts.path.empty()) message += printable(parts.path) + ": ";
+  message += parts.reason;
+  if (parts.offset) message += " at " + std::to_string(*parts.offset);
+  if (!parts.hint.empty()) message += " (" + parts.hint + ")";
+  return message;
+}
+
+// The length of the well-formed UTF-8 sequence at the start of `text`, 0 where there is none
+// (overlong forms, surrogates and code points past U+10FFFF are not well formed).
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  if (first == 0xe0 && byte(1) < 0xa0) return 0;
+  if (first == 0xed && byte(1) > 0x9f) return 0;
+  if (first == 0xf0 && byte(1) < 0x90) return 0;
+  if (first == 0xf4 && byte(1) > 0x8f) return 0;
+  return length;
+}
+
+}  // namespace
+
+std::string_view to_string(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::invalid_argument:
+      return "invalid_argument";
+    case ErrorKind::not_found:
+      return "not_found";
+    case ErrorKind::already_exists:
+      return "already_exists";
+    case ErrorKind::permission_denied:
+      return "permission_denied";
+    case ErrorKind::io:
+      return "io";
+    case ErrorKind::no_space:
+      return "no_space";
+    case ErrorKind::truncated:
+      return "truncated";
+    case ErrorKind::corrupted:
+      return "corrupted";
+    case ErrorKind::unsupported:
+      return "unsupported";
+    case ErrorKind::limit_exceeded:
+      return "limit_exceeded";
+    case ErrorKind::network:
+      return "network";
+    case ErrorKind::checksum_mismatch:
+      return "checksum_mismatch";
+    case ErrorKind::busy:
+      return "busy";
+    case ErrorKind::cancelled:
+      return "cancelled";
+  }
+  return "unknown";
+}
+
+Error::Error(Parts parts) : std::runtime_error(message_of(parts)), parts_(std::move(parts)) {}
+
+Error system_error(int code, std::string_view action, std::string path) {
+  ErrorKind kind = ErrorKind::io;
+  std::string hint;
+  switch (code) {
+    case ENOENT:
+    case ENOTDIR:
+      kind = ErrorKind::not_found;
+      break;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      kind = ErrorKind::permission_denied;
+      break;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      kind = ErrorKind::no_space;
+      hint = "free some space or choose another folder, then run again";
+      break;
+    case EMFILE:
+    case ENFILE:
+      hint = "too many files are open: raise the limit (ulimit -n)";
+      break;
+    default:
+      break;
+  }
+  return Error({.kind = kind,
+                .path = std::move(path),
+                .reason = std::string(action) + " failed: " + std::generic_category().message(code),
+                .hint = std::move(hint)});
+}
+
+std::string printable(std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    const size_t length = utf8_length(text);
+    if (length == 0 || byte < 0x20 || byte == 0x7f || byte == '\\') {
+      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+      text.remove_prefix(1);
+    } else {
+      out += text.substr(0, length);
+      text.remove_prefix(length);
+    }
+  }
+  return out;
+}
+
+}  // namespace recordpipe

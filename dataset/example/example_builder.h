@@ -1,0 +1,34 @@
+// Writing tf.train.Example: keys sorted, lists packed, so that the same features always give the
+// same bytes (those of protobuf's deterministic serialisation).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace recordpipe {
+
+class ExampleBuilder {
+ public:
+  // Each replaces a feature of the same name. Values are copied.
+  ExampleBuilder& set_bytes(std::string_view name, std::span<const std::byte> value);
+  ExampleBuilder& set_bytes_list(std::string_view name,
+                                 std::span<const std::span<const std::byte>> values);
+  ExampleBuilder& set_int64(std::string_view name, int64_t value);
+  ExampleBuilder& set_int64s(std::string_view name, std::span<const int64_t> values);
+  ExampleBuilder& set_float(std::string_view name, float value);
+  ExampleBuilder& set_floats(std::string_view name, std::span<const float> values);
+
+  void clear();
+  // Appends the serialised Example to `out`.
+  void append_to(std::string& out) const;
+  std::string serialize() const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> features_;  // name → serialised Feature
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,70 @@
+// A batch of images and labels in one reused buffer: what the image pipelines yield.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace recordpipe {
+
+enum class DType { uint8, float32 };
+enum class Layout { nhwc, nchw };
+
+// How the images of a batch lie in memory. Values are 0..255 in both types: nothing is scaled.
+struct ImageFormat {
+  size_t height = 32;
+  size_t width = 32;
+  size_t channels = 3;
+  DType dtype = DType::float32;
+  Layout layout = Layout::nhwc;
+
+  size_t values_per_image() const { return height * width * channels; }
+  size_t bytes_per_image() const {
+    return values_per_image() * (dtype == DType::float32 ? sizeof(float) : 1);
+  }
+  bool operator==(const ImageFormat&) const = default;
+};
+
+class ImageBatch {
+ public:
+  ImageBatch() = default;
+
+  // Makes it `size` images of `format`. Memory is kept from use to use; contents are unspecified.
+  void reset(const ImageFormat& format, size_t size);
+
+  size_t size() const { return labels_.size(); }
+  const ImageFormat& format() const { return format_; }
+
+  // All images, [size, height, width, channels] or [size, channels, height, width], row-major.
+  // Which one fits the dtype; the other throws Error{invalid_argument}.
+  std::span<const float> floats() const;
+  std::span<const uint8_t> uint8s() const;
+  // The same bytes whatever the dtype, for digests and uploads.
+  std::span<const std::byte> bytes() const;
+  std::span<const int32_t> labels() const { return labels_; }
+
+  // Where image `row` goes, bytes_per_image() of it, 64-byte aligned as a whole buffer.
+  std::byte* image_at(size_t row) { return data_.data() + row * format_.bytes_per_image(); }
+  void set_label(size_t row, int32_t label) { labels_[row] = label; }
+
+ private:
+  template <class T>
+  struct AlignedAllocator {
+    using value_type = T;
+    AlignedAllocator() = default;
+    template <class U>
+    explicit AlignedAllocator(const AlignedAllocator<U>&) {}
+    T* allocate(size_t n) {
+      return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64}));
+    }
+    void deallocate(T* p, size_t) { ::operator delete (p, std::align_val_t{64}); }
+    bool operator==(const AlignedAllocator&) const { return true; }
+  };
+
+  ImageFormat format_;
+  std::vector<std::byte, AlignedAllocator<std::byte>> data_;
+  std::vector<int32_t> labels_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,38 @@
+// A file that appears whole under its name, or not at all.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "dataset/io/file.h"
+
+namespace recordpipe {
+
+// Writes to ".NAME.partial" beside the target, which is locked while it is written: a second
+// process that wants the same target gets Error{busy}. commit() syncs the file, renames it onto
+// the target and syncs the folder. Destroyed before that, the partial file is removed and the
+// target is what it was. A partial file left by a killed process is overwritten by the next one.
+class AtomicFile final : public ByteSink {
+ public:
+  AtomicFile(FileSystem& file_system, std::string path);
+  ~AtomicFile() override;
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> data) override;
+  // Ends the writing, syncs, and renames: the same as commit().
+  void close() override { commit(); }
+  void commit();
+  // The target's path.
+  const std::string& path() const override { return path_; }
+
+ private:
+  FileSystem& file_system_;
+  std::string path_;
+  std::string partial_path_;
+  std::unique_ptr<FileLock> lock_;
+  std::unique_ptr<OutputFile> file_;
+};
+
+}  // namespace recordpipe

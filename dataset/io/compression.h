@@ -1,0 +1,37 @@
+// gzip (RFC 1952) and zlib (RFC 1950) streams, read and written.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "dataset/io/file.h"
+
+namespace recordpipe {
+
+enum class Compression { none, gzip, zlib };
+
+// "none", "gzip", "zlib"
+std::string_view to_string(Compression compression);
+
+// What the first bytes of a stream look like: 1f 8b is gzip, a valid zlib header (CM 8, window at
+// most 32 KiB, FCHECK right) is zlib, anything else none. Two bytes decide.
+Compression sniff_compression(std::span<const std::byte> head);
+
+// The inflated content of `compressed`. gzip: concatenated members are one stream, as in gzip(1),
+// and every member's CRC-32 and length are checked; zlib: its Adler-32. A stream that ends before
+// its trailer is Error{truncated}, damage is Error{corrupted}, anything but zeros (padding) after
+// the last trailer is Error{corrupted}; offsets are in the compressed file. Memory is bounded by
+// two fixed buffers (256 KiB in); what comes out is the caller's to bound.
+std::unique_ptr<ByteSource> inflate(std::unique_ptr<ByteSource> compressed, Compression format);
+
+struct DeflateOptions {
+  Compression format = Compression::gzip;
+  int level = 6;  // 0 (stored) to 9
+};
+
+// A sink that compresses into `sink` (not owned). close() writes the trailer; it doesn't close
+// `sink`. The gzip header holds no time and no name: the same input gives the same bytes.
+std::unique_ptr<ByteSink> deflate(ByteSink& sink, const DeflateOptions& options);
+
+}  // namespace recordpipe

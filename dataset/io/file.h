@@ -1,0 +1,118 @@
+// The File seam: everything this project asks of a file system.
+//
+// All code above dataset/io reads and writes through these interfaces, so that a test can hand in
+// a FileSystem whose nth call fails (tests/support/faulty_file_system.h). Every function throws
+// recordpipe::Error with the path; EINTR and short transfers are dealt with below the seam.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace recordpipe {
+
+// Bytes in order, read once: a file, a pipe, the inside of a gzip stream, a download.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Fills `out` from its start and returns how many bytes were read: less than out.size() only
+  // where the source ends, 0 at its end and ever after.
+  virtual size_t read(std::span<std::byte> out) = 0;
+  // What error messages call this source.
+  virtual const std::string& path() const = 0;
+};
+
+// Bytes in order, written once. What was written is whole only after close() has returned; the
+// destructor closes without saying what failed.
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+  virtual void write(std::span<const std::byte> data) = 0;
+  // Writes what is buffered and ends the stream (a gzip trailer, say). Once.
+  virtual void close() = 0;
+  virtual const std::string& path() const = 0;
+};
+
+// A file open for writing at its end.
+class OutputFile : public ByteSink {
+ public:
+  // Makes what was written survive a power loss. A failure is final: it is not tried again.
+  virtual void sync() = 0;
+};
+
+// A regular file open for reading at any place. Safe to call from several threads.
+class RandomAccessFile {
+ public:
+  virtual ~RandomAccessFile() = default;
+  virtual uint64_t size() const = 0;  // when it was opened
+  // Fills `out` from `offset`; returns less than out.size() only at the end of the file.
+  virtual size_t read_at(uint64_t offset, std::span<std::byte> out) const = 0;
+  virtual const std::string& path() const = 0;
+};
+
+// A regular file mapped into memory, read-only. Safe to read from several threads.
+class MappedFile {
+ public:
+  virtual ~MappedFile() = default;
+  virtual std::span<const std::byte> bytes() const = 0;
+  // True once a page could not be read because another program cut the file short, or because the
+  // device failed. Bytes read from such a page are zeros; the process is not killed by SIGBUS.
+  virtual bool damaged() const = 0;
+  virtual const std::string& path() const = 0;
+};
+
+// An exclusive lock, held until it is destroyed; the kernel drops it when the process dies.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
+enum class FileKind { regular, directory, other };  // other: FIFO, device, socket
+
+struct FileStatus {
+  FileKind kind = FileKind::regular;
+  uint64_t size = 0;
+};
+
+enum class CreateMode {
+  truncate,  // empty it if it is there
+  append,    // go on at its end
+};
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  // Opens a file, FIFO or device for reading in order. Refuses directories.
+  virtual std::unique_ptr<ByteSource> open_source(const std::string& path) = 0;
+  // These two take regular files only. An empty file maps to an empty span.
+  virtual std::unique_ptr<RandomAccessFile> open_random(const std::string& path) = 0;
+  virtual std::unique_ptr<MappedFile> map(const std::string& path) = 0;
+  virtual std::unique_ptr<OutputFile> create(const std::string& path, CreateMode mode) = 0;
+
+  // Follows links; nothing where there is no such file.
+  virtual std::optional<FileStatus> status(const std::string& path) = 0;
+  // Names in a folder, sorted, without . and ..
+  virtual std::vector<std::string> list(const std::string& directory) = 0;
+  virtual void make_directories(const std::string& path) = 0;
+  virtual void rename(const std::string& from, const std::string& to) = 0;
+  virtual void remove(const std::string& path) = 0;  // no error where there is none
+  virtual void sync_directory(const std::string& path) = 0;
+  // Makes `path` if it isn't there and locks it. Throws Error{busy} if another holder has it.
+  virtual std::unique_ptr<FileLock> lock(const std::string& path) = 0;
+};
+
+// The operating system's. Lives as long as the process.
+FileSystem& posix_file_system();
+
+// The folder that holds `path` ("." for a bare name).
+std::string parent_directory(const std::string& path);
+
+// Reads a source to its end. Throws Error{limit_exceeded} past `limit` bytes.
+std::vector<std::byte> read_all(ByteSource& source, size_t limit);
+
+}  // namespace recordpipe

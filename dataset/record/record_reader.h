@@ -1,0 +1,91 @@
+// Reading TFRecord files: in order from any stream, or at any place in a mapped file.
+//
+// A read has three results: a record, a clean end (nothing), an exception. Messages, with the path
+// in front:
+//   truncated record at N   the file ends inside the record that starts at N, torn headers included
+//   corrupted record at N   a CRC does not fit; the reason says which (length or data), the hint
+//                           what such a file often is (compressed, a Git LFS pointer, HTML)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataset/io/compression.h"
+#include "dataset/io/file.h"
+#include "dataset/record/record.h"
+
+namespace recordpipe {
+
+struct RecordReadOptions {
+  // Nothing: found out from the first bytes. A length CRC that fits means plain; only where it
+  // doesn't fit are the bytes compared with gzip's and zlib's first ones.
+  std::optional<Compression> compression = {};
+  // Off only for files whose writers got the CRCs wrong: then nothing but the framing is checked.
+  bool check_crc = true;
+  // The longest record a stream may hold (a mapped file needs no cap: its size is one). Buffers
+  // grow as bytes arrive, so a length that lies costs no memory.
+  uint64_t max_record_size = uint64_t{1} << 30;
+};
+
+// Reads records in order from a stream. One thread at a time.
+class RecordReader {
+ public:
+  // Opens `path` through `file_system`.
+  RecordReader(FileSystem& file_system, const std::string& path, RecordReadOptions options = {});
+  // Reads `source`, for instance standard input.
+  explicit RecordReader(std::unique_ptr<ByteSource> source, RecordReadOptions options = {});
+  ~RecordReader();
+  RecordReader(RecordReader&&) noexcept;
+  RecordReader& operator=(RecordReader&&) noexcept;
+
+  // The next record, valid until the next call; nothing at a clean end, and ever after. After an
+  // exception the reader stays where it was: every further call throws the same again.
+  std::optional<Record> read();
+
+  // Where the next record starts.
+  uint64_t offset() const;
+  Compression compression() const;
+  const std::string& path() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// A plain file, mapped and indexed: any record in O(1). Safe to use from several threads.
+//
+// Opening walks the headers (every length CRC is checked, unless check_crc is off); a record's data
+// CRC is checked by read(), each time.
+class MappedRecordFile {
+ public:
+  // Throws Error{unsupported} for a compressed file, and what RecordReader::read would have thrown
+  // for a file that is damaged or cut.
+  MappedRecordFile(FileSystem& file_system, const std::string& path,
+                   RecordReadOptions options = {});
+  ~MappedRecordFile();
+  MappedRecordFile(MappedRecordFile&&) noexcept;
+  MappedRecordFile& operator=(MappedRecordFile&&) noexcept;
+
+  size_t size() const;
+  // Record i < size(), checked. Throws Error{corrupted} where its CRC doesn't fit, and
+  // Error{truncated} where the file was cut short after it was mapped.
+  Record read(size_t i) const;
+  // The same without touching the data: not checked.
+  Record view(size_t i) const;
+  // Whether the file was cut short, or could not be read, since it was mapped.
+  bool damaged() const;
+  const std::string& path() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// How the file at `path` is compressed, from its first 12 bytes as described above.
+Compression detect_compression(FileSystem& file_system, const std::string& path);
+
+}  // namespace recordpipe

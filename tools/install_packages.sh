@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs the packages of tools/packages.txt that are missing. Needs root or sudo only for that.
+set -euo pipefail
+list="$(dirname "$(readlink -f "$0")")/packages.txt"
+
+missing=()
+while read -r package; do
+  package=${package%%#*} package=${package%% *}
+  [[ -z "$package" ]] && continue
+  [[ "$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null)" == "install ok installed" ]] ||
+    missing+=("$package")
+done <"$list"
+((${#missing[@]})) || exit 0
+
+echo "Installing ${#missing[@]} packages: ${missing[*]}"
+as_root=()
+if ((EUID != 0)); then
+  command -v sudo >/dev/null ||
+    { echo "Not root and no sudo: install these packages first: ${missing[*]}" >&2; exit 1; }
+  as_root=(sudo)
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+run() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" >"$log" 2>&1 ||
+    { cat "$log" >&2; echo "Failed: $*" >&2; exit 1; }
+}
+run apt-get update
+run apt-get install -y --no-install-recommends "${missing[@]}"
