@@ -1,0 +1,84 @@
+// SHA-256 through OpenSSL's EVP interface, which picks the processor's own instructions.
+#include "dataset/io/sha256.h"
+
+#include <new>
+
+#include <openssl/evp.h>
+
+#include "dataset/base/error.h"
+
+namespace recordpipe {
+namespace {
+
+// OpenSSL fails here only without memory or where a policy of the system forbids SHA-256.
+void check(int result) {
+  if (result != 1) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "OpenSSL can't compute SHA-256",
+                 .hint = "check the system's OpenSSL configuration"});
+  }
+}
+
+EVP_MD_CTX* new_context() {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  if (context == nullptr) throw std::bad_alloc();
+  return context;
+}
+
+}  // namespace
+
+struct Sha256::Context {
+  Context() = default;
+  ~Context() { EVP_MD_CTX_free(evp); }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  EVP_MD_CTX* evp = new_context();
+};
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {
+  check(EVP_DigestInit_ex(context_->evp, EVP_sha256(), nullptr));
+}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&& other) noexcept = default;
+Sha256& Sha256::operator=(Sha256&& other) noexcept = default;
+
+void Sha256::update(std::span<const std::byte> data) {
+  check(EVP_DigestUpdate(context_->evp, data.data(), data.size()));
+}
+
+std::array<std::byte, 32> Sha256::digest() const {
+  const Context copy;  // finishing it would end this one
+  check(EVP_MD_CTX_copy_ex(copy.evp, context_->evp));
+  std::array<std::byte, 32> digest{};
+  check(EVP_DigestFinal_ex(copy.evp, reinterpret_cast<unsigned char*>(digest.data()), nullptr));
+  return digest;
+}
+
+std::string Sha256::hex() const {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(64);
+  for (const std::byte byte : digest()) {
+    const auto value = std::to_integer<unsigned>(byte);
+    text += {kHex[value >> 4], kHex[value & 15]};
+  }
+  return text;
+}
+
+std::string parse_sha256(std::string_view text) {
+  std::string hex(text);
+  bool valid = hex.size() == 64;
+  for (char& c : hex) {
+    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
+    valid = valid && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'));
+  }
+  if (!valid) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "not a SHA-256 checksum: " + printable(text.substr(0, 80)),
+                 .hint = "give its 64 hexadecimal digits, as sha256sum prints them"});
+  }
+  return hex;
+}
+
+}  // namespace recordpipe

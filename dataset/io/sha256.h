@@ -1,0 +1,39 @@
+// SHA-256 (FIPS 180-4) of data that comes in pieces.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace recordpipe {
+
+// The digest of everything given to update() so far, at any time:
+//
+//   Sha256 hash;
+//   while (...) hash.update(piece);
+//   if (hash.hex() != expected) ...
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(Sha256&& other) noexcept;
+  Sha256& operator=(Sha256&& other) noexcept;
+
+  void update(std::span<const std::byte> data);
+  // Both leave the hash as it is: more data may follow.
+  std::array<std::byte, 32> digest() const;
+  std::string hex() const;  // 64 lower-case hexadecimal digits
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+// `text` as hex() would write it: 64 hexadecimal digits, upper case made lower. Throws
+// Error{invalid_argument} for anything else.
+std::string parse_sha256(std::string_view text);
+
+}  // namespace recordpipe
