@@ -22,12 +22,15 @@ class ExampleBuilder {
   ExampleBuilder& set_float(std::string_view name, float value);
   ExampleBuilder& set_floats(std::string_view name, std::span<const float> values);
 
+  // Forgets all features.
   void clear();
   // Appends the serialised Example to `out`.
   void append_to(std::string& out) const;
   std::string serialize() const;
 
  private:
+  ExampleBuilder& set(std::string_view name, std::string feature);
+
   std::map<std::string, std::string, std::less<>> features_;  // name → serialised Feature
 };
 

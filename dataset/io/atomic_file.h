@@ -13,6 +13,8 @@ namespace recordpipe {
 // process that wants the same target gets Error{busy}. commit() syncs the file, renames it onto
 // the target and syncs the folder. Destroyed before that, the partial file is removed and the
 // target is what it was. A partial file left by a killed process is overwritten by the next one.
+// After a failed write the partial file is gone and nothing more can be written or committed. A
+// target that is there must be a regular file; a link is replaced, not followed.
 class AtomicFile final : public ByteSink {
  public:
   AtomicFile(FileSystem& file_system, std::string path);
@@ -28,6 +30,9 @@ class AtomicFile final : public ByteSink {
   const std::string& path() const override { return path_; }
 
  private:
+  void require_open() const;
+  void discard() noexcept;
+
   FileSystem& file_system_;
   std::string path_;
   std::string partial_path_;

@@ -20,7 +20,8 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
   // Fills `out` from its start and returns how many bytes were read: less than out.size() only
-  // where the source ends, 0 at its end and ever after.
+  // where the source ends or fails, 0 at its end and ever after. What was read before a failure is
+  // returned; the next call throws.
   virtual size_t read(std::span<std::byte> out) = 0;
   // What error messages call this source.
   virtual const std::string& path() const = 0;

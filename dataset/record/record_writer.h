@@ -33,7 +33,8 @@ class RecordWriter {
   RecordWriter& operator=(RecordWriter&&) noexcept;
 
   void write(std::span<const std::byte> data);
-  // Bytes that append_framed made: `count` records.
+  // Bytes that append_framed made: `count` records. They are passed on without a copy: hand in many
+  // records at a time.
   void write_framed(std::span<const std::byte> framed, uint64_t count);
   // Flushes, and commits a file made from a path. Once; nothing may be written afterwards.
   void close();

@@ -1,0 +1,26 @@
+// The implementations crc32c.cc chooses from. Each stands in a file of its own and is compiled only
+// for its architecture; it may be called only where its supported() says so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace recordpipe {
+
+// The Castagnoli polynomial, bits reversed.
+inline constexpr uint32_t kCrc32cPolynomial = 0x82f63b78;
+
+uint32_t crc32c_extend_portable(uint32_t crc, std::span<const std::byte> data);
+
+#if defined(__x86_64__)
+bool crc32c_sse42_supported();
+uint32_t crc32c_extend_sse42(uint32_t crc, std::span<const std::byte> data);
+#endif
+
+#if defined(__aarch64__)
+bool crc32c_armv8_supported();
+uint32_t crc32c_extend_armv8(uint32_t crc, std::span<const std::byte> data);
+#endif
+
+}  // namespace recordpipe

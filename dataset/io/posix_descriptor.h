@@ -1,0 +1,37 @@
+// A POSIX file descriptor that closes itself, and transfers that are never short.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <sys/stat.h>
+
+namespace recordpipe {
+
+// All members throw Error with the path they were opened with.
+class PosixDescriptor {
+ public:
+  // open(2) with O_CLOEXEC; a directory is refused. `mode` counts where `flags` holds O_CREAT.
+  PosixDescriptor(std::string path, int flags, int mode = 0666);
+  ~PosixDescriptor();
+  PosixDescriptor(const PosixDescriptor&) = delete;
+  PosixDescriptor& operator=(const PosixDescriptor&) = delete;
+
+  int get() const { return fd_; }
+  const std::string& path() const { return path_; }
+  struct stat status() const;
+  // Throws where it isn't a regular file.
+  void require_regular() const;
+  void write_all(std::span<const std::byte> data);
+  void sync();
+  // Reports what the destructor would swallow.
+  void close();
+
+ private:
+  std::string path_;
+  int fd_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,91 @@
+// The operating system's file system behind the seam of dataset/io/file.h.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dataset/base/error.h"
+#include "dataset/io/file.h"
+#include "dataset/io/posix_files.h"
+
+namespace recordpipe {
+namespace {
+
+class PosixFileSystem final : public FileSystem {
+ public:
+  std::unique_ptr<ByteSource> open_source(const std::string& path) override {
+    return open_posix_source(path);
+  }
+  std::unique_ptr<RandomAccessFile> open_random(const std::string& path) override {
+    return open_posix_random(path);
+  }
+  std::unique_ptr<MappedFile> map(const std::string& path) override { return map_posix_file(path); }
+  std::unique_ptr<OutputFile> create(const std::string& path, CreateMode mode) override {
+    return create_posix_file(path, mode);
+  }
+  std::unique_ptr<FileLock> lock(const std::string& path) override { return lock_posix_file(path); }
+
+  std::optional<FileStatus> status(const std::string& path) override {
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) != 0) {
+      if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+      throw system_error(errno, "stat", path);
+    }
+    FileStatus status;
+    status.size = static_cast<uint64_t>(info.st_size);
+    status.kind = S_ISREG(info.st_mode)   ? FileKind::regular
+                  : S_ISDIR(info.st_mode) ? FileKind::directory
+                                          : FileKind::other;
+    return status;
+  }
+
+  std::vector<std::string> list(const std::string& directory) override {
+    std::vector<std::string> names;
+    std::error_code error;
+    std::filesystem::directory_iterator entry(directory, error);
+    while (!error && entry != std::filesystem::directory_iterator()) {
+      names.push_back(entry->path().filename().native());
+      entry.increment(error);
+    }
+    if (error) throw system_error(error.value(), "list", directory);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  void make_directories(const std::string& path) override {
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error) throw system_error(error.value(), "create folder", path);
+  }
+
+  void rename(const std::string& from, const std::string& to) override {
+    if (std::rename(from.c_str(), to.c_str()) != 0) throw system_error(errno, "rename", from);
+  }
+
+  void remove(const std::string& path) override {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw system_error(errno, "remove", path);
+  }
+
+  void sync_directory(const std::string& path) override {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) throw system_error(errno, "open", path);
+    const int failure = ::fsync(fd) == 0 ? 0 : errno;
+    ::close(fd);
+    // EINVAL: a file system that doesn't sync folders has nothing to promise.
+    if (failure != 0 && failure != EINVAL) throw system_error(failure, "sync", path);
+  }
+};
+
+}  // namespace
+
+FileSystem& posix_file_system() {
+  static PosixFileSystem instance;
+  return instance;
+}
+
+}  // namespace recordpipe

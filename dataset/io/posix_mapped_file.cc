@@ -1,0 +1,71 @@
+// Files mapped into memory, with pages that can't be read replaced by zeros (bus_error_guard.h).
+#include <cerrno>
+#include <optional>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "dataset/base/error.h"
+#include "dataset/io/bus_error_guard.h"
+#include "dataset/io/posix_descriptor.h"
+#include "dataset/io/posix_files.h"
+
+namespace recordpipe {
+namespace {
+
+class PosixMapping final : public MappedFile {
+ public:
+  explicit PosixMapping(const std::string& path) : path_(path) {
+    PosixDescriptor descriptor(path, O_RDONLY | O_NONBLOCK);
+    descriptor.require_regular();
+    opened_ = descriptor.status();
+    const auto size = static_cast<size_t>(opened_.st_size);
+    if (size == 0) return;
+    void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor.get(), 0);
+    if (start == MAP_FAILED) throw system_error(errno, "map", path);
+    bytes_ = {static_cast<const std::byte*>(start), size};
+    try {
+      guard_.emplace(bytes_);
+    } catch (...) {
+      ::munmap(start, size);
+      throw;
+    }
+  }
+
+  ~PosixMapping() override {
+    guard_.reset();
+    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+
+  PosixMapping(const PosixMapping&) = delete;
+  PosixMapping& operator=(const PosixMapping&) = delete;
+
+  std::span<const std::byte> bytes() const override { return bytes_; }
+
+  bool damaged() const override { return (guard_ && guard_->tripped()) || was_cut(); }
+
+  const std::string& path() const override { return path_; }
+
+ private:
+  // The last page of a file that was cut short reads as zeros without a signal. Asked by name, so
+  // that a mapping needs no open file.
+  bool was_cut() const {
+    struct stat now = {};
+    return ::stat(path_.c_str(), &now) == 0 && now.st_dev == opened_.st_dev &&
+           now.st_ino == opened_.st_ino && now.st_size < opened_.st_size;
+  }
+
+  std::string path_;
+  struct stat opened_ = {};
+  std::span<const std::byte> bytes_;
+  std::optional<BusErrorGuard> guard_;
+};
+
+}  // namespace
+
+std::unique_ptr<MappedFile> map_posix_file(const std::string& path) {
+  return std::make_unique<PosixMapping>(path);
+}
+
+}  // namespace recordpipe

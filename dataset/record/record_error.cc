@@ -1,0 +1,93 @@
+#include "dataset/record/record_error.h"
+
+#include <algorithm>
+
+#include "dataset/base/endian.h"
+#include "dataset/checksum/crc32c.h"
+#include "dataset/io/compression.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr std::string_view kDamaged =
+    "the file is damaged: compare it with its source, or fetch it again";
+constexpr std::string_view kCheckOff =
+    "; if all its records are like this, read it with CRC checks off";
+
+// What a file that starts with these bytes is, if it is no TFRecord file.
+std::string hint_for_start(std::span<const std::byte> start) {
+  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+  if (text.starts_with("version https://git-lfs") || text.starts_with("version http")) {
+    return "this is a Git LFS pointer, not the file: run git lfs pull";
+  }
+  const std::string_view trimmed =
+      text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  if (trimmed.starts_with("<!DOCTYPE") || trimmed.starts_with("<!doctype") ||
+      trimmed.starts_with("<html") || trimmed.starts_with("<HTML")) {
+    return "this is an HTML page, probably a server's error message: download the file again";
+  }
+  if (text.starts_with("\x28\xb5\x2f\xfd")) {
+    return "this file is compressed with zstd: decompress it first (zstd -d)";
+  }
+  switch (sniff_compression(start)) {
+    case Compression::gzip:
+      return "this file is compressed with gzip: read it with compression gzip";
+    case Compression::zlib:
+      return "this file looks compressed with zlib: read it with compression zlib";
+    case Compression::none:
+      break;
+  }
+  return "is this even a TFRecord file?";
+}
+
+}  // namespace
+
+Error truncated_record(const std::string& path, uint64_t offset, std::string_view where) {
+  return Error({.kind = ErrorKind::truncated,
+                .path = path,
+                .offset = offset,
+                .reason = "the file ends inside the " + std::string(where) + ": truncated record",
+                .hint = "the file is incomplete: fetch it again"});
+}
+
+Error corrupted_length(const std::string& path, uint64_t offset,
+                       std::span<const std::byte> following) {
+  std::string hint(kDamaged);
+  const auto header = following.first(std::min(following.size(), kRecordHeaderSize));
+  const auto stored = load_little_endian<uint32_t>(header.data() + 8);
+  if (std::ranges::all_of(header, [](std::byte byte) { return byte == std::byte{0}; })) {
+    hint = "zeros where a record should start: the file was probably not written to its end";
+  } else if (stored == 0 || stored == crc32c(header.first(8))) {
+    hint += kCheckOff;
+  } else if (offset == 0) {
+    hint = hint_for_start(following);
+  }
+  return Error({.kind = ErrorKind::corrupted,
+                .path = path,
+                .offset = offset,
+                .reason = "the length's CRC does not fit: corrupted record",
+                .hint = std::move(hint)});
+}
+
+Error corrupted_data(const std::string& path, uint64_t offset, std::span<const std::byte> data,
+                     std::span<const std::byte, kRecordFooterSize> footer) {
+  std::string hint(kDamaged);
+  const auto stored = load_little_endian<uint32_t>(footer.data());
+  if (stored == 0 || stored == crc32c(data)) hint += kCheckOff;
+  return Error({.kind = ErrorKind::corrupted,
+                .path = path,
+                .offset = offset,
+                .reason = "the data's CRC does not fit: corrupted record",
+                .hint = std::move(hint)});
+}
+
+Error cut_while_mapped(const std::string& path, uint64_t offset) {
+  return Error({.kind = ErrorKind::truncated,
+                .path = path,
+                .offset = offset,
+                .reason = "the file was cut short, or could not be read, while in use: truncated "
+                          "record",
+                .hint = "another program is writing to it, or the device fails"});
+}
+
+}  // namespace recordpipe

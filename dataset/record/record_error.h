@@ -1,0 +1,33 @@
+// What is thrown for a damaged TFRecord file, the same for streams and mapped files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dataset/base/error.h"
+#include "dataset/record/record_format.h"
+
+namespace recordpipe {
+
+// "inside the header: truncated record at N"; `where` is "header", "data" or "data CRC".
+Error truncated_record(const std::string& path, uint64_t offset, std::string_view where);
+
+// How many bytes tell what a file that is no TFRecord file is instead.
+inline constexpr size_t kBytesForHint = 64;
+
+// A header whose CRC doesn't fit. `following` is what is there from the header on: it, and where
+// there are that many, kBytesForHint bytes, for a hint.
+Error corrupted_length(const std::string& path, uint64_t offset,
+                       std::span<const std::byte> following);
+
+// Data whose CRC, stored in `footer`, doesn't fit.
+Error corrupted_data(const std::string& path, uint64_t offset, std::span<const std::byte> data,
+                     std::span<const std::byte, kRecordFooterSize> footer);
+
+// A file that was whole when it was mapped and isn't any more.
+Error cut_while_mapped(const std::string& path, uint64_t offset);
+
+}  // namespace recordpipe

@@ -1,0 +1,110 @@
+#include "dataset/record/record_writer.h"
+
+#include <utility>
+
+#include "dataset/base/error.h"
+#include "dataset/record/record_format.h"
+
+namespace recordpipe {
+namespace {
+
+// What is gathered before it goes to the file or the compressor.
+constexpr size_t kBufferSize = size_t{256} << 10;
+
+void append_bytes(std::span<const std::byte> data, std::string& out) {
+  out.append(reinterpret_cast<const char*>(data.data()), data.size());
+}
+
+}  // namespace
+
+void append_framed(std::span<const std::byte> data, std::string& out) {
+  append_bytes(encode_record_header(data.size()), out);
+  append_bytes(data, out);
+  append_bytes(encode_record_footer(data), out);
+}
+
+struct RecordWriter::State {
+  std::unique_ptr<AtomicFile> file;      // where a path was given
+  ByteSink* sink = nullptr;              // where the bytes of the file go: `file` or the caller's
+  std::unique_ptr<ByteSink> compressor;  // before `sink`
+  std::string buffer = {};
+  uint64_t records = 0;
+  uint64_t bytes = 0;
+  bool open = true;
+
+  State(ByteSink& out, const RecordWriteOptions& options) : sink(&out) {
+    if (options.compression != Compression::none) {
+      compressor = deflate(out, {options.compression, options.compression_level});
+    }
+  }
+
+  ByteSink& next() { return compressor ? *compressor : *sink; }
+
+  void flush() {
+    if (buffer.empty()) return;
+    next().write(std::as_bytes(std::span(buffer)));
+    buffer.clear();
+  }
+
+  // Only files are buffered: a sink gets every record at once.
+  bool is_full() const { return !file || buffer.size() >= kBufferSize; }
+
+  // Runs `action`; after it has failed nothing more may be written, for the file would have a hole.
+  template <typename Action>
+  void guarded(Action action) {
+    if (!open) {
+      throw Error({.kind = ErrorKind::invalid_argument,
+                   .path = sink->path(),
+                   .reason = "records written after the file was closed or had failed"});
+    }
+    open = false;
+    action();
+    open = true;
+  }
+};
+
+RecordWriter::RecordWriter(FileSystem& file_system, const std::string& path,
+                           RecordWriteOptions options) {
+  auto file = std::make_unique<AtomicFile>(file_system, path);
+  state_ = std::make_unique<State>(*file, options);
+  state_->file = std::move(file);
+}
+
+RecordWriter::RecordWriter(ByteSink& sink, RecordWriteOptions options)
+    : state_(std::make_unique<State>(sink, options)) {}
+
+RecordWriter::~RecordWriter() = default;
+RecordWriter::RecordWriter(RecordWriter&&) noexcept = default;
+RecordWriter& RecordWriter::operator=(RecordWriter&&) noexcept = default;
+
+void RecordWriter::write(std::span<const std::byte> data) {
+  state_->guarded([&] {
+    append_framed(data, state_->buffer);
+    state_->records += 1;
+    state_->bytes += data.size() + kRecordOverhead;
+    if (state_->is_full()) state_->flush();
+  });
+}
+
+void RecordWriter::write_framed(std::span<const std::byte> framed, uint64_t count) {
+  state_->guarded([&] {
+    state_->records += count;
+    state_->bytes += framed.size();
+    state_->flush();
+    state_->next().write(framed);
+  });
+}
+
+void RecordWriter::close() {
+  state_->guarded([&] {
+    state_->flush();
+    if (state_->compressor) state_->compressor->close();
+    if (state_->file) state_->file->commit();
+  });
+  state_->open = false;
+}
+
+uint64_t RecordWriter::records() const { return state_->records; }
+uint64_t RecordWriter::bytes() const { return state_->bytes; }
+
+}  // namespace recordpipe
