@@ -1,2 +1,207 @@
+// Dataset<T>: a pipeline of elements as a value, after tf.data.
+//
+//     Dataset<Record> records = tfrecord_files({"train.tfrecords"});
+//     auto batches = records.shuffle(16'384, /*seed=*/7)
+//                        .repeat()
+//                        .map(parse)
+//                        .batch(128, DropRemainder::yes)
+//                        .prefetch(2);
+//     for (const auto& batch : batches) ...
+//
+// A Dataset says what to do; it does nothing until it is iterated, and may be copied, shared and
+// iterated as often as you like, at the same time too. Operators are named and mean what tf.data's
+// do. What this library promises beyond that:
+//
+//   - The elements, their order and their bytes are a function of the sources, the operators and
+//     the seeds: never of the thread count, the chunk size, the prefetch depth or the time.
+//     Functions given to map and filter must depend on nothing but their arguments.
+//   - Random numbers are Philox's, keyed by seed, operator, epoch and the element's place in its
+//     source.
+//   - Errors keep their place: whatever an operator or a function throws is thrown by the iterator
+//     when all elements before it have been delivered, the same at any thread count, and again at
+//     every further call.
+//   - Memory is bounded by the chunks in flight (about 2 + threads of them), the buffers you ask
+//     for, and 24 bytes for each element of a shuffle buffer.
+//   - Dropping an iterator at any moment stops and joins everything it started, as soon as the
+//     functions that run at that moment return.
 #pragma once
-// (being written) Dataset<T>: see range-for use: for (const ImageBatch& batch : dataset) ...
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "dataset/base/error.h"
+#include "dataset/pipeline/batch.h"
+#include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/filter.h"
+#include "dataset/pipeline/from_vector.h"
+#include "dataset/pipeline/map.h"
+#include "dataset/pipeline/options.h"
+#include "dataset/pipeline/prefetch.h"
+#include "dataset/pipeline/repeat.h"
+#include "dataset/pipeline/shuffle.h"
+#include "dataset/pipeline/stage.h"
+#include "dataset/pipeline/take_skip.h"
+
+namespace recordpipe {
+
+enum class DropRemainder { no, yes };
+
+// One pass over a Dataset. Used by one thread at a time. Keeps the Dataset's description alive.
+template <Element T>
+class Iterator {
+ public:
+  Iterator(std::shared_ptr<const Node<T>> node, const StageContext& context)
+      : node_(std::move(node)),
+        executor_(std::make_unique<Executor<T>>(node_->make_stage(context), context)) {}
+
+  // The next element, valid until the next call (it lies in a slot that is used again: move from it
+  // to keep it); null at the end, and ever after. Throws what the pipeline throws.
+  T* next() {
+    if (++at_ >= count_) {
+      at_ = count_ = 0;  // first: next() may throw
+      chunk_ = executor_->next();
+      count_ = chunk_.values.size();
+      if (count_ == 0) return nullptr;
+    }
+    return &chunk_.values[at_];
+  }
+
+ private:
+  std::shared_ptr<const Node<T>> node_;
+  std::unique_ptr<Executor<T>> executor_;
+  typename Executor<T>::Chunk chunk_;
+  size_t at_ = 0;
+  size_t count_ = 0;
+};
+
+template <Element T>
+class Dataset {
+ public:
+  using value_type = T;
+
+  explicit Dataset(std::shared_ptr<const Node<T>> node, PipelineOptions options = {})
+      : node_(std::move(node)), options_(options) {}
+
+  // function(T) -> U of each element, on all threads, results in order. The function is called as
+  // const and from several threads at once. It may take T by value, T&& or const T&.
+  template <class F>
+  auto map(F function) const {
+    using U = std::decay_t<std::invoke_result_t<const F&, T&&>>;
+    using Function = WithoutRandom<F>;
+    return with<U>(std::make_shared<MapNode<T, U, Function>>(node_, Function{std::move(function)},
+                                                             /*random=*/false));
+  }
+
+  // The same for function(T, Random&) -> U: `random` holds the element's own numbers, the same
+  // wherever and whenever it is computed, others in each epoch.
+  template <class F>
+  auto map_with_random(uint64_t seed, F function) const {
+    using U = std::decay_t<std::invoke_result_t<const F&, T&&, Random&>>;
+    using Function = WithRandom<F>;
+    return with<U>(std::make_shared<MapNode<T, U, Function>>(
+        node_, Function{std::move(function), derive_key(seed, node_->random_operators())},
+        /*random=*/true));
+  }
+
+  // The elements for which predicate(const T&) holds, in order. Tested on all threads.
+  template <std::predicate<const T&> P>
+  Dataset filter(P predicate) const {
+    return with<T>(std::make_shared<FilterNode<T, P>>(node_, std::move(predicate)));
+  }
+
+  // A random order from a buffer of `buffer_size` > 0 elements: uniform over all permutations where
+  // the buffer holds the whole input. Each epoch (repeat after shuffle) is shuffled anew.
+  Dataset shuffle(size_t buffer_size, uint64_t seed) const {
+    require(buffer_size > 0 && buffer_size <= UINT32_MAX,
+            "shuffle: buffer_size must be 1 to 2^32-1");
+    return with<T>(std::make_shared<ShuffleNode<T>>(node_, buffer_size, seed));
+  }
+
+  // The input `count` times over, -1: for ever (an empty input ends at once).
+  Dataset repeat(int64_t count = -1) const {
+    require(count >= -1, "repeat: count must be at least 0, or -1 for ever");
+    return with<T>(std::make_shared<RepeatNode<T>>(node_, count));
+  }
+
+  // The first `count` elements; all but those. What isn't wanted is not computed.
+  Dataset take(uint64_t count) const {
+    return with<T>(std::make_shared<CountNode<T, TakeStage>>(node_, count));
+  }
+  Dataset skip(uint64_t count) const {
+    return with<T>(std::make_shared<CountNode<T, SkipStage>>(node_, count));
+  }
+
+  // `batch_size` > 0 elements to one, by default a std::vector<T>; another Collator makes another
+  // batch (ImageCollator, for instance). The last batch is shorter, unless the remainder is
+  // dropped. Rows are written on all threads, straight to their place in a slot that is used again.
+  template <CollatorOf<T> C = VectorCollator<T>>
+  Dataset<typename C::Batch> batch(size_t batch_size,
+                                   DropRemainder drop_remainder = DropRemainder::no,
+                                   C collator = {}) const {
+    require(batch_size > 0, "batch: batch_size must be at least 1");
+    return with<typename C::Batch>(std::make_shared<BatchNode<T, C>>(
+        node_, batch_size, drop_remainder == DropRemainder::yes, std::move(collator)));
+  }
+
+  // A thread of its own keeps up to `buffer_size` > 0 elements ready while the consumer works.
+  Dataset prefetch(size_t buffer_size) const {
+    require(buffer_size > 0, "prefetch: buffer_size must be at least 1");
+    return with<T>(std::make_shared<PrefetchNode<T>>(node_, buffer_size));
+  }
+
+  Dataset with_options(const PipelineOptions& options) const { return Dataset(node_, options); }
+  const PipelineOptions& options() const { return options_; }
+
+  Iterator<T> iterate() const { return {node_, make_stage_context(options_)}; }
+
+  // For range-for: an input range.
+  class InputIterator {
+   public:
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+
+    explicit InputIterator(Iterator<T> pass)
+        : pass_(std::make_shared<Iterator<T>>(std::move(pass))), element_(pass_->next()) {}
+    T& operator*() const { return *element_; }
+    T* operator->() const { return element_; }
+    InputIterator& operator++() {
+      element_ = pass_->next();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return element_ == nullptr; }
+
+   private:
+    std::shared_ptr<Iterator<T>> pass_;
+    T* element_;
+  };
+  InputIterator begin() const { return InputIterator(iterate()); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  template <class U>
+  Dataset<U> with(std::shared_ptr<const Node<U>> node) const {
+    return Dataset<U>(std::move(node), options_);
+  }
+
+  static void require(bool condition, const char* reason) {
+    if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+  }
+
+  std::shared_ptr<const Node<T>> node_;
+  PipelineOptions options_;
+};
+
+// The elements of `values`, in order; the vector is shared by all copies of the Dataset.
+template <Element T>
+Dataset<T> from_vector(std::vector<T> values) {
+  return Dataset<T>(std::make_shared<VectorNode<T>>(std::move(values)));
+}
+
+}  // namespace recordpipe

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 namespace recordpipe {
 
@@ -13,6 +14,9 @@ struct Record {
   // Where the record's header starts, in bytes from the start of the file (of its inflated content
   // where it is compressed).
   uint64_t offset = 0;
+  // The file's, for messages; empty where the reader doesn't say. Lives as long as the reader (the
+  // pipeline's iterator).
+  std::string_view path = {};
   // Keeps `data` alive where it lies in a buffer of its own: records of streams that outlive the
   // next read. Null for records of a mapped file (which live as long as the mapping) and for what
   // RecordReader::read returns (which lives until the next read).

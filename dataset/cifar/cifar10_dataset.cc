@@ -1,0 +1,160 @@
+// CIFAR-10's records to batches.
+#include "dataset/cifar/cifar10_dataset.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "dataset/base/error.h"
+#include "dataset/example/example_view.h"
+#include "dataset/image/pad_crop_flip.h"
+#include "dataset/pipeline/tfrecord_files.h"
+#include "dataset/record/record_reader.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kPixels = 3 * 32 * 32;
+constexpr int64_t kClasses = 10;
+constexpr int kPad = 4;
+
+// What is taken from a record; `record` keeps the pixels alive where they are no file's mapping.
+struct Cifar10Row : ImageRow {
+  Record record;
+};
+
+[[noreturn]] void bad_example(const Record& record, std::string reason) {
+  throw Error({.kind = ErrorKind::corrupted,
+               .path = std::string(record.path),
+               .offset = record.offset,
+               .reason = std::move(reason) + " in the Example of the record",
+               .hint = "expected image: bytes[3072] and label: int64 in 0..9, as "
+                       "generate_cifar10_tfrecords writes them"});
+}
+
+Cifar10Row parse(Record record) {
+  std::optional<FeatureView> image, label;
+  try {
+    image = find_feature(record.data, "image");
+    label = find_feature(record.data, "label");
+  } catch (const Error& error) {
+    bad_example(record, error.reason());
+  }
+  if (!image) bad_example(record, "no feature 'image'");
+  if (!label) bad_example(record, "no feature 'label'");
+  const auto pixels = image->single_bytes();
+  if (!pixels) bad_example(record, "feature 'image' is not one bytes value");
+  if (pixels->size() != kPixels) {
+    bad_example(record, "feature 'image' has " + std::to_string(pixels->size()) + " bytes");
+  }
+  const auto value = label->single_int64();
+  if (!value) bad_example(record, "feature 'label' is not one int64 value");
+  if (*value < 0 || *value >= kClasses) {
+    bad_example(record, "feature 'label' is " + std::to_string(*value));
+  }
+  Cifar10Row row;
+  row.pixels = {reinterpret_cast<const uint8_t*>(pixels->data()), pixels->size()};
+  row.label = static_cast<int32_t>(*value);
+  row.record = std::move(record);
+  return row;
+}
+
+Error not_found(const std::string& data_dir, std::string reason) {
+  return Error({.kind = ErrorKind::not_found,
+                .path = data_dir,
+                .reason = std::move(reason),
+                .hint = "run generate_cifar10_tfrecords --data-dir " + printable(data_dir)});
+}
+
+}  // namespace
+
+std::string_view to_string(Cifar10Subset subset) {
+  switch (subset) {
+    case Cifar10Subset::train:
+      return "train";
+    case Cifar10Subset::validation:
+      return "validation";
+    case Cifar10Subset::eval:
+      return "eval";
+  }
+  return "unknown";
+}
+
+std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subset subset) {
+  FileSystem& files = posix_file_system();
+  const std::string name(to_string(subset));
+  const auto status = files.status(data_dir);
+  if (!status || status->kind != FileKind::directory) {
+    throw not_found(data_dir, "there is no such folder");
+  }
+  std::vector<std::string> shards;
+  bool whole = false;
+  for (const std::string& entry : files.list(data_dir)) {
+    if (entry == name + ".tfrecords") whole = true;
+    // NAME-00000-of-00004.tfrecords
+    if (entry.size() == name.size() + 25 && entry.starts_with(name + "-") &&
+        entry.ends_with(".tfrecords") && entry.substr(name.size() + 6, 4) == "-of-") {
+      shards.push_back(entry);
+    }
+  }
+  if (whole && !shards.empty()) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = data_dir,
+                 .reason = "holds both " + name + ".tfrecords and shards such as " + shards[0],
+                 .hint = "remove one of them"});
+  }
+  if (whole) return {data_dir + "/" + name + ".tfrecords"};
+  if (shards.empty()) throw not_found(data_dir, "holds no " + name + ".tfrecords");
+
+  size_t count = 0;
+  const std::string of = shards[0].substr(name.size() + 10, 5);
+  std::from_chars(of.data(), of.data() + of.size(), count);
+  std::vector<std::string> paths;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    std::string number = std::to_string(i);
+    number.insert(0, 5 - std::min<size_t>(5, number.size()), '0');
+    if (shards.size() != count || shards[i] != name + "-" + number + "-of-" + of + ".tfrecords") {
+      throw not_found(data_dir, "the shards of " + name +
+                                    " are not complete: " + std::to_string(shards.size()) +
+                                    " files, " + shards[i] + " among them");
+    }
+    paths.push_back(data_dir + "/" + shards[i]);
+  }
+  return paths;
+}
+
+Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
+                                    const Cifar10Options& options) {
+  Dataset<Record> records = tfrecord_files(files);
+  if (options.shuffle_buffer > 0) records = records.shuffle(options.shuffle_buffer, options.seed);
+  records = records.repeat(options.epochs);
+  Dataset<Cifar10Row> images = records.map(parse);
+  if (options.distort) {
+    images = images.map_with_random(options.seed, [](Cifar10Row row, Random& random) {
+      row.distortion = PadCropFlip::draw(random, kPad);
+      return row;
+    });
+  }
+  const ImageFormat format{.dtype = options.dtype, .layout = options.layout};
+  auto batches = images.batch(options.batch_size,
+                              options.drop_remainder ? DropRemainder::yes : DropRemainder::no,
+                              ImageCollator{format});
+  if (options.prefetch > 0) batches = batches.prefetch(options.prefetch);
+  return batches.with_options({.threads = options.threads});
+}
+
+size_t cifar10_count(const std::vector<std::string>& files) {
+  size_t count = 0;
+  for (const std::string& file : files) {
+    if (detect_compression(posix_file_system(), file) == Compression::none) {
+      count += MappedRecordFile(posix_file_system(), file).size();
+    } else {
+      RecordReader reader(posix_file_system(), file);
+      while (reader.read()) ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,52 @@
+// The CIFAR distortion: zero padding, a random crop of the original size, a random flip.
+//
+// (He et al. 2015, section 4.2: https://arxiv.org/abs/1512.03385.) No padded copy is made: the crop
+// is read straight from the image, and its pixels go straight to their place in the batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "dataset/base/philox.h"
+#include "dataset/image/image_batch.h"
+
+namespace recordpipe {
+
+// Which crop, decided before any pixel is touched. The default leaves the image as it is.
+struct PadCropFlip {
+  int top = 0;   // the crop's first row in the image's coordinates, -pad..pad
+  int left = 0;  // its first column, likewise
+  bool flip = false;
+
+  // Three draws: rows and columns uniform over the 2 * pad + 1 places, a flip half of the time.
+  static PadCropFlip draw(Random& random, int pad);
+};
+
+// Writes the crop of `image` to `out`.
+//   image: uint8, [channels, height, width], as CIFAR stores it; the sizes are `format`'s.
+//   out:   format.bytes_per_image() bytes in format's dtype and layout, values 0..255; pixels
+//          outside the image are 0. Aligned for the dtype.
+void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
+                   const ImageFormat& format, std::byte* out);
+
+// An image on its way to a batch: where its pixels are, its label, and what is to be done to it.
+struct ImageRow {
+  std::span<const uint8_t> pixels;  // [channels, height, width]; must outlive the row
+  int32_t label = 0;
+  PadCropFlip distortion;
+};
+
+// Puts rows together to an ImageBatch, distorting each straight into its place.
+struct ImageCollator {
+  using Batch = ImageBatch;
+  ImageFormat format;
+
+  void reset(ImageBatch& batch, size_t rows) const { batch.reset(format, rows); }
+  void set(ImageBatch& batch, size_t row, const ImageRow& image) const {
+    batch.set_label(row, image.label);
+    pad_crop_flip(image.pixels, image.distortion, format, batch.image_at(row));
+  }
+};
+
+}  // namespace recordpipe

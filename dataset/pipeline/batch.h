@@ -1,0 +1,215 @@
+// batch: n elements become one, each written straight to its row of a reused slot.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dataset/pipeline/stage.h"
+#include "dataset/pipeline/value_store.h"
+
+namespace recordpipe {
+
+// How elements are put together to a batch. reset() makes a batch `rows` long and may keep its
+// memory; set() fills one row, from several threads at once, each with another row.
+template <class C, class T>
+concept CollatorOf = Element<typename C::Batch> &&
+    requires(const C& collator, typename C::Batch& batch, size_t n, T& element) {
+  collator.reset(batch, n);
+  collator.set(batch, n, std::move(element));
+};
+
+// The default: a vector of the elements.
+template <Element T>
+struct VectorCollator {
+  static_assert(!std::same_as<T, bool>, "rows of a vector<bool> can't be written in parallel");
+  using Batch = std::vector<T>;
+  void reset(Batch& batch, size_t rows) const { batch.resize(rows); }
+  void set(Batch& batch, size_t row, T&& element) const { batch[row] = std::move(element); }
+};
+
+using BatchMembers = std::vector<Ticket>;
+
+template <Element T, CollatorOf<T> Collator>
+class BatchProducer final : public Producer<typename Collator::Batch> {
+ public:
+  using Batch = typename Collator::Batch;
+
+  BatchProducer(Stage<T>& upstream, ValueStore<BatchMembers>& plans, const Collator& collator)
+      : upstream_(upstream),
+        plans_(plans),
+        collator_(collator),
+        rows_per_part_(upstream.chunk_size()) {}
+
+  Produced produce(std::span<const Ticket> tickets, std::span<Batch> out) override {
+    for (size_t i = 0; i < tickets.size(); ++i) {
+      const size_t parts = begin(tickets.subspan(i, 1), out.subspan(i, 1));
+      for (size_t part = 0; part < parts; ++part) {
+        const Produced done = produce_part(tickets.subspan(i, 1), out.subspan(i, 1), part);
+        if (done.error) return {i, done.error};
+      }
+    }
+    return {tickets.size()};
+  }
+
+  // One batch is cut into runs of rows; more than one is a single part.
+  size_t begin(std::span<const Ticket> tickets, std::span<Batch> out) override {
+    if (tickets.size() != 1) return 1;
+    plans_.take(tickets, {&members_, 1});
+    collator_.reset(out[0], members_.size());
+    const size_t parts = (members_.size() + rows_per_part_ - 1) / rows_per_part_;
+    while (parts_.size() < parts) parts_.push_back({upstream_.make_producer(), {}});
+    return parts;
+  }
+
+  Produced produce_part(std::span<const Ticket> tickets, std::span<Batch> out,
+                        size_t part) override {
+    if (tickets.size() != 1) return produce(tickets, out);
+    const size_t first = part * rows_per_part_;
+    const size_t rows = std::min(rows_per_part_, members_.size() - first);
+    auto& [producer, elements] = parts_[part];
+    if (elements.size() < rows) elements.resize(rows);
+    const Produced done =
+        producer->produce(std::span(members_).subspan(first, rows), {elements.data(), rows});
+    if (done.error) return {0, done.error};
+    for (size_t row = 0; row < rows; ++row) {
+      try {
+        collator_.set(out[0], first + row, std::move(elements[row]));
+      } catch (...) {
+        return {0, std::current_exception()};
+      }
+    }
+    return {1};
+  }
+
+ private:
+  struct Part {
+    std::unique_ptr<Producer<T>> producer;
+    std::vector<T> elements;
+  };
+
+  Stage<T>& upstream_;
+  ValueStore<BatchMembers>& plans_;
+  const Collator& collator_;
+  const size_t rows_per_part_;
+  std::vector<Part> parts_;
+  BatchMembers members_;  // of the batch in work
+};
+
+template <Element T, CollatorOf<T> Collator>
+class BatchStage final : public Stage<typename Collator::Batch> {
+ public:
+  using Batch = typename Collator::Batch;
+
+  BatchStage(std::unique_ptr<Stage<T>> upstream, size_t batch_size, bool drop_remainder,
+             const Collator& collator)
+      : upstream_(std::move(upstream)),
+        batch_size_(batch_size),
+        drop_remainder_(drop_remainder),
+        collator_(collator) {}
+
+  size_t plan(std::span<Ticket> out) override {
+    size_t planned = 0;
+    for (; planned < out.size(); ++planned) {
+      try {
+        if (!gather()) break;
+      } catch (...) {
+        if (planned == 0) throw;  // else thrown again by the next call
+        break;
+      }
+      out[planned] = {{epoch_, next_++}, plans_.put(members_)};
+      members_.clear();
+    }
+    return planned;
+  }
+
+  void discard(std::span<const Ticket> tickets) override {
+    for (const Ticket& ticket : tickets) {
+      BatchMembers members;
+      plans_.take({&ticket, 1}, {&members, 1});
+      upstream_->discard(members);
+    }
+  }
+
+  void restart(uint64_t epoch) override {
+    upstream_->discard(members_);
+    members_.clear();
+    epoch_ = epoch;
+    next_ = 0;
+    upstream_->restart(epoch);
+  }
+
+  std::unique_ptr<Producer<Batch>> make_producer() override {
+    return std::make_unique<BatchProducer<T, Collator>>(*upstream_, plans_, collator_);
+  }
+  bool has_work() const override { return true; }
+  // Small batches make a chunk together; one that fills a chunk is one, in as many parts.
+  size_t chunk_size() const override {
+    return std::max<size_t>(1, upstream_->chunk_size() / batch_size_);
+  }
+  size_t max_parts() const override { return (batch_size_ - 1) / upstream_->chunk_size() + 1; }
+
+ private:
+  // Fills members_ with the next batch's tickets; false where there is none. An exception leaves
+  // what was gathered: the batch it was for is never yielded.
+  bool gather() {
+    size_t gathered = members_.size();
+    try {
+      while (gathered < batch_size_) {
+        members_.resize(std::min(batch_size_, gathered + kStep));
+        const size_t planned = upstream_->plan(std::span(members_).subspan(gathered));
+        if (planned == 0) break;
+        gathered += planned;
+      }
+    } catch (...) {
+      members_.resize(gathered);
+      throw;
+    }
+    members_.resize(gathered);
+    if (gathered == batch_size_ || (gathered > 0 && !drop_remainder_)) return true;
+    upstream_->discard(members_);
+    members_.clear();
+    return false;
+  }
+
+  std::unique_ptr<Stage<T>> upstream_;
+  const size_t batch_size_;
+  const bool drop_remainder_;
+  static constexpr size_t kStep = 4096;  // a batch size is no reason to take memory at once
+
+  const Collator& collator_;  // the node's
+  ValueStore<BatchMembers> plans_;
+  BatchMembers members_;  // being gathered
+  uint64_t epoch_ = 0;
+  uint64_t next_ = 0;
+};
+
+template <Element T, CollatorOf<T> Collator>
+class BatchNode final : public UnaryNode<typename Collator::Batch, T> {
+ public:
+  using Batch = typename Collator::Batch;
+
+  BatchNode(std::shared_ptr<const Node<T>> upstream, size_t batch_size, bool drop_remainder,
+            Collator collator)
+      : UnaryNode<Batch, T>(std::move(upstream)),
+        batch_size_(batch_size),
+        drop_remainder_(drop_remainder),
+        collator_(std::move(collator)) {}
+  std::unique_ptr<Stage<Batch>> make_stage(const StageContext& context) const override {
+    return std::make_unique<BatchStage<T, Collator>>(this->upstream().make_stage(context),
+                                                     batch_size_, drop_remainder_, collator_);
+  }
+
+ private:
+  size_t batch_size_;
+  bool drop_remainder_;
+  Collator collator_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,209 @@
+// Turns a Stage into values in order, with the work of several chunks under way at once.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dataset/pipeline/stage.h"
+#include "dataset/pipeline/worker_pool.h"
+
+namespace recordpipe {
+
+// A ring of chunks. next() gives the oldest chunk back to the ring, plans as many new ones as fit,
+// hands their parts to the workers, and returns the now oldest chunk when its last part is done.
+// Whoever waits does parts itself meanwhile, so there is progress whatever the workers do, and no
+// worker ever waits for another. Used by one thread at a time.
+template <Element T>
+class Executor {
+ public:
+  struct Chunk {
+    std::span<const Ticket> tickets;
+    std::span<T> values;  // may be moved from or swapped
+    bool empty() const { return tickets.empty(); }
+  };
+
+  Executor(std::unique_ptr<Stage<T>> stage, const StageContext& context)
+      : stage_(std::move(stage)),
+        pool_(stage_->has_work() ? context.pool : nullptr),
+        ring_(std::make_shared<Ring>()) {
+    // Enough chunks that every thread has a part to do while the consumer holds one chunk.
+    const size_t depth =
+        pool_ ? 2 + (context.threads + stage_->max_parts() - 1) / stage_->max_parts() : 1;
+    for (size_t i = 0; i < depth; ++i) {
+      slots_.push_back(std::make_unique<Slot>());
+      slots_.back()->tickets.resize(stage_->chunk_size());
+      slots_.back()->values.resize(stage_->chunk_size());
+      slots_.back()->producer = stage_->make_producer();
+    }
+  }
+
+  ~Executor() { ring_->cancel(); }
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // The next elements, valid until the next call; empty at the end. What an element's work or the
+  // planning threw is thrown when all elements before it have been returned, and again at every
+  // further call.
+  Chunk next() {
+    if (error_) std::rethrow_exception(error_);
+    if (holding_) retire_oldest();
+    fill();
+    if (in_flight_ == 0) {
+      if (plan_error_) fail(plan_error_);
+      return {};
+    }
+    Slot& slot = *slots_[oldest_];
+    ring_->wait(slot);
+    holding_ = true;
+    const Produced done = slot.result();
+    if (done.error) {
+      if (done.count == 0) fail(done.error);
+      pending_error_ = done.error;
+    }
+    return {{slot.tickets.data(), done.count}, {slot.values.data(), done.count}};
+  }
+
+  // Finishes and drops what is under way, and starts the stage again.
+  void restart(uint64_t epoch) {
+    for (; in_flight_ > 0; --in_flight_, oldest_ = (oldest_ + 1) % slots_.size()) {
+      ring_->wait(*slots_[oldest_]);
+    }
+    holding_ = ended_ = false;
+    error_ = plan_error_ = pending_error_ = nullptr;
+    stage_->restart(epoch);
+  }
+
+ private:
+  struct Slot {
+    std::vector<Ticket> tickets;
+    std::vector<T> values;
+    std::unique_ptr<Producer<T>> producer;
+    size_t count = 0;             // of tickets in use
+    std::vector<Produced> parts;  // what each part did
+    size_t unfinished = 0;        // parts; guarded by Ring::mutex
+
+    // The first error in the order of the elements, whichever part was done first.
+    Produced result() const {
+      for (const Produced& part : parts) {
+        if (part.error) return parts.size() == 1 ? part : Produced{0, part.error};
+      }
+      return {count};
+    }
+  };
+
+  // What the workers see. Parts wait in the order of the elements.
+  struct Ring final : WorkQueue {
+    std::mutex mutex;
+    std::condition_variable part_done;
+    std::deque<std::pair<Slot*, size_t>> waiting;
+    size_t running = 0;
+
+    void run_one() override {
+      std::unique_lock lock(mutex);
+      if (!waiting.empty()) run_first(lock);
+    }
+
+    void wait(Slot& slot) {
+      std::unique_lock lock(mutex);
+      while (slot.unfinished > 0) {
+        if (waiting.empty()) {
+          part_done.wait(lock);
+        } else {
+          run_first(lock);
+        }
+      }
+    }
+
+    // Drops what waits and returns when nothing runs any more.
+    void cancel() {
+      std::unique_lock lock(mutex);
+      waiting.clear();
+      part_done.wait(lock, [&] { return running == 0; });
+    }
+
+    void run_first(std::unique_lock<std::mutex>& lock) {
+      const auto [slot, part] = waiting.front();
+      waiting.pop_front();
+      ++running;
+      lock.unlock();
+      Produced done;
+      try {
+        done = slot->producer->produce_part({slot->tickets.data(), slot->count},
+                                            {slot->values.data(), slot->count}, part);
+      } catch (...) {
+        done = {0, std::current_exception()};
+      }
+      lock.lock();
+      slot->parts[part] = std::move(done);
+      --slot->unfinished;
+      --running;
+      part_done.notify_all();
+    }
+  };
+
+  void retire_oldest() {
+    holding_ = false;
+    oldest_ = (oldest_ + 1) % slots_.size();
+    --in_flight_;
+    if (pending_error_) fail(pending_error_);
+  }
+
+  void fill() {
+    while (in_flight_ < slots_.size() && !ended_) {
+      Slot& slot = *slots_[(oldest_ + in_flight_) % slots_.size()];
+      size_t parts = 0;
+      try {
+        slot.count = stage_->plan(slot.tickets);
+        if (slot.count > 0) {
+          parts = slot.producer->begin({slot.tickets.data(), slot.count},
+                                       {slot.values.data(), slot.count});
+          slot.parts.assign(parts, {});
+        }
+      } catch (...) {
+        plan_error_ = std::current_exception();
+        parts = 0;
+      }
+      if (parts == 0) {
+        ended_ = true;
+        return;
+      }
+      {
+        const std::lock_guard lock(ring_->mutex);
+        slot.unfinished = parts;
+        for (size_t part = 0; part < parts; ++part) ring_->waiting.emplace_back(&slot, part);
+      }
+      ++in_flight_;
+      if (pool_) {
+        for (size_t part = 0; part < parts; ++part) pool_->submit(ring_);
+      }
+    }
+  }
+
+  [[noreturn]] void fail(const std::exception_ptr& error) {
+    ring_->cancel();
+    error_ = error;
+    std::rethrow_exception(error_);
+  }
+
+  std::unique_ptr<Stage<T>> stage_;  // outlives the producers in slots_
+  std::shared_ptr<WorkerPool> pool_;
+  std::shared_ptr<Ring> ring_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  size_t oldest_ = 0;
+  size_t in_flight_ = 0;
+  bool holding_ = false;              // the oldest chunk is with the consumer
+  bool ended_ = false;                // the stage has no more to plan
+  std::exception_ptr plan_error_;     // thrown when what was planned before has been returned
+  std::exception_ptr pending_error_;  // thrown at the next call
+  std::exception_ptr error_;          // thrown at every call
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,92 @@
+// filter: keeps the elements that a predicate holds for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/map.h"
+#include "dataset/pipeline/stage.h"
+#include "dataset/pipeline/value_store.h"
+
+namespace recordpipe {
+
+template <Element T>
+struct Tested {
+  T value{};
+  bool keep = false;
+};
+
+template <class Predicate>
+struct TestElement {
+  Predicate predicate;
+
+  template <class T>
+  Tested<T> operator()(T&& value, ElementId) const {
+    const bool keep = std::invoke(predicate, std::as_const(value));
+    return {std::forward<T>(value), keep};
+  }
+};
+
+// Which elements there are is known only when they are computed: an Executor computes and tests
+// them on all threads, and those that are kept go on as values. An element keeps its id, so a
+// filter changes nobody else's random numbers.
+template <Element T>
+class FilterStage final : public StoreStage<T> {
+ public:
+  FilterStage(std::unique_ptr<Stage<Tested<T>>> tested, const StageContext& context)
+      : chunk_size_(tested->chunk_size()), executor_(std::move(tested), context) {}
+
+  size_t plan(std::span<Ticket> out) override {
+    size_t planned = 0;
+    while (planned == 0) {
+      if (at_ == count_) {
+        at_ = count_ = 0;  // first: next() may throw
+        chunk_ = executor_.next();
+        count_ = chunk_.tickets.size();
+        if (count_ == 0) return 0;
+      }
+      for (; at_ < count_ && planned < out.size(); ++at_) {
+        Tested<T>& tested = chunk_.values[at_];
+        if (!tested.keep) continue;
+        out[planned++] = {chunk_.tickets[at_].id, this->store().put(tested.value)};
+      }
+    }
+    return planned;
+  }
+
+  void restart(uint64_t epoch) override {
+    at_ = count_ = 0;
+    executor_.restart(epoch);
+  }
+
+  size_t chunk_size() const override { return chunk_size_; }
+
+ private:
+  const size_t chunk_size_;
+  Executor<Tested<T>> executor_;
+  typename Executor<Tested<T>>::Chunk chunk_;
+  size_t at_ = 0;
+  size_t count_ = 0;
+};
+
+template <Element T, class Predicate>
+class FilterNode final : public UnaryNode<T> {
+ public:
+  FilterNode(std::shared_ptr<const Node<T>> upstream, Predicate predicate)
+      : UnaryNode<T>(std::move(upstream)), test_{std::move(predicate)} {}
+  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+    auto tested = std::make_unique<MapStage<T, Tested<T>, TestElement<Predicate>>>(
+        this->upstream().make_stage(context), test_);
+    return std::make_unique<FilterStage<T>>(std::move(tested), context);
+  }
+
+ private:
+  TestElement<Predicate> test_;
+};
+
+}  // namespace recordpipe

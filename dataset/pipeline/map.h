@@ -1,0 +1,107 @@
+// map: a function of each element, applied on all threads, results in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dataset/base/philox.h"
+#include "dataset/pipeline/stage.h"
+
+namespace recordpipe {
+
+// `Function` is called as function(T&&, ElementId) -> U, from several threads at once. Maps that
+// follow each other are computed in the same go, a chunk at a time.
+template <Element T, Element U, class Function>
+class MapProducer final : public Producer<U> {
+ public:
+  MapProducer(std::unique_ptr<Producer<T>> upstream, const Function& function)
+      : upstream_(std::move(upstream)), function_(function) {}
+
+  Produced produce(std::span<const Ticket> tickets, std::span<U> out) override {
+    if (inputs_.size() < tickets.size()) inputs_.resize(tickets.size());
+    Produced done = upstream_->produce(tickets, {inputs_.data(), tickets.size()});
+    for (size_t i = 0; i < done.count; ++i) {
+      try {
+        out[i] = function_(std::move(inputs_[i]), tickets[i].id);
+      } catch (...) {
+        return {i, std::current_exception()};
+      }
+    }
+    return done;
+  }
+
+ private:
+  std::unique_ptr<Producer<T>> upstream_;
+  const Function& function_;
+  std::vector<T> inputs_;
+};
+
+template <Element T, Element U, class Function>
+class MapStage final : public Stage<U> {
+ public:
+  MapStage(std::unique_ptr<Stage<T>> upstream, const Function& function)
+      : upstream_(std::move(upstream)), function_(function) {}
+  size_t plan(std::span<Ticket> out) override { return upstream_->plan(out); }
+  void discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
+  void restart(uint64_t epoch) override { upstream_->restart(epoch); }
+  std::unique_ptr<Producer<U>> make_producer() override {
+    return std::make_unique<MapProducer<T, U, Function>>(upstream_->make_producer(), function_);
+  }
+  bool has_work() const override { return true; }
+  size_t chunk_size() const override { return upstream_->chunk_size(); }
+
+ private:
+  std::unique_ptr<Stage<T>> upstream_;
+  const Function& function_;  // the node's
+};
+
+// map_with_random's Function: the same numbers for an element wherever it is computed.
+template <class Function>
+struct WithRandom {
+  Function function;
+  uint64_t key;
+
+  template <class T>
+  auto operator()(T&& value, ElementId id) const {
+    Random random(key, id.epoch, id.index);
+    return std::invoke(function, std::forward<T>(value), random);
+  }
+};
+
+// map's Function.
+template <class Function>
+struct WithoutRandom {
+  Function function;
+
+  template <class T>
+  auto operator()(T&& value, ElementId) const {
+    return std::invoke(function, std::forward<T>(value));
+  }
+};
+
+// `Function` is WithRandom or WithoutRandom of what the user gave.
+template <Element T, Element U, class Function>
+class MapNode final : public UnaryNode<U, T> {
+ public:
+  MapNode(std::shared_ptr<const Node<T>> upstream, Function function, bool random)
+      : UnaryNode<U, T>(std::move(upstream)), function_(std::move(function)), random_(random) {}
+  std::unique_ptr<Stage<U>> make_stage(const StageContext& context) const override {
+    return std::make_unique<MapStage<T, U, Function>>(this->upstream().make_stage(context),
+                                                      function_);
+  }
+  uint64_t random_operators() const override {
+    return this->upstream().random_operators() + (random_ ? 1 : 0);
+  }
+
+ private:
+  Function function_;
+  bool random_;
+};
+
+}  // namespace recordpipe

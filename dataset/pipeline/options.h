@@ -1,0 +1,21 @@
+// How a Dataset is run; what it yields doesn't depend on it.
+#pragma once
+
+#include <cstddef>
+
+#include "dataset/pipeline/stage.h"
+
+namespace recordpipe {
+
+struct PipelineOptions {
+  // Threads that compute elements, the one that iterates (or a prefetch thread) included;
+  // 0: as many as the machine has cores.
+  size_t threads = 0;
+  // Source elements that one thread does in one go: the grain of the work.
+  size_t chunk_size = 64;
+};
+
+// The context of one iteration, with a pool of its own where there is more than one thread.
+StageContext make_stage_context(const PipelineOptions& options);
+
+}  // namespace recordpipe

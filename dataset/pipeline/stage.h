@@ -1,0 +1,152 @@
+// What an operator is made of: the order of its elements, fixed first, and the work of computing
+// them, done later on any thread.
+//
+// A Dataset is a chain of Nodes (immutable descriptions). Iterating makes a Stage of each Node.
+//
+//   plan()      one thread at a time, in order: says which elements come next. A Ticket is 24 bytes
+//               and names an element before anything is computed, so shuffling, repeating, taking
+//               and batching move tickets, not payloads.
+//   Producer    any thread, any order: computes the elements of some tickets, a chunk at a time.
+//
+// Since the tickets, and with them the random numbers, are fixed before work is handed out, what a
+// pipeline yields can't depend on threads, chunk sizes or time. An operator that must see values to
+// decide the order (filter) or that makes its own thread (prefetch) runs what is upstream of it
+// through an Executor (executor.h) and hands the values on in a ValueStore (value_store.h).
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+
+namespace recordpipe {
+
+// What an element's random numbers are keyed by: where it came from, not when it is computed.
+struct ElementId {
+  uint64_t epoch = 0;  // how often its source was started before
+  uint64_t index = 0;  // its place in its source
+  bool operator==(const ElementId&) const = default;
+};
+
+struct Ticket {
+  ElementId id;
+  uint64_t ref = 0;  // which element, in the terms of the stage that wrote it
+};
+
+// What may flow through a pipeline. Values are handed on by swapping, so that their memory is used
+// again: default-constructed ones must be cheap.
+template <class T>
+concept Element = std::default_initializable<T> && std::movable<T>;
+
+// What Producer::produce did: all of it, or the first `count` elements and why not the next one.
+struct Produced {
+  size_t count = 0;
+  std::exception_ptr error = {};
+};
+
+// Computes elements. Each belongs to one chunk in flight and keeps its scratch memory; several of
+// one stage work at the same time.
+template <Element T>
+class Producer {
+ public:
+  virtual ~Producer() = default;
+
+  // Computes the elements of `tickets` into `out` (of the same size, holding values that may be
+  // overwritten). Each ticket is produced once. Doesn't throw what an element's work throws.
+  virtual Produced produce(std::span<const Ticket> tickets, std::span<T> out) = 0;
+
+  // The same cut into parts that several threads do at once: begin() says into how many (with the
+  // same arguments as produce), then produce_part() is called once for each. Only operators whose
+  // elements are made of others (batch) have more than one.
+  virtual size_t begin(std::span<const Ticket>, std::span<T>) { return 1; }
+  virtual Produced produce_part(std::span<const Ticket> tickets, std::span<T> out,
+                                size_t /*part*/) {
+    return produce(tickets, out);
+  }
+};
+
+template <Element T>
+class Stage {
+ public:
+  virtual ~Stage() = default;
+
+  // Writes the tickets of the next elements to the start of `out` (not empty) and returns how many:
+  // at least 1, or 0 at the end and ever after. Throws only where there is nothing to return, and
+  // then the same again at every further call.
+  virtual size_t plan(std::span<Ticket> out) = 0;
+
+  // Gives up tickets that will not be produced.
+  virtual void discard(std::span<const Ticket> tickets) = 0;
+
+  // Starts again from the first element. Tickets planned before stay good.
+  virtual void restart(uint64_t epoch) = 0;
+
+  // The stage outlives its producers.
+  virtual std::unique_ptr<Producer<T>> make_producer() = 0;
+
+  // Whether producing costs enough to be worth another thread.
+  virtual bool has_work() const = 0;
+
+  // How many elements make a chunk worth handing to a thread, at least 1.
+  virtual size_t chunk_size() const = 0;
+
+  // At most how many parts a chunk has (see Producer::begin).
+  virtual size_t max_parts() const { return 1; }
+};
+
+class WorkerPool;
+
+// What the stages of one iteration share.
+struct StageContext {
+  std::shared_ptr<WorkerPool> pool;  // null: all work is done on the thread that asks for it
+  size_t threads = 1;                // that work at the same time, the asking one included
+  size_t chunk_size = 64;            // source elements that one thread does in one go
+};
+
+template <Element T>
+class Node {
+ public:
+  virtual ~Node() = default;
+  virtual std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const = 0;
+  // How many operators up to this one draw random numbers: keeps the streams of two shuffles with
+  // the same seed apart.
+  virtual uint64_t random_operators() const = 0;
+};
+
+// A Node with one input.
+template <Element T, Element Upstream = T>
+class UnaryNode : public Node<T> {
+ public:
+  explicit UnaryNode(std::shared_ptr<const Node<Upstream>> upstream)
+      : upstream_(std::move(upstream)) {}
+  uint64_t random_operators() const override { return upstream_->random_operators(); }
+
+ protected:
+  const Node<Upstream>& upstream() const { return *upstream_; }
+
+ private:
+  std::shared_ptr<const Node<Upstream>> upstream_;
+};
+
+// A Stage that changes the order of its input's elements, but not the elements: tickets pass
+// through it, and so does the work.
+template <Element T>
+class OrderStage : public Stage<T> {
+ public:
+  explicit OrderStage(std::unique_ptr<Stage<T>> upstream) : upstream_(std::move(upstream)) {}
+  void discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
+  std::unique_ptr<Producer<T>> make_producer() override { return upstream_->make_producer(); }
+  bool has_work() const override { return upstream_->has_work(); }
+  size_t chunk_size() const override { return upstream_->chunk_size(); }
+  size_t max_parts() const override { return upstream_->max_parts(); }
+
+ protected:
+  Stage<T>& upstream() { return *upstream_; }
+
+ private:
+  std::unique_ptr<Stage<T>> upstream_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,227 @@
+// The source of records: mapped files by number, streams by value.
+#include "dataset/pipeline/tfrecord_files.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "dataset/pipeline/stage.h"
+#include "dataset/pipeline/value_store.h"
+
+namespace recordpipe {
+namespace {
+
+// A ticket's ref is (file + 1) << kRecordBits | record for a mapped file, and a place in the value
+// store for a record that came from a stream.
+constexpr unsigned kRecordBits = 40;
+constexpr uint64_t kMaxFiles = uint64_t{1} << (64 - kRecordBits - 1);
+constexpr bool is_mapped(uint64_t ref) { return ref >> kRecordBits != 0; }
+
+// Copies records that were read from a stream to blocks that they share.
+class RecordKeeper {
+ public:
+  Record keep(const Record& record, std::string_view path) {
+    const size_t size = record.data.size();
+    if (size > left_) {
+      left_ = std::max(size, kBlock);
+      block_ = std::make_shared_for_overwrite<std::byte[]>(left_);
+      at_ = block_.get();
+    }
+    if (size > 0) std::memcpy(at_, record.data.data(), size);
+    const Record kept{{at_, size}, record.offset, path, block_};
+    at_ += size;
+    left_ -= size;
+    return kept;
+  }
+
+ private:
+  static constexpr size_t kBlock = size_t{256} << 10;
+  std::shared_ptr<std::byte[]> block_;
+  std::byte* at_ = nullptr;
+  size_t left_ = 0;
+};
+
+// Files that are mapped, by number. Written by the planning thread; a ticket for a file is only
+// handed on once its file is here, so workers read without a lock (a deque doesn't move them).
+using MappedFiles = std::deque<std::optional<MappedRecordFile>>;
+
+class RecordProducer final : public Producer<Record> {
+ public:
+  RecordProducer(const std::vector<std::string>& paths, const MappedFiles& files,
+                 ValueStore<Record>& store, bool check_crc)
+      : paths_(paths), files_(files), store_(store), check_crc_(check_crc) {}
+
+  Produced produce(std::span<const Ticket> tickets, std::span<Record> out) override {
+    for (size_t i = 0; i < tickets.size(); ++i) {
+      const uint64_t ref = tickets[i].ref;
+      if (!is_mapped(ref)) {
+        store_.take(tickets.subspan(i, 1), out.subspan(i, 1));
+        continue;
+      }
+      const size_t number = (ref >> kRecordBits) - 1;
+      const size_t record = ref & ((uint64_t{1} << kRecordBits) - 1);
+      const MappedRecordFile& file = *files_[number];
+      try {
+        out[i] = check_crc_ ? file.read(record) : file.view(record);
+        out[i].path = paths_[number];
+      } catch (...) {
+        return {i, std::current_exception()};
+      }
+    }
+    return {tickets.size()};
+  }
+
+ private:
+  const std::vector<std::string>& paths_;
+  const MappedFiles& files_;
+  ValueStore<Record>& store_;
+  const bool check_crc_;
+};
+
+class RecordStage final : public Stage<Record> {
+ public:
+  RecordStage(FileSystem& file_system, const std::vector<std::string>& paths,
+              const RecordReadOptions& options, size_t chunk_size)
+      : file_system_(file_system),
+        paths_(paths),
+        options_(options),
+        chunk_size_(chunk_size),
+        mapped_(paths.size()) {}
+
+  size_t plan(std::span<Ticket> out) override {
+    for (; file_ < paths_.size(); close()) {
+      open();
+      const size_t planned = stream_ ? plan_stream(out) : plan_mapped(out);
+      if (planned > 0) return planned;
+    }
+    return 0;
+  }
+
+  void discard(std::span<const Ticket> tickets) override {
+    for (const Ticket& ticket : tickets) {
+      if (!is_mapped(ticket.ref)) store_.discard({&ticket, 1});
+    }
+  }
+
+  void restart(uint64_t epoch) override {
+    stream_.reset();
+    opened_ = false;
+    file_ = record_ = 0;
+    index_ = 0;
+    epoch_ = epoch;
+  }
+
+  std::unique_ptr<Producer<Record>> make_producer() override {
+    return std::make_unique<RecordProducer>(paths_, mapped_, store_, options_.check_crc);
+  }
+  bool has_work() const override { return options_.check_crc; }
+  size_t chunk_size() const override { return chunk_size_; }
+
+ private:
+  // Makes the current file ready: mapped once for all passes, or a stream from its start.
+  void open() {
+    if (opened_) return;
+    const std::string& path = paths_[file_];
+    if (!mapped_[file_] && is_mappable(path)) {
+      try {
+        mapped_[file_].emplace(file_system_, path, options_);
+      } catch (const Error& error) {
+        // A damaged file: as a stream it yields the records before the damage, then the error.
+        if (error.kind() != ErrorKind::truncated && error.kind() != ErrorKind::corrupted) throw;
+      }
+    }
+    if (!mapped_[file_]) stream_.emplace(file_system_, path, options_);
+    opened_ = true;
+  }
+
+  bool is_mappable(const std::string& path) {
+    const auto status = file_system_.status(path);
+    if (!status || status->kind != FileKind::regular) return false;
+    const Compression compression =
+        options_.compression ? *options_.compression : detect_compression(file_system_, path);
+    return compression == Compression::none;
+  }
+
+  void close() {
+    stream_.reset();
+    opened_ = false;
+    record_ = 0;
+    ++file_;
+  }
+
+  size_t plan_mapped(std::span<Ticket> out) {
+    const size_t planned = std::min(out.size(), mapped_[file_]->size() - record_);
+    for (size_t i = 0; i < planned; ++i) {
+      out[i] = {{epoch_, index_++}, (file_ + 1) << kRecordBits | record_++};
+    }
+    return planned;
+  }
+
+  size_t plan_stream(std::span<Ticket> out) {
+    size_t planned = 0;
+    try {
+      for (; planned < out.size(); ++planned) {
+        const std::optional<Record> record = stream_->read();
+        if (!record) break;
+        Record kept = keeper_.keep(*record, paths_[file_]);
+        out[planned] = {{epoch_, index_++}, store_.put(kept)};
+      }
+    } catch (...) {
+      if (planned == 0) throw;  // else thrown again by the next call
+    }
+    return planned;
+  }
+
+  FileSystem& file_system_;
+  const std::vector<std::string>& paths_;
+  const RecordReadOptions options_;
+  const size_t chunk_size_;
+  MappedFiles mapped_;
+  ValueStore<Record> store_;
+  RecordKeeper keeper_;
+  std::optional<RecordReader> stream_;
+  bool opened_ = false;
+  uint64_t file_ = 0;
+  uint64_t record_ = 0;  // of the current file, where it is mapped
+  uint64_t index_ = 0;
+  uint64_t epoch_ = 0;
+};
+
+class RecordNode final : public Node<Record> {
+ public:
+  RecordNode(FileSystem& file_system, std::vector<std::string> paths, RecordReadOptions options)
+      : file_system_(file_system), paths_(std::move(paths)), options_(options) {}
+  std::unique_ptr<Stage<Record>> make_stage(const StageContext& context) const override {
+    return std::make_unique<RecordStage>(file_system_, paths_, options_, context.chunk_size);
+  }
+  uint64_t random_operators() const override { return 0; }
+
+ private:
+  FileSystem& file_system_;
+  std::vector<std::string> paths_;
+  RecordReadOptions options_;
+};
+
+}  // namespace
+
+Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options) {
+  return tfrecord_files(posix_file_system(), std::move(paths), options);
+}
+
+Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
+                               RecordReadOptions options) {
+  if (paths.size() >= kMaxFiles) {
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "tfrecord_files: more than " + std::to_string(kMaxFiles - 1) + " files"});
+  }
+  return Dataset<Record>(
+      std::make_shared<RecordNode>(file_system, std::move(paths), std::move(options)));
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,35 @@
+// The threads that compute elements: a oneTBB arena. Nothing but this class knows of TBB.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace recordpipe {
+
+// Something a worker can do one piece of.
+class WorkQueue {
+ public:
+  virtual ~WorkQueue() = default;
+  // Does one piece of work if there is any. Doesn't throw and doesn't wait for other work.
+  virtual void run_one() = 0;
+};
+
+class WorkerPool {
+ public:
+  // Threads are shared with the rest of the process (TBB's market); they are started when first
+  // needed. `workers` > 0.
+  explicit WorkerPool(size_t workers);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  // Has a worker call queue->run_one() once, soon; not at all if the queue is gone by then.
+  // Nothing may be taken for granted about when: the caller must be able to do the work itself.
+  void submit(const std::weak_ptr<WorkQueue>& queue);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,140 @@
+// The direct crop against the plain way: pad, crop, flip, transpose, convert, one after the other.
+#include "dataset/image/pad_crop_flip.h"
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dataset/base/error.h"
+
+namespace recordpipe {
+namespace {
+
+std::vector<uint8_t> random_image(const ImageFormat& format, uint64_t index) {
+  Random random(derive_key(1, 0), 0, index);
+  std::vector<uint8_t> image(format.values_per_image());
+  for (uint8_t& value : image) value = static_cast<uint8_t>(random.below(256));
+  return image;
+}
+
+// The values in the order of `format`'s layout.
+std::vector<int> plain(const std::vector<uint8_t>& image, const PadCropFlip& crop, int pad,
+                       const ImageFormat& format) {
+  const int height = static_cast<int>(format.height);
+  const int width = static_cast<int>(format.width);
+  const int channels = static_cast<int>(format.channels);
+  const int padded_width = width + 2 * pad;
+  const int padded_height = height + 2 * pad;
+  std::vector<int> padded(static_cast<size_t>(channels * padded_height * padded_width));
+  for (int c = 0; c < channels; ++c) {
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x) {
+        padded[static_cast<size_t>((c * padded_height + y + pad) * padded_width + x + pad)] =
+            image[static_cast<size_t>((c * height + y) * width + x)];
+      }
+    }
+  }
+  std::vector<int> out(format.values_per_image());
+  for (int c = 0; c < channels; ++c) {
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x) {
+        const int column = crop.flip ? width - 1 - x : x;
+        const int value = padded[static_cast<size_t>(
+            (c * padded_height + y + pad + crop.top) * padded_width + column + pad + crop.left)];
+        const int to = format.layout == Layout::nchw ? (c * height + y) * width + x
+                                                     : (y * width + x) * channels + c;
+        out[static_cast<size_t>(to)] = value;
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<int> direct(const std::vector<uint8_t>& image, const PadCropFlip& crop,
+                        const ImageFormat& format) {
+  ImageBatch batch;
+  batch.reset(format, 2);
+  std::memset(batch.image_at(0), 0x5a, 2 * format.bytes_per_image());
+  pad_crop_flip(image, crop, format, batch.image_at(0));
+  const size_t n = format.values_per_image();
+  std::vector<int> out;
+  if (format.dtype == DType::float32) {
+    for (const float value : batch.floats().first(n)) out.push_back(static_cast<int>(value));
+  } else {
+    for (const uint8_t value : batch.uint8s().first(n)) out.push_back(value);
+  }
+  for (const std::byte untouched : batch.bytes().subspan(format.bytes_per_image())) {
+    EXPECT_EQ(untouched, std::byte{0x5a});
+  }
+  return out;
+}
+
+TEST(PadCropFlip, EqualsThePlainWayAtEveryPlace) {
+  for (const DType dtype : {DType::uint8, DType::float32}) {
+    for (const Layout layout : {Layout::nhwc, Layout::nchw}) {
+      const ImageFormat format{.dtype = dtype, .layout = layout};
+      const auto image = random_image(format, 0);
+      for (int top = -4; top <= 4; ++top) {
+        for (int left = -4; left <= 4; ++left) {
+          for (const bool flip : {false, true}) {
+            const PadCropFlip crop{top, left, flip};
+            ASSERT_EQ(direct(image, crop, format), plain(image, crop, 4, format))
+                << top << " " << left << " " << flip;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(PadCropFlip, TakesOtherShapesAndCropsThatLieOutside) {
+  for (const auto& [height, width, channels] :
+       {std::tuple(1, 1, 1), std::tuple(5, 3, 1), std::tuple(2, 7, 4)}) {
+    const ImageFormat format{static_cast<size_t>(height), static_cast<size_t>(width),
+                             static_cast<size_t>(channels), DType::uint8, Layout::nhwc};
+    const auto image = random_image(format, 1);
+    for (int top = -8; top <= 8; ++top) {
+      for (int left = -8; left <= 8; ++left) {
+        const PadCropFlip crop{top, left, true};
+        ASSERT_EQ(direct(image, crop, format), plain(image, crop, 8, format));
+      }
+    }
+  }
+}
+
+TEST(PadCropFlip, DrawsEveryCropAboutEquallyOften) {
+  std::map<std::tuple<int, int, bool>, int> count;
+  for (uint64_t i = 0; i < 16200; ++i) {
+    Random random(derive_key(3, 0), 0, i);
+    const PadCropFlip crop = PadCropFlip::draw(random, 4);
+    ++count[{crop.top, crop.left, crop.flip}];
+  }
+  ASSERT_EQ(count.size(), 162u);
+  double chi_square = 0;
+  for (const auto& [crop, n] : count) chi_square += (n - 100.0) * (n - 100.0) / 100.0;
+  EXPECT_LT(chi_square, 221.0);  // 161 degrees of freedom, p = 0.001
+}
+
+TEST(PadCropFlip, RefusesAnImageOfAnotherSize) {
+  const ImageFormat format;
+  ImageBatch batch;
+  batch.reset(format, 1);
+  const std::vector<uint8_t> image(3071);
+  EXPECT_THROW(pad_crop_flip(image, {}, format, batch.image_at(0)), Error);
+}
+
+TEST(ImageBatch, GivesItsValuesInItsOwnTypeOnly) {
+  ImageBatch batch;
+  batch.reset({.dtype = DType::uint8}, 3);
+  EXPECT_EQ(batch.size(), 3u);
+  EXPECT_EQ(batch.uint8s().size(), 3 * 3072u);
+  EXPECT_THROW(batch.floats(), Error);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(batch.bytes().data()) % 64, 0u);
+}
+
+}  // namespace
+}  // namespace recordpipe

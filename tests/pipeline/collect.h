@@ -1,0 +1,26 @@
+// What tests do with a Dataset.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "dataset/pipeline/dataset.h"
+
+namespace recordpipe {
+
+template <class T>
+std::vector<T> collect(const Dataset<T>& dataset) {
+  std::vector<T> out;
+  for (T& element : dataset) out.push_back(std::move(element));
+  return out;
+}
+
+inline std::vector<int> numbers(int n) {
+  std::vector<int> out(static_cast<size_t>(n));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+}  // namespace recordpipe

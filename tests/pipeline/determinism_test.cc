@@ -1,0 +1,135 @@
+// The same elements at any thread count, chunk size, prefetch depth and time: against the plain
+// twin, which has none of these.
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dataset/base/philox.h"
+#include "dataset/pipeline/dataset.h"
+#include "tests/pipeline/collect.h"
+#include "tests/pipeline/naive.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kThreads[] = {1, 2, 3, 4, 8, 16};
+constexpr size_t kChunkSizes[] = {1, 7, 64, 1000};
+
+uint64_t mix(uint64_t value, Random& random) { return value * 31 + random.next64(); }
+
+// A pipeline with every operator, as itself and as its twin: both kinds have the same members.
+template <class Source>
+auto everything(const Source& source) {
+  return source.shuffle(100, 1)
+      .map([](int x) { return static_cast<uint64_t>(x); })
+      .map_with_random(2, mix)
+      .filter([](uint64_t x) { return x % 3 != 0; })
+      .shuffle(50, 2)
+      .repeat(3)
+      .map_with_random(2, mix)
+      .skip(17)
+      .take(1900);
+}
+
+TEST(Determinism, EveryOperatorEqualsItsTwin) {
+  const auto expected = everything(naive::from_vector(numbers(1000))).batch(32).values();
+  for (const size_t threads : kThreads) {
+    for (const size_t chunk_size : kChunkSizes) {
+      for (const size_t prefetch : {0, 1, 5}) {
+        auto batches = everything(from_vector(numbers(1000))).batch(32);
+        if (prefetch > 0) batches = batches.prefetch(prefetch);
+        EXPECT_TRUE(collect(batches.with_options({.threads = threads, .chunk_size = chunk_size})) ==
+                    expected)
+            << threads << " threads, chunks of " << chunk_size << ", prefetch " << prefetch;
+      }
+    }
+  }
+}
+
+TEST(Determinism, WorkThatTakesUnequalTimeKeepsItsPlace) {
+  const auto slow = [](int x, Random& random) {
+    std::this_thread::sleep_for(std::chrono::microseconds(random.below(200)));
+    return x;
+  };
+  for (const size_t threads : kThreads) {
+    const auto out = collect(from_vector(numbers(400))
+                                 .map_with_random(1, slow)
+                                 .batch(16)
+                                 .prefetch(3)
+                                 .with_options({.threads = threads, .chunk_size = 4}));
+    ASSERT_EQ(out.size(), 25u);
+    for (size_t i = 0; i < 400; ++i) ASSERT_EQ(out[i / 16][i % 16], static_cast<int>(i));
+  }
+}
+
+// A chain of up to eight operators drawn from `random`, applied to the pipeline and its twin.
+struct Chain {
+  Dataset<int> dataset;
+  naive::Pipeline<int> twin;
+
+  void grow(Random& random, bool& repeated) {
+    const uint64_t seed = random();
+    const uint32_t n = random.below(90) + 1;
+    switch (random.below(8)) {
+      case 0: {
+        const auto f = [n](int x) { return x * 7 + static_cast<int>(n); };
+        dataset = dataset.map(f), twin = twin.map(f);
+        break;
+      }
+      case 1: {
+        const auto f = [](int x, Random& r) { return static_cast<int>(x ^ r.below(1 << 20)); };
+        dataset = dataset.map_with_random(seed, f), twin = twin.map_with_random(seed, f);
+        break;
+      }
+      case 2: {
+        const auto p = [n](int x) { return static_cast<uint32_t>(x) % (n % 7 + 2) != 0; };
+        dataset = dataset.filter(p), twin = twin.filter(p);
+        break;
+      }
+      case 3:
+        dataset = dataset.shuffle(n, seed), twin = twin.shuffle(n, seed);
+        break;
+      case 4:
+        if (repeated) break;  // the twin's epochs don't nest
+        repeated = true;
+        dataset = dataset.repeat(n % 4), twin = twin.repeat(n % 4);
+        break;
+      case 5:
+        dataset = dataset.take(n * 3), twin = twin.take(n * 3);
+        break;
+      case 6:
+        dataset = dataset.skip(n / 4), twin = twin.skip(n / 4);
+        break;
+      case 7:
+        dataset = dataset.prefetch(n % 9 + 1);
+        break;
+    }
+  }
+};
+
+TEST(Determinism, RandomChainsEqualTheirTwins) {
+  for (uint64_t trial = 0; trial < 300; ++trial) {
+    Random random(derive_key(2026, 0), 0, trial);
+    const auto source = numbers(static_cast<int>(random.below(300)));
+    Chain chain{from_vector(source), naive::from_vector(source)};
+    bool repeated = false;
+    for (uint32_t length = random.below(8); length > 0; --length) chain.grow(random, repeated);
+    const size_t batch_size = random.below(40) + 1;
+    const PipelineOptions options{.threads = kThreads[random.below(6)],
+                                  .chunk_size = kChunkSizes[random.below(4)]};
+    const auto expected = chain.twin.batch(batch_size, trial % 2 == 0).values();
+    const auto drop = trial % 2 == 0 ? DropRemainder::yes : DropRemainder::no;
+    ASSERT_TRUE(collect(chain.dataset.with_options(options).batch(batch_size, drop)) == expected)
+        << "trial " << trial;
+    ASSERT_TRUE(collect(chain.dataset.with_options(options)) == chain.twin.values())
+        << "trial " << trial;
+  }
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,163 @@
+// The plain twin of the pipeline: one thread, whole vectors, nothing clever. What the operators
+// mean, written down a second time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "dataset/base/philox.h"
+#include "dataset/pipeline/stage.h"
+
+namespace recordpipe::naive {
+
+template <class T>
+struct Item {
+  ElementId id;
+  T value;
+};
+
+// A pass over a pipeline: all its elements in epoch `epoch`.
+template <class T>
+using Pass = std::function<std::vector<Item<T>>(uint64_t epoch)>;
+
+template <class T>
+class Pipeline {
+ public:
+  explicit Pipeline(Pass<T> pass, uint64_t random_operators = 0)
+      : pass_(std::move(pass)), random_operators_(random_operators) {}
+
+  template <class F>
+  auto map(F function) const {
+    using U = std::decay_t<std::invoke_result_t<F, T>>;
+    return Pipeline<U>(
+        [=, pass = pass_](uint64_t epoch) {
+          std::vector<Item<U>> out;
+          for (const Item<T>& item : pass(epoch)) out.push_back({item.id, function(item.value)});
+          return out;
+        },
+        random_operators_);
+  }
+
+  template <class F>
+  auto map_with_random(uint64_t seed, F function) const {
+    using U = std::decay_t<std::invoke_result_t<F, T, Random&>>;
+    const uint64_t key = derive_key(seed, random_operators_);
+    return Pipeline<U>(
+        [=, pass = pass_](uint64_t epoch) {
+          std::vector<Item<U>> out;
+          for (const Item<T>& item : pass(epoch)) {
+            Random random(key, item.id.epoch, item.id.index);
+            out.push_back({item.id, function(item.value, random)});
+          }
+          return out;
+        },
+        random_operators_ + 1);
+  }
+
+  template <class P>
+  Pipeline filter(P predicate) const {
+    return derived([=](std::vector<Item<T>> items, uint64_t) {
+      std::erase_if(items, [&](const Item<T>& item) { return !predicate(item.value); });
+      return items;
+    });
+  }
+
+  Pipeline shuffle(size_t buffer_size, uint64_t seed) const {
+    const uint64_t key = derive_key(seed, random_operators_);
+    Pipeline shuffled = derived([=](std::vector<Item<T>> items, uint64_t epoch) {
+      std::vector<Item<T>> buffer, out;
+      size_t next = 0;
+      while (next < items.size() && buffer.size() < buffer_size) buffer.push_back(items[next++]);
+      for (uint64_t k = 0; !buffer.empty(); ++k) {
+        const uint32_t at = Random(key, epoch, k).below(static_cast<uint32_t>(buffer.size()));
+        out.push_back(buffer[at]);
+        if (next < items.size()) {
+          buffer[at] = items[next++];
+        } else {
+          buffer[at] = buffer.back();
+          buffer.pop_back();
+        }
+      }
+      return out;
+    });
+    ++shuffled.random_operators_;
+    return shuffled;
+  }
+
+  // Of a pipeline that is not itself repeated.
+  Pipeline repeat(int64_t count) const {
+    return Pipeline(
+        [=, pass = pass_](uint64_t) {
+          std::vector<Item<T>> out;
+          for (int64_t epoch = 0; epoch < count; ++epoch) {
+            for (Item<T>& item : pass(static_cast<uint64_t>(epoch))) out.push_back(std::move(item));
+          }
+          return out;
+        },
+        random_operators_);
+  }
+
+  Pipeline take(size_t count) const {
+    return derived([=](std::vector<Item<T>> items, uint64_t) {
+      items.resize(std::min(items.size(), count));
+      return items;
+    });
+  }
+
+  Pipeline skip(size_t count) const {
+    return derived([=](std::vector<Item<T>> items, uint64_t) {
+      items.erase(items.begin(),
+                  items.begin() + static_cast<std::ptrdiff_t>(std::min(items.size(), count)));
+      return items;
+    });
+  }
+
+  Pipeline<std::vector<T>> batch(size_t batch_size, bool drop_remainder = false) const {
+    return Pipeline<std::vector<T>>(
+        [=, pass = pass_](uint64_t epoch) {
+          std::vector<Item<std::vector<T>>> out;
+          for (const Item<T>& item : pass(epoch)) {
+            if (out.empty() || out.back().value.size() == batch_size) {
+              out.push_back({{epoch, out.size()}, {}});
+            }
+            out.back().value.push_back(item.value);
+          }
+          if (drop_remainder && !out.empty() && out.back().value.size() < batch_size) {
+            out.pop_back();
+          }
+          return out;
+        },
+        random_operators_);
+  }
+
+  std::vector<T> values() const {
+    std::vector<T> out;
+    for (Item<T>& item : pass_(0)) out.push_back(std::move(item.value));
+    return out;
+  }
+
+ private:
+  template <class F>
+  Pipeline derived(F change) const {
+    return Pipeline([=, pass = pass_](uint64_t epoch) { return change(pass(epoch), epoch); },
+                    random_operators_);
+  }
+
+  Pass<T> pass_;
+  uint64_t random_operators_;
+};
+
+template <class T>
+Pipeline<T> from_vector(std::vector<T> values) {
+  return Pipeline<T>([values = std::move(values)](uint64_t epoch) {
+    std::vector<Item<T>> out;
+    for (size_t i = 0; i < values.size(); ++i) out.push_back({{epoch, i}, values[i]});
+    return out;
+  });
+}
+
+}  // namespace recordpipe::naive
