@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "dataset/base/utf8.h"
+
 namespace recordpipe {
 namespace {
 
@@ -15,24 +17,6 @@ std::string message_of(const Error::Parts& parts) {
   if (parts.offset) message += " at " + std::to_string(*parts.offset);
   if (!parts.hint.empty()) message += " (" + parts.hint + ")";
   return message;
-}
-
-// The length of the well-formed UTF-8 sequence at the start of `text`, 0 where there is none
-// (overlong forms, surrogates and code points past U+10FFFF are not well formed).
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (first == 0xe0 && byte(1) < 0xa0) return 0;
-  if (first == 0xed && byte(1) > 0x9f) return 0;
-  if (first == 0xf0 && byte(1) < 0x90) return 0;
-  if (first == 0xf4 && byte(1) > 0x8f) return 0;
-  return length;
 }
 
 }  // namespace

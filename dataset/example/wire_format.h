@@ -19,6 +19,8 @@ constexpr uint32_t wire_tag(uint32_t field, WireType type) {
   return field << 3 | static_cast<uint32_t>(type);
 }
 
+constexpr WireType wire_type(uint32_t tag) { return static_cast<WireType>(tag & 7); }
+
 // Field numbers of feature.proto and example.proto.
 inline constexpr uint32_t kExampleFeatures = 1;
 inline constexpr uint32_t kFeaturesEntry = 1;

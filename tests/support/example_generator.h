@@ -1,0 +1,35 @@
+// Examples as any writer might encode them: each rule of the wire format is used by chance.
+#pragma once
+
+#include <string>
+
+#include "tests/support/mutator.h"
+
+namespace recordpipe {
+
+// A serialised Example that a protobuf parser must accept: packed and unpacked lists, lists in
+// pieces, lists of two kinds in one feature, values and keys given twice or not at all, features in
+// several messages, unknown fields and groups, tags, lengths and varints longer than they need be.
+class ExampleGenerator {
+ public:
+  explicit ExampleGenerator(uint64_t seed) : random_(seed) {}
+  std::string example();
+
+ private:
+  bool one_in(size_t n) { return random_.below(n) == 0; }
+  std::string varint(uint64_t value);
+  std::string tag(uint32_t field, uint32_t wire_type);
+  std::string nested(uint32_t field, const std::string& content);
+  std::string unknown_field(int depth);
+  std::string maybe_unknown();
+  std::string bytes_list();
+  std::string float_list();
+  std::string int64_list();
+  std::string feature();
+  std::string entry();
+  std::string features();
+
+  Mutator random_;
+};
+
+}  // namespace recordpipe
