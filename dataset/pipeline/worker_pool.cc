@@ -1,28 +1,35 @@
-// WorkerPool on oneTBB.
+// How a piece of work reaches a worker: as a Visit, which the worker deletes.
 #include "dataset/pipeline/worker_pool.h"
 
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
+#include <atomic>
+#include <utility>
 
 namespace recordpipe {
+namespace {
 
-struct WorkerPool::State {
-  explicit State(size_t workers)
-      : limit(tbb::global_control::max_allowed_parallelism, workers + 1),
-        arena(static_cast<int>(workers), /*reserved_for_masters=*/0) {}
-
-  // TBB starts one thread less than there are cores unless it is told otherwise.
-  tbb::global_control limit;
-  tbb::task_arena arena;
+struct Visit {
+  std::weak_ptr<WorkQueue> queue;
+  // Makes the visit's memory visible to the worker in C++'s own terms, whatever TBB does.
+  std::atomic<bool> ready = false;
 };
 
-WorkerPool::WorkerPool(size_t workers) : state_(std::make_unique<State>(workers)) {}
-WorkerPool::~WorkerPool() = default;
+void run(void* argument) {
+  const std::unique_ptr<Visit> visit(static_cast<Visit*>(argument));
+  if (!visit->ready.load(std::memory_order_acquire)) return;
+  if (const auto queue = visit->queue.lock()) queue->run_one();
+}
 
-void WorkerPool::submit(const std::weak_ptr<WorkQueue>& queue) {
-  state_->arena.enqueue([queue] {
-    if (const auto alive = queue.lock()) alive->run_one();
-  });
+}  // namespace
+
+void WorkerPool::submit(std::weak_ptr<WorkQueue> queue) {
+  auto* visit = new Visit{std::move(queue)};
+  visit->ready.store(true, std::memory_order_release);
+  try {
+    arena_.enqueue(run, visit);  // the worker deletes it
+  } catch (...) {
+    delete visit;
+    throw;
+  }
 }
 
 }  // namespace recordpipe

@@ -1,8 +1,10 @@
-// The threads that compute elements: a oneTBB arena. Nothing but this class knows of TBB.
+// The threads that compute elements: a oneTBB arena.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+
+#include "dataset/pipeline/tbb_arena.h"
 
 namespace recordpipe {
 
@@ -16,20 +18,16 @@ class WorkQueue {
 
 class WorkerPool {
  public:
-  // Threads are shared with the rest of the process (TBB's market); they are started when first
-  // needed. `workers` > 0.
-  explicit WorkerPool(size_t workers);
-  ~WorkerPool();
-  WorkerPool(const WorkerPool&) = delete;
-  WorkerPool& operator=(const WorkerPool&) = delete;
+  // Threads are shared with the rest of the process (TBB's market) and started when first needed.
+  // `workers` > 0.
+  explicit WorkerPool(size_t workers) : arena_(workers) {}
 
   // Has a worker call queue->run_one() once, soon; not at all if the queue is gone by then.
   // Nothing may be taken for granted about when: the caller must be able to do the work itself.
-  void submit(const std::weak_ptr<WorkQueue>& queue);
+  void submit(std::weak_ptr<WorkQueue> queue);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  TbbArena arena_;
 };
 
 }  // namespace recordpipe
