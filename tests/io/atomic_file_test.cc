@@ -1,0 +1,217 @@
+// AtomicFile: the old file or a complete new one, whatever fails.
+#include "dataset/io/atomic_file.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "dataset/base/error.h"
+#include "dataset/record/record_writer.h"
+#include "tests/support/bytes.h"
+#include "tests/support/faulty_file_system.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::AnyOf;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class AtomicFileTest : public testing::Test {
+ protected:
+  TemporaryDirectory directory;
+  const std::string target = directory / "a.txt";
+  const std::string partial = directory / ".a.txt.partial";
+  FileSystem& files = posix_file_system();
+
+  std::vector<std::string> names() { return files.list(directory.path()); }
+};
+
+TEST_F(AtomicFileTest, AppearsWhenCommitted) {
+  AtomicFile file(files, target);
+  file.write(as_bytes("one "));
+  file.write(as_bytes("two"));
+  EXPECT_THAT(names(), ElementsAre(".a.txt.partial"));
+  file.commit();
+  EXPECT_THAT(names(), ElementsAre("a.txt"));
+  EXPECT_EQ(read_file(target), "one two");
+}
+
+TEST_F(AtomicFileTest, ReplacesWhatIsThere) {
+  write_file(target, "old");
+  {
+    AtomicFile file(files, target);
+    file.write(as_bytes("new"));
+    EXPECT_EQ(read_file(target), "old");
+    file.close();
+  }
+  EXPECT_EQ(read_file(target), "new");
+}
+
+TEST_F(AtomicFileTest, DestroyedUncommittedLeavesTheTargetAndNothingElse) {
+  write_file(target, "old");
+  { AtomicFile(files, target).write(as_bytes("new")); }
+  EXPECT_THAT(names(), ElementsAre("a.txt"));
+  EXPECT_EQ(read_file(target), "old");
+}
+
+TEST_F(AtomicFileTest, ABareNameMeansThePresentFolder) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory.path());
+  AtomicFile file(files, "b.txt");
+  file.write(as_bytes("x"));
+  file.commit();
+  std::filesystem::current_path(before);
+  EXPECT_THAT(names(), ElementsAre("b.txt"));
+}
+
+TEST_F(AtomicFileTest, ASecondWriterOfTheTargetIsRefused) {
+  AtomicFile first(files, target);
+  try {
+    AtomicFile second(files, target);
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::busy);
+    EXPECT_NE(error.hint(), "");
+  }
+  first.write(as_bytes("first"));
+  first.commit();
+  EXPECT_EQ(read_file(target), "first");
+  AtomicFile third(files, target);  // the lock is free again
+  third.write(as_bytes("third"));
+  third.commit();
+  EXPECT_EQ(read_file(target), "third");
+}
+
+TEST_F(AtomicFileTest, APartialFileOfAKilledProcessIsOverwritten) {
+  write_file(partial, "left behind, longer than what follows");
+  AtomicFile file(files, target);
+  file.write(as_bytes("short"));
+  file.commit();
+  EXPECT_THAT(names(), ElementsAre("a.txt"));
+  EXPECT_EQ(read_file(target), "short");
+}
+
+TEST_F(AtomicFileTest, RefusesTargetsThatAreNoFiles) {
+  EXPECT_THROW(AtomicFile(files, "/dev/null"), Error);
+  EXPECT_THROW(AtomicFile(files, directory.path()), Error);
+  ASSERT_EQ(::mkfifo(target.c_str(), 0600), 0);
+  EXPECT_THROW(AtomicFile(files, target), Error);
+  EXPECT_THAT(names(), ElementsAre("a.txt"));
+}
+
+TEST_F(AtomicFileTest, AMissingFolderIsNotFound) {
+  try {
+    AtomicFile file(files, directory / "no/such/folder");
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::not_found);
+  }
+}
+
+TEST_F(AtomicFileTest, NothingCanBeAddedAfterAFailedWrite) {
+  FaultyFileSystem faulty(files);
+  AtomicFile file(faulty, target);
+  faulty.fail_call(faulty.calls() + 1, FaultyFileSystem::Fault::error, ENOSPC);
+  EXPECT_THROW(file.write(as_bytes("one")), Error);
+  EXPECT_THROW(file.write(as_bytes("two")), Error);
+  EXPECT_THROW(file.commit(), Error);
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+// What a program that makes a TFRecord file does, small enough to fail at every call.
+void write_records(FileSystem& files, const std::string& path, Compression compression) {
+  RecordWriter writer(files, path, {.compression = compression, .compression_level = 0});
+  const std::string record(100000, 'x');
+  for (int i = 0; i < 9; ++i) writer.write(as_bytes(record));
+  writer.close();
+}
+
+struct FaultCase {
+  const char* name;
+  int code;
+  bool target_exists;
+  Compression compression;
+};
+
+class FaultyWrite : public AtomicFileTest, public testing::WithParamInterface<FaultCase> {
+ protected:
+  std::string complete() {
+    const std::string path = directory / "complete";
+    write_records(files, path, GetParam().compression);
+    const std::string content = read_file(path);
+    std::filesystem::remove(path);
+    return content;
+  }
+
+  void reset() {
+    std::filesystem::remove(target);
+    std::filesystem::remove(partial);
+    if (GetParam().target_exists) write_file(target, "old");
+  }
+
+  // The old file (or none) or the complete new one.
+  void expect_old_or(const std::string& expected) {
+    if (std::filesystem::exists(target)) {
+      const std::string content = read_file(target);
+      EXPECT_TRUE(content == expected || (GetParam().target_exists && content == "old"))
+          << content.size() << " bytes, of " << expected.size();
+    } else {
+      EXPECT_FALSE(GetParam().target_exists) << "the old file is gone";
+    }
+  }
+};
+
+TEST_P(FaultyWrite, EveryCallFailing) {
+  const std::string expected = complete();
+  const uint64_t runs = for_every_fault(
+      files, GetParam().code,
+      [&](FileSystem& faulty) { write_records(faulty, target, GetParam().compression); },
+      [&](const FaultyFileSystem& faulty) {
+        expect_old_or(expected);
+        EXPECT_THAT(names(), AnyOf(IsEmpty(), ElementsAre("a.txt")));
+        EXPECT_TRUE(!faulty.failed_call().empty() || read_file(target) == expected);
+      },
+      [&] { reset(); });
+  EXPECT_GT(runs, 9u);  // status, lock, create, writes, sync, close, rename, sync_directory
+}
+
+TEST_P(FaultyWrite, KilledAtEveryCall) {
+  const std::string expected = complete();
+  for_every_kill(
+      files, FaultyFileSystem::Fault::kill,
+      [&](FileSystem& faulty) { write_records(faulty, target, GetParam().compression); },
+      [&] {
+        expect_old_or(expected);
+        // The next run finds no lock and leaves nothing of the killed one.
+        write_records(files, target, GetParam().compression);
+        EXPECT_EQ(read_file(target), expected);
+        EXPECT_THAT(names(), ElementsAre("a.txt"));
+      },
+      [&] { reset(); });
+}
+
+TEST_P(FaultyWrite, PowerLostAtEveryCall) {
+  const std::string expected = complete();
+  for_every_kill(
+      files, FaultyFileSystem::Fault::power_loss,
+      [&](FileSystem& faulty) { write_records(faulty, target, GetParam().compression); },
+      [&] { expect_old_or(expected); }, [&] { reset(); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, FaultyWrite,
+                         testing::Values(FaultCase{"EioNewFile", EIO, false, Compression::none},
+                                         FaultCase{"EioOldFile", EIO, true, Compression::none},
+                                         FaultCase{"DiskFull", ENOSPC, true, Compression::none},
+                                         FaultCase{"DiskFullGzip", ENOSPC, true,
+                                                   Compression::gzip}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+}  // namespace
+}  // namespace recordpipe
