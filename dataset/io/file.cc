@@ -12,6 +12,16 @@ std::string parent_directory(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+size_t read_fully(ByteSource& source, std::span<std::byte> out) {
+  size_t done = 0;
+  while (done < out.size()) {
+    const size_t count = source.read(out.subspan(done));
+    if (count == 0) break;
+    done += count;
+  }
+  return done;
+}
+
 std::vector<std::byte> read_all(ByteSource& source, size_t limit) {
   constexpr size_t kStep = size_t{1} << 20;
   std::vector<std::byte> content;
