@@ -47,27 +47,17 @@ void AtomicFile::write(std::span<const std::byte> data) {
   }
 }
 
-void AtomicFile::finish() {
+void AtomicFile::commit() {
   require_open();
   try {
     file_->sync();
     file_->close();
-  } catch (...) {
-    discard();
-    throw;
-  }
-  file_.reset();
-}
-
-void AtomicFile::commit() {
-  const bool finished = lock_ && !file_;
-  if (!finished) finish();
-  try {
     file_system_.rename(partial_path_, path_);
   } catch (...) {
     discard();
     throw;
   }
+  file_.reset();
   lock_.reset();
   file_system_.sync_directory(parent_directory(path_));
 }
@@ -77,7 +67,7 @@ void AtomicFile::require_open() const {
   if (file_) return;
   throw Error({.kind = ErrorKind::invalid_argument,
                .path = path_,
-               .reason = "written to after it was finished or had failed"});
+               .reason = "written to after it was committed or had failed"});
 }
 
 void AtomicFile::discard() noexcept {

@@ -1,0 +1,141 @@
+#include "tests/trainer/test_networks.h"
+
+#include <span>
+
+#include "dataset/base/philox.h"
+
+namespace recordpipe {
+namespace {
+
+// input → convolution → the layer in question → dense → loss
+template <class AddLayer>
+Network around(const FeatureShape& input, size_t channels, AddLayer add_layer) {
+  Network network(input);
+  const NodeId before =
+      network.conv2d(0, "before", {.filters = channels, .kernel = 1, .padding = 0});
+  const NodeId layer = add_layer(network, before);
+  network.softmax_cross_entropy(network.dense(layer, "after", 5));
+  return network;
+}
+
+Network with_convolution(const FeatureShape& input, size_t channels, const Conv2dOptions& options) {
+  return around(input, channels,
+                [&](Network& network, NodeId x) { return network.conv2d(x, "layer", options); });
+}
+
+}  // namespace
+
+ImageBatch random_batch(const Network& network, size_t images, uint64_t seed) {
+  const FeatureShape& shape = network.input_shape();
+  ImageBatch batch;
+  batch.reset({.height = shape.height,
+               .width = shape.width,
+               .channels = shape.channels,
+               .dtype = DType::float32,
+               .layout = Layout::nchw},
+              images);
+  for (size_t image = 0; image < images; ++image) {
+    Random random(derive_key(seed, 0), 0, image);
+    const std::span<float> values(reinterpret_cast<float*>(batch.image_at(image)), shape.size());
+    for (float& value : values) value = random.uniform() * 256;
+    batch.set_label(image,
+                    static_cast<int32_t>(random.below(static_cast<uint32_t>(network.classes()))));
+  }
+  return batch;
+}
+
+void randomize(Variables& variables, uint64_t seed) {
+  initialize(variables, seed);
+  for (VariableId id = 0; id < variables.specs().size(); ++id) {
+    const VariableSpec& spec = variables.specs()[id];
+    if (spec.shape.size() != 1) continue;
+    const float middle = spec.initializer == Initializer::ones ? 1.0f : 0.0f;
+    std::vector<float> values(spec.size());
+    Random random(derive_key(seed, id), 0, 0);
+    for (float& value : values) value = middle + 0.5f * (2 * random.uniform() - 1);
+    variables.write(id, values);
+  }
+}
+
+std::vector<NamedNetwork> layer_networks() {
+  std::vector<NamedNetwork> networks;
+  const auto add = [&](const std::string& name, Network network) {
+    networks.push_back({name, std::move(network)});
+  };
+  const auto convolution = [&](const std::string& name, const FeatureShape& input, size_t channels,
+                               const Conv2dOptions& options) {
+    add("Conv2d" + name, with_convolution(input, channels, options));
+  };
+  convolution("3x3", {3, 8, 8}, 16, {.filters = 16});
+  convolution("3x3OddSizes", {3, 7, 5}, 5, {.filters = 7});
+  convolution("3x3OneChannel", {1, 6, 6}, 1, {.filters = 1});
+  convolution("3x3ManyChannels", {3, 6, 6}, 33, {.filters = 40});
+  convolution("3x3Stride2", {3, 8, 8}, 16, {.filters = 32, .stride = 2});
+  convolution("3x3Stride2OddSizes", {2, 9, 7}, 3, {.filters = 20, .stride = 2});
+  convolution("3x3NoPadding", {2, 5, 6}, 4, {.filters = 3, .padding = 0});
+  convolution("1x1", {2, 4, 3}, 6, {.filters = 10, .kernel = 1, .padding = 0});
+  convolution("5x5Stride3", {3, 11, 11}, 4, {.filters = 4, .kernel = 5, .stride = 3, .padding = 2});
+
+  const auto batch_norm = [&](const std::string& name, const FeatureShape& input, size_t channels,
+                              bool relu, bool residual) {
+    add("BatchNorm" + name, around(input, channels, [&](Network& network, NodeId x) {
+          BatchNormOptions options = {.relu = relu};
+          // The residual comes from another convolution, and the result is read twice, as between
+          // two blocks with an identity shortcut.
+          if (residual) options.residual = network.conv2d(0, "beside", {.filters = channels});
+          const NodeId first = network.batch_norm(x, "layer", options);
+          if (!residual) return first;
+          const NodeId next = network.conv2d(first, "next", {.filters = channels});
+          return network.batch_norm(next, "layer2", {.relu = relu, .residual = first});
+        }));
+  };
+  batch_norm("", {3, 4, 4}, 16, false, false);
+  batch_norm("Relu", {3, 4, 4}, 16, true, false);
+  batch_norm("Residual", {3, 4, 4}, 16, false, true);
+  batch_norm("ResidualRelu", {3, 4, 4}, 16, true, true);
+  batch_norm("OddSizes", {3, 5, 3}, 7, true, true);
+  batch_norm("OneChannel", {2, 3, 3}, 1, true, true);
+  batch_norm("ManyChannels", {2, 3, 2}, 35, true, true);
+
+  const auto pool_and_pad = [&](const std::string& name, const FeatureShape& input, size_t channels,
+                                size_t stride, size_t out_channels) {
+    add("PoolAndPad" + name, around(input, channels, [&](Network& network, NodeId x) {
+          return network.pool_and_pad(x, "layer", stride, out_channels);
+        }));
+  };
+  pool_and_pad("", {3, 8, 8}, 16, 2, 32);
+  pool_and_pad("WideStage", {3, 4, 4}, 32, 2, 64);
+  pool_and_pad("OddSizes", {2, 6, 9}, 5, 3, 11);
+  pool_and_pad("OneChannel", {1, 2, 2}, 1, 2, 3);
+  pool_and_pad("StrideOne", {1, 3, 3}, 4, 1, 4);
+  // Straight from the images.
+  {
+    Network network({3, 4, 4});
+    network.softmax_cross_entropy(network.dense(network.pool_and_pad(0, "layer", 2, 7), "d", 4));
+    add("PoolAndPadOfImages", std::move(network));
+  }
+
+  const auto global_pool = [&](const std::string& name, const FeatureShape& input,
+                               size_t channels) {
+    add("GlobalAveragePool" + name, around(input, channels, [&](Network& network, NodeId x) {
+          return network.global_average_pool(x, "layer");
+        }));
+  };
+  global_pool("", {3, 4, 4}, 32);
+  global_pool("OddSizes", {2, 5, 3}, 9);
+  global_pool("OneChannel", {1, 2, 3}, 1);
+
+  add("Dense", around({2, 3, 3}, 4,
+                      [&](Network& network, NodeId x) { return network.dense(x, "layer", 12); }));
+  add("DenseOneUnit", around({1, 2, 2}, 1, [&](Network& network, NodeId x) {
+        return network.dense(x, "layer", 1);
+      }));
+  {
+    Network network({2, 3, 3});
+    network.softmax_cross_entropy(network.dense(0, "dense", 6), /*label_smoothing=*/0.1);
+    add("LabelSmoothing", std::move(network));
+  }
+  return networks;
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,34 @@
+// Small networks and batches for the trainer's tests.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "dataset/image/image_batch.h"
+#include "trainer/backend/variables.h"
+#include "trainer/model/network.h"
+
+namespace recordpipe {
+
+// `images` random images of the network's input shape with random labels. A network sees values in
+// [-1, 1).
+ImageBatch random_batch(const Network& network, size_t images, uint64_t seed);
+
+// Initial values, but with gamma, beta, biases and moving statistics that aren't the neutral ones.
+void randomize(Variables& variables, uint64_t seed);
+
+// One network for each layer and each of its interesting shapes: odd sizes, one channel, strides,
+// paddings, channels that fill no vector register. Each ends in a dense layer, so that the gradient
+// that reaches the layer in question differs from value to value, and starts with a convolution,
+// so that the layer's gradient with respect to its input shows in the convolution's weights.
+struct NamedNetwork {
+  std::string name;
+  Network network;
+
+  friend void PrintTo(const NamedNetwork& named, std::ostream* out) { *out << named.name; }
+};
+std::vector<NamedNetwork> layer_networks();
+
+}  // namespace recordpipe

@@ -1,0 +1,36 @@
+#include "trainer/backend/backend.h"
+
+#include "dataset/base/error.h"
+
+namespace recordpipe {
+namespace {
+
+[[noreturn]] void refuse(const std::string& reason) {
+  throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+}
+
+}  // namespace
+
+void check_batch(const ImageBatch& batch, const Network& network, const RunnerOptions& options) {
+  const ImageFormat& format = batch.format();
+  const FeatureShape& shape = network.input_shape();
+  if (format.channels != shape.channels || format.height != shape.height ||
+      format.width != shape.width)
+    refuse("the network takes images of " + std::to_string(shape.height) + "x" +
+           std::to_string(shape.width) + "x" + std::to_string(shape.channels) +
+           ", the batch has images of " + std::to_string(format.height) + "x" +
+           std::to_string(format.width) + "x" + std::to_string(format.channels));
+  const bool fits = options.mode == Mode::training
+                        ? batch.size() == options.batch_size
+                        : batch.size() > 0 && batch.size() <= options.batch_size;
+  if (!fits)
+    refuse("a batch of " + std::to_string(batch.size()) + " images where " +
+           (options.mode == Mode::training ? "" : "at most ") + std::to_string(options.batch_size) +
+           " were expected");
+  for (const int32_t label : batch.labels())
+    if (label < 0 || static_cast<size_t>(label) >= network.classes())
+      refuse("label " + std::to_string(label) + " is not one of the network's " +
+             std::to_string(network.classes()) + " classes");
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,71 @@
+// What a backend must do to train a network: hold its variables and compute its forward and
+// backward pass. How tensors lie in memory is the backend's own business.
+//
+// trainer/backend/reference is the one to read, trainer/backend/cpu the fast one.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dataset/image/image_batch.h"
+#include "trainer/backend/variables.h"
+#include "trainer/model/network.h"
+
+namespace recordpipe {
+
+enum class Mode {
+  // Batch norm takes the batch's statistics and updates the moving ones; backward() works.
+  training,
+  // Batch norm takes the moving statistics: each image's result depends on that image only.
+  inference,
+};
+
+struct RunnerOptions {
+  size_t batch_size = 128;
+  Mode mode = Mode::training;
+};
+
+struct BatchResult {
+  double loss = 0;     // the mean over the images, without weight decay
+  size_t correct = 0;  // images whose label has the greatest logit
+  size_t images = 0;
+};
+
+// A network made ready for one batch size and mode. All memory is taken when it is made; a step
+// takes none.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+
+  // Takes the images and labels; `batch` may be reused after it returns. In training the batch
+  // must be of the batch size, in inference it may be smaller. Throws Error{invalid_argument} for
+  // another image shape, another number of images or a label that is not a class.
+  virtual void load(const ImageBatch& batch) = 0;
+  // Computes every node for the batch that was loaded.
+  virtual BatchResult forward() = 0;
+  // Computes the gradient of the loss (weight decay is the optimiser's) for each trained variable,
+  // after forward() on the same batch.
+  virtual void backward() = 0;
+
+  // What a node gave in the last forward(), as [images][channels][height][width]: for tests and
+  // for looking inside. The loss has no such output.
+  virtual std::vector<float> output(NodeId node) const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;
+  // All zeros: see initialize().
+  virtual std::unique_ptr<Variables> make_variables(const Network& network) = 0;
+  // Several runners may share the variables of one network, which must outlive them.
+  virtual std::unique_ptr<Runner> make_runner(const Network& network, Variables& variables,
+                                              const RunnerOptions& options) = 0;
+};
+
+// The parts of Runner::load's contract that are the same for all backends.
+void check_batch(const ImageBatch& batch, const Network& network, const RunnerOptions& options);
+
+}  // namespace recordpipe

@@ -1,0 +1,42 @@
+// Batch norm with the residual sum and the ReLU after it, all in as few passes over memory as
+// there can be: in training two forward and two backward.
+#pragma once
+
+#include "trainer/backend/cpu/layer.h"
+
+namespace recordpipe {
+
+class CpuBatchNorm final : public CpuLayer {
+ public:
+  // `residual` may be null.
+  CpuBatchNorm(CpuContext& context, const BatchNormOp& op, CpuTensor& input, CpuTensor* residual,
+               CpuTensor& output);
+
+  void forward() override;
+  void prepare_backward(GradientPool& pool) override;
+  void backward() override;
+
+ private:
+  void take_batch_statistics();
+  void take_moving_statistics();
+  void set_scale_and_shift();
+  void backward_sums();
+  void set_gradients();
+
+  CpuContext& context_;
+  const BatchNormOp op_;
+  CpuTensor& input_;
+  CpuTensor* residual_;
+  CpuTensor& output_;
+  float* gradient_ = nullptr;  // of the input
+
+  // One number a channel, those that only fill the last block included.
+  AlignedBuffer mean_, inverse_deviation_;  // 1 / sqrt(variance + epsilon)
+  AlignedBuffer scale_, shift_;             // normalise: x · scale + shift
+  AlignedBuffer a_, b_, c_;                 // the gradient: a · g + b · x + c
+  // One number a lane of each plane: sums that are added up in the order of the planes, so that
+  // the result doesn't depend on the threads.
+  AlignedBuffer plane_sums_[2];
+};
+
+}  // namespace recordpipe

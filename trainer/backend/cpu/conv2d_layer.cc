@@ -1,0 +1,90 @@
+#include "trainer/backend/cpu/conv2d_layer.h"
+
+namespace recordpipe {
+namespace {
+
+onednn::Dims weights_dims(const CpuContext& context, VariableId id) {
+  const auto& shape = context.variables.specs()[id].shape;
+  return {shape.begin(), shape.end()};
+}
+
+onednn::Convolution describe(const CpuContext& context, const Conv2dOp& op, const CpuTensor& input,
+                             const CpuTensor& output) {
+  const auto stride = static_cast<dnnl::memory::dim>(op.stride);
+  const auto padding = static_cast<dnnl::memory::dim>(op.padding);
+  return {.input = input.desc(),
+          .weights = onednn::make_desc(weights_dims(context, op.weights), onednn::Tag::any),
+          .output = output.desc(),
+          .strides = {stride, stride},
+          .padding = {padding, padding}};
+}
+
+}  // namespace
+
+CpuConv2d::CpuConv2d(CpuContext& context, const Conv2dOp& op, CpuTensor& input, CpuTensor& output)
+    : context_(context),
+      weights_id_(op.weights),
+      input_(input),
+      output_(output),
+      convolution_(describe(context, op, input, output)),
+      row_major_(onednn::make_desc(weights_dims(context, op.weights), onednn::Tag::oihw)),
+      forward_desc_(onednn::convolution_forward(context.engine,
+                                                context.mode == Mode::training
+                                                    ? dnnl::prop_kind::forward_training
+                                                    : dnnl::prop_kind::forward_inference,
+                                                convolution_)),
+      weights_(context, op.weights, row_major_, forward_desc_.weights_desc()),
+      forward_(forward_desc_),
+      forward_arguments_{
+          {DNNL_ARG_SRC, {input.desc(), context.engine, input.output()}},
+          {DNNL_ARG_WEIGHTS, weights_.memory()},
+          {DNNL_ARG_DST, {output.desc(), context.engine, output.output()}},
+      } {}
+
+void CpuConv2d::forward() {
+  weights_.refresh();
+  forward_.execute(context_.stream, forward_arguments_);
+}
+
+void CpuConv2d::prepare_backward(GradientPool& pool) {
+  prepare_backward_weights();
+  if (input_.needs_gradient) prepare_backward_data(pool);
+  for (float* part : output_.gradient_parts) pool.give_back(part);
+}
+
+void CpuConv2d::prepare_backward_weights() {
+  const onednn::ConvolutionBackwardWeights desc =
+      onednn::convolution_backward_weights(context_.engine, convolution_, forward_desc_);
+  weights_gradient_.emplace(context_, weights_id_, row_major_, desc.diff_weights_desc());
+  backward_weights_ = dnnl::convolution_backward_weights(desc);
+  backward_weights_arguments_ = {
+      {DNNL_ARG_SRC, {input_.desc(), context_.engine, input_.output()}},
+      {DNNL_ARG_DIFF_DST, {output_.desc(), context_.engine, output_.gradient_parts.front()}},
+      {DNNL_ARG_DIFF_WEIGHTS, weights_gradient_->memory()},
+  };
+}
+
+void CpuConv2d::prepare_backward_data(GradientPool& pool) {
+  const onednn::ConvolutionBackwardData desc =
+      onednn::convolution_backward_data(context_.engine, convolution_, forward_desc_);
+  backward_data_weights_.emplace(context_, weights_id_, row_major_, desc.weights_desc());
+  float* input_gradient = pool.take(input_.size());
+  input_.gradient_parts.push_back(input_gradient);
+  backward_data_ = dnnl::convolution_backward_data(desc);
+  backward_data_arguments_ = {
+      {DNNL_ARG_DIFF_SRC, {input_.desc(), context_.engine, input_gradient}},
+      {DNNL_ARG_WEIGHTS, backward_data_weights_->memory()},
+      {DNNL_ARG_DIFF_DST, {output_.desc(), context_.engine, output_.gradient_parts.front()}},
+  };
+}
+
+void CpuConv2d::backward() {
+  output_.sum_gradient();
+  backward_weights_.execute(context_.stream, backward_weights_arguments_);
+  weights_gradient_->store();
+  if (!input_.needs_gradient) return;
+  backward_data_weights_->refresh();
+  backward_data_.execute(context_.stream, backward_data_arguments_);
+}
+
+}  // namespace recordpipe

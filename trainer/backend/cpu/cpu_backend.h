@@ -1,0 +1,31 @@
+// The fast backend on the CPU, by oneDNN and OpenMP.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "trainer/backend/backend.h"
+
+namespace recordpipe {
+
+struct CpuBackendOptions {
+  // OpenMP threads that compute, the caller's included; 0: one for each processor.
+  size_t threads = 0;
+};
+
+// Float32 throughout. The same number of threads gives the same bits at every run on the same
+// machine. OpenMP keeps its number of threads for each calling thread: make the backend, its
+// runners and all calls from one thread.
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(const CpuBackendOptions& options = {});
+
+  // "cpu, 2 threads, oneDNN 2.6.3"
+  std::string name() const override;
+  std::unique_ptr<Variables> make_variables(const Network& network) override;
+  std::unique_ptr<Runner> make_runner(const Network& network, Variables& variables,
+                                      const RunnerOptions& options) override;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,140 @@
+#include "trainer/backend/cpu/cpu_runner.h"
+
+#include <chrono>
+#include <string_view>
+#include <variant>
+
+#include "dataset/base/error.h"
+#include "trainer/backend/cpu/batch_norm_layer.h"
+#include "trainer/backend/cpu/conv2d_layer.h"
+#include "trainer/backend/cpu/dense_layer.h"
+#include "trainer/backend/cpu/global_average_pool_layer.h"
+#include "trainer/backend/cpu/pool_and_pad_layer.h"
+
+namespace recordpipe {
+namespace {
+
+// How many channels lie side by side in the layout that this processor convolves fast: the
+// first of 16, 8 and 1 for which oneDNN has more than its plain reference loops.
+size_t preferred_lanes(const dnnl::engine& engine) {
+  const auto is_fast = [&](onednn::Tag tag) {
+    const onednn::Desc tensor = onednn::make_desc({1, 16, 8, 8}, tag);
+    const onednn::Convolution convolution = {
+        .input = tensor,
+        .weights = onednn::make_desc({16, 16, 3, 3}, onednn::Tag::any),
+        .output = tensor,
+        .strides = {1, 1},
+        .padding = {1, 1}};
+    try {
+      const std::string_view implementation =
+          onednn::convolution_forward(engine, dnnl::prop_kind::forward_training, convolution)
+              .impl_info_str();
+      return !implementation.starts_with("ref");
+    } catch (const dnnl::error&) {
+      return false;
+    }
+  };
+  if (is_fast(onednn::Tag::nChw16c)) return 16;
+  if (is_fast(onednn::Tag::nChw8c)) return 8;
+  return 1;
+}
+
+template <class Work>
+double seconds(Work work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+CpuRunner::CpuRunner(const Network& network, CpuVariables& variables, const RunnerOptions& options)
+    : network_(network),
+      options_(options),
+      context_{.variables = variables,
+               .mode = options.mode,
+               .engine = dnnl::engine(dnnl::engine::kind::cpu, 0),
+               .stream = {}} {
+  times_.resize(network_.nodes().size());
+  context_.stream = dnnl::stream(context_.engine);
+  lanes_ = preferred_lanes(context_.engine);
+  for (NodeId node = 0; node < network_.nodes().size(); ++node) {
+    tensors_.push_back(std::make_unique<CpuTensor>(options.batch_size, network_.nodes()[node].shape,
+                                                   lanes_of(node)));
+    layers_.push_back(make_layer(node));
+  }
+  if (options.mode == Mode::training)
+    for (size_t layer = layers_.size(); layer-- > 0;) layers_[layer]->prepare_backward(gradients_);
+}
+
+size_t CpuRunner::lanes_of(NodeId node) const {
+  const auto& op = network_.nodes()[node].op;
+  if (std::holds_alternative<Conv2dOp>(op) || std::holds_alternative<PoolAndPadOp>(op))
+    return lanes_;
+  if (const auto* batch_norm = std::get_if<BatchNormOp>(&op))
+    return tensors_[batch_norm->input]->lanes();
+  return 1;  // images have three channels, and what comes after the last pooling is a matrix
+}
+
+std::unique_ptr<CpuLayer> CpuRunner::make_layer(NodeId node) {
+  struct Make {
+    CpuRunner& runner;
+    CpuTensor& output;
+
+    CpuTensor& tensor(NodeId id) const { return *runner.tensors_[id]; }
+
+    std::unique_ptr<CpuLayer> operator()(const InputOp&) const {
+      auto layer = std::make_unique<CpuInput>(output);
+      output.needs_gradient = false;
+      runner.input_ = layer.get();
+      return layer;
+    }
+    std::unique_ptr<CpuLayer> operator()(const Conv2dOp& op) const {
+      return std::make_unique<CpuConv2d>(runner.context_, op, tensor(op.input), output);
+    }
+    std::unique_ptr<CpuLayer> operator()(const BatchNormOp& op) const {
+      CpuTensor* residual = op.residual ? &tensor(*op.residual) : nullptr;
+      return std::make_unique<CpuBatchNorm>(runner.context_, op, tensor(op.input), residual,
+                                            output);
+    }
+    std::unique_ptr<CpuLayer> operator()(const PoolAndPadOp& op) const {
+      return std::make_unique<CpuPoolAndPad>(op, tensor(op.input), output);
+    }
+    std::unique_ptr<CpuLayer> operator()(const GlobalAveragePoolOp& op) const {
+      return std::make_unique<CpuGlobalAveragePool>(tensor(op.input), output);
+    }
+    std::unique_ptr<CpuLayer> operator()(const DenseOp& op) const {
+      return std::make_unique<CpuDense>(runner.context_, op, tensor(op.input), output);
+    }
+    std::unique_ptr<CpuLayer> operator()(const SoftmaxCrossEntropyOp& op) const {
+      auto layer = std::make_unique<CpuLoss>(op, tensor(op.input));
+      runner.loss_ = layer.get();
+      return layer;
+    }
+  };
+  return std::visit(Make{*this, *tensors_[node]}, network_.nodes()[node].op);
+}
+
+void CpuRunner::load(const ImageBatch& batch) {
+  check_batch(batch, network_, options_);
+  input_->load(batch);
+  loss_->load(batch.labels());
+  images_ = batch.size();
+}
+
+BatchResult CpuRunner::forward() {
+  for (size_t layer = 0; layer < layers_.size(); ++layer)
+    times_[layer].forward += seconds([&] { layers_[layer]->forward(); });
+  return loss_->result();
+}
+
+void CpuRunner::backward() {
+  for (size_t layer = layers_.size(); layer-- > 0;)
+    times_[layer].backward += seconds([&] { layers_[layer]->backward(); });
+}
+
+std::vector<float> CpuRunner::output(NodeId node) const {
+  return tensors_.at(node)->output_nchw(images_);
+}
+
+}  // namespace recordpipe

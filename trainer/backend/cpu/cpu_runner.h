@@ -1,0 +1,50 @@
+// A network on the CPU: oneDNN for what multiplies, own loops for what moves memory.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "trainer/backend/backend.h"
+#include "trainer/backend/cpu/cpu_variables.h"
+#include "trainer/backend/cpu/input_layer.h"
+#include "trainer/backend/cpu/layer.h"
+#include "trainer/backend/cpu/loss_layer.h"
+#include "trainer/backend/cpu/tensor.h"
+
+namespace recordpipe {
+
+class CpuRunner final : public Runner {
+ public:
+  CpuRunner(const Network& network, CpuVariables& variables, const RunnerOptions& options);
+
+  void load(const ImageBatch& batch) override;
+  BatchResult forward() override;
+  void backward() override;
+  std::vector<float> output(NodeId node) const override;
+
+  // Where the time goes: seconds spent in a node since the runner was made.
+  struct NodeTime {
+    double forward = 0;
+    double backward = 0;
+  };
+  std::span<const NodeTime> times() const { return times_; }
+
+ private:
+  size_t lanes_of(NodeId node) const;
+  std::unique_ptr<CpuLayer> make_layer(NodeId node);
+
+  const Network network_;
+  const RunnerOptions options_;
+  CpuContext context_;
+  size_t lanes_ = 1;                                 // of the tensors between convolutions
+  std::vector<std::unique_ptr<CpuTensor>> tensors_;  // one for each node
+  std::vector<std::unique_ptr<CpuLayer>> layers_;    // one for each node
+  std::vector<NodeTime> times_;                      // one for each node
+  GradientPool gradients_;
+  CpuInput* input_ = nullptr;  // the first layer
+  CpuLoss* loss_ = nullptr;    // the last layer
+  size_t images_ = 0;          // that were loaded
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,44 @@
+// A dense layer by oneDNN's inner product.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+
+#include "trainer/backend/cpu/layer.h"
+#include "trainer/backend/cpu/reordered_variable.h"
+
+namespace recordpipe {
+
+class CpuDense final : public CpuLayer {
+ public:
+  CpuDense(CpuContext& context, const DenseOp& op, CpuTensor& input, CpuTensor& output);
+
+  void forward() override;
+  void prepare_backward(GradientPool& pool) override;
+  void backward() override;
+
+ private:
+  using Arguments = std::unordered_map<int, dnnl::memory>;
+
+  CpuContext& context_;
+  const DenseOp op_;
+  CpuTensor& input_;
+  CpuTensor& output_;
+  // What the primitives see: the output is a matrix, the weights' [in] is the input's shape.
+  const onednn::Desc row_major_, any_weights_, bias_desc_, output_desc_;
+  const onednn::InnerProductForward forward_desc_;
+
+  ReorderedVariable weights_;
+  dnnl::inner_product_forward forward_;
+  Arguments forward_arguments_;
+
+  std::optional<ReorderedGradient> weights_gradient_;
+  dnnl::inner_product_backward_weights backward_weights_;
+  Arguments backward_weights_arguments_;
+
+  std::optional<ReorderedVariable> backward_data_weights_;
+  dnnl::inner_product_backward_data backward_data_;
+  Arguments backward_data_arguments_;
+};
+
+}  // namespace recordpipe

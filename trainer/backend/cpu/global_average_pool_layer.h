@@ -1,0 +1,22 @@
+// The mean over all pixels.
+#pragma once
+
+#include "trainer/backend/cpu/layer.h"
+
+namespace recordpipe {
+
+class CpuGlobalAveragePool final : public CpuLayer {
+ public:
+  CpuGlobalAveragePool(CpuTensor& input, CpuTensor& output) : input_(input), output_(output) {}
+
+  void forward() override;
+  void prepare_backward(GradientPool& pool) override;
+  void backward() override;
+
+ private:
+  CpuTensor& input_;
+  CpuTensor& output_;
+  float* gradient_ = nullptr;  // the part of the input's gradient that comes from here
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,24 @@
+// The images of a batch, as value / 128 - 1 in plain [images][channels][height][width].
+#pragma once
+
+#include "dataset/image/image_batch.h"
+#include "trainer/backend/cpu/layer.h"
+
+namespace recordpipe {
+
+class CpuInput final : public CpuLayer {
+ public:
+  explicit CpuInput(CpuTensor& output) : output_(output) {}
+
+  // The first batch.size() images become the batch's.
+  void load(const ImageBatch& batch);
+
+  void forward() override {}
+  void prepare_backward(GradientPool&) override {}
+  void backward() override {}
+
+ private:
+  CpuTensor& output_;
+};
+
+}  // namespace recordpipe

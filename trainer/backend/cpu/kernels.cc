@@ -1,0 +1,200 @@
+#include "trainer/backend/cpu/kernels.h"
+
+// Clang and other processors take what the compiler makes of the plain loops.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define RECORDPIPE_CLONES __attribute__((target_clones("avx512f", "fma", "default")))
+#else
+#define RECORDPIPE_CLONES
+#endif
+// Vectors as arguments have no fixed calling convention, but what takes them here is inlined.
+#pragma GCC diagnostic ignored "-Wpsabi"
+#define RECORDPIPE_INLINE __attribute__((always_inline)) inline
+
+namespace recordpipe::kernels {
+namespace {
+
+// One pixel of a plane. The compiler splits what the processor's registers can't hold.
+using Vector16 = float __attribute__((vector_size(64), aligned(4), may_alias));
+using Vector8 = float __attribute__((vector_size(32), aligned(4), may_alias));
+
+template <class V>
+RECORDPIPE_INLINE const V* pixels_of(const float* data) {
+  return reinterpret_cast<const V*>(data);
+}
+
+template <class V>
+RECORDPIPE_INLINE V* pixels_of(float* data) {
+  return reinterpret_cast<V*>(data);
+}
+
+// Sums go to several accumulators in turn: one alone would wait for its own last addition.
+constexpr size_t chains = 4;
+
+template <class V>
+RECORDPIPE_INLINE void store_sum(const V (&parts)[chains], float* out) {
+  *pixels_of<V>(out) = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+}
+
+template <class V, class Body>
+RECORDPIPE_INLINE void for_each_pixel(size_t pixels, Body body) {
+  size_t p = 0;
+  for (; p + chains <= pixels; p += chains)
+    for (size_t chain = 0; chain < chains; ++chain) body(p + chain, chain);
+  for (; p < pixels; ++p) body(p, 0);
+}
+
+template <class V>
+RECORDPIPE_INLINE void moments_of(size_t pixels, const float* x_data, float* mean, float* squares) {
+  const V* x = pixels_of<V>(x_data);
+  // About the first pixel, which is near the mean if anything is: the sums stay small.
+  const V origin = x[0];
+  V sums[chains] = {}, square_sums[chains] = {};
+  for_each_pixel<V>(
+      pixels, [&](size_t p, size_t chain) __attribute__((always_inline)) {
+        const V d = x[p] - origin;
+        sums[chain] += d;
+        square_sums[chain] += d * d;
+      });
+  V sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  V square_sum = (square_sums[0] + square_sums[1]) + (square_sums[2] + square_sums[3]);
+  const V mean_d = sum / static_cast<float>(pixels);
+  *pixels_of<V>(mean) = origin + mean_d;
+  *pixels_of<V>(squares) = square_sum - sum * mean_d;
+}
+
+template <class V>
+RECORDPIPE_INLINE V relu(V x) {
+  return x > 0 ? x : V{};
+}
+
+template <class V>
+RECORDPIPE_INLINE void normalize_of(size_t pixels, const float* x_data, const float* residual_data,
+                                    const float* scale_data, const float* shift_data,
+                                    bool with_relu, float* y_data) {
+  const V* x = pixels_of<V>(x_data);
+  const V* residual = pixels_of<V>(residual_data);
+  const V scale = *pixels_of<V>(scale_data), shift = *pixels_of<V>(shift_data);
+  V* y = pixels_of<V>(y_data);
+  if (residual && with_relu)
+    for (size_t p = 0; p < pixels; ++p) y[p] = relu<V>(x[p] * scale + shift + residual[p]);
+  else if (residual)
+    for (size_t p = 0; p < pixels; ++p) y[p] = x[p] * scale + shift + residual[p];
+  else if (with_relu)
+    for (size_t p = 0; p < pixels; ++p) y[p] = relu<V>(x[p] * scale + shift);
+  else
+    for (size_t p = 0; p < pixels; ++p) y[p] = x[p] * scale + shift;
+}
+
+template <class V>
+RECORDPIPE_INLINE void gradient_sums_of(size_t pixels, const float* x_data, const float* mean_data,
+                                        const float* dy_data, const ReluMask& mask, float* sum_g,
+                                        float* sum_gx) {
+  const V* x = pixels_of<V>(x_data);
+  const V* dy = pixels_of<V>(dy_data);
+  const V mean = *pixels_of<V>(mean_data);
+  V g_sums[chains] = {}, gx_sums[chains] = {};
+  const auto add = [&](size_t chain, V g, V value) __attribute__((always_inline)) {
+    g_sums[chain] += g;
+    gx_sums[chain] += g * (value - mean);
+  };
+  if (mask.scale) {
+    const V scale = *pixels_of<V>(mask.scale), shift = *pixels_of<V>(mask.shift);
+    for_each_pixel<V>(
+        pixels, [&](size_t p, size_t chain) __attribute__((always_inline)) {
+          add(chain, x[p] * scale + shift > 0 ? dy[p] : V{}, x[p]);
+        });
+  } else {
+    for_each_pixel<V>(
+        pixels, [&](size_t p, size_t chain)
+                    __attribute__((always_inline)) { add(chain, dy[p], x[p]); });
+  }
+  store_sum(g_sums, sum_g);
+  store_sum(gx_sums, sum_gx);
+}
+
+template <class V>
+RECORDPIPE_INLINE void residual_gradient_sums_of(size_t pixels, const float* x_data,
+                                                 const float* mean_data, const float* dy_data,
+                                                 const float* dy_b_data, const float* y_data,
+                                                 bool with_relu, float* g_data, float* sum_g,
+                                                 float* sum_gx) {
+  const V* x = pixels_of<V>(x_data);
+  const V* dy = pixels_of<V>(dy_data);
+  const V* dy_b = pixels_of<V>(dy_b_data);
+  const V* y = pixels_of<V>(y_data);
+  const V mean = *pixels_of<V>(mean_data);
+  V* g = pixels_of<V>(g_data);
+  V g_sums[chains] = {}, gx_sums[chains] = {};
+  for_each_pixel<V>(
+      pixels, [&](size_t p, size_t chain) __attribute__((always_inline)) {
+        V value = dy[p];
+        if (dy_b) value += dy_b[p];
+        if (with_relu) value = y[p] > 0 ? value : V{};
+        g[p] = value;
+        g_sums[chain] += value;
+        gx_sums[chain] += value * (x[p] - mean);
+      });
+  store_sum(g_sums, sum_g);
+  store_sum(gx_sums, sum_gx);
+}
+
+template <class V>
+RECORDPIPE_INLINE void batch_norm_gradient_of(size_t pixels, const float* x_data,
+                                              const float* dy_data, const ReluMask& mask,
+                                              const float* a_data, const float* b_data,
+                                              const float* c_data, float* dx_data) {
+  const V* x = pixels_of<V>(x_data);
+  const V* dy = pixels_of<V>(dy_data);
+  const V a = *pixels_of<V>(a_data), b = *pixels_of<V>(b_data), c = *pixels_of<V>(c_data);
+  V* dx = pixels_of<V>(dx_data);
+  if (mask.scale) {
+    const V scale = *pixels_of<V>(mask.scale), shift = *pixels_of<V>(mask.shift);
+    for (size_t p = 0; p < pixels; ++p) {
+      const V g = x[p] * scale + shift > 0 ? dy[p] : V{};
+      dx[p] = a * g + (b * x[p] + c);
+    }
+  } else {
+    for (size_t p = 0; p < pixels; ++p) dx[p] = a * dy[p] + (b * x[p] + c);
+  }
+}
+
+}  // namespace
+
+// Calls NAME_of<the vector of so many lanes>.
+#define RECORDPIPE_FOR_LANES(name, ...)        \
+  switch (lanes) {                             \
+    case 16:                                   \
+      return name##_of<Vector16>(__VA_ARGS__); \
+    case 8:                                    \
+      return name##_of<Vector8>(__VA_ARGS__);  \
+    default:                                   \
+      return name##_of<float>(__VA_ARGS__);    \
+  }
+
+RECORDPIPE_CLONES void moments(size_t lanes, size_t pixels, const float* x, float* mean,
+                               float* squares){
+    RECORDPIPE_FOR_LANES(moments, pixels, x, mean, squares)}
+
+RECORDPIPE_CLONES void normalize(size_t lanes, size_t pixels, const float* x, const float* residual,
+                                 const float* scale, const float* shift, bool relu, float* y){
+    RECORDPIPE_FOR_LANES(normalize, pixels, x, residual, scale, shift, relu, y)}
+
+RECORDPIPE_CLONES
+    void gradient_sums(size_t lanes, size_t pixels, const float* x, const float* mean,
+                       const float* dy, const ReluMask& mask, float* sum_g, float* sum_gx){
+        RECORDPIPE_FOR_LANES(gradient_sums, pixels, x, mean, dy, mask, sum_g, sum_gx)}
+
+RECORDPIPE_CLONES
+    void residual_gradient_sums(size_t lanes, size_t pixels, const float* x, const float* mean,
+                                const float* dy, const float* dy_b, const float* y, bool relu,
+                                float* g, float* sum_g, float* sum_gx){
+        RECORDPIPE_FOR_LANES(residual_gradient_sums, pixels, x, mean, dy, dy_b, y, relu, g, sum_g,
+                             sum_gx)}
+
+RECORDPIPE_CLONES void batch_norm_gradient(size_t lanes, size_t pixels, const float* x,
+                                           const float* dy, const ReluMask& mask, const float* a,
+                                           const float* b, const float* c, float* dx) {
+  RECORDPIPE_FOR_LANES(batch_norm_gradient, pixels, x, dy, mask, a, b, c, dx)
+}
+
+}  // namespace recordpipe::kernels

@@ -1,0 +1,38 @@
+// The inner loops of the layers that aren't oneDNN's, for one plane [pixels][lanes] (see
+// tensor.h). They are compiled for several instruction sets; the processor's is picked when the
+// program starts. `lanes` is 16, 8 or 1; arrays of coefficients hold one number a lane.
+#pragma once
+
+#include <cstddef>
+
+namespace recordpipe::kernels {
+
+// The mean and Σ (x - mean)² of each lane.
+void moments(size_t lanes, size_t pixels, const float* x, float* mean, float* squares);
+
+// y = x · scale + shift (+ residual, which may be null), negative values cut off if `relu`.
+void normalize(size_t lanes, size_t pixels, const float* x, const float* residual,
+               const float* scale, const float* shift, bool relu, float* y);
+
+// Where the ReLU after x · scale + shift lets a gradient through; everywhere if scale is null.
+struct ReluMask {
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+};
+
+// What batch norm's gradient is made from: Σ g and Σ g · (x - mean), g being the masked dy.
+void gradient_sums(size_t lanes, size_t pixels, const float* x, const float* mean, const float* dy,
+                   const ReluMask& mask, float* sum_g, float* sum_gx);
+
+// The same where a residual was added: g = dy + dy_b (which may be null) where y > 0 if `relu`, and
+// is kept, for it is the residual's gradient too.
+void residual_gradient_sums(size_t lanes, size_t pixels, const float* x, const float* mean,
+                            const float* dy, const float* dy_b, const float* y, bool relu, float* g,
+                            float* sum_g, float* sum_gx);
+
+// dx = a · g + b · x + c, g being the masked dy.
+void batch_norm_gradient(size_t lanes, size_t pixels, const float* x, const float* dy,
+                         const ReluMask& mask, const float* a, const float* b, const float* c,
+                         float* dx);
+
+}  // namespace recordpipe::kernels

@@ -1,0 +1,31 @@
+// The loss. A batch has some thousand logits at most, so this is the reference's computation.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trainer/backend/cpu/layer.h"
+
+namespace recordpipe {
+
+class CpuLoss final : public CpuLayer {
+ public:
+  CpuLoss(const SoftmaxCrossEntropyOp& op, CpuTensor& logits);
+
+  void load(std::span<const int32_t> labels) { labels_.assign(labels.begin(), labels.end()); }
+  const BatchResult& result() const { return result_; }
+
+  void forward() override;
+  void prepare_backward(GradientPool& pool) override;
+  void backward() override {}
+
+ private:
+  const double label_smoothing_;
+  CpuTensor& logits_;
+  AlignedBuffer gradient_;  // left by forward()
+  std::vector<int32_t> labels_;
+  BatchResult result_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,112 @@
+// oneDNN 2 and 3 under one set of names: version 3 dropped the operation descriptors that version
+// 2 makes primitive descriptors from. Nothing else here includes oneDNN's headers.
+#pragma once
+
+#include <cstddef>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+namespace recordpipe::onednn {
+
+using Desc = dnnl::memory::desc;
+using Dims = dnnl::memory::dims;
+using Tag = dnnl::memory::format_tag;
+
+inline Desc make_desc(const Dims& dims, Tag tag) {
+  return Desc(dims, dnnl::memory::data_type::f32, tag);
+}
+
+// The convolution that all three primitives compute or differentiate.
+struct Convolution {
+  Desc input, weights, output;
+  Dims strides, padding;  // the same padding before and after
+};
+
+using ConvolutionForward = dnnl::convolution_forward::primitive_desc;
+using ConvolutionBackwardData = dnnl::convolution_backward_data::primitive_desc;
+using ConvolutionBackwardWeights = dnnl::convolution_backward_weights::primitive_desc;
+using InnerProductForward = dnnl::inner_product_forward::primitive_desc;
+using InnerProductBackwardData = dnnl::inner_product_backward_data::primitive_desc;
+using InnerProductBackwardWeights = dnnl::inner_product_backward_weights::primitive_desc;
+
+constexpr auto direct = dnnl::algorithm::convolution_direct;
+
+#if DNNL_VERSION_MAJOR >= 3
+
+inline ConvolutionForward convolution_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
+                                              const Convolution& c) {
+  return {engine, kind, direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding};
+}
+
+inline ConvolutionBackwardData convolution_backward_data(const dnnl::engine& engine,
+                                                         const Convolution& c,
+                                                         const ConvolutionForward& forward) {
+  return {engine, direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding, forward};
+}
+
+inline ConvolutionBackwardWeights convolution_backward_weights(const dnnl::engine& engine,
+                                                               const Convolution& c,
+                                                               const ConvolutionForward& forward) {
+  return {engine, direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding, forward};
+}
+
+inline InnerProductForward inner_product_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
+                                                 const Desc& input, const Desc& weights,
+                                                 const Desc& bias, const Desc& output) {
+  return {engine, kind, input, weights, bias, output};
+}
+
+inline InnerProductBackwardData inner_product_backward_data(const dnnl::engine& engine,
+                                                            const Desc& input, const Desc& weights,
+                                                            const Desc& output,
+                                                            const InnerProductForward& forward) {
+  return {engine, input, weights, output, forward};
+}
+
+inline InnerProductBackwardWeights inner_product_backward_weights(
+    const dnnl::engine& engine, const Desc& input, const Desc& weights, const Desc& bias,
+    const Desc& output, const InnerProductForward& forward) {
+  return {engine, input, weights, bias, output, forward};
+}
+
+#else
+
+inline ConvolutionForward convolution_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
+                                              const Convolution& c) {
+  return {{kind, direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding}, engine};
+}
+
+inline ConvolutionBackwardData convolution_backward_data(const dnnl::engine& engine,
+                                                         const Convolution& c,
+                                                         const ConvolutionForward& forward) {
+  return {{direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding}, engine, forward};
+}
+
+inline ConvolutionBackwardWeights convolution_backward_weights(const dnnl::engine& engine,
+                                                               const Convolution& c,
+                                                               const ConvolutionForward& forward) {
+  return {{direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding}, engine, forward};
+}
+
+inline InnerProductForward inner_product_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
+                                                 const Desc& input, const Desc& weights,
+                                                 const Desc& bias, const Desc& output) {
+  return {{kind, input, weights, bias, output}, engine};
+}
+
+inline InnerProductBackwardData inner_product_backward_data(const dnnl::engine& engine,
+                                                            const Desc& input, const Desc& weights,
+                                                            const Desc& output,
+                                                            const InnerProductForward& forward) {
+  return {{input, weights, output}, engine, forward};
+}
+
+inline InnerProductBackwardWeights inner_product_backward_weights(
+    const dnnl::engine& engine, const Desc& input, const Desc& weights, const Desc& bias,
+    const Desc& output, const InnerProductForward& forward) {
+  return {{input, weights, bias, output}, engine, forward};
+}
+
+#endif
+
+}  // namespace recordpipe::onednn

@@ -1,0 +1,33 @@
+// The shortcut that averages windows of pixels and adds zero channels (see PoolAndPadOp).
+#pragma once
+
+#include <vector>
+
+#include "trainer/backend/cpu/layer.h"
+
+namespace recordpipe {
+
+class CpuPoolAndPad final : public CpuLayer {
+ public:
+  CpuPoolAndPad(const PoolAndPadOp& op, CpuTensor& input, CpuTensor& output);
+
+  void forward() override;
+  void prepare_backward(GradientPool& pool) override;
+  void backward() override;
+
+ private:
+  // Channels that lie side by side in the input and in the output.
+  struct Run {
+    size_t input_block, input_lane;
+    size_t output_block, output_lane;
+    size_t count;
+  };
+
+  const size_t stride_;
+  CpuTensor& input_;
+  CpuTensor& output_;
+  float* gradient_ = nullptr;  // the part of the input's gradient that comes from here
+  std::vector<Run> runs_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,43 @@
+// A variable in the layout that a oneDNN primitive asks for, beside the row-major one that
+// everybody else sees.
+#pragma once
+
+#include <cstdint>
+
+#include "trainer/backend/cpu/cpu_variables.h"
+#include "trainer/backend/cpu/layer.h"
+
+namespace recordpipe {
+
+// A copy for reading, made anew when variables have changed.
+class ReorderedVariable {
+ public:
+  ReorderedVariable(const CpuContext& context, VariableId id, const onednn::Desc& row_major,
+                    const onednn::Desc& wanted);
+
+  const dnnl::memory& memory() const { return copy_; }
+  void refresh();
+
+ private:
+  const CpuContext& context_;
+  dnnl::memory original_, copy_;
+  dnnl::reorder reorder_;
+  uint64_t version_ = 0;  // of the variables, when the copy was made
+};
+
+// A place for a primitive to write a gradient to, from where store() brings it home.
+class ReorderedGradient {
+ public:
+  ReorderedGradient(const CpuContext& context, VariableId id, const onednn::Desc& row_major,
+                    const onednn::Desc& wanted);
+
+  const dnnl::memory& memory() const { return written_; }
+  void store();
+
+ private:
+  const CpuContext& context_;
+  dnnl::memory written_, home_;
+  dnnl::reorder reorder_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,66 @@
+// The output of a node for a whole batch, in the layout that the CPU's convolutions like best:
+// [images][channels / lanes][height][width][lanes], where `lanes` channels fill a vector register.
+// oneDNN calls this nChw16c and nChw8c; with one lane it is the plain nchw.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "trainer/backend/cpu/aligned_buffer.h"
+#include "trainer/backend/cpu/onednn.h"
+#include "trainer/model/network.h"
+
+namespace recordpipe {
+
+class CpuTensor {
+ public:
+  CpuTensor(size_t images, const FeatureShape& shape, size_t lanes);
+
+  size_t images() const { return images_; }
+  const FeatureShape& shape() const { return shape_; }
+  size_t lanes() const { return lanes_; }
+  size_t channel_blocks() const { return (shape_.channels + lanes_ - 1) / lanes_; }
+  // A plane is one block of channels of one image: [height][width][lanes].
+  size_t planes() const { return images_ * channel_blocks(); }
+  size_t plane_size() const { return shape_.pixels() * lanes_; }
+  // Channels that are there only to fill the last block count too; they are zero, always.
+  size_t size() const { return planes() * plane_size(); }
+
+  onednn::Desc desc() const;
+
+  float* output() { return output_.data(); }
+  const float* output() const { return output_.data(); }
+  // Of the first `images`, as [images][channels][height][width].
+  std::vector<float> output_nchw(size_t images) const;
+
+  // The gradient comes in parts, one from each node that reads this one; their sum is the
+  // gradient. They lie in memory that is used again as soon as backward() has passed.
+  bool needs_gradient = true;
+  std::vector<float*> gradient_parts;
+  // Adds all parts to the first.
+  float* sum_gradient();
+
+ private:
+  size_t images_;
+  FeatureShape shape_;
+  size_t lanes_;
+  AlignedBuffer output_;
+};
+
+// Memory for gradients. Planned once, in the order of the backward pass: what is given back is
+// taken again by the next that needs so much, so that few buffers stay in use and in cache.
+class GradientPool {
+ public:
+  float* take(size_t size);
+  void give_back(float* data);
+
+ private:
+  struct Buffer {
+    AlignedBuffer memory;
+    bool free;
+  };
+  std::vector<Buffer> buffers_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,112 @@
+// Batch normalisation (Ioffe and Szegedy 2015), with the residual sum and the ReLU that follow it
+// in a residual block.
+//
+//   x, y, residual  [images][channels][pixels]      everything else  [channels]
+//
+//   x̂ = (x - mean) / sqrt(variance + epsilon)       y = max(0, gamma · x̂ + beta + residual)
+//
+// In training, mean and variance are those of a channel's n = images · pixels values in the batch,
+// and the moving ones follow them: the variance unbiased (n / (n - 1)), as cuDNN, TensorFlow's
+// fused batch norm and PyTorch keep it. In inference they are the moving ones.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+namespace recordpipe::reference {
+
+struct BatchNormShape {
+  size_t images;
+  size_t channels;
+  size_t pixels;
+  bool relu;
+  double epsilon;
+
+  size_t values_per_channel() const { return images * pixels; }
+};
+
+// Calls visit(index in x) for all values of a channel.
+template <class Visit>
+void for_each_of_channel(const BatchNormShape& shape, size_t channel, Visit visit) {
+  for (size_t b = 0; b < shape.images; ++b)
+    for (size_t p = 0; p < shape.pixels; ++p)
+      visit((b * shape.channels + channel) * shape.pixels + p);
+}
+
+// The batch's statistics; the variance is the biased one (divided by n).
+template <class T>
+void batch_norm_statistics(const BatchNormShape& shape, std::span<const T> x, std::span<T> mean,
+                           std::span<T> variance) {
+  const T n = static_cast<T>(shape.values_per_channel());
+  for (size_t c = 0; c < shape.channels; ++c) {
+    T sum = 0, squares = 0;
+    for_each_of_channel(shape, c, [&](size_t i) { sum += x[i]; });
+    mean[c] = sum / n;
+    for_each_of_channel(shape, c,
+                        [&](size_t i) { squares += (x[i] - mean[c]) * (x[i] - mean[c]); });
+    variance[c] = squares / n;
+  }
+}
+
+// moving = decay · moving + (1 - decay) · batch's
+template <class T>
+void batch_norm_update_moving(const BatchNormShape& shape, double decay, std::span<const T> mean,
+                              std::span<const T> variance, std::span<T> moving_mean,
+                              std::span<T> moving_variance) {
+  const auto n = static_cast<T>(shape.values_per_channel());
+  const T unbiased = n / std::max(n - 1, T{1});
+  const T keep = static_cast<T>(decay), take = static_cast<T>(1 - decay);
+  for (size_t c = 0; c < shape.channels; ++c) {
+    moving_mean[c] = keep * moving_mean[c] + take * mean[c];
+    moving_variance[c] = keep * moving_variance[c] + take * unbiased * variance[c];
+  }
+}
+
+// `residual` may be empty.
+template <class T>
+void batch_norm_forward(const BatchNormShape& shape, std::span<const T> x,
+                        std::span<const T> residual, std::span<const T> mean,
+                        std::span<const T> variance, std::span<const T> gamma,
+                        std::span<const T> beta, std::span<T> y) {
+  for (size_t c = 0; c < shape.channels; ++c) {
+    const T scale = 1 / std::sqrt(variance[c] + static_cast<T>(shape.epsilon));
+    for_each_of_channel(shape, c, [&](size_t i) {
+      const T sum =
+          gamma[c] * ((x[i] - mean[c]) * scale) + beta[c] + (residual.empty() ? T{0} : residual[i]);
+      y[i] = shape.relu ? std::max(sum, T{0}) : sum;
+    });
+  }
+}
+
+// With g = dy where the ReLU let the value through and 0 elsewhere:
+//
+//   dbeta = Σ g    dgamma = Σ g · x̂    dresidual += g
+//   dx += gamma / sqrt(variance + epsilon) · (g - dbeta / n - x̂ · dgamma / n)
+//
+// `dresidual` may be empty; dgamma and dbeta are replaced.
+template <class T>
+void batch_norm_backward(const BatchNormShape& shape, std::span<const T> x, std::span<const T> y,
+                         std::span<const T> dy, std::span<const T> mean,
+                         std::span<const T> variance, std::span<const T> gamma, std::span<T> dx,
+                         std::span<T> dresidual, std::span<T> dgamma, std::span<T> dbeta) {
+  const T n = static_cast<T>(shape.values_per_channel());
+  for (size_t c = 0; c < shape.channels; ++c) {
+    const T scale = 1 / std::sqrt(variance[c] + static_cast<T>(shape.epsilon));
+    const auto normalized = [&](size_t i) { return (x[i] - mean[c]) * scale; };
+    const auto g = [&](size_t i) { return shape.relu && y[i] <= 0 ? T{0} : dy[i]; };
+
+    dbeta[c] = dgamma[c] = 0;
+    for_each_of_channel(shape, c, [&](size_t i) {
+      dbeta[c] += g(i);
+      dgamma[c] += g(i) * normalized(i);
+      if (!dresidual.empty()) dresidual[i] += g(i);
+    });
+    for_each_of_channel(shape, c, [&](size_t i) {
+      dx[i] += gamma[c] * scale * (g(i) - dbeta[c] / n - normalized(i) * dgamma[c] / n);
+    });
+  }
+}
+
+}  // namespace recordpipe::reference

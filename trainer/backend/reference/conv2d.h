@@ -1,0 +1,77 @@
+// Convolution (cross-correlation, as in every deep-learning library), forward and backward.
+//
+//   x  [images][in][height][width]          w  [out][in][kernel][kernel]
+//   y  [images][out][out height][out width]   out height = (height + 2 padding - kernel) / stride +
+//   1
+//
+//   y(b, o, i, j) = Σ_{c, r, s} w(o, c, r, s) · x(b, c, i·stride + r - padding, j·stride + s -
+//   padding)
+//
+// where x is zero outside the image. Each product w · x that goes into a y is visited once by
+// for_each_product; the two gradients are the same sum with the roles changed.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "trainer/model/network.h"
+
+namespace recordpipe::reference {
+
+struct Conv2dShape {
+  size_t images;
+  FeatureShape input;
+  FeatureShape output;
+  size_t kernel;
+  size_t stride;
+  size_t padding;
+};
+
+// Calls visit(index in y, index in w, index in x).
+template <class Visit>
+void for_each_product(const Conv2dShape& shape, Visit visit) {
+  const auto& [images, in, out, kernel, stride, padding] = shape;
+  for (size_t b = 0; b < images; ++b)
+    for (size_t o = 0; o < out.channels; ++o)
+      for (size_t c = 0; c < in.channels; ++c)
+        for (size_t r = 0; r < kernel; ++r)
+          for (size_t s = 0; s < kernel; ++s) {
+            const size_t w = ((o * in.channels + c) * kernel + r) * kernel + s;
+            for (size_t i = 0; i < out.height; ++i) {
+              const size_t row = i * stride + r - padding;  // wraps around above the image
+              if (row >= in.height) continue;
+              for (size_t j = 0; j < out.width; ++j) {
+                const size_t column = j * stride + s - padding;
+                if (column >= in.width) continue;
+                const size_t y = ((b * out.channels + o) * out.height + i) * out.width + j;
+                const size_t x = ((b * in.channels + c) * in.height + row) * in.width + column;
+                visit(y, w, x);
+              }
+            }
+          }
+}
+
+template <class T>
+void conv2d_forward(const Conv2dShape& shape, std::span<const T> x, std::span<const T> w,
+                    std::span<T> y) {
+  std::fill(y.begin(), y.end(), T{0});
+  for_each_product(shape, [&](size_t iy, size_t iw, size_t ix) { y[iy] += w[iw] * x[ix]; });
+}
+
+// Adds to dx.
+template <class T>
+void conv2d_backward_data(const Conv2dShape& shape, std::span<const T> w, std::span<const T> dy,
+                          std::span<T> dx) {
+  for_each_product(shape, [&](size_t iy, size_t iw, size_t ix) { dx[ix] += w[iw] * dy[iy]; });
+}
+
+// Replaces dw.
+template <class T>
+void conv2d_backward_weights(const Conv2dShape& shape, std::span<const T> x, std::span<const T> dy,
+                             std::span<T> dw) {
+  std::fill(dw.begin(), dw.end(), T{0});
+  for_each_product(shape, [&](size_t iy, size_t iw, size_t ix) { dw[iw] += x[ix] * dy[iy]; });
+}
+
+}  // namespace recordpipe::reference

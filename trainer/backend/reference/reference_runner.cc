@@ -1,0 +1,223 @@
+// Runs the layers of this folder over a network's nodes.
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "dataset/base/error.h"
+#include "trainer/backend/reference/batch_norm.h"
+#include "trainer/backend/reference/conv2d.h"
+#include "trainer/backend/reference/dense.h"
+#include "trainer/backend/reference/global_average_pool.h"
+#include "trainer/backend/reference/pool_and_pad.h"
+#include "trainer/backend/reference/reference_backend.h"
+#include "trainer/backend/reference/softmax_cross_entropy.h"
+
+namespace recordpipe {
+
+template <class T>
+ReferenceRunner<T>::ReferenceRunner(const Network& network, ReferenceVariables<T>& variables,
+                                    const RunnerOptions& options)
+    : network_(network), variables_(variables), options_(options) {
+  for (const NetworkNode& node : network_.nodes()) {
+    Tensors tensors;
+    tensors.output.resize(options.batch_size * node.shape.size());
+    tensors.gradient.resize(tensors.output.size());
+    tensors.mean.resize(node.shape.channels);
+    tensors.variance.resize(node.shape.channels);
+    tensors_.push_back(std::move(tensors));
+  }
+}
+
+template <class T>
+void ReferenceRunner<T>::load(const ImageBatch& batch) {
+  check_batch(batch, network_, options_);
+  labels_.assign(batch.labels().begin(), batch.labels().end());
+
+  const auto& [height, width, channels, dtype, layout] = batch.format();
+  const size_t pixels = height * width;
+  const std::span<T> x = output_of(NodeId{0});
+  const auto standardize = [&](auto values) {
+    for (size_t b = 0; b < images(); ++b)
+      for (size_t c = 0; c < channels; ++c)
+        for (size_t p = 0; p < pixels; ++p) {
+          const size_t nchw = (b * channels + c) * pixels + p;
+          const size_t nhwc = (b * pixels + p) * channels + c;
+          x[nchw] = static_cast<T>(values[layout == Layout::nchw ? nchw : nhwc]) / 128 - 1;
+        }
+  };
+  if (dtype == DType::uint8)
+    standardize(batch.uint8s());
+  else
+    standardize(batch.floats());
+}
+
+template <class T>
+BatchResult ReferenceRunner<T>::forward() {
+  for (NodeId node = 0; node < network_.nodes().size(); ++node)
+    std::visit([&](const auto& op) { forward(node, op); }, network_.nodes()[node].op);
+  return result_;
+}
+
+template <class T>
+void ReferenceRunner<T>::backward() {
+  // The loss has left the gradient of its input. Each layer adds to the gradients of its inputs,
+  // so that what is used twice gets the sum.
+  const NodeId logits = inputs_of(network_.nodes().back()).front();
+  for (NodeId node = 0; node < logits; ++node)
+    std::fill(tensors_[node].gradient.begin(), tensors_[node].gradient.end(), T{0});
+  for (NodeId node = logits + 1; node-- > 0;)
+    std::visit([&](const auto& op) { backward(node, op); }, network_.nodes()[node].op);
+}
+
+template <class T>
+std::vector<float> ReferenceRunner<T>::output(NodeId node) const {
+  const std::span<const T> values = output_of(node);
+  return {values.begin(), values.end()};
+}
+
+template <class T>
+std::span<const T> ReferenceRunner<T>::output_of(NodeId node) const {
+  return std::span(tensors_.at(node).output).first(images() * shape_of(node).size());
+}
+
+template <class T>
+std::span<T> ReferenceRunner<T>::output_of(NodeId node) {
+  return std::span(tensors_.at(node).output).first(images() * shape_of(node).size());
+}
+
+template <class T>
+std::span<T> ReferenceRunner<T>::gradient_of(NodeId node) {
+  return std::span(tensors_.at(node).gradient).first(images() * shape_of(node).size());
+}
+
+// What each kind of node does: find its tensors and call its layer.
+
+template <class T>
+void ReferenceRunner<T>::forward(NodeId, const InputOp&) {}
+
+template <class T>
+void ReferenceRunner<T>::backward(NodeId, const InputOp&) {}
+
+template <class T>
+void ReferenceRunner<T>::forward(NodeId node, const Conv2dOp& op) {
+  const reference::Conv2dShape shape = {images(),  shape_of(op.input), shape_of(node),
+                                        op.kernel, op.stride,          op.padding};
+  reference::conv2d_forward<T>(shape, output_of(op.input), variables_.at(op.weights),
+                               output_of(node));
+}
+
+template <class T>
+void ReferenceRunner<T>::backward(NodeId node, const Conv2dOp& op) {
+  const reference::Conv2dShape shape = {images(),  shape_of(op.input), shape_of(node),
+                                        op.kernel, op.stride,          op.padding};
+  reference::conv2d_backward_data<T>(shape, variables_.at(op.weights), gradient_of(node),
+                                     gradient_of(op.input));
+  reference::conv2d_backward_weights<T>(shape, output_of(op.input), gradient_of(node),
+                                        variables_.at(op.weights, Slot::gradient));
+}
+
+template <class T>
+void ReferenceRunner<T>::forward(NodeId node, const BatchNormOp& op) {
+  const reference::BatchNormShape shape = {images(), shape_of(node).channels,
+                                           shape_of(node).pixels(), op.relu, op.epsilon};
+  const std::span<const T> x = output_of(op.input);
+  const std::span<const T> residual = op.residual ? output_of(*op.residual) : std::span<T>();
+  std::span<T> mean = variables_.at(op.moving_mean);
+  std::span<T> variance = variables_.at(op.moving_variance);
+  if (options_.mode == Mode::training) {
+    const std::span<T> moving_mean = mean, moving_variance = variance;
+    mean = tensors_[node].mean;
+    variance = tensors_[node].variance;
+    reference::batch_norm_statistics<T>(shape, x, mean, variance);
+    reference::batch_norm_update_moving<T>(shape, op.decay, mean, variance, moving_mean,
+                                           moving_variance);
+  }
+  reference::batch_norm_forward<T>(shape, x, residual, mean, variance, variables_.at(op.gamma),
+                                   variables_.at(op.beta), output_of(node));
+}
+
+template <class T>
+void ReferenceRunner<T>::backward(NodeId node, const BatchNormOp& op) {
+  const reference::BatchNormShape shape = {images(), shape_of(node).channels,
+                                           shape_of(node).pixels(), op.relu, op.epsilon};
+  reference::batch_norm_backward<T>(
+      shape, output_of(op.input), output_of(node), gradient_of(node), tensors_[node].mean,
+      tensors_[node].variance, variables_.at(op.gamma), gradient_of(op.input),
+      op.residual ? gradient_of(*op.residual) : std::span<T>(),
+      variables_.at(op.gamma, Slot::gradient), variables_.at(op.beta, Slot::gradient));
+}
+
+template <class T>
+void ReferenceRunner<T>::forward(NodeId node, const PoolAndPadOp& op) {
+  reference::pool_and_pad_forward<T>({images(), shape_of(op.input), shape_of(node), op.stride},
+                                     output_of(op.input), output_of(node));
+}
+
+template <class T>
+void ReferenceRunner<T>::backward(NodeId node, const PoolAndPadOp& op) {
+  reference::pool_and_pad_backward<T>({images(), shape_of(op.input), shape_of(node), op.stride},
+                                      gradient_of(node), gradient_of(op.input));
+}
+
+template <class T>
+void ReferenceRunner<T>::forward(NodeId node, const GlobalAveragePoolOp& op) {
+  reference::global_average_pool_forward<T>(shape_of(op.input).pixels(), output_of(op.input),
+                                            output_of(node));
+}
+
+template <class T>
+void ReferenceRunner<T>::backward(NodeId node, const GlobalAveragePoolOp& op) {
+  reference::global_average_pool_backward<T>(shape_of(op.input).pixels(), gradient_of(node),
+                                             gradient_of(op.input));
+}
+
+template <class T>
+void ReferenceRunner<T>::forward(NodeId node, const DenseOp& op) {
+  reference::dense_forward<T>({images(), shape_of(op.input).size(), shape_of(node).channels},
+                              output_of(op.input), variables_.at(op.weights),
+                              variables_.at(op.bias), output_of(node));
+}
+
+template <class T>
+void ReferenceRunner<T>::backward(NodeId node, const DenseOp& op) {
+  reference::dense_backward<T>({images(), shape_of(op.input).size(), shape_of(node).channels},
+                               output_of(op.input), variables_.at(op.weights), gradient_of(node),
+                               gradient_of(op.input), variables_.at(op.weights, Slot::gradient),
+                               variables_.at(op.bias, Slot::gradient));
+}
+
+template <class T>
+void ReferenceRunner<T>::forward(NodeId, const SoftmaxCrossEntropyOp& op) {
+  const reference::LossResult loss = reference::softmax_cross_entropy<T>(
+      network_.classes(), op.label_smoothing, output_of(op.input), labels_, gradient_of(op.input));
+  result_ = {.loss = loss.loss, .correct = loss.correct, .images = images()};
+}
+
+template <class T>
+void ReferenceRunner<T>::backward(NodeId, const SoftmaxCrossEntropyOp&) {}
+
+template class ReferenceRunner<float>;
+template class ReferenceRunner<double>;
+
+// The backend.
+
+template <class T>
+std::unique_ptr<Variables> ReferenceBackend<T>::make_variables(const Network& network) {
+  return std::make_unique<ReferenceVariables<T>>(network.variables());
+}
+
+template <class T>
+std::unique_ptr<Runner> ReferenceBackend<T>::make_runner(const Network& network,
+                                                         Variables& variables,
+                                                         const RunnerOptions& options) {
+  auto* own = dynamic_cast<ReferenceVariables<T>*>(&variables);
+  if (!own)
+    throw Error(
+        {.kind = ErrorKind::invalid_argument, .reason = "the variables are another backend's"});
+  return std::make_unique<ReferenceRunner<T>>(network, *own, options);
+}
+
+template class ReferenceBackend<float>;
+template class ReferenceBackend<double>;
+
+}  // namespace recordpipe

@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <utility>
+
+#include "dataset/base/error.h"
+#include "trainer/backend/reference/reference_backend.h"
+
+namespace recordpipe {
+
+template <class T>
+ReferenceVariables<T>::ReferenceVariables(std::span<const VariableSpec> specs) : Variables(specs) {
+  for (const VariableSpec& spec : specs) {
+    Slots slots;
+    slots.value.resize(spec.size());
+    if (spec.trained) {
+      slots.gradient.resize(spec.size());
+      slots.momentum.resize(spec.size());
+    }
+    variables_.push_back(std::move(slots));
+  }
+}
+
+template <class T>
+std::span<const T> ReferenceVariables<T>::at(VariableId id, Slot slot) const {
+  const Slots& slots = variables_.at(id);
+  if (slot == Slot::value) return slots.value;
+  if (!specs()[id].trained)
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = specs()[id].name + " is not trained: it has no gradient or momentum"});
+  return slot == Slot::gradient ? slots.gradient : slots.momentum;
+}
+
+template <class T>
+std::span<T> ReferenceVariables<T>::at(VariableId id, Slot slot) {
+  const std::span<const T> values = std::as_const(*this).at(id, slot);
+  return {const_cast<T*>(values.data()), values.size()};
+}
+
+template <class T>
+std::vector<float> ReferenceVariables<T>::read(VariableId id, Slot slot) const {
+  const std::span<const T> values = at(id, slot);
+  return {values.begin(), values.end()};
+}
+
+template <class T>
+void ReferenceVariables<T>::write(VariableId id, std::span<const float> values, Slot slot) {
+  const std::span<T> target = at(id, slot);
+  if (values.size() != target.size())
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = specs()[id].name + " has " + std::to_string(target.size()) +
+                           " values, not " + std::to_string(values.size())});
+  std::copy(values.begin(), values.end(), target.begin());
+}
+
+template <class T>
+void ReferenceVariables<T>::apply_momentum(const MomentumOptions& options) {
+  const T learning_rate = static_cast<T>(options.learning_rate);
+  const T momentum = static_cast<T>(options.momentum);
+  const T weight_decay = static_cast<T>(options.weight_decay);
+  for (auto& [value, gradient, velocity] : variables_)
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      velocity[i] = momentum * velocity[i] + gradient[i] + weight_decay * value[i];
+      value[i] -= learning_rate * velocity[i];
+    }
+}
+
+template <class T>
+double ReferenceVariables<T>::half_squared_norm() const {
+  double sum = 0;
+  for (const Slots& slots : variables_)
+    for (size_t i = 0; i < slots.gradient.size(); ++i)
+      sum += static_cast<double>(slots.value[i]) * static_cast<double>(slots.value[i]);
+  return sum / 2;
+}
+
+template class ReferenceVariables<float>;
+template class ReferenceVariables<double>;
+
+}  // namespace recordpipe
