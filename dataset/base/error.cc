@@ -76,6 +76,10 @@ Error system_error(int code, std::string_view action, std::string path) {
       kind = ErrorKind::no_space;
       hint = "free some space or choose another folder, then run again";
       break;
+    case EISDIR:
+      kind = ErrorKind::invalid_argument;
+      hint = "name a file";
+      break;
     case EMFILE:
     case ENFILE:
       hint = "too many files are open: raise the limit (ulimit -n)";

@@ -62,7 +62,7 @@ class Error : public std::runtime_error {
 
 // An Error for errno `code` after `action` ("open", "write", ...) on `path`. The kind follows from
 // the code: ENOENT is not_found, ENOSPC, EDQUOT and EFBIG are no_space, EACCES and EPERM are
-// permission_denied, anything else is io.
+// permission_denied, EISDIR is invalid_argument, anything else is io.
 Error system_error(int code, std::string_view action, std::string path);
 
 // `text` as one printable line: control characters, backslashes and bytes that are not UTF-8

@@ -47,17 +47,27 @@ void AtomicFile::write(std::span<const std::byte> data) {
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::finish() {
   require_open();
   try {
     file_->sync();
     file_->close();
-    file_system_.rename(partial_path_, path_);
   } catch (...) {
     discard();
     throw;
   }
   file_.reset();
+}
+
+void AtomicFile::commit() {
+  const bool finished = lock_ && !file_;
+  if (!finished) finish();
+  try {
+    file_system_.rename(partial_path_, path_);
+  } catch (...) {
+    discard();
+    throw;
+  }
   lock_.reset();
   file_system_.sync_directory(parent_directory(path_));
 }
@@ -67,7 +77,7 @@ void AtomicFile::require_open() const {
   if (file_) return;
   throw Error({.kind = ErrorKind::invalid_argument,
                .path = path_,
-               .reason = "written to after it was committed or had failed"});
+               .reason = "written to after it was finished or had failed"});
 }
 
 void AtomicFile::discard() noexcept {

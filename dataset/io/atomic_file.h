@@ -26,6 +26,9 @@ class AtomicFile final : public ByteSink {
   // Ends the writing, syncs, and renames: the same as commit().
   void close() override { commit(); }
   void commit();
+  // Ends the writing and syncs, while the target still is what it was; commit() then only renames.
+  // For several files that are to appear together, and to sync one while another is written.
+  void finish();
   // The target's path.
   const std::string& path() const override { return path_; }
 
@@ -36,8 +39,8 @@ class AtomicFile final : public ByteSink {
   FileSystem& file_system_;
   std::string path_;
   std::string partial_path_;
-  std::unique_ptr<FileLock> lock_;
-  std::unique_ptr<OutputFile> file_;
+  std::unique_ptr<FileLock> lock_;    // null once it is committed or has failed
+  std::unique_ptr<OutputFile> file_;  // null once it is finished
 };
 
 }  // namespace recordpipe

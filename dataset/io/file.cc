@@ -12,13 +12,24 @@ std::string parent_directory(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+size_t read_fully(ByteSource& source, std::span<std::byte> out) {
+  size_t done = 0;
+  while (done < out.size()) {
+    const size_t count = source.read(out.subspan(done));
+    if (count == 0) break;
+    done += count;
+  }
+  return done;
+}
+
 std::vector<std::byte> read_all(ByteSource& source, size_t limit) {
-  constexpr size_t kStep = size_t{1} << 20;
+  constexpr size_t kFirstStep = size_t{64} << 10;
   std::vector<std::byte> content;
   while (true) {
     const size_t filled = content.size();
-    // One byte more than the limit is asked for, to see whether the source goes on.
-    const size_t step = std::min(kStep, limit - filled < kStep ? limit - filled + 1 : kStep);
+    // Twice as much each time, and one byte more than the limit, to see whether the source goes on.
+    size_t step = std::max(kFirstStep, filled);
+    if (limit - filled < step) step = limit - filled + 1;
     content.resize(filled + step);
     const size_t count = source.read(std::span(content).subspan(filled));
     content.resize(filled + count);

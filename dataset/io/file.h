@@ -113,6 +113,9 @@ FileSystem& posix_file_system();
 // The folder that holds `path` ("." for a bare name).
 std::string parent_directory(const std::string& path);
 
+// Reads until `out` is full or the source ends, and returns how many bytes that were.
+size_t read_fully(ByteSource& source, std::span<std::byte> out);
+
 // Reads a source to its end. Throws Error{limit_exceeded} past `limit` bytes.
 std::vector<std::byte> read_all(ByteSource& source, size_t limit);
 

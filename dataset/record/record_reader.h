@@ -72,7 +72,8 @@ class MappedRecordFile {
 
   size_t size() const;
   // Record i < size(), checked. Throws Error{corrupted} where its CRC doesn't fit, and
-  // Error{truncated} where the file was cut short after it was mapped.
+  // Error{truncated} where the file was cut short after it was mapped (with check_crc off: where
+  // the cut lies before the record).
   Record read(size_t i) const;
   // The same without touching the data: not checked.
   Record view(size_t i) const;

@@ -1,0 +1,37 @@
+// --keep-extracted: the folder that a published archive extracts to, written beside the conversion.
+// Names come from the list of known ones, never from the archive.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataset/io/atomic_file.h"
+#include "dataset/io/file.h"
+
+namespace recordpipe {
+
+class ExtractedFolder {
+ public:
+  // The folder will be one in `parent`, which exists.
+  ExtractedFolder(FileSystem& file_system, std::string parent);
+
+  // Starts the file `name` in the folder `folder`, the same for all; its bytes follow.
+  void begin_file(std::string_view folder, std::string_view name);
+  void write(std::span<const std::byte> data);
+  // All files get their names, complete.
+  void commit();
+
+  // The folder; empty where no file was begun.
+  const std::string& path() const { return path_; }
+
+ private:
+  FileSystem& file_system_;
+  std::string parent_;
+  std::string path_;
+  std::vector<std::unique_ptr<AtomicFile>> files_;  // all but the last are finished
+};
+
+}  // namespace recordpipe

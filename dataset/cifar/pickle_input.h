@@ -1,0 +1,54 @@
+// The bytes of a pickle: numbers, strings and offsets, every length checked before it is used.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "dataset/base/error.h"
+#include "dataset/io/file.h"
+
+namespace recordpipe {
+
+class PickleInput {
+ public:
+  // `source` holds `size` bytes.
+  PickleInput(ByteSource& source, uint64_t size) : source_(source), size_(size) {}
+
+  uint8_t read_u8();
+  // A little-endian number of `bytes` <= 8 bytes.
+  uint64_t read_little_endian(size_t bytes);
+  std::string read_string(uint64_t length);
+  // Up to the next newline, which is not part of it; at most `limit` bytes.
+  std::string read_line(size_t limit);
+  // Fills `out`; large ones are read straight from the source.
+  void read_into(std::span<std::byte> out);
+
+  // Throws Error{corrupted} where fewer than `length` bytes are left.
+  void expect_left(uint64_t length, const char* what) const;
+  bool at_end();
+
+  // Where the next byte lies, and where the opcode being executed does.
+  uint64_t offset() const { return offset_; }
+  void begin_opcode() { opcode_offset_ = offset_; }
+
+  // An Error at the opcode being executed.
+  [[noreturn]] void fail(ErrorKind kind, std::string reason, std::string hint = {}) const;
+  [[noreturn]] void fail_corrupted(std::string reason) const;
+  [[noreturn]] void fail_limit(std::string reason) const;
+
+ private:
+  bool refill();
+
+  ByteSource& source_;
+  uint64_t size_;
+  uint64_t offset_ = 0;
+  uint64_t opcode_offset_ = 0;
+  std::array<std::byte, 16384> buffer_;
+  size_t next_ = 0;
+  size_t filled_ = 0;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,31 @@
+// The names of the TFRecord files that a CIFAR archive is made into, and which of them a folder
+// holds: SUBSET.tfrecords, or SUBSET-00000-of-0000N.tfrecords and so on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataset/io/file.h"
+
+namespace recordpipe {
+
+inline constexpr std::array<std::string_view, 3> kCifarSplits = {"train", "validation", "eval"};
+inline constexpr size_t kMaxCifarShards = 1000;
+
+// "train.tfrecords" for one shard of one, else "train-00002-of-00008.tfrecords".
+std::string split_file_name(std::string_view split, size_t shard, size_t shards);
+
+struct CifarSplitFiles {
+  std::vector<std::string> present;  // paths of this number of shards that are there
+  std::vector<std::string> missing;  // and that aren't
+  std::vector<std::string> others;   // those there are of another number of shards
+};
+
+// Looks for the files of all splits in `data_dir`; all are missing where there is no such folder.
+CifarSplitFiles find_split_files(FileSystem& file_system, const std::string& data_dir,
+                                 size_t shards);
+
+}  // namespace recordpipe

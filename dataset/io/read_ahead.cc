@@ -1,0 +1,131 @@
+#include "dataset/io/read_ahead.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace recordpipe {
+namespace {
+
+struct Block {
+  std::unique_ptr<std::byte[]> bytes;
+  size_t size = 0;
+};
+
+}  // namespace
+
+// A ring of blocks: the reader fills blocks_[filled_ % n], the user reads blocks_[used_ % n] and
+// holds it until it asks for the next one. filled_ - used_ blocks are waiting or held.
+struct ReadAhead::State {
+  State(std::unique_ptr<ByteSource> byte_source, const ReadAheadOptions& options)
+      : source(std::move(byte_source)), block_size(options.block_size), blocks(options.blocks) {
+    for (Block& block : blocks) {
+      block.bytes = std::make_unique_for_overwrite<std::byte[]>(block_size);
+    }
+    reader = std::jthread([this](std::stop_token stop) { read_blocks(stop); });
+  }
+
+  void read_blocks(std::stop_token stop) {
+    while (true) {
+      {
+        std::unique_lock lock(mutex);
+        if (!changed.wait(lock, stop, [&] { return filled - used < blocks.size(); })) return;
+        if (stop.stop_requested()) return;
+      }
+      // Nobody else touches this block until filled says so.
+      Block& block = blocks[filled % blocks.size()];
+      std::exception_ptr thrown;
+      try {
+        block.size = source->read({block.bytes.get(), block_size});
+      } catch (...) {
+        block.size = 0;
+        thrown = std::current_exception();
+      }
+      const std::lock_guard lock(mutex);
+      if (block.size == 0) {
+        failure = thrown;
+        ended = true;
+        changed.notify_all();
+        return;
+      }
+      ++filled;
+      changed.notify_all();
+    }
+  }
+
+  std::span<const std::byte> next() {
+    std::unique_lock lock(mutex);
+    if (holding) {
+      ++used;
+      holding = false;
+      changed.notify_all();
+    }
+    changed.wait(lock, [&] { return filled > used || ended; });
+    if (filled == used) {
+      if (failure) std::rethrow_exception(failure);
+      return {};
+    }
+    holding = true;
+    const Block& block = blocks[used % blocks.size()];
+    return {block.bytes.get(), block.size};
+  }
+
+  std::unique_ptr<ByteSource> source;
+  const size_t block_size;
+  std::span<const std::byte> left;  // of the block the user is in; the user's alone
+
+  std::vector<Block> blocks;
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  size_t filled = 0;
+  size_t used = 0;
+  bool holding = false;
+  bool ended = false;
+  std::exception_ptr failure;
+
+  std::jthread reader;  // last: it ends before anything it uses goes
+};
+
+ReadAhead::ReadAhead(std::unique_ptr<ByteSource> source, const ReadAheadOptions& options)
+    : state_(std::make_unique<State>(std::move(source), options)) {}
+
+ReadAhead::~ReadAhead() = default;
+
+std::span<const std::byte> ReadAhead::peek() {
+  if (state_->left.empty()) state_->left = state_->next();
+  return state_->left;
+}
+
+std::span<const std::byte> ReadAhead::next() {
+  peek();
+  return std::exchange(state_->left, {});
+}
+
+size_t ReadAhead::read(std::span<std::byte> out) {
+  size_t done = 0;
+  while (done < out.size()) {
+    std::span<const std::byte> bytes;
+    try {
+      bytes = peek();
+    } catch (...) {
+      if (done == 0) throw;
+      break;  // the next call throws it again
+    }
+    if (bytes.empty()) break;
+    const size_t count = std::min(out.size() - done, bytes.size());
+    std::memcpy(out.data() + done, bytes.data(), count);
+    state_->left = bytes.subspan(count);
+    done += count;
+  }
+  return done;
+}
+
+const std::string& ReadAhead::path() const { return state_->source->path(); }
+
+}  // namespace recordpipe

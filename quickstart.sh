@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# From a fresh machine to a network trained on CIFAR-10; README.md says what happens on the way.
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+
+usage() {
+  cat <<'END'
+usage: ./quickstart.sh [--archive FILE | --synthetic] [--data-dir DIR] [--minutes M]
+
+  --archive FILE   a CIFAR-10 archive you have (python or binary .tar.gz)
+  --synthetic      ten classes drawn by program, nothing is downloaded
+  --data-dir DIR   where data and results go (default: data/cifar10 in this folder)
+  --minutes M      how long to train, about (default: 5)
+
+Without --archive and --synthetic the published archive (163 MB) is downloaded; where it can't be
+reached, the synthetic set takes its place and every figure says so.
+END
+}
+
+die_usage() { echo "quickstart.sh: $1" >&2; usage >&2; exit 2; }
+
+archive="" synthetic="" data_dir=$here/data/cifar10 minutes=5
+while (($#)); do
+  case "$1" in
+    --archive | --data-dir | --minutes)
+      (($# > 1)) || die_usage "$1 needs a value"
+      case "$1" in
+        --archive) archive=$2 ;;
+        --data-dir) data_dir=$2 ;;
+        --minutes) minutes=$2 ;;
+      esac
+      shift 2
+      ;;
+    --synthetic) synthetic=yes && shift ;;
+    -h | --help) usage && exit 0 ;;
+    *) die_usage "unknown argument '$1'" ;;
+  esac
+done
+[[ -z "$archive" || -z "$synthetic" ]] || die_usage "--archive and --synthetic exclude each other"
+[[ "$minutes" =~ ^[0-9]+(\.[0-9]+)?$ ]] || die_usage "--minutes must be a number, not '$minutes'"
+[[ -z "$archive" || -f "$archive" ]] || die_usage "no such file: $archive"
+
+say() { printf '\n==> %s\n' "$1"; }
+
+say "Packages"
+"$here/tools/install_packages.sh"
+
+say "Building (release)"
+# From the project's folder: presets are read from there.
+(cd "$here" && cmake --preset release >/dev/null &&
+  cmake --build --preset release --parallel "$(nproc)")
+programs=$here/build/release
+
+say "TFRecord files in $data_dir"
+generate=("$programs/generate_cifar10_tfrecords" --data-dir "$data_dir")
+if [[ -n "$archive" ]]; then
+  "${generate[@]}" --archive "$archive"
+elif [[ -n "$synthetic" ]]; then
+  "${generate[@]}" --synthetic
+elif ! "${generate[@]}"; then
+  # Only for want of the archive: what is wrong with one that is there must be seen.
+  compgen -G "$data_dir/cifar-10-*.tar.gz" >/dev/null && exit 1
+  echo "The published archive can't be reached: going on with the synthetic data set."
+  "${generate[@]}" --synthetic
+fi
+
+job_dir=$data_dir/jobs/$(date +%Y%m%d-%H%M%S)
+say "Training for about $minutes minutes; results go to $job_dir"
+"$programs/cifar10_main" --data-dir "$data_dir" --job-dir "$job_dir" --minutes "$minutes"

@@ -1,0 +1,222 @@
+// CIFAR-10's batches against a plain loop, and what is refused.
+#include "dataset/cifar/cifar10_dataset.h"
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/base/error.h"
+#include "dataset/base/philox.h"
+#include "dataset/example/example_builder.h"
+#include "dataset/image/pad_crop_flip.h"
+#include "dataset/record/record_writer.h"
+#include "tests/pipeline/naive.h"
+#include "tests/support/bytes.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Image {
+  std::vector<uint8_t> pixels;
+  int32_t label = 0;
+};
+
+Image image_of(uint64_t i) {
+  Random random(derive_key(11, 0), 0, i);
+  Image image{std::vector<uint8_t>(3072), static_cast<int32_t>(i * 7 % 10)};
+  for (uint8_t& value : image.pixels) value = static_cast<uint8_t>(random() >> 24);
+  return image;
+}
+
+std::string example_of(const Image& image) {
+  return ExampleBuilder()
+      .set_bytes("image", std::as_bytes(std::span(image.pixels)))
+      .set_int64("label", image.label)
+      .serialize();
+}
+
+// A batch as comparable bytes.
+struct Bytes {
+  std::vector<std::byte> pixels;
+  std::vector<int32_t> labels;
+  bool operator==(const Bytes&) const = default;
+};
+
+class Cifar10Dataset : public ::testing::Test {
+ protected:
+  TemporaryDirectory directory;
+
+  std::string write(const std::string& name, uint64_t first, uint64_t count,
+                    Compression compression = Compression::none) {
+    const std::string path = directory / name;
+    RecordWriter writer(posix_file_system(), path, {.compression = compression});
+    for (uint64_t i = first; i < first + count; ++i)
+      writer.write(as_bytes(example_of(image_of(i))));
+    writer.close();
+    return path;
+  }
+
+  std::string write_example(const ExampleBuilder& example) {
+    const std::string path = directory / "odd.tfrecords";
+    RecordWriter writer(posix_file_system(), path);
+    writer.write(as_bytes(example_of(image_of(0))));
+    writer.write(as_bytes(example.serialize()));
+    writer.close();
+    return path;
+  }
+};
+
+std::vector<Bytes> run(const std::vector<std::string>& files, const Cifar10Options& options) {
+  std::vector<Bytes> out;
+  for (const ImageBatch& batch : cifar10_batches(files, options)) {
+    out.push_back({{batch.bytes().begin(), batch.bytes().end()},
+                   {batch.labels().begin(), batch.labels().end()}});
+  }
+  return out;
+}
+
+// The same by the plain twin, an image at a time.
+std::vector<Bytes> run_plainly(uint64_t images, const Cifar10Options& options) {
+  std::vector<Image> all;
+  for (uint64_t i = 0; i < images; ++i) all.push_back(image_of(i));
+  struct Row {
+    Image image;
+    PadCropFlip crop;
+  };
+  auto pipeline = naive::from_vector(all);
+  if (options.shuffle_buffer > 0) pipeline = pipeline.shuffle(options.shuffle_buffer, options.seed);
+  const auto rows = pipeline.repeat(options.epochs)
+                        .map_with_random(options.seed, [&](const Image& image, Random& random) {
+                          Row row{image, {}};
+                          if (options.distort) row.crop = PadCropFlip::draw(random, 4);
+                          return row;
+                        });
+  const ImageFormat format{.dtype = options.dtype, .layout = options.layout};
+  std::vector<Bytes> out;
+  for (const auto& batch : rows.batch(options.batch_size, options.drop_remainder).values()) {
+    Bytes bytes;
+    for (const Row& row : batch) {
+      ImageBatch one;
+      one.reset(format, 1);
+      pad_crop_flip(row.image.pixels, row.crop, format, one.image_at(0));
+      bytes.pixels.insert(bytes.pixels.end(), one.bytes().begin(), one.bytes().end());
+      bytes.labels.push_back(row.image.label);
+    }
+    out.push_back(std::move(bytes));
+  }
+  return out;
+}
+
+TEST_F(Cifar10Dataset, TheSameBytesAtAnyThreadCountAsThePlainTwins) {
+  const std::vector<std::string> files = {write("a", 0, 130), write("b", 130, 170)};
+  const std::vector<std::string> zipped = {write("z", 0, 300, Compression::gzip)};
+  for (const DType dtype : {DType::float32, DType::uint8}) {
+    for (const Layout layout : {Layout::nhwc, Layout::nchw}) {
+      Cifar10Options options{.batch_size = 32,
+                             .shuffle_buffer = 100,
+                             .distort = true,
+                             .epochs = 2,
+                             .dtype = dtype,
+                             .layout = layout};
+      const auto expected = run_plainly(300, options);
+      ASSERT_EQ(expected.size(), 19u);
+      for (const size_t threads : {1, 2, 3, 4, 8, 16}) {
+        options.threads = threads;
+        for (const size_t prefetch : {0, 3}) {
+          options.prefetch = prefetch;
+          EXPECT_TRUE(run(files, options) == expected) << threads << " threads";
+        }
+      }
+      EXPECT_TRUE(run(zipped, options) == expected) << "gzip";
+    }
+  }
+}
+
+TEST_F(Cifar10Dataset, EvaluationSeesEachImageOnceUndistorted) {
+  const auto batches = run({write("eval", 0, 105)}, {.batch_size = 10});
+  ASSERT_EQ(batches.size(), 11u);
+  EXPECT_EQ(batches.back().labels.size(), 5u);
+  EXPECT_TRUE(batches == run_plainly(105, {.batch_size = 10}));
+}
+
+TEST_F(Cifar10Dataset, AnotherSeedGivesOtherBytes) {
+  const std::vector<std::string> files = {write("a", 0, 64)};
+  Cifar10Options options{.shuffle_buffer = 64, .distort = true};
+  const auto a = run(files, options);
+  options.seed = 8;
+  EXPECT_FALSE(run(files, options) == a);
+}
+
+TEST_F(Cifar10Dataset, ExamplesOfAnotherKindAreErrorsThatNameFileAndRecord) {
+  const std::vector<uint8_t> pixels(3072), short_pixels(3071);
+  const auto bytes = [](const std::vector<uint8_t>& v) { return std::as_bytes(std::span(v)); };
+  const std::map<std::string, ExampleBuilder> cases = {
+      {"no feature 'image'", ExampleBuilder().set_int64("label", 1)},
+      {"no feature 'label'", ExampleBuilder().set_bytes("image", bytes(pixels))},
+      {"'image' has 3071 bytes",
+       ExampleBuilder().set_bytes("image", bytes(short_pixels)).set_int64("label", 1)},
+      {"'image' is not one bytes value",
+       ExampleBuilder().set_int64("image", 1).set_int64("label", 1)},
+      {"'label' is not one int64 value",
+       ExampleBuilder().set_bytes("image", bytes(pixels)).set_float("label", 1)},
+      {"'label' is -1", ExampleBuilder().set_bytes("image", bytes(pixels)).set_int64("label", -1)},
+      {"'label' is 10", ExampleBuilder().set_bytes("image", bytes(pixels)).set_int64("label", 10)},
+  };
+  for (const auto& [reason, example] : cases) {
+    const std::string path = write_example(example);
+    try {
+      run({path}, {});
+      ADD_FAILURE() << "accepted: " << reason;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(reason));
+      EXPECT_EQ(error.path(), path);
+      EXPECT_EQ(error.offset(), 16 + example_of(image_of(0)).size());
+    }
+  }
+}
+
+TEST_F(Cifar10Dataset, RecordsThatAreNoExamplesAreErrors) {
+  const std::string path = directory / "odd.tfrecords";
+  RecordWriter writer(posix_file_system(), path);
+  writer.write(as_bytes("\xff\xff not protobuf"));
+  writer.close();
+  EXPECT_THROW(run({path}, {}), Error);
+}
+
+TEST_F(Cifar10Dataset, FilesOfASubsetAreFoundWholeOrInShards) {
+  const std::string dir = directory.path();
+  const std::string eval = write("eval.tfrecords", 0, 1);
+  EXPECT_THAT(cifar10_files(dir, Cifar10Subset::eval), ElementsAre(eval));
+
+  const std::string one = write("train-00001-of-00002.tfrecords", 1, 1);
+  EXPECT_THROW(cifar10_files(dir, Cifar10Subset::train), Error) << "a shard is missing";
+  const std::string zero = write("train-00000-of-00002.tfrecords", 0, 2);
+  EXPECT_THAT(cifar10_files(dir, Cifar10Subset::train), ElementsAre(zero, one));
+  EXPECT_EQ(cifar10_count({zero, one}), 3u);
+
+  write("train.tfrecords", 0, 1);
+  EXPECT_THROW(cifar10_files(dir, Cifar10Subset::train), Error) << "which of them?";
+  try {
+    cifar10_files(dir, Cifar10Subset::validation);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::not_found);
+    EXPECT_THAT(error.what(), HasSubstr("generate_cifar10_tfrecords"));
+  }
+  EXPECT_THROW(cifar10_files(directory / "nowhere", Cifar10Subset::train), Error);
+}
+
+TEST_F(Cifar10Dataset, CountsCompressedFilesToo) {
+  EXPECT_EQ(cifar10_count({write("a", 0, 5), write("b", 5, 7, Compression::gzip)}), 12u);
+}
+
+}  // namespace
+}  // namespace recordpipe

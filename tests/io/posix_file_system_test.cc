@@ -1,0 +1,286 @@
+// The operating system's files behind the seam.
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dataset/io/atomic_file.h"
+#include "dataset/io/file.h"
+#include "tests/support/bytes.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class PosixFileSystem : public testing::Test {
+ protected:
+  TemporaryDirectory directory;
+  const std::string path = directory / "a";
+  FileSystem& files = posix_file_system();
+
+  std::string make_fifo() {
+    const std::string fifo = directory / "fifo";
+    EXPECT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    return fifo;
+  }
+};
+
+std::string read_to_end(ByteSource& source) { return as_text(read_all(source, 1u << 30)); }
+
+TEST_F(PosixFileSystem, ReadsWhatWasWritten) {
+  auto out = files.create(path, CreateMode::truncate);
+  out->write(as_bytes("one "));
+  out->write(as_bytes("two"));
+  out->sync();
+  out->close();
+  EXPECT_EQ(read_to_end(*files.open_source(path)), "one two");
+
+  const auto random = files.open_random(path);
+  EXPECT_EQ(random->size(), 7u);
+  std::string part(3, '\0');
+  EXPECT_EQ(random->read_at(4, std::as_writable_bytes(std::span(part))), 3u);
+  EXPECT_EQ(part, "two");
+  EXPECT_EQ(random->read_at(6, std::as_writable_bytes(std::span(part))), 1u);
+  EXPECT_EQ(random->read_at(7, std::as_writable_bytes(std::span(part))), 0u);
+
+  EXPECT_EQ(as_text(files.map(path)->bytes()), "one two");
+}
+
+TEST_F(PosixFileSystem, CreateEmptiesOrAppends) {
+  write_file(path, "old");
+  files.create(path, CreateMode::append)->write(as_bytes(" and new"));
+  EXPECT_EQ(read_file(path), "old and new");
+  files.create(path, CreateMode::truncate)->write(as_bytes("new"));
+  EXPECT_EQ(read_file(path), "new");
+}
+
+TEST_F(PosixFileSystem, DirectoriesAreRefused) {
+  const std::string folder = directory.path();
+  for (const auto& open : std::initializer_list<std::function<void()>>{
+           [&] { files.open_source(folder); }, [&] { files.open_random(folder); },
+           [&] { files.map(folder); }, [&] { files.create(folder, CreateMode::truncate); }}) {
+    const Error error = error_of(open);
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+    EXPECT_EQ(error.path(), folder);
+    EXPECT_THAT(error.what(), HasSubstr("Is a directory"));
+  }
+}
+
+TEST_F(PosixFileSystem, MissingFilesAndDanglingLinksAreNotFound) {
+  std::filesystem::create_symlink(directory / "nowhere", directory / "link");
+  for (const std::string& name : {directory / "missing", directory / "link", path + "/below"}) {
+    EXPECT_EQ(error_of([&] { files.open_source(name); }).kind(), ErrorKind::not_found);
+    EXPECT_EQ(error_of([&] { files.open_random(name); }).kind(), ErrorKind::not_found);
+    EXPECT_EQ(error_of([&] { files.map(name); }).kind(), ErrorKind::not_found);
+    EXPECT_FALSE(files.status(name));
+  }
+}
+
+TEST_F(PosixFileSystem, DevicesAreSourcesOnly) {
+  std::vector<std::byte> zeros(100000, std::byte{1});
+  EXPECT_EQ(files.open_source("/dev/zero")->read(zeros), zeros.size());
+  EXPECT_EQ(zeros, std::vector<std::byte>(zeros.size()));
+  EXPECT_EQ(error_of([&] { files.open_random("/dev/zero"); }).kind(), ErrorKind::unsupported);
+  EXPECT_EQ(error_of([&] { files.map("/dev/zero"); }).kind(), ErrorKind::unsupported);
+}
+
+// The second half must not wait for a writer.
+TEST_F(PosixFileSystem, FifosAreSourcesOnly) {
+  const std::string fifo = make_fifo();
+  std::thread writer([&] {
+    const auto out = files.create(fifo, CreateMode::append);
+    for (int i = 0; i < 1000; ++i) out->write(as_bytes("abc"));
+  });
+  const auto source = files.open_source(fifo);
+  std::string content(2999, '\0');
+  EXPECT_EQ(source->read(std::as_writable_bytes(std::span(content))), 2999u);
+  EXPECT_EQ(read_to_end(*source), "c");
+  EXPECT_EQ(source->read(std::as_writable_bytes(std::span(content))), 0u);
+  writer.join();
+  EXPECT_EQ(error_of([&] { files.open_random(fifo); }).kind(), ErrorKind::unsupported);
+  EXPECT_EQ(error_of([&] { files.map(fifo); }).kind(), ErrorKind::unsupported);
+  EXPECT_EQ(error_of([&] { files.lock(fifo); }).kind(), ErrorKind::unsupported);
+}
+
+// Signals arrive every millisecond, at both ends of a pipe that is much smaller than what goes
+// through it: calls are interrupted and transfers are short.
+TEST_F(PosixFileSystem, InterruptedCallsAndShortTransfersDoNotShow) {
+  struct sigaction action = {};
+  struct sigaction before = {};
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  ASSERT_EQ(::sigaction(SIGALRM, &action, &before), 0);
+  const itimerval every_millisecond = {{0, 1000}, {0, 1000}};
+  ASSERT_EQ(::setitimer(ITIMER_REAL, &every_millisecond, nullptr), 0);
+
+  std::string content(20 << 20, '\0');
+  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 2654435761u >> 13);
+  const std::string fifo = make_fifo();
+  std::thread writer([&] { files.create(fifo, CreateMode::append)->write(as_bytes(content)); });
+  const std::string received = read_to_end(*files.open_source(fifo));
+  writer.join();
+
+  const itimerval never = {};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_TRUE(received == content);
+}
+
+TEST_F(PosixFileSystem, AFullDiskIsNoSpace) {
+  const auto out = files.create("/dev/full", CreateMode::append);
+  const Error error = error_of([&] { out->write(as_bytes("x")); });
+  EXPECT_EQ(error.kind(), ErrorKind::no_space);
+  EXPECT_NE(error.hint(), "");
+}
+
+// In a process of its own: the limit can't be raised again.
+TEST_F(PosixFileSystem, AFileSizeLimitIsNoSpaceAndNoFileStays) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {100000, 100000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      AtomicFile(files, path).write(as_bytes(std::string(200000, 'x')));
+    } catch (const Error& error) {
+      ::_exit(error.kind() == ErrorKind::no_space ? 0 : 2);
+    }
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(files.list(directory.path()), IsEmpty());
+}
+
+TEST_F(PosixFileSystem, RunningOutOfDescriptorsIsAnErrorWithAHintAndLeaksNone) {
+  write_file(path, "content");
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(lowest_free, 0);
+  ::close(lowest_free);
+  rlimit low = before;
+  low.rlim_cur = static_cast<rlim_t>(lowest_free);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  const Error opened = error_of([&] { files.open_source(path); });
+  const Error mapped = error_of([&] { files.map(path); });
+  const Error created = error_of([&] { AtomicFile(files, path); });
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(opened.kind(), ErrorKind::io);
+  EXPECT_THAT(opened.hint(), HasSubstr("ulimit"));
+  EXPECT_EQ(mapped.kind(), ErrorKind::io);
+  EXPECT_EQ(created.kind(), ErrorKind::io);
+  const int now_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(now_free);
+  EXPECT_EQ(now_free, lowest_free);
+}
+
+TEST_F(PosixFileSystem, DescriptorsAreNotInherited) {
+  write_file(path, "content");
+  const auto source = files.open_source(path);
+  const auto random = files.open_random(path);
+  const auto output = files.create(path, CreateMode::append);
+  const auto lock = files.lock(path);
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the descriptor of the iteration itself
+    if (std::filesystem::read_symlink(entry, gone) != std::filesystem::canonical(path)) continue;
+    ++found;
+    const int fd = std::atoi(entry.path().filename().c_str());
+    EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
+  }
+  EXPECT_EQ(found, 4);
+}
+
+TEST_F(PosixFileSystem, PathsWithANewlineOrThatAreNotUtf8Work) {
+  for (const char* name : {"new\nline",
+                           "not\xff"
+                           "utf8"}) {
+    const std::string odd = directory / name;
+    EXPECT_EQ(std::string(error_of([&] { files.open_source(odd); }).what()).find('\n'),
+              std::string::npos);
+    AtomicFile file(files, odd);
+    file.write(as_bytes("x"));
+    file.commit();
+    EXPECT_EQ(read_to_end(*files.open_source(odd)), "x");
+  }
+}
+
+TEST_F(PosixFileSystem, ListsFoldersSorted) {
+  for (const char* name : {"b", ".hidden", "a", "c"}) write_file(directory / name, "");
+  EXPECT_THAT(files.list(directory.path()), ElementsAre(".hidden", "a", "b", "c"));
+  EXPECT_EQ(error_of([&] { files.list(directory / "missing"); }).kind(), ErrorKind::not_found);
+}
+
+TEST_F(PosixFileSystem, MakesRenamesAndRemoves) {
+  files.make_directories(directory / "x/y/z");
+  files.make_directories(directory / "x/y/z");
+  EXPECT_EQ(files.status(directory / "x/y/z")->kind, FileKind::directory);
+  write_file(path, "content");
+  EXPECT_EQ(error_of([&] { files.make_directories(path + "/below"); }).path(), path + "/below");
+  files.rename(path, directory / "x/b");
+  EXPECT_FALSE(files.status(path));
+  EXPECT_EQ(files.status(directory / "x/b")->size, 7u);
+  files.sync_directory(directory / "x");
+  files.remove(directory / "x/b");
+  files.remove(directory / "x/b");
+  EXPECT_FALSE(files.status(directory / "x/b"));
+  EXPECT_EQ(files.status("/dev/null")->kind, FileKind::other);
+}
+
+TEST_F(PosixFileSystem, ALockExcludesOthersUntilItIsDestroyed) {
+  auto first = files.lock(path);
+  EXPECT_EQ(error_of([&] { files.lock(path); }).kind(), ErrorKind::busy);
+  first.reset();
+  EXPECT_NO_THROW(files.lock(path));
+}
+
+// A process that dies drops its lock.
+TEST_F(PosixFileSystem, ALockDiesWithItsProcess) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto lock = files.lock(path);
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_NO_THROW(files.lock(path));
+}
+
+TEST(ParentDirectory, OfAnyPath) {
+  EXPECT_EQ(parent_directory("a"), ".");
+  EXPECT_EQ(parent_directory("/a"), "/");
+  EXPECT_EQ(parent_directory("a/b"), "a");
+  EXPECT_EQ(parent_directory("/a/b/c"), "/a/b");
+}
+
+TEST(ReadAll, StopsAtItsLimit) {
+  MemorySource exact(std::string(3 << 20, 'x'));
+  EXPECT_EQ(read_all(exact, 3 << 20).size(), 3u << 20);
+  MemorySource longer(std::string((3 << 20) + 1, 'x'));
+  EXPECT_EQ(error_of([&] { read_all(longer, 3 << 20); }).kind(), ErrorKind::limit_exceeded);
+  MemorySource empty("");
+  EXPECT_TRUE(read_all(empty, 0).empty());
+  const auto endless = posix_file_system().open_source("/dev/zero");
+  EXPECT_EQ(error_of([&] { read_all(*endless, 100); }).kind(), ErrorKind::limit_exceeded);
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,152 @@
+// Records of files as a Dataset: mapped and streamed, sound and damaged.
+#include "dataset/pipeline/tfrecord_files.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "dataset/base/error.h"
+#include "dataset/record/record_writer.h"
+#include "tests/pipeline/collect.h"
+#include "tests/support/bytes.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe {
+namespace {
+
+using ::testing::HasSubstr;
+
+// "0.0", "0.1", ... for file 0; a few hundred bytes each, so that several share a read buffer.
+std::string payload(int file, int record) {
+  return std::to_string(file) + "." + std::to_string(record) +
+         std::string(static_cast<size_t>(record * 37 % 500), '.');
+}
+
+std::vector<std::string> texts(const Dataset<Record>& records) {
+  return collect(records.map([](const Record& record) { return as_text(record.data); }));
+}
+
+class TfrecordFiles : public ::testing::Test {
+ protected:
+  TemporaryDirectory directory;
+
+  std::string write(const std::string& name, int file, int records,
+                    Compression compression = Compression::none) {
+    const std::string path = directory / name;
+    RecordWriter writer(posix_file_system(), path, {.compression = compression});
+    for (int i = 0; i < records; ++i) writer.write(as_bytes(payload(file, i)));
+    writer.close();
+    return path;
+  }
+
+  static std::vector<std::string> expected(std::vector<int> records_of_file) {
+    std::vector<std::string> out;
+    for (size_t file = 0; file < records_of_file.size(); ++file) {
+      for (int i = 0; i < records_of_file[file]; ++i) {
+        out.push_back(payload(static_cast<int>(file), i));
+      }
+    }
+    return out;
+  }
+};
+
+TEST_F(TfrecordFiles, YieldsFileAfterFileWhateverTheirCompression) {
+  const std::vector<std::string> paths = {write("a", 0, 700), write("b", 1, 0), write("c", 2, 1),
+                                          write("d", 3, 900, Compression::gzip),
+                                          write("e", 4, 5, Compression::zlib)};
+  const auto records = tfrecord_files(paths);
+  for (const size_t threads : {1, 2, 8}) {
+    for (const size_t chunk_size : {1, 64, 5000}) {
+      const auto run = records.with_options({.threads = threads, .chunk_size = chunk_size});
+      EXPECT_EQ(texts(run), expected({700, 0, 1, 900, 5}));
+    }
+  }
+}
+
+TEST_F(TfrecordFiles, RecordsOfStreamsOutliveShufflesAndRepeats) {
+  const std::vector<std::string> plain = {write("a", 0, 500), write("b", 1, 500)};
+  const std::vector<std::string> zipped = {write("a.gz", 0, 500, Compression::gzip),
+                                           write("b.gz", 1, 500, Compression::gzip)};
+  const auto shuffled = [](const std::vector<std::string>& paths) {
+    return texts(tfrecord_files(paths).shuffle(300, 4).repeat(3).prefetch(50));
+  };
+  EXPECT_EQ(shuffled(plain), shuffled(zipped));
+}
+
+TEST_F(TfrecordFiles, AnElementsRandomNumbersAreThoseOfItsRecord) {
+  const auto draw = [](const Record&, Random& random) { return random.next64(); };
+  const auto whole = collect(tfrecord_files({write("whole", 0, 40)}).map_with_random(1, draw));
+  const auto split =
+      collect(tfrecord_files({write("1", 0, 15), write("2", 0, 25, Compression::gzip)})
+                  .map_with_random(1, draw));
+  EXPECT_EQ(whole, split);
+}
+
+TEST_F(TfrecordFiles, DamageIsAnErrorAfterTheRecordsBeforeIt) {
+  const std::string path = write("a", 0, 300);
+  uint64_t offset = 0;
+  for (int i = 0; i < 200; ++i) offset += payload(0, i).size() + 16;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(offset) + 12);
+  file.put('#');  // in record 200's data
+  file.close();
+  for (const size_t threads : {1, 4}) {
+    auto iterator =
+        tfrecord_files({path}).with_options({.threads = threads, .chunk_size = 32}).iterate();
+    for (int i = 0; i < 200; ++i) ASSERT_NE(iterator.next(), nullptr) << i;
+    try {
+      iterator.next();
+      FAIL() << "the damage went unnoticed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::corrupted);
+      EXPECT_EQ(error.path(), path);
+      EXPECT_EQ(error.offset(), offset);
+    }
+  }
+  EXPECT_EQ(collect(tfrecord_files({path}, {.check_crc = false})).size(), 300u);
+}
+
+TEST_F(TfrecordFiles, ATornEndIsAnErrorAfterTheWholeRecords) {
+  const std::string path = write("a", 0, 300);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  auto iterator = tfrecord_files({path}).iterate();
+  for (int i = 0; i < 299; ++i) ASSERT_NE(iterator.next(), nullptr) << i;
+  EXPECT_THROW(iterator.next(), Error);
+}
+
+TEST_F(TfrecordFiles, AMissingFileIsAnErrorAtItsPlace) {
+  auto iterator = tfrecord_files({write("a", 0, 2), directory / "missing"}).iterate();
+  EXPECT_NE(iterator.next(), nullptr);
+  EXPECT_NE(iterator.next(), nullptr);
+  try {
+    iterator.next();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::not_found);
+    EXPECT_THAT(error.what(), HasSubstr("missing"));
+  }
+}
+
+TEST_F(TfrecordFiles, ADirectoryIsRefused) {
+  auto iterator = tfrecord_files({directory.path()}).iterate();
+  EXPECT_THROW(iterator.next(), Error);
+}
+
+TEST_F(TfrecordFiles, AFifoIsReadAsAStream) {
+  const std::string source = write("a", 0, 100);
+  const std::string fifo = directory / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  std::jthread writer([&] {
+    std::ofstream(fifo, std::ios::binary) << std::ifstream(source, std::ios::binary).rdbuf();
+  });
+  EXPECT_EQ(texts(tfrecord_files({fifo})), expected({100}));
+}
+
+}  // namespace
+}  // namespace recordpipe

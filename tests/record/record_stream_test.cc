@@ -1,0 +1,252 @@
+// What only streams meet: compression, sources that never end or lie, and memory.
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "dataset/record/record_format.h"
+#include "dataset/record/record_reader.h"
+#include "dataset/record/record_writer.h"
+#include "tests/support/bytes.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/faulty_file_system.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<std::string> kThree = {"first", "", std::string(30, 'z')};
+
+std::string file_of(const std::vector<std::string>& records, Compression compression) {
+  MemorySink sink;
+  RecordWriter writer(sink, {.compression = compression});
+  for (const std::string& record : records) writer.write(as_bytes(record));
+  writer.close();
+  return sink.content;
+}
+
+RecordReader reader_of(std::string content, RecordReadOptions options = {}) {
+  return RecordReader(std::make_unique<MemorySource>(std::move(content), "a.gz"), options);
+}
+
+// The records before the end or the error, which is handed back.
+std::pair<std::vector<std::string>, std::optional<Error>> read_records(RecordReader reader) {
+  std::vector<std::string> records;
+  try {
+    while (const auto record = reader.read()) records.push_back(as_text(record->data));
+  } catch (const Error& error) {
+    return {records, error};
+  }
+  return {records, std::nullopt};
+}
+
+bool is_start_of(const std::vector<std::string>& part, const std::vector<std::string>& whole) {
+  return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
+}
+
+class CompressedStream : public testing::TestWithParam<Compression> {};
+
+INSTANTIATE_TEST_SUITE_P(Formats, CompressedStream,
+                         testing::Values(Compression::gzip, Compression::zlib),
+                         [](const auto& instance) {
+                           return std::string(to_string(instance.param));
+                         });
+
+// At a record's boundary too: there TensorFlow takes it for the end.
+TEST_P(CompressedStream, ACutAtEveryLengthIsTruncated) {
+  const std::string content = file_of(kThree, GetParam());
+  for (size_t size = 0; size < content.size(); ++size) {
+    SCOPED_TRACE(size);
+    const auto [records, error] =
+        read_records(reader_of(content.substr(0, size), {.compression = GetParam()}));
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind(), ErrorKind::truncated);
+    EXPECT_EQ(error->path(), "a.gz");
+    EXPECT_TRUE(is_start_of(records, kThree));
+  }
+  const auto [records, error] =
+      read_records(reader_of(content.substr(0, content.size() - 1), {.compression = GetParam()}));
+  EXPECT_EQ(records, kThree);
+  EXPECT_THAT(error->reason(), HasSubstr("ends before its trailer"));
+}
+
+TEST_P(CompressedStream, AFlippedBitNeverGivesOtherRecords) {
+  const std::string content = file_of(kThree, GetParam());
+  for (size_t bit = 0; bit < 8 * content.size(); ++bit) {
+    SCOPED_TRACE(bit);
+    std::string damaged = content;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
+    const auto [records, error] = read_records(reader_of(damaged, {.compression = GetParam()}));
+    EXPECT_TRUE(is_start_of(records, kThree));
+    if (!error) {
+      EXPECT_EQ(records, kThree);
+    }
+  }
+}
+
+TEST_P(CompressedStream, CantBeMapped) {
+  TemporaryDirectory directory;
+  write_file(directory / "a", file_of(kThree, GetParam()));
+  const Error error = error_of([&] { MappedRecordFile(posix_file_system(), directory / "a"); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_THAT(error.reason(), HasSubstr(std::string(to_string(GetParam()))));
+}
+
+TEST_P(CompressedStream, PlainReadAsCompressedIsRefused) {
+  const auto [records, error] =
+      read_records(reader_of(file_of(kThree, Compression::none), {.compression = GetParam()}));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::corrupted);
+  EXPECT_TRUE(records.empty());
+}
+
+TEST_P(CompressedStream, DamageInsideIsAtTheInflatedOffset) {
+  MemorySink sink;
+  RecordWriter writer(sink, {.compression = GetParam()});
+  std::string wrong;
+  append_framed(as_bytes("first"), wrong);
+  append_framed(as_bytes("second"), wrong);
+  wrong.back() ^= 1;
+  writer.write_framed(as_bytes(wrong), 2);
+  writer.close();
+  const auto [records, error] = read_records(reader_of(sink.content));
+  EXPECT_EQ(records, std::vector<std::string>{"first"});
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->offset(), 21u);
+}
+
+TEST(GzipStream, ConcatenatedMembersAreOneFile) {
+  const std::string content = file_of({"a", "b"}, Compression::gzip) +
+                              file_of({}, Compression::gzip) + file_of({"c"}, Compression::gzip);
+  const auto [records, error] = read_records(reader_of(content));
+  EXPECT_FALSE(error);
+  EXPECT_THAT(records, testing::ElementsAre("a", "b", "c"));
+}
+
+// Counts what is asked for at a time: memory follows what arrives, not what a length says.
+class MeasuredSource final : public ByteSource {
+ public:
+  MeasuredSource(std::string content, size_t& largest)
+      : content_(std::move(content)), largest_(largest) {}
+  size_t read(std::span<std::byte> out) override {
+    largest_ = std::max(largest_, out.size());
+    return content_.read(out);
+  }
+  const std::string& path() const override { return content_.path(); }
+
+ private:
+  MemorySource content_;
+  size_t& largest_;
+};
+
+TEST(RecordStream, ALengthThatLiesCostsNoMemory) {
+  const std::string content = as_text(encode_record_header(uint64_t{1} << 30)) + "short";
+  size_t largest = 0;
+  RecordReader reader(std::make_unique<MeasuredSource>(content, largest));
+  EXPECT_EQ(error_of([&] { reader.read(); }).kind(), ErrorKind::truncated);
+  EXPECT_LE(largest, 2u << 20);
+}
+
+TEST(RecordStream, ARecordAboveTheCapIsRefusedAtItsHeader) {
+  RecordReader reader =
+      reader_of(file_of({"four", "fives"}, Compression::none), {.max_record_size = 4});
+  EXPECT_EQ(as_text(reader.read()->data), "four");
+  const Error error = error_of([&] { reader.read(); });
+  EXPECT_EQ(error.kind(), ErrorKind::limit_exceeded);
+  EXPECT_EQ(error.offset(), 20u);
+  EXPECT_THAT(error.reason(), HasSubstr("5 bytes"));
+}
+
+// A gigabyte of zeros in a megabyte: refused at the first header, not inflated.
+TEST(RecordStream, ADecompressionBombIsRefusedAtOnce) {
+  MemorySink sink;
+  const auto bomb = deflate(sink, {Compression::gzip, 1});
+  const std::vector<std::byte> zeros(1 << 20);
+  for (int i = 0; i < 64; ++i) bomb->write(zeros);
+  bomb->close();
+  RecordReader reader = reader_of(sink.content);
+  const Error error = error_of([&] { reader.read(); });
+  EXPECT_EQ(error.kind(), ErrorKind::corrupted);
+  EXPECT_EQ(error.offset(), 0u);
+}
+
+TEST(RecordStream, ABombInARecordIsBoundedByTheCap) {
+  MemorySink sink;
+  const auto bomb = deflate(sink, {Compression::gzip, 1});
+  bomb->write(encode_record_header(uint64_t{1} << 40));
+  const std::vector<std::byte> zeros(1 << 20);
+  for (int i = 0; i < 64; ++i) bomb->write(zeros);
+  bomb->close();
+  RecordReader reader = reader_of(sink.content);
+  EXPECT_EQ(error_of([&] { reader.read(); }).kind(), ErrorKind::limit_exceeded);
+}
+
+TEST(RecordStream, AnEndlessDeviceIsRefusedAtOnce) {
+  RecordReader reader(posix_file_system(), "/dev/zero");
+  const Error error = error_of([&] { reader.read(); });
+  EXPECT_EQ(error.kind(), ErrorKind::corrupted);
+  EXPECT_THAT(error.hint(), HasSubstr("zeros"));
+}
+
+TEST(RecordStream, AFifoIsRead) {
+  TemporaryDirectory directory;
+  const std::string fifo = directory / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const std::string content = file_of(kThree, Compression::gzip);
+  std::thread writer([&] {
+    const auto out = posix_file_system().create(fifo, CreateMode::append);
+    for (const char byte : content) out->write(std::as_bytes(std::span(&byte, 1)));
+  });
+  const auto [records, error] = read_records(RecordReader(posix_file_system(), fifo));
+  writer.join();
+  EXPECT_FALSE(error);
+  EXPECT_EQ(records, kThree);
+}
+
+TEST(RecordStream, RecordsLieInTheReadersBuffer) {
+  RecordReader reader = reader_of(file_of({"first", "second"}, Compression::none));
+  const std::byte* first = reader.read()->data.data();
+  EXPECT_EQ(reader.read()->data.data(), first + 5 + kRecordOverhead);
+}
+
+TEST(RecordStream, EveryCallFailing) {
+  TemporaryDirectory directory;
+  const std::string path = directory / "a";
+  for (const Compression compression : {Compression::none, Compression::gzip}) {
+    write_file(path, file_of(std::vector<std::string>(50, std::string(20000, 'x')), compression));
+    size_t count = 0;
+    for_every_fault(
+        posix_file_system(), EIO,
+        [&](FileSystem& files) {
+          count = 0;
+          RecordReader reader(files, path);
+          while (reader.read()) ++count;
+        },
+        [&](const FaultyFileSystem& files) {
+          EXPECT_TRUE(count == 50 || !files.failed_call().empty());
+        });
+  }
+}
+
+// The rest of a file that can't be read any further.
+TEST(RecordStream, RecordsBeforeAReadErrorAreGiven) {
+  TemporaryDirectory directory;
+  const std::string path = directory / "a";
+  write_file(path,
+             file_of(std::vector<std::string>(50, std::string(20000, 'x')), Compression::none));
+  FaultyFileSystem files(posix_file_system());
+  files.fail_call(4, FaultyFileSystem::Fault::error, EIO);  // open, look, read 256 KiB, this one
+  const auto [records, error] = read_records(RecordReader(files, path));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::io);
+  EXPECT_EQ(records.size(), 13u);
+}
+
+}  // namespace
+}  // namespace recordpipe
