@@ -16,14 +16,7 @@ std::string partial_path_of(const std::string& path) {
 
 AtomicFile::AtomicFile(FileSystem& file_system, std::string path)
     : file_system_(file_system), path_(std::move(path)), partial_path_(partial_path_of(path_)) {
-  // Renaming onto a device would replace it by a file.
-  if (const auto status = file_system_.status(path_); status && status->kind != FileKind::regular) {
-    throw Error(
-        {.kind = ErrorKind::invalid_argument,
-         .path = path_,
-         .reason = status->kind == FileKind::directory ? "is a folder" : "not a regular file",
-         .hint = "name a file"});
-  }
+  require_replaceable(file_system_, path_);
   lock_ = file_system_.lock(partial_path_);
   try {
     file_ = file_system_.create(partial_path_, CreateMode::truncate);

@@ -12,6 +12,15 @@ std::string parent_directory(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+void require_replaceable(FileSystem& file_system, const std::string& path) {
+  const auto status = file_system.status(path);
+  if (!status || status->kind == FileKind::regular) return;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .path = path,
+               .reason = status->kind == FileKind::directory ? "is a folder" : "not a regular file",
+               .hint = "name a file"});
+}
+
 size_t read_fully(ByteSource& source, std::span<std::byte> out) {
   size_t done = 0;
   while (done < out.size()) {

@@ -113,6 +113,10 @@ FileSystem& posix_file_system();
 // The folder that holds `path` ("." for a bare name).
 std::string parent_directory(const std::string& path);
 
+// Throws Error{invalid_argument} where `path` is a folder, a device or the like: a file that is
+// renamed onto it would fail late, or replace the device.
+void require_replaceable(FileSystem& file_system, const std::string& path);
+
 // Reads until `out` is full or the source ends, and returns how many bytes that were.
 size_t read_fully(ByteSource& source, std::span<std::byte> out);
 

@@ -1,0 +1,17 @@
+// How long work ends early because its caller asked for it.
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "dataset/base/error.h"
+
+namespace recordpipe {
+
+// Throws Error{cancelled} about `path` once a stop was requested.
+inline void throw_if_stopped(const std::stop_token& stop, const std::string& path) {
+  if (!stop.stop_requested()) return;
+  throw Error({.kind = ErrorKind::cancelled, .path = path, .reason = "interrupted"});
+}
+
+}  // namespace recordpipe

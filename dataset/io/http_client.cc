@@ -1,0 +1,277 @@
+// libcurl's multi interface around a single transfer: its loop is ours, so that a stop, a stall and
+// a progress report don't wait for curl's callbacks.
+#include "dataset/io/http_client.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include <curl/curl.h>
+
+#include "dataset/base/stop.h"
+
+namespace recordpipe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kTick{100};
+
+void initialise_curl() {
+  static const CURLcode result = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (result != CURLE_OK) throw std::bad_alloc();
+}
+
+std::string header(CURL* easy, const char* name) {
+  curl_header* found = nullptr;
+  return curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK ? found->value : "";
+}
+
+// Failures that trying again doesn't cure.
+bool is_permanent(CURLcode code) {
+  switch (code) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+const char* hint_for(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+      return "check the URL and this machine's network and proxy settings";
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return "check the proxy settings (https_proxy, http_proxy, all_proxy)";
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ISSUER_ERROR:
+      return "the server can't prove who it is: check the URL, this machine's date and its "
+             "certificates (package ca-certificates)";
+    case CURLE_SSL_CACERT_BADFILE:
+      return "install the certificates this machine trusts (package ca-certificates)";
+    case CURLE_UNSUPPORTED_PROTOCOL:  // HTTP/0.9: the answer has no head
+      return "what answers there is not a web server: check the URL";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+struct HttpClient::Handles {
+  Handles() : easy(curl_easy_init()), multi(curl_multi_init()) {
+    if (easy == nullptr || multi == nullptr) {
+      release();
+      throw std::bad_alloc();
+    }
+  }
+  ~Handles() { release(); }
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+
+  void release() {
+    curl_easy_cleanup(easy);
+    curl_multi_cleanup(multi);
+  }
+
+  CURL* easy;
+  CURLM* multi;
+};
+
+// One request to one URL, without redirects.
+class HttpClient::Transfer {
+ public:
+  Transfer(const Handles& handles, const HttpClientOptions& options, const HttpUrl& url,
+           const std::vector<std::string>& headers, const HttpHandler& handler)
+      : easy_(handles.easy),
+        multi_(handles.multi),
+        options_(options),
+        handler_(handler),
+        response_{.url = url} {
+    for (const std::string& line : headers) {
+      curl_slist* longer = curl_slist_append(headers_.get(), line.c_str());
+      if (longer == nullptr) throw std::bad_alloc();
+      (void)headers_.release();
+      headers_.reset(longer);
+    }
+    set(CURLOPT_URL, url.text().c_str());
+    set(CURLOPT_PROTOCOLS_STR, "http,https");
+    set(CURLOPT_HTTPHEADER, headers_.get());
+    set(CURLOPT_USERAGENT, "recordpipe");
+    set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    if (!options.ca_file.empty()) set(CURLOPT_CAINFO, options.ca_file.c_str());
+    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_QUICK_EXIT, 1L);  // else a stop waits for a name server that doesn't answer
+    set(CURLOPT_ERRORBUFFER, message_);
+    set(CURLOPT_WRITEFUNCTION, &Transfer::write);
+    set(CURLOPT_WRITEDATA, this);
+    check(curl_multi_add_handle(multi_, easy_));
+  }
+  ~Transfer() {
+    curl_multi_remove_handle(multi_, easy_);
+    curl_easy_reset(easy_);  // it holds pointers into this; its connection stays open
+  }
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  // Where it leads to, or nothing if this was the answer.
+  std::optional<HttpUrl> run() {
+    const std::stop_callback wake(options_.stop, [this] { curl_multi_wakeup(multi_); });
+    window_start_ = Clock::now();
+    int running = 1;
+    while (true) {
+      check(curl_multi_perform(multi_, &running));
+      if (exception_) std::rethrow_exception(exception_);
+      if (running == 0) break;
+      throw_if_stopped(options_.stop, response_.url.shown());
+      tick();
+      check(curl_multi_poll(multi_, nullptr, 0, static_cast<int>(kTick.count()), nullptr));
+    }
+    if (const CURLcode code = result(); code != CURLE_OK && !unwanted_) fail(code);
+    if (!head_seen_) take_head();  // there was no body
+    return std::move(redirect_);
+  }
+
+ private:
+  template <typename Value>
+  void set(CURLoption option, Value value) {
+    const CURLcode code = curl_easy_setopt(easy_, option, value);
+    if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+    if (code != CURLE_OK) fail(code);
+  }
+
+  static void check(CURLMcode code) {
+    if (code == CURLM_OUT_OF_MEMORY) throw std::bad_alloc();
+    if (code != CURLM_OK) {
+      throw Error({.kind = ErrorKind::network, .reason = curl_multi_strerror(code)});
+    }
+  }
+
+  // curl's: a piece of the body. Less than `size` ends the transfer.
+  static size_t write(char* data, size_t, size_t size, void* self) noexcept {
+    return static_cast<Transfer*>(self)->take(std::as_bytes(std::span(data, size))) ? size : 0;
+  }
+
+  bool take(std::span<const std::byte> bytes) noexcept try {
+    if (!head_seen_) take_head();
+    if (unwanted_) return false;
+    received_ += bytes.size();
+    handler_.on_body(bytes);
+    return true;
+  } catch (...) {
+    exception_ = std::current_exception();
+    return false;
+  }
+
+  void take_head() {
+    head_seen_ = true;
+    curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &response_.status);
+    const std::string location = header(easy_, "Location");
+    const long status = response_.status;
+    if (!location.empty() &&
+        (status == 301 || status == 302 || status == 303 || status == 307 || status == 308)) {
+      redirect_ = response_.url.redirected(location);
+      unwanted_ = true;
+      return;
+    }
+    curl_off_t number = -1;
+    curl_easy_getinfo(easy_, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &number);
+    if (number >= 0) response_.content_length = static_cast<uint64_t>(number);
+    number = 0;
+    curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &number);  // seconds, also where it was a date
+    if (number > 0) response_.retry_after = std::chrono::seconds(number);
+    response_.content_range = header(easy_, "Content-Range");
+    response_.content_type = header(easy_, "Content-Type");
+    response_.date = header(easy_, "Date");
+    response_.etag = header(easy_, "ETag");
+    response_.last_modified = header(easy_, "Last-Modified");
+    unwanted_ = !handler_.on_response(response_);
+  }
+
+  void tick() {
+    const Clock::time_point now = Clock::now();
+    if (now - last_tick_ >= kTick) {
+      last_tick_ = now;
+      handler_.on_tick();
+    }
+    if (received_ - window_received_ >= options_.stall_bytes) {
+      window_received_ = received_;
+      window_start_ = now;
+    } else if (now - window_start_ >= options_.stall_timeout) {
+      throw TransientError({.kind = ErrorKind::network,
+                            .path = response_.url.shown(),
+                            .reason = "the transfer stalled: fewer than " +
+                                      std::to_string(options_.stall_bytes) + " bytes came in " +
+                                      std::to_string(options_.stall_timeout.count()) + " ms"});
+    }
+  }
+
+  CURLcode result() const {
+    int left = 0;
+    const CURLMsg* message = curl_multi_info_read(multi_, &left);
+    return message == nullptr ? CURLE_OK : message->data.result;
+  }
+
+  // Thrown as what it is: TransientError or Error.
+  [[noreturn]] void fail(CURLcode code) const {
+    if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+    Error::Parts parts{.kind = ErrorKind::network,
+                       .path = response_.url.shown(),
+                       .reason = printable(message_[0] ? message_ : curl_easy_strerror(code)),
+                       .hint = hint_for(code)};
+    if (is_permanent(code)) throw Error(std::move(parts));
+    throw TransientError(std::move(parts));
+  }
+
+  struct FreeList {
+    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  };
+
+  CURL* easy_;
+  CURLM* multi_;
+  const HttpClientOptions& options_;
+  const HttpHandler& handler_;
+  HttpResponse response_;
+  std::unique_ptr<curl_slist, FreeList> headers_;
+  char message_[CURL_ERROR_SIZE] = "";
+  std::exception_ptr exception_;
+  std::optional<HttpUrl> redirect_;
+  bool head_seen_ = false;
+  bool unwanted_ = false;  // the body
+  uint64_t received_ = 0;
+  uint64_t window_received_ = 0;
+  Clock::time_point window_start_;
+  Clock::time_point last_tick_;
+};
+
+HttpClient::HttpClient(HttpClientOptions options) : options_(std::move(options)) {
+  initialise_curl();
+  handles_ = std::make_unique<Handles>();
+}
+
+HttpClient::~HttpClient() = default;
+
+void HttpClient::get(const HttpUrl& url, const std::vector<std::string>& headers,
+                     const HttpHandler& handler) {
+  HttpUrl at = url;
+  for (int redirects = 0; redirects <= options_.max_redirects; ++redirects) {
+    std::optional<HttpUrl> next = Transfer(*handles_, options_, at, headers, handler).run();
+    if (!next) return;
+    at = std::move(*next);
+  }
+  throw Error({.kind = ErrorKind::network,
+               .path = url.shown(),
+               .reason = "redirected more than " + std::to_string(options_.max_redirects) +
+                         " times, the last time to " + printable(at.shown()),
+               .hint = "the server is set up wrongly: check the URL"});
+}
+
+}  // namespace recordpipe

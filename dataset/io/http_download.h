@@ -1,0 +1,87 @@
+// Downloads a file over http or https: in resumable parts, checked, whole under its name or not at
+// all.
+//
+// While it arrives it is TARGET.part, locked; TARGET.part.meta beside it says what it is a part of.
+// A download that ends early, however it ends, is gone on with by the next call for the same URL
+// and target. How the two calls, and the attempts within one, make sure that they piece together
+// one file (RFC 9110):
+//
+// - a part is continued with Range and If-Range (a strong ETag, or a Last-Modified old enough to be
+//   trusted), or, where the server gives neither, only if the file's SHA-256 is known;
+// - it grows only by a 206 whose Content-Range starts where the part ends, names the total that is
+//   known, and carries no other ETag;
+// - a 200 in place of the 206, a 416 and whatever doesn't fit start from zero;
+// - a file pieced together that then has the wrong SHA-256 is fetched once more in one piece.
+//
+// Nothing is fetched but http and https. An https URL is never left for http, not by any redirect;
+// an http URL is fetched as it says. Proxies are curl's: http_proxy, https_proxy, all_proxy,
+// no_proxy. No Content-Encoding is undone: what is saved is what the server stores.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "dataset/base/progress.h"
+#include "dataset/io/file.h"
+#include "dataset/io/http_client.h"
+
+namespace recordpipe {
+
+struct DownloadOptions {
+  // What the file must be, as 64 hexadecimal digits. Nothing: any file is taken.
+  std::optional<std::string> sha256 = {};
+  // More than this is refused, whatever the server announces.
+  uint64_t max_bytes = uint64_t{1} << 30;
+
+  // Attempts after the first, for failures that may pass: a transfer that is cut or stalls, and the
+  // statuses 408, 429, 500, 502, 503 and 504. A server that has not answered at all in this call
+  // gets only one of them.
+  int retries = 5;
+  // The wait before the first of them, doubled each time up to the longest; longer if the server
+  // asks for it (Retry-After), and if it asks for more than max_retry_after, it is not tried again.
+  std::chrono::milliseconds first_retry_delay = std::chrono::seconds(1);
+  std::chrono::milliseconds longest_retry_delay = std::chrono::seconds(16);
+  std::chrono::seconds max_retry_after = std::chrono::seconds(60);
+
+  // Time limits, redirects, trusted certificates, and the token that stops the download within a
+  // fraction of a second.
+  HttpClientOptions http = {};
+
+  // "download", with the bytes there are, those of earlier runs included.
+  ProgressFunction progress = {};
+  // Told, in one line each, what went wrong but is being dealt with: "…: trying again in 2 s".
+  std::function<void(std::string_view)> notice = {};
+};
+
+struct DownloadReport {
+  uint64_t bytes = 0;         // of the file
+  uint64_t received = 0;      // by this call; more than `bytes` if it had to start from zero
+  uint64_t resumed_from = 0;  // bytes that an earlier run had left
+  std::string sha256 = {};    // of the file: what it is, whether or not it was asked for
+};
+
+// Downloads `url` and gives it the name `target`, replacing what is there. The folder must exist.
+//
+// Throws Error, and then there is no new `target`:
+//   invalid_argument   the URL, or the checksum given, is none
+//   not_found          404, 410                 } at once; other statuses that are not worth
+//   permission_denied  401, 403, 407            } another attempt: network
+//   network            the server could not be reached, the attempts are used up, a redirect is
+//                      refused
+//   unsupported        a web page came in place of a file
+//   limit_exceeded     more than max_bytes
+//   checksum_mismatch  another file than the one asked for; TARGET.part is removed
+//   busy               another process downloads to the same target
+//   cancelled          stopped
+//   no_space, io, ...  the disk
+// What has arrived stays in TARGET.part, but after checksum_mismatch and limit_exceeded. Messages
+// hold no user names, passwords and queries of URLs.
+DownloadReport download(FileSystem& file_system, const std::string& url, const std::string& target,
+                        const DownloadOptions& options = {});
+
+}  // namespace recordpipe

@@ -1,0 +1,41 @@
+#include "dataset/io/http_status.h"
+
+namespace recordpipe {
+
+void refuse_status(const HttpResponse& response) {
+  Error::Parts parts{.kind = ErrorKind::network,
+                     .path = response.url.shown(),
+                     .reason = "the server answered " + std::to_string(response.status)};
+  switch (response.status) {
+    case 401:
+    case 403:
+    case 407:
+      parts.kind = ErrorKind::permission_denied;
+      parts.reason += ", access refused";
+      parts.hint = "check the URL, and whether it needs a login";
+      break;
+    case 404:
+    case 410:
+      parts.kind = ErrorKind::not_found;
+      parts.reason += ", not found";
+      parts.hint = "check the URL: there is no such file, or not any more";
+      break;
+    case 429:
+      parts.reason += ", too many requests";
+      throw TransientError(std::move(parts), response.retry_after);
+    case 408:
+    case 500:
+    case 502:
+    case 503:
+    case 504:
+      parts.reason += ", it is busy or in trouble";
+      throw TransientError(std::move(parts), response.retry_after);
+    default:
+      parts.reason += ", which is not what was asked for";
+      parts.hint = "check the URL";
+      break;
+  }
+  throw Error(std::move(parts));
+}
+
+}  // namespace recordpipe

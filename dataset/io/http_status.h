@@ -1,0 +1,13 @@
+// What an HTTP status other than success means for a download.
+#pragma once
+
+#include "dataset/io/http_client.h"
+
+namespace recordpipe {
+
+// Throws the failure that the answer's status stands for: TransientError for 408, 429, 500, 502,
+// 503 and 504; Error{not_found} for 404 and 410; Error{permission_denied} for 401, 403 and 407;
+// Error{network} for any other.
+[[noreturn]] void refuse_status(const HttpResponse& response);
+
+}  // namespace recordpipe

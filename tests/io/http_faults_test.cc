@@ -1,0 +1,62 @@
+// The disk fails, the process is killed or the power goes, at every call to the file system in
+// turn: nothing half is ever under the final name, and the next run gets the file.
+#include <cerrno>
+
+#include "tests/io/http_download_fixture.h"
+#include "tests/support/faulty_file_system.h"
+
+namespace recordpipe {
+namespace {
+
+class HttpFaultsTest : public HttpDownloadTest {
+ protected:
+  // A part of the file as it was is there, the server has another one now, and cuts it once: the
+  // download reads the part, gives it up, starts over and continues.
+  void prepare() {
+    std::filesystem::remove(target);
+    leave_part(1000);
+    server.put("a.tar.gz", changed);
+    server.misbehave("times=1&cut=1500");
+  }
+
+  void run(FileSystem& files) { download(files, server.http("/a.tar.gz"), target, options); }
+
+  // Nothing or the whole file; then, without faults, the whole file.
+  void expect_file_or_nothing() {
+    if (std::filesystem::exists(target)) {
+      EXPECT_EQ(read_file(target), changed);
+    }
+    server.misbehave("");
+    run(posix_file_system());
+    EXPECT_EQ(read_file(target), changed);
+    expect_only("a.tar.gz");
+    server.put("a.tar.gz", content);
+  }
+
+  const std::string changed = archive(3000, 2);
+};
+
+TEST_F(HttpFaultsTest, AnyFailureOfTheDiskIsOneErrorAndTheNextRunSucceeds) {
+  for (const int code : {EIO, ENOSPC}) {
+    const uint64_t runs = for_every_fault(
+        posix_file_system(), code, [&](FileSystem& files) { run(files); },
+        [&](const FaultyFileSystem&) { expect_file_or_nothing(); }, [&] { prepare(); });
+    EXPECT_GT(runs, 20u);
+  }
+}
+
+TEST_F(HttpFaultsTest, KilledAnywhereTheNextRunSucceeds) {
+  for_every_kill(
+      posix_file_system(), FaultyFileSystem::Fault::kill, [&](FileSystem& files) { run(files); },
+      [&] { expect_file_or_nothing(); }, [&] { prepare(); });
+}
+
+TEST_F(HttpFaultsTest, AfterAPowerCutAnywhereTheNextRunSucceeds) {
+  for_every_kill(
+      posix_file_system(), FaultyFileSystem::Fault::power_loss,
+      [&](FileSystem& files) { run(files); }, [&] { expect_file_or_nothing(); },
+      [&] { prepare(); });
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,81 @@
+#include "dataset/io/http_url.h"
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/base/error.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(HttpUrl, ShowsNoSecrets) {
+  const HttpUrl url("https://user:secret@example.org:8443/a/b.tar.gz?token=secret#secret");
+  EXPECT_EQ(url.shown(), "https://example.org:8443/a/b.tar.gz");
+  EXPECT_THAT(url.text(), HasSubstr("user:secret@"));
+  EXPECT_TRUE(url.encrypted());
+  EXPECT_FALSE(HttpUrl("http://example.org/").encrypted());
+}
+
+TEST(HttpUrl, RefusesOtherProtocols) {
+  for (const char* text : {"file:///etc/passwd", "ftp://example.org/a", "gopher://example.org/"}) {
+    EXPECT_THAT(message_of([&] { HttpUrl url(text); }), HasSubstr("not an http or https URL"));
+  }
+}
+
+TEST(HttpUrl, RefusesWhatIsNoUrl) {
+  for (const char* text :
+       {"", "a.tar.gz", "/tmp/a.tar.gz", "example.org/a", "https://", "http://a b/",
+        "https://example.org:99999/", "http://example.org/\r\nX: y"}) {
+    EXPECT_THAT(message_of([&] { HttpUrl url(text); }), HasSubstr("not a")) << text;
+  }
+  EXPECT_THROW(HttpUrl(std::string_view("http://example.org/\0b", 21)), Error);
+}
+
+TEST(HttpUrl, KeepsSecretsOutOfItsErrors) {
+  for (const char* text :
+       {"htp://user:secret@example.org/", "user:secret@example.org",
+        "https://user:sec/ret@example.org:x/", "https://example.org:x/?secret"}) {
+    const std::string message = message_of([&] { HttpUrl url(text); });
+    EXPECT_THAT(message, HasSubstr("not a"));
+    EXPECT_THAT(message, Not(HasSubstr("ret")));
+  }
+}
+
+TEST(HttpUrl, FollowsRelativeAndAbsoluteRedirects) {
+  const HttpUrl url("https://user:pw@example.org/a/b?c");
+  EXPECT_EQ(url.redirected("d").text(), "https://user:pw@example.org/a/d");
+  EXPECT_EQ(url.redirected("/d e").text(), "https://user:pw@example.org/d%20e");
+  EXPECT_EQ(url.redirected("//cdn.example.org/d").text(), "https://cdn.example.org/d");
+  EXPECT_EQ(url.redirected("https://other.org/").text(), "https://other.org/");
+  EXPECT_EQ(HttpUrl("http://example.org/").redirected("https://example.org/").encrypted(), true);
+}
+
+TEST(HttpUrl, NeverLeavesEncryptionNorHttp) {
+  const HttpUrl url("https://example.org/");
+  const auto redirect = [&](const char* location) {
+    return message_of([&] { (void)url.redirected(location); });
+  };
+  EXPECT_THAT(redirect("http://example.org/"), HasSubstr("redirected from https to http"));
+  EXPECT_THAT(redirect("file:///etc/passwd"), HasSubstr("redirected to file:"));
+  EXPECT_THAT(redirect("ftp://example.org/"), HasSubstr("redirected to ftp:"));
+  EXPECT_THAT(redirect("http://:0:0/"), HasSubstr("not a URL"));
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,108 @@
+#include "tests/support/http_server.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace recordpipe {
+namespace {
+
+struct Pipe {
+  int read = -1;
+  int write = -1;
+};
+
+// Not inherited by other programs: the server must see its standard input end.
+Pipe make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe2");
+  return {ends[0], ends[1]};
+}
+
+}  // namespace
+
+HttpServer::HttpServer(Tls tls) {
+  std::filesystem::create_directory(folder_ / "files");
+  const std::string script = RECORDPIPE_SOURCE_DIR "/tests/support/http_server.py";
+  std::vector<std::string> arguments{"python3", script, folder_.path()};
+  if (tls == Tls::yes) arguments.push_back("--tls");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+
+  const Pipe input = make_pipe();
+  const Pipe output = make_pipe();
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input.read, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output.write, STDOUT_FILENO);
+  const int error = posix_spawnp(&process_, "python3", &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(input.read);
+  close(output.write);
+  keep_alive_ = input.write;
+  if (error != 0) throw std::system_error(error, std::generic_category(), "python3");
+
+  FILE* out = fdopen(output.read, "r");
+  char line[64] = "";
+  const bool started = std::fgets(line, sizeof line, out) != nullptr;
+  std::fclose(out);
+  const int count = started ? std::sscanf(line, "%d %d", &port_, &tls_port_) : 0;
+  if (count != (tls == Tls::yes ? 2 : 1)) throw std::runtime_error("http_server.py did not start");
+}
+
+HttpServer::~HttpServer() {
+  close(keep_alive_);
+  int status = 0;
+  waitpid(process_, &status, 0);
+}
+
+void HttpServer::put(const std::string& name, std::string_view content) {
+  write_file(folder_ / ("files/" + name), content);
+}
+
+void HttpServer::misbehave(const std::string& how) {
+  // Beside, then renamed: the server never reads half an order.
+  write_file(folder_ / "misbehaviour.new", std::to_string(++orders_) + "\n" + how);
+  std::filesystem::rename(folder_ / "misbehaviour.new", folder_ / "misbehaviour");
+}
+
+std::string HttpServer::http(const std::string& what) const {
+  return "http://127.0.0.1:" + std::to_string(port_) + what;
+}
+
+std::string HttpServer::https(const std::string& what) const {
+  return "https://127.0.0.1:" + std::to_string(tls_port_) + what;
+}
+
+std::string HttpServer::ca_file() const { return folder_ / "cert.pem"; }
+
+std::vector<HttpServer::Request> HttpServer::requests() const {
+  std::vector<Request> requests;
+  std::ifstream log(folder_ / "log");
+  for (std::string line; std::getline(log, line);) {
+    const nlohmann::json entry = nlohmann::json::parse(line);
+    const nlohmann::json& headers = entry.at("headers");
+    const auto header = [&](const char* name) {
+      return headers.contains(name) ? std::optional<std::string>(headers[name]) : std::nullopt;
+    };
+    requests.push_back({.url = entry.at("url"),
+                        .status = entry.at("status"),
+                        .range = header("Range"),
+                        .if_range = header("If-Range"),
+                        .authorization = header("Authorization"),
+                        .accept_encoding = header("Accept-Encoding")});
+  }
+  return requests;
+}
+
+}  // namespace recordpipe
