@@ -1,0 +1,40 @@
+// Where generate_cifar10_tfrecords gets its archive from: the data folder, a file, the network, or
+// a program that draws it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "dataset/io/file.h"
+#include "tools/terminal_progress.h"
+
+namespace recordpipe {
+
+// The command line's wishes; at most one of url, archive and synthetic.
+struct CifarArchiveRequest {
+  std::string url = {};
+  std::string archive = {};
+  bool synthetic = false;
+  uint64_t synthetic_seed = 1;
+  std::string sha256 = {};  // hexadecimal digits, "none", or nothing
+};
+
+struct CifarArchiveSource {
+  std::string path = {};
+  std::optional<std::string> sha256 = {};  // what it must be
+  bool hash = false;                       // whether that is still to be found out
+};
+
+// Downloads or draws the archive into `data_dir` where it has to.
+CifarArchiveSource obtain_cifar_archive(FileSystem& files, const std::string& data_dir,
+                                        const CifarArchiveRequest& request,
+                                        TerminalProgress& progress, std::stop_token stop);
+
+// Says it in one line if no published archive has this SHA-256.
+void note_unknown_checksum(const std::string& path, const std::string& sha256,
+                           TerminalProgress& progress);
+
+}  // namespace recordpipe

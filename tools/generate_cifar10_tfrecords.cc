@@ -1,0 +1,212 @@
+// generate_cifar10_tfrecords: a CIFAR archive, from wherever it comes, made into TFRecord files.
+#include <cstdio>
+#include <exception>
+#include <stop_token>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "dataset/base/error.h"
+#include "dataset/cifar/convert.h"
+#include "dataset/cifar/folder_lock.h"
+#include "dataset/cifar/split_files.h"
+#include "dataset/io/file.h"
+#include "dataset/io/http_url.h"
+#include "dataset/io/sha256.h"
+#include "dataset/record/record_reader.h"
+#include "tools/cifar_archive_source.h"
+#include "tools/interrupt.h"
+#include "tools/terminal_progress.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr char kProgram[] = "generate_cifar10_tfrecords";
+
+struct Arguments {
+  std::string data_dir = ".";
+  CifarArchiveRequest request = {};
+  std::string compression = "none";
+  size_t shards = 1;
+  bool keep_extracted = false;
+  bool force = false;
+  bool quiet = false;
+};
+
+constexpr char kDescription[] =
+    R"(Makes train.tfrecords, validation.tfrecords and eval.tfrecords out of a CIFAR archive.
+
+Without --url, --archive or --synthetic it takes cifar-10-python.tar.gz or cifar-10-binary.tar.gz
+in the data folder, and downloads the first from https://www.cs.toronto.edu/~kriz/ if neither is
+there. Archives of pickles and of plain records are read, of CIFAR-10 and of CIFAR-100, packed by
+whom you like. The files appear when all of them are complete, and only then.
+
+CIFAR-10:  train is data_batch_1 to 4, validation data_batch_5, eval test_batch.
+CIFAR-100: train is the first four fifths of its training images, validation the last fifth.
+A record is an Example of image (3072 bytes: red, green, blue, row by row) and label (0 to 9);
+CIFAR-100 adds coarse_label and fine_label, and label is the fine one.)";
+
+constexpr char kExamples[] =
+    R"(Examples:
+  generate_cifar10_tfrecords --data-dir data/cifar10
+  generate_cifar10_tfrecords --data-dir data/cifar10 --archive ~/cifar-10-python.tar.gz
+  generate_cifar10_tfrecords --data-dir data/cifar100 --shards 8 \
+      --url https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz
+  generate_cifar10_tfrecords --data-dir data/synthetic --synthetic
+
+Exit status: 0 done, or everything was there; 1 failed; 2 wrong usage; 130 interrupted (143 by
+SIGTERM). A download that was cut goes on where it stopped when the same command runs again.)";
+
+// A check for CLI11: what `parse` throws is what is wrong with the argument.
+template <class Parse>
+CLI::Validator accepted_by(Parse parse) {
+  return {[parse](std::string& text) -> std::string {
+            try {
+              parse(text);
+              return {};
+            } catch (const Error& error) {
+              return error.what();
+            }
+          },
+          ""};
+}
+
+void define_options(CLI::App& app, Arguments& arguments) {
+  CifarArchiveRequest& request = arguments.request;
+  app.add_option("--data-dir", arguments.data_dir, "Where the files go; made if it isn't there")
+      ->type_name("DIR")
+      ->capture_default_str();
+  auto* url = app.add_option("--url", request.url, "Download this archive (http, https)")
+                  ->check(accepted_by([](const std::string& text) { HttpUrl{text}; }));
+  auto* archive = app.add_option("--archive", request.archive, "Read this archive, where it lies")
+                      ->type_name("FILE");
+  auto* synthetic = app.add_flag("--synthetic", request.synthetic,
+                                 "Draw 60,000 images by program and pack them as an archive");
+  url->excludes(archive, synthetic);
+  archive->excludes(synthetic);
+  app.add_option("--synthetic-seed", request.synthetic_seed, "Another seed, other images")
+      ->type_name("N")
+      ->capture_default_str()
+      ->needs(synthetic);
+  app.add_option("--sha256", request.sha256,
+                 "What the archive's SHA-256 must be; none: don't look. The published archives' "
+                 "are known")
+      ->check(accepted_by([](const std::string& text) {
+        if (text != "none") parse_sha256(text);
+      }))
+      ->type_name("HEX|none");
+  app.add_option("--compression", arguments.compression, "Of the TFRecord files")
+      ->check(CLI::IsMember({"none", "gzip", "zlib"}).description(""))
+      ->type_name("none|gzip|zlib")
+      ->capture_default_str();
+  app.add_option("--shards", arguments.shards,
+                 "Files that each split is dealt to, in order: train-00000-of-0000N.tfrecords")
+      ->check(CLI::Range(size_t{1}, kMaxCifarShards).description(""))
+      ->type_name("1..1000")
+      ->capture_default_str();
+  app.add_flag("--keep-extracted", arguments.keep_extracted,
+               "Also leave the folder that the archive extracts to");
+  app.add_flag("--force", arguments.force, "Write the files anew, replacing those that are there");
+  app.add_flag("--quiet", arguments.quiet, "Print nothing but errors");
+  app.set_version_flag("--version", fmt::format("{} {}", kProgram, RECORDPIPE_VERSION));
+  app.footer(kExamples);
+}
+
+Compression compression_named(const std::string& name) {
+  for (const Compression compression : {Compression::gzip, Compression::zlib}) {
+    if (name == to_string(compression)) return compression;
+  }
+  return Compression::none;
+}
+
+[[noreturn]] void fail_other(const std::string& path, const std::string& what) {
+  throw Error({.kind = ErrorKind::already_exists,
+               .path = path,
+               .reason = "is there already, and is " + what,
+               .hint = "--force replaces it"});
+}
+
+// Whether all that was asked for is there. Throws if what is there is something else.
+bool is_done(FileSystem& files, const Arguments& arguments) {
+  if (arguments.force) return false;
+  const CifarSplitFiles found = find_split_files(files, arguments.data_dir, arguments.shards);
+  if (!found.others.empty()) fail_other(found.others.front(), "of another number of shards");
+  for (const std::string& path : found.present) {
+    if (detect_compression(files, path) != compression_named(arguments.compression)) {
+      fail_other(path, "compressed in another way");
+    }
+  }
+  if (!found.missing.empty()) return false;
+  if (!arguments.quiet) {
+    for (const std::string& path : found.present) {
+      const uint64_t bytes = files.status(path).value_or(FileStatus{}).size;
+      fmt::print("{}: {} bytes, there already\n", path, bytes);
+    }
+    fmt::print("Nothing to do; --force writes them anew.\n");
+  }
+  return true;
+}
+
+void print_report(const CifarConvertReport& report) {
+  for (const CifarFileReport& file : report.files) {
+    fmt::print("{}: {} records, {} bytes, {:.2f} s, {:.1f} MB/s\n", file.path, file.records,
+               file.bytes, file.seconds, static_cast<double>(file.bytes) / 1e6 / file.seconds);
+  }
+  if (!report.extracted.empty()) fmt::print("{}: the extracted files\n", report.extracted);
+  for (const std::string& path : report.removed) {
+    fmt::print("{}: removed, it was of another number of shards\n", path);
+  }
+}
+
+void generate(const Arguments& arguments, std::stop_token stop) {
+  FileSystem& files = posix_file_system();
+  files.make_directories(arguments.data_dir);
+  const FolderLock lock(files, arguments.data_dir);
+  if (is_done(files, arguments)) return;
+
+  TerminalProgress progress(arguments.quiet);
+  const CifarArchiveSource source =
+      obtain_cifar_archive(files, arguments.data_dir, arguments.request, progress, stop);
+  CifarConvertOptions options{
+      .compression = compression_named(arguments.compression),
+      .shards = arguments.shards,
+      .keep_extracted = arguments.keep_extracted,
+      .hash = source.hash,
+      .sha256 = source.sha256,
+      .progress = [&](const Progress& at) { progress.update(at); },
+      .stop = stop,
+  };
+  const CifarConvertReport report = convert_cifar(files, source.path, arguments.data_dir, options);
+  progress.clear();
+  if (source.hash && !source.sha256) note_unknown_checksum(source.path, report.sha256, progress);
+  if (!arguments.quiet) print_report(report);
+}
+
+int run(int argc, char** argv) {
+  const Interrupt interrupt;
+  CLI::App app(kDescription, kProgram);
+  Arguments arguments;
+  define_options(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    generate(arguments, interrupt.token());
+  } catch (const std::exception& error) {
+    const auto* ours = dynamic_cast<const Error*>(&error);
+    fmt::print(stderr, "{}: {}\n", kProgram, error.what());
+    if (ours && ours->kind() == ErrorKind::cancelled && interrupt.exit_code() != 0) {
+      return interrupt.exit_code();
+    }
+    return 1;
+  }
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace recordpipe
+
+int main(int argc, char** argv) { return recordpipe::run(argc, argv); }

@@ -1,0 +1,33 @@
+// SIGINT (Ctrl-C) and SIGTERM as a stop request, so that a program ends in order.
+#pragma once
+
+#include <atomic>
+#include <stop_token>
+#include <thread>
+
+namespace recordpipe {
+
+// Make it first in main, before any other thread: those started later leave the two signals to it.
+// The first signal requests a stop. A second one ends the process at once.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  std::stop_token token() const { return stop_.get_token(); }
+  // What a shell expects of a program that such a signal ended: 130 for SIGINT, 143 for SIGTERM.
+  // 0 where there was none.
+  int exit_code() const;
+
+ private:
+  void wait_for_signals();
+
+  std::stop_source stop_;
+  std::atomic<int> signal_ = 0;
+  std::atomic<bool> ending_ = false;
+  std::thread waiter_;
+};
+
+}  // namespace recordpipe

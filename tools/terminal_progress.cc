@@ -1,0 +1,97 @@
+#include "tools/terminal_progress.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kBarWidth = 24;
+
+size_t terminal_width() {
+  struct winsize size = {};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string megabytes(double bytes) { return fmt::format("{:.1f}", bytes / 1e6); }
+
+std::string bar(double fraction) {
+  const auto filled = static_cast<size_t>(fraction * kBarWidth);
+  return std::string(filled, '#') + std::string(kBarWidth - filled, '.');
+}
+
+}  // namespace
+
+TerminalProgress::TerminalProgress(bool quiet)
+    : quiet_(quiet), terminal_(!quiet && ::isatty(STDERR_FILENO) != 0) {}
+
+TerminalProgress::~TerminalProgress() { clear(); }
+
+void TerminalProgress::update(const Progress& progress) {
+  if (quiet_) return;
+  const std::lock_guard lock(mutex_);
+  if (activity_ != progress.activity) begin(progress);
+  const auto now = std::chrono::steady_clock::now();
+  const bool ended = progress.total && progress.done >= *progress.total;
+  if (!terminal_) {
+    if (now - last_line_ < kLineInterval) return;
+    last_line_ = now;
+  }
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const double speed = static_cast<double>(progress.done - std::min(first_done_, progress.done)) /
+                       std::max(seconds, 1e-3);
+  const auto done = static_cast<double>(progress.done);
+  std::string text = activity_ + ": ";
+  if (progress.total && *progress.total > 0) {
+    const auto total = static_cast<double>(*progress.total);
+    const double fraction = std::min(done / total, 1.0);
+    if (terminal_) text += fmt::format("[{}] ", bar(fraction));
+    text += fmt::format("{:3.0f}% of {} MB", 100 * fraction, megabytes(total));
+    text += fmt::format(", {} MB/s", megabytes(speed));
+    if (!ended && speed > 0) text += fmt::format(", {:.0f} s left", (total - done) / speed);
+  } else {
+    text += fmt::format("{} MB, {} MB/s", megabytes(done), megabytes(speed));
+  }
+  draw(text);
+}
+
+void TerminalProgress::note(const std::string& text) {
+  if (quiet_) return;
+  const std::lock_guard lock(mutex_);
+  erase();
+  fmt::print(stderr, "{}\n", text);
+}
+
+void TerminalProgress::clear() {
+  const std::lock_guard lock(mutex_);
+  erase();
+}
+
+void TerminalProgress::begin(const Progress& progress) {
+  erase();
+  activity_ = progress.activity;
+  start_ = last_line_ = std::chrono::steady_clock::now();
+  first_done_ = progress.done;
+}
+
+void TerminalProgress::draw(const std::string& text) {
+  if (terminal_) {
+    fmt::print(stderr, "\r\x1b[K{}", text.substr(0, terminal_width() - 1));
+    drawn_ = true;
+  } else {
+    fmt::print(stderr, "{}\n", text);
+  }
+  std::fflush(stderr);
+}
+
+void TerminalProgress::erase() {
+  if (!drawn_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+}  // namespace recordpipe

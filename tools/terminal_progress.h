@@ -1,0 +1,47 @@
+// What long work tells its user: a bar that is redrawn on a terminal, a plain line now and then
+// elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <string>
+
+#include "dataset/base/progress.h"
+
+namespace recordpipe {
+
+// Draws to standard error. The functions may be called from several threads.
+class TerminalProgress {
+ public:
+  // Plain lines come at this distance, and at the end of work that took longer.
+  static constexpr std::chrono::seconds kLineInterval{5};
+
+  // Quiet: draws nothing.
+  explicit TerminalProgress(bool quiet);
+  ~TerminalProgress();
+  TerminalProgress(const TerminalProgress&) = delete;
+  TerminalProgress& operator=(const TerminalProgress&) = delete;
+
+  void update(const Progress& progress);
+  // A line of text, which doesn't tear the bar. Nothing where quiet.
+  void note(const std::string& text);
+  // Takes the bar away, so that something else can be printed.
+  void clear();
+
+ private:
+  void begin(const Progress& progress);
+  void draw(const std::string& text);
+  void erase();
+
+  const bool quiet_;
+  const bool terminal_;
+  std::mutex mutex_;
+  std::string activity_;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point last_line_;
+  uint64_t first_done_ = 0;  // what was there when the work began: a resumed download
+  bool drawn_ = false;       // a bar is on the screen
+};
+
+}  // namespace recordpipe
