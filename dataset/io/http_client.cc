@@ -106,7 +106,10 @@ class HttpClient::Transfer {
     set(CURLOPT_HTTPHEADER, headers_.get());
     set(CURLOPT_USERAGENT, "recordpipe");
     set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    if (!options.ca_file.empty()) set(CURLOPT_CAINFO, options.ca_file.c_str());
+    if (!options.ca_file.empty()) {
+      set(CURLOPT_CAINFO, options.ca_file.c_str());
+      set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // else it adds to the system's
+    }
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_QUICK_EXIT, 1L);  // else a stop waits for a name server that doesn't answer
