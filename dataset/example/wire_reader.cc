@@ -2,13 +2,11 @@
 
 #include <string>
 
-#include "dataset/base/endian.h"
 #include "dataset/base/error.h"
-#include "dataset/example/wire_format.h"
 
 namespace recordpipe {
 
-uint32_t WireReader::read_any_tag() {
+uint32_t WireReader::read_long_tag() {
   uint32_t tag = 0;
   for (int shift = 0; shift < 35 && next_ != end_; shift += 7) {
     const auto byte = std::to_integer<uint32_t>(*next_++);
@@ -21,12 +19,6 @@ uint32_t WireReader::read_any_tag() {
   fail("a tag that doesn't end");
 }
 
-uint32_t WireReader::read_tag() {
-  const uint32_t tag = read_any_tag();
-  if (wire_type(tag) == WireType::end_group) fail("the end of a group that was not begun");
-  return tag;
-}
-
 uint64_t WireReader::read_long_varint() {
   uint64_t value = 0;
   for (int shift = 0; shift < 70 && next_ != end_; shift += 7) {
@@ -37,26 +29,13 @@ uint64_t WireReader::read_long_varint() {
   fail("a varint that doesn't end");
 }
 
-uint32_t WireReader::read_fixed32() {
-  const std::byte* from = next_;
-  advance(sizeof(uint32_t));
-  return load_little_endian<uint32_t>(from);
-}
-
-std::span<const std::byte> WireReader::read_bytes() {
+size_t WireReader::read_long_length() {
   // protobuf keeps 16 bytes of an int's range for itself.
   constexpr uint64_t kMaxLength = (uint64_t{1} << 31) - 1 - 16;
   const std::byte* const start = next_;
   const uint64_t length = read_varint();
   if (next_ - start > 5 || length > kMaxLength) fail("a length of 2 GiB or more");
-  const std::byte* from = next_;
-  advance(length);
-  return {from, next_};
-}
-
-WireReader WireReader::read_message() {
-  if (depth_ == 0) fail("nested too deep");
-  return WireReader(start_, read_bytes(), depth_ - 1);
+  return length;
 }
 
 void WireReader::skip(uint32_t tag) {
@@ -94,11 +73,6 @@ void WireReader::skip_group(uint32_t start_tag) {
     skip(tag);
   }
   ++depth_;
-}
-
-void WireReader::advance(size_t count) {
-  if (count > static_cast<size_t>(end_ - next_)) fail("a field longer than its message");
-  next_ += count;
 }
 
 void WireReader::fail(const char* reason) const {

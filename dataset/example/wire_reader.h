@@ -10,6 +10,9 @@
 #include <cstdint>
 #include <span>
 
+#include "dataset/base/endian.h"
+#include "dataset/example/wire_format.h"
+
 namespace recordpipe {
 
 class WireReader {
@@ -19,15 +22,31 @@ class WireReader {
 
   bool done() const { return next_ == end_; }
   // The next field's number and wire type; never an end of a group.
-  uint32_t read_tag();
+  uint32_t read_tag() {
+    const uint32_t tag = read_any_tag();
+    if (wire_type(tag) == WireType::end_group) fail("the end of a group that was not begun");
+    return tag;
+  }
   uint64_t read_varint() {
     if (next_ != end_ && *next_ < std::byte{0x80}) return std::to_integer<uint64_t>(*next_++);
     return read_long_varint();
   }
-  uint32_t read_fixed32();
-  std::span<const std::byte> read_bytes();
+  uint32_t read_fixed32() {
+    const std::byte* from = next_;
+    advance(sizeof(uint32_t));
+    return load_little_endian<uint32_t>(from);
+  }
+  std::span<const std::byte> read_bytes() {
+    const size_t length = read_length();
+    const std::byte* from = next_;
+    advance(length);
+    return {from, next_};
+  }
   // A length-delimited field that holds a message, as a cursor over it.
-  WireReader read_message();
+  WireReader read_message() {
+    if (depth_ == 0) fail("nested too deep");
+    return WireReader(start_, read_bytes(), depth_ - 1);
+  }
   // A length-delimited field that holds packed numbers.
   WireReader read_packed() { return WireReader(start_, read_bytes(), depth_); }
   // What hasn't been read yet.
@@ -43,9 +62,34 @@ class WireReader {
   WireReader(const std::byte* start, std::span<const std::byte> message, int depth)
       : start_(start), next_(message.data()), end_(next_ + message.size()), depth_(depth) {}
 
+  // The common cases are here, for one record after another is read with them; what is long or
+  // wrong is in the source.
+  uint32_t read_any_tag() {
+    const bool is_short = next_ != end_ && *next_ < std::byte{0x80} && *next_ > std::byte{7};
+    return is_short ? std::to_integer<uint32_t>(*next_++) : read_long_tag();
+  }
+  size_t read_length() {
+    if (end_ - next_ >= 2) {
+      const auto first = std::to_integer<size_t>(next_[0]);
+      const auto second = std::to_integer<size_t>(next_[1]);
+      if (first < 0x80) {
+        next_ += 1;
+        return first;
+      }
+      if (second < 0x80) {
+        next_ += 2;
+        return (first & 0x7f) | second << 7;
+      }
+    }
+    return read_long_length();
+  }
+  void advance(size_t count) {
+    if (count > static_cast<size_t>(end_ - next_)) fail("a field longer than its message");
+    next_ += count;
+  }
+  uint32_t read_long_tag();
   uint64_t read_long_varint();
-  uint32_t read_any_tag();
-  void advance(size_t count);
+  size_t read_long_length();
   void skip_group(uint32_t start_tag);
 
   const std::byte* start_;  // of the outermost message
