@@ -20,6 +20,7 @@ sigset_t handled_signals() {
 
 // A handler could not request a stop, which is not async-signal-safe; a thread that waits can.
 Interrupt::Interrupt() {
+  std::signal(SIGXFSZ, SIG_IGN);
   const sigset_t signals = handled_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   waiter_ = std::thread([this] { wait_for_signals(); });

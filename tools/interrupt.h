@@ -1,4 +1,5 @@
-// SIGINT (Ctrl-C) and SIGTERM as a stop request, so that a program ends in order.
+// SIGINT (Ctrl-C) and SIGTERM as a stop request, so that a program ends in order; and no death by
+// SIGXFSZ, so that a write past a file-size limit fails like any other.
 #pragma once
 
 #include <atomic>

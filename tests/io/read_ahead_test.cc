@@ -1,0 +1,120 @@
+// ReadAhead: the same bytes as its source, bounded, and every failure comes out once its turn
+// comes.
+#include "dataset/io/read_ahead.h"
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/bytes.h"
+
+namespace recordpipe {
+namespace {
+
+std::string numbers(size_t size) {
+  std::string text;
+  for (size_t i = 0; text.size() < size; ++i) text += std::to_string(i) + " ";
+  text.resize(size);
+  return text;
+}
+
+// Gives `good` bytes, then throws for ever.
+class FailingSource final : public ByteSource {
+ public:
+  explicit FailingSource(std::string good) : good_(std::move(good)) {}
+  size_t read(std::span<std::byte> out) override {
+    const size_t count = good_.read(out);
+    if (count == 0) throw std::runtime_error("broken");
+    return count;
+  }
+  const std::string& path() const override { return good_.path(); }
+
+ private:
+  MemorySource good_;
+};
+
+// Counts what was read of an endless stream.
+class CountingSource final : public ByteSource {
+ public:
+  explicit CountingSource(std::atomic<size_t>& count) : count_(count) {}
+  size_t read(std::span<std::byte> out) override {
+    count_ += out.size();
+    return out.size();
+  }
+  const std::string& path() const override { return path_; }
+
+ private:
+  std::atomic<size_t>& count_;
+  std::string path_ = "endless";
+};
+
+TEST(ReadAhead, GivesTheSameBytesWhateverTheSizes) {
+  for (const size_t size : {0, 1, 7, 8, 9, 1000}) {
+    for (const size_t block : {1, 8, 5000}) {
+      for (const size_t step : {1, 3, 8, 64, 2000}) {
+        const std::string content = numbers(size);
+        ReadAhead source(std::make_unique<MemorySource>(content, "name"),
+                         {.block_size = block, .blocks = 2});
+        std::string found;
+        std::string piece(step, '\0');
+        while (const size_t count = source.read(std::as_writable_bytes(std::span(piece)))) {
+          EXPECT_TRUE(count == step || found.size() + count == size);
+          found += piece.substr(0, count);
+        }
+        EXPECT_EQ(found, content);
+        EXPECT_EQ(source.read(std::as_writable_bytes(std::span(piece))), 0u);
+        EXPECT_EQ(source.path(), "name");
+      }
+    }
+  }
+}
+
+TEST(ReadAhead, PeekedBytesStay) {
+  ReadAhead source(std::make_unique<MemorySource>("abcdef"), {.block_size = 4, .blocks = 2});
+  EXPECT_EQ(as_text(source.peek()), "abcd");
+  EXPECT_EQ(as_text(source.peek()), "abcd");
+  std::string one(1, '\0');
+  source.read(std::as_writable_bytes(std::span(one)));
+  EXPECT_EQ(one, "a");
+  EXPECT_EQ(as_text(source.next()), "bcd");
+  EXPECT_EQ(as_text(source.next()), "ef");
+  EXPECT_TRUE(source.peek().empty());
+  EXPECT_TRUE(source.next().empty());
+}
+
+TEST(ReadAhead, AFailureComesAfterTheBytesBeforeIt) {
+  ReadAhead source(std::make_unique<FailingSource>("abcdef"), {.block_size = 4, .blocks = 3});
+  std::string piece(10, '\0');
+  EXPECT_EQ(source.read(std::as_writable_bytes(std::span(piece))), 6u);
+  EXPECT_EQ(piece.substr(0, 6), "abcdef");
+  EXPECT_THROW(source.read(std::as_writable_bytes(std::span(piece))), std::runtime_error);
+  EXPECT_THROW(source.next(), std::runtime_error);
+}
+
+TEST(ReadAhead, ReadsNoFurtherThanItsBlocks) {
+  std::atomic<size_t> count = 0;
+  {
+    ReadAhead source(std::make_unique<CountingSource>(count), {.block_size = 10, .blocks = 4});
+    source.next();
+    source.next();
+    while (count < 50) std::this_thread::yield();  // one block given back, four more
+    EXPECT_EQ(count, 50u);
+  }
+  EXPECT_EQ(count, 50u);
+}
+
+TEST(ReadAhead, GoesAwayWithoutBeingReadToItsEnd) {
+  std::atomic<size_t> count = 0;
+  for (int i = 0; i < 100; ++i) {
+    ReadAhead source(std::make_unique<CountingSource>(count), {.block_size = 1, .blocks = 2});
+    if (i % 2 == 0) source.next();
+  }
+}
+
+}  // namespace
+}  // namespace recordpipe
