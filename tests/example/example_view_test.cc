@@ -3,12 +3,14 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "dataset/base/error.h"
 #include "dataset/example/example_builder.h"
+#include "dataset/record/record_reader.h"
 #include "proto/example.pb.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_comparison.h"
@@ -143,6 +145,31 @@ TEST(ExampleView, ReadsTheContextOfASequenceExample) {
   (*sequence.mutable_context()->mutable_feature())["k"].mutable_int64_list()->add_value(3);
   (*sequence.mutable_feature_lists()->mutable_feature_list())["steps"].add_feature();
   EXPECT_EQ(feature_k(sequence.SerializeAsString()).single_int64(), 3);
+}
+
+// Examples that another writer made: see data/README.md.
+TEST(ExampleView, GoldenExamples) {
+  std::vector<std::string> examples;
+  RecordReader reader(posix_file_system(), RECORDPIPE_DATA_DIR "/golden/examples.tfrecords");
+  while (const auto record = reader.read()) examples.push_back(as_text(record->data));
+  ASSERT_EQ(examples.size(), 10u);
+  for (const std::string& example : examples) {
+    EXPECT_EQ(difference_from_protobuf(as_bytes(example)), "") << to_hex(example);
+  }
+  const auto feature = [&](size_t i, const char* name) {
+    return find_feature(as_bytes(examples[i]), name);
+  };
+  EXPECT_EQ(feature(0, "image")->single_bytes()->size(), 3072u);
+  EXPECT_EQ(feature(0, "label")->single_int64(), 7);
+  EXPECT_EQ(as_text(*feature(1, "image")->single_bytes()), "small");
+  EXPECT_THAT(feature(2, "age")->int64_values(), ElementsAre(13, -1));
+  EXPECT_THAT(feature(3, "age")->int64_values(), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(feature(4, "x")->float_values()[1], std::numeric_limits<float>::infinity());
+  EXPECT_EQ(feature(5, "a")->single_int64(), 2);
+  EXPECT_THAT(feature(6, "a")->int64_values(), ElementsAre(2));
+  EXPECT_EQ(feature(7, "a")->single_int64(), 1);
+  EXPECT_EQ(feature(8, "a")->kind(), FeatureKind::none);
+  EXPECT_FALSE(feature(9, "a"));
 }
 
 TEST(ExampleView, WhatIsNoProtobufIsRefused) {

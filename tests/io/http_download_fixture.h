@@ -43,9 +43,6 @@ class HttpDownloadTest : public testing::Test {
     options.retries = 3;
     options.first_retry_delay = std::chrono::milliseconds(1);
     options.longest_retry_delay = std::chrono::milliseconds(4);
-    options.http.connect_timeout = std::chrono::seconds(5);
-    options.http.stall_timeout = std::chrono::milliseconds(300);
-    options.http.stall_bytes = 1;
     server.put("a.tar.gz", content);
   }
 

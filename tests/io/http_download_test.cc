@@ -202,6 +202,8 @@ TEST_F(HttpDownloadTest, ACutTransferGoesOnWhereItStopped) {
 }
 
 TEST_F(HttpDownloadTest, AStalledTransferGoesOnWhereItStopped) {
+  options.http.stall_timeout = std::chrono::seconds(1);
+  options.http.stall_bytes = 1;
   get("/a.tar.gz?times=1&stall=1000");
   EXPECT_EQ(read_file(target), content);
   EXPECT_EQ(server.requests().at(1).range, "bytes=1000-");
@@ -209,6 +211,7 @@ TEST_F(HttpDownloadTest, AStalledTransferGoesOnWhereItStopped) {
 
 TEST_F(HttpDownloadTest, ATransferThatDripsIsStalled) {
   options.retries = 0;
+  options.http.stall_timeout = std::chrono::milliseconds(200);
   options.http.stall_bytes = 1000;
   EXPECT_THAT(error_from("/a.tar.gz?drip=10").reason(), HasSubstr("stalled"));
 }

@@ -1,4 +1,4 @@
-// The published vectors of FORMAT.md, byte for byte.
+// The published vectors of FORMAT.md, byte for byte, and files that another writer made of them.
 #include <string>
 #include <vector>
 
@@ -50,6 +50,39 @@ TEST(GoldenRecords, AreRead) {
     EXPECT_EQ(as_text(read->data), record.data);
   }
   EXPECT_FALSE(reader.read());
+}
+
+std::vector<std::string> golden_data() {
+  std::vector<std::string> data;
+  for (const auto& record : golden_records()) data.push_back(record.data);
+  return data;
+}
+
+std::vector<std::string> read_golden_file(const std::string& name, RecordReadOptions options = {}) {
+  RecordReader reader(posix_file_system(), RECORDPIPE_DATA_DIR "/golden/" + name, options);
+  std::vector<std::string> records;
+  while (const auto record = reader.read()) records.push_back(as_text(record->data));
+  return records;
+}
+
+TEST(GoldenFiles, PlainAndCompressedAreTheSameRecords) {
+  for (const char* name : {"vectors.tfrecords", "vectors.tfrecords.gz", "vectors.tfrecords.zz",
+                           "vectors-two-members.tfrecords.gz"}) {
+    EXPECT_EQ(read_golden_file(name), golden_data()) << name;
+  }
+}
+
+TEST(GoldenFiles, ZeroCrcsAreReadWithChecksOff) {
+  EXPECT_EQ(read_golden_file("zero-crcs.tfrecords", {.check_crc = false}), golden_data());
+  EXPECT_EQ(error_of([] { read_golden_file("zero-crcs.tfrecords"); }).kind(), ErrorKind::corrupted);
+}
+
+TEST(GoldenFiles, AreMapped) {
+  const MappedRecordFile file(posix_file_system(), RECORDPIPE_DATA_DIR "/golden/vectors.tfrecords");
+  ASSERT_EQ(file.size(), golden_records().size());
+  for (size_t i = 0; i < file.size(); ++i) {
+    EXPECT_EQ(as_text(file.read(i).data), golden_records()[i].data);
+  }
 }
 
 // An event of TensorBoard, of wall time 1599759586.

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Refuses includes that cross the layers. Standard library only.
+
+usage: check_layers.py ROOT
+
+Prints a line for each include that the tables below do not allow, for each one that leads nowhere
+and for each header without #pragma once. Exit status 1 if there were any.
+"""
+
+import pathlib
+import re
+import sys
+
+# Which layer may include which. A layer may include itself and, through these, what they may
+# include. The longest name that a file's path starts with is its layer.
+LAYERS = {
+    "proto": [],
+    "dataset/base": [],
+    "dataset/io": ["dataset/base"],
+    "dataset/checksum": ["dataset/base"],
+    "dataset/record": ["dataset/io", "dataset/checksum"],
+    "dataset/example": ["dataset/record", "proto"],
+    "dataset/image": ["dataset/base"],
+    "dataset/pipeline": ["dataset/record"],
+    "dataset/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
+    "trainer": ["dataset/cifar"],
+    "tools": ["dataset/cifar"],
+    "tests": ["trainer", "tools"],
+}
+
+# Which files, by the start of their path, may include a library's headers, by the start of theirs.
+# A reader of records needs zlib and nothing else; logging and option parsing are for programs.
+LIBRARIES = {
+    "zlib.h": ["dataset/io/inflate", "dataset/io/deflate", "dataset/io/compression"],
+    "curl/": ["dataset/io/http_"],
+    "openssl/": ["dataset/io/sha256"],
+    "nlohmann/": ["dataset/io/partial_download", "trainer/", "tools/"],
+    "archive.h": ["dataset/cifar/"],
+    "archive_entry.h": ["dataset/cifar/"],
+    "google/protobuf/": ["dataset/example/", "trainer/"],
+    "tbb/": ["dataset/pipeline/tbb_"],
+    "oneapi/tbb": ["dataset/pipeline/tbb_"],
+    "oneapi/dnnl/": ["trainer/backend/cpu/"],
+    "omp.h": ["trainer/backend/cpu/"],
+    "fmt/": ["trainer/", "tools/"],
+    "spdlog/": ["trainer/", "tools/"],
+    "CLI/": ["trainer/", "tools/"],
+    "gtest/": [],
+    "gmock/": [],
+}
+# Those may include everything above.
+UNBOUND = "tests/"
+
+# Headers of the operating system and the compiler, open to all.
+SYSTEM = re.compile(
+    r"""(sys|asm|linux|arpa|net|netinet)/\w+(/\w+)*\.h
+      | arm_\w+\.h | \w+intrin\.h | cpuid\.h | sanitizer/\w+\.h
+      | (dirent|dlfcn|fcntl|poll|pthread|pty|sched|semaphore|spawn|termios|ucontext|unistd)\.h""",
+    re.VERBOSE,
+)
+STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>
+
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(?:\"([^\"]*)\"|<([^>]*)>)", re.MULTILINE)
+PRAGMA_ONCE = re.compile(r"^#pragma once$", re.MULTILINE)
+
+
+def layer_of(path):
+    fitting = [layer for layer in LAYERS if path.startswith(layer + "/")]
+    return max(fitting, key=len, default=None)
+
+
+def reach_of(layer):
+    """The layers that `layer` may include."""
+    reach = {layer}
+    for below in LAYERS[layer]:
+        reach |= reach_of(below)
+    return reach
+
+
+def check_own(root, path, included):
+    layer, target = layer_of(path), layer_of(included)
+    source = re.sub(r"\.pb\.h$", ".proto", included)
+    if target is None:
+        return f"includes \"{included}\": not a path from the root through a known layer"
+    if not (root / source).is_file():
+        return f"includes \"{included}\": there is no such file"
+    if target not in reach_of(layer):
+        return f"includes \"{included}\": {layer} may not know {target}"
+    return None
+
+
+def check_foreign(path, included):
+    if STANDARD.fullmatch(included) or SYSTEM.fullmatch(included):
+        return None
+    for library, users in LIBRARIES.items():
+        if included.startswith(library):
+            if path.startswith((UNBOUND, *users)):
+                return None
+            return f"includes <{included}>: only {', '.join([*users, UNBOUND])} may"
+    return f"includes <{included}>: not in the tables of tests/layers/check_layers.py"
+
+
+def check_file(root, path):
+    text = (root / path).read_text(encoding="utf-8")
+    if layer_of(path) is None:
+        yield f"{path}: in no known layer"
+        return
+    if path.endswith(".h") and not PRAGMA_ONCE.search(text):
+        yield f"{path}: has no #pragma once"
+    for match in INCLUDE.finditer(text):
+        own, foreign = match.groups()
+        problem = check_own(root, path, own) if own is not None else check_foreign(path, foreign)
+        if problem:
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: {problem}"
+
+
+def check_tree(root):
+    """All that is wrong with the sources below `root`, a line each."""
+    problems, count = [], 0
+    for folder in sorted({layer.split("/")[0] for layer in LAYERS}):
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix in (".h", ".cc", ".cu", ".cuh"):
+                problems += check_file(root, file.relative_to(root).as_posix())
+                count += 1
+    if count == 0:
+        problems.append(f"{root}: no sources found")
+    return problems
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    problems = check_tree(pathlib.Path(sys.argv[1]))
+    print("\n".join(problems), end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
