@@ -14,16 +14,21 @@ constexpr std::string_view kDamaged =
 constexpr std::string_view kCheckOff =
     "; if all its records are like this, read it with CRC checks off";
 
+bool starts_with_any_case(std::string_view text, std::string_view lower) {
+  return std::ranges::equal(text.substr(0, lower.size()), lower, {}, [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  });
+}
+
 // What a file that starts with these bytes is, if it is no TFRecord file.
 std::string hint_for_start(std::span<const std::byte> start) {
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
-  if (text.starts_with("version https://git-lfs") || text.starts_with("version http")) {
+  if (text.starts_with("version https://git-lfs")) {
     return "this is a Git LFS pointer, not the file: run git lfs pull";
   }
-  const std::string_view trimmed =
-      text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  if (trimmed.starts_with("<!DOCTYPE") || trimmed.starts_with("<!doctype") ||
-      trimmed.starts_with("<html") || trimmed.starts_with("<HTML")) {
+  const size_t blank = text.find_first_not_of(" \t\r\n");
+  const std::string_view trimmed = text.substr(std::min(blank, text.size()));
+  if (starts_with_any_case(trimmed, "<!doctype") || starts_with_any_case(trimmed, "<html")) {
     return "this is an HTML page, probably a server's error message: download the file again";
   }
   if (text.starts_with("\x28\xb5\x2f\xfd")) {

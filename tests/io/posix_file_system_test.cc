@@ -1,18 +1,22 @@
 // The operating system's files behind the seam.
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,26 +123,64 @@ TEST_F(PosixFileSystem, FifosAreSourcesOnly) {
   EXPECT_EQ(error_of([&] { files.lock(fifo); }).kind(), ErrorKind::unsupported);
 }
 
-// Signals arrive every millisecond, at both ends of a pipe that is much smaller than what goes
-// through it: calls are interrupted and transfers are short.
-TEST_F(PosixFileSystem, InterruptedCallsAndShortTransfersDoNotShow) {
-  struct sigaction action = {};
-  struct sigaction before = {};
-  action.sa_handler = [](int) {};  // without SA_RESTART
-  ASSERT_EQ(::sigaction(SIGALRM, &action, &before), 0);
-  const itimerval every_millisecond = {{0, 1000}, {0, 1000}};
-  ASSERT_EQ(::setitimer(ITIMER_REAL, &every_millisecond, nullptr), 0);
+// Sends a signal, which interrupts system calls, to two threads all the time.
+class Interruptions {
+ public:
+  Interruptions(pthread_t one, pthread_t other) {
+    struct sigaction action = {};
+    action.sa_handler = [](int) {};  // without SA_RESTART
+    EXPECT_EQ(::sigaction(SIGUSR1, &action, &before_), 0);
+    sender_ = std::thread([this, one, other] {
+      while (!stop_) {
+        ::pthread_kill(one, SIGUSR1);
+        ::pthread_kill(other, SIGUSR1);
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+    });
+  }
+  ~Interruptions() {
+    stop_ = true;
+    sender_.join();
+    ::sigaction(SIGUSR1, &before_, nullptr);
+  }
 
-  std::string content(20 << 20, '\0');
+ private:
+  struct sigaction before_ = {};
+  std::atomic<bool> stop_ = false;
+  std::thread sender_;
+};
+
+// Both ends of a pipe wait for the other now and then, at opening, reading and writing, while
+// signals come in: calls are interrupted and transfers are short.
+TEST_F(PosixFileSystem, InterruptedCallsAndShortTransfersDoNotShow) {
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+  std::string content(1 << 20, '\0');
   for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 2654435761u >> 13);
   const std::string fifo = make_fifo();
-  std::thread writer([&] { files.create(fifo, CreateMode::append)->write(as_bytes(content)); });
-  const std::string received = read_to_end(*files.open_source(fifo));
+  std::atomic<bool> start = false;
+  std::thread writer([&] {
+    while (!start) std::this_thread::yield();
+    pause();  // the reader waits at opening
+    const auto out = files.create(fifo, CreateMode::append);
+    pause();  // the reader waits at reading
+    out->write(as_bytes(content).first(1000));
+    pause();  // the reader has a part of what it asked for
+    out->write(as_bytes(content).subspan(1000));
+  });
+  std::string received(content.size(), '\0');
+  size_t count = 0;
+  {
+    const Interruptions interruptions(::pthread_self(), writer.native_handle());
+    start = true;
+    const auto source = files.open_source(fifo);
+    const auto out = std::as_writable_bytes(std::span(received));
+    count = source->read(out.first(100000));
+    pause();  // the writer waits: the pipe is full
+    EXPECT_EQ(count, 100000u);
+    count += source->read(out.subspan(100000));
+  }
   writer.join();
-
-  const itimerval never = {};
-  ::setitimer(ITIMER_REAL, &never, nullptr);
-  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_EQ(count, content.size());
   EXPECT_TRUE(received == content);
 }
 
@@ -253,6 +295,33 @@ TEST_F(PosixFileSystem, ALockExcludesOthersUntilItIsDestroyed) {
   EXPECT_EQ(error_of([&] { files.lock(path); }).kind(), ErrorKind::busy);
   first.reset();
   EXPECT_NO_THROW(files.lock(path));
+}
+
+// The lock is a file that its holder removes or renames, as AtomicFile does: whoever opened it
+// before must not take it for the one that is there now.
+TEST_F(PosixFileSystem, ALockOnARemovedFileIsNoLock) {
+  std::atomic<int> holders = 0;
+  std::atomic<int> most = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 3000; ++i) {
+        std::unique_ptr<FileLock> lock;
+        try {
+          lock = files.lock(path);
+        } catch (const Error& error) {
+          if (error.kind() != ErrorKind::busy) throw;
+          continue;
+        }
+        most = std::max<int>(most, ++holders);
+        std::this_thread::yield();
+        --holders;
+        files.remove(path);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
 }
 
 // A process that dies drops its lock.

@@ -146,7 +146,8 @@ class MeasuredSource final : public ByteSource {
 };
 
 TEST(RecordStream, ALengthThatLiesCostsNoMemory) {
-  const std::string content = as_text(encode_record_header(uint64_t{1} << 30)) + "short";
+  const std::string content =
+      as_text(encode_record_header(uint64_t{1} << 30)) + std::string(5000000, 'x');
   size_t largest = 0;
   RecordReader reader(std::make_unique<MeasuredSource>(content, largest));
   EXPECT_EQ(error_of([&] { reader.read(); }).kind(), ErrorKind::truncated);
