@@ -15,7 +15,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostContent = size_t{1} << 20;
+constexpr size_t kMostContent = size_t{1} << 16;
 
 // What comes out, up to a limit, and the error's message.
 std::pair<std::string, std::string> inflated(const std::string& compressed, Compression format,
