@@ -1,6 +1,7 @@
 // Inflating gzip and zlib streams (compression.h) by zlib.
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>

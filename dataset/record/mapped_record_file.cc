@@ -1,4 +1,5 @@
 // MappedRecordFile (record_reader.h).
+#include <algorithm>
 #include <utility>
 
 #include "dataset/base/error.h"

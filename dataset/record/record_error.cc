@@ -1,6 +1,7 @@
 #include "dataset/record/record_error.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dataset/base/endian.h"
 #include "dataset/checksum/crc32c.h"

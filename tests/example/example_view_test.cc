@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include "dataset/base/error.h"
 #include "dataset/example/example_builder.h"
@@ -14,6 +15,7 @@
 #include "proto/example.pb.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_comparison.h"
+#include "tests/support/expect_error.h"
 
 namespace recordpipe {
 namespace {
@@ -39,13 +41,7 @@ FeatureView feature_k(const std::string& example) {
 // Expects that both the view and protobuf refuse `example`; returns the view's error.
 Error refusal(const std::string& example) {
   EXPECT_EQ(difference_from_protobuf(as_bytes(example)), "");
-  try {
-    find_feature(as_bytes(example), "k");
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "accepted: " << to_hex(example);
-  return Error({});
+  return error_of([&] { find_feature(as_bytes(example), "k"); });
 }
 
 TEST(ExampleView, AnImageAndItsLabel) {
@@ -220,6 +216,17 @@ TEST(ExampleView, AllFeaturesAreChecked) {
   const std::string example =
       ExampleBuilder().set_int64("k", 1).serialize() + from_hex("0a 0a 0a 08 0a0178 1203 1a01 80");
   refusal(example);
+}
+
+// Address space only: the size is refused before anything is read.
+TEST(ExampleView, TwoGigabytesAreRefusedAsProtobufRefusesThem) {
+  const size_t size = size_t{1} << 31;
+  void* start =
+      ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(start, MAP_FAILED);
+  const std::span example(static_cast<const std::byte*>(start), size);
+  EXPECT_EQ(error_of([&] { find_feature(example, "k"); }).kind(), ErrorKind::limit_exceeded);
+  ::munmap(start, size);
 }
 
 TEST(ExampleView, DeepNestingIsRefusedAtProtobufsDepth) {

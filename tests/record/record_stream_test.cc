@@ -1,5 +1,6 @@
 // What only streams meet: compression, sources that never end or lie, and memory.
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <thread>
 #include <vector>
