@@ -103,7 +103,7 @@ void define_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--shards", arguments.shards,
                  "Files that each split is dealt to, in order: train-00000-of-0000N.tfrecords")
       ->check(CLI::Range(size_t{1}, kMaxCifarShards).description(""))
-      ->type_name("1..1000")
+      ->type_name("1..256")
       ->capture_default_str();
   app.add_flag("--keep-extracted", arguments.keep_extracted,
                "Also leave the folder that the archive extracts to");

@@ -13,7 +13,9 @@
 namespace recordpipe {
 
 inline constexpr std::array<std::string_view, 3> kCifarSplits = {"train", "validation", "eval"};
-inline constexpr size_t kMaxCifarShards = 1000;
+// All files of all splits are open (locked) until the last one is complete; 3 * 256 is below the
+// usual limit of 1024.
+inline constexpr size_t kMaxCifarShards = 256;
 
 // "train.tfrecords" for one shard of one, else "train-00002-of-00008.tfrecords".
 std::string split_file_name(std::string_view split, size_t shard, size_t shards);

@@ -32,12 +32,14 @@ struct TarWriter::State {
     check(archive_write_open(handle.get(), this, nullptr, take_bytes, nullptr));
   }
 
-  // Without this, an archive that was given up would write its end when it is freed.
-  ~State() { archive_write_fail(handle.get()); }
+  // Freeing an archive that was given up writes its end, which nobody wants. (archive_write_fail
+  // would prevent that too, but leaks libarchive's buffers.)
+  ~State() { dropping = true; }
 
   // An exception may not pass through libarchive's C code.
   static la_ssize_t take_bytes(archive* a, void* state, const void* bytes, size_t size) {
     auto& self = *static_cast<State*>(state);
+    if (self.dropping) return static_cast<la_ssize_t>(size);
     try {
       self.sink.write({static_cast<const std::byte*>(bytes), size});
       return static_cast<la_ssize_t>(size);
@@ -71,6 +73,7 @@ struct TarWriter::State {
   }
 
   ByteSink& sink;
+  bool dropping = false;
   std::unique_ptr<archive, FreeArchive> handle;
   std::exception_ptr failure;
 };

@@ -76,7 +76,7 @@ class GenerateTest(unittest.TestCase):
 
 class Usage(GenerateTest):
     def test_mistakes_are_status_2_and_touch_nothing(self):
-        for arguments in (["--no-such-flag"], ["--shards", "0"], ["--shards", "1001"],
+        for arguments in (["--no-such-flag"], ["--shards", "0"], ["--shards", "257"],
                           ["--shards", "x"], ["--compression", "zstd"], ["--sha256", "12ab"],
                           ["--url", "ftp://example.org/a.tar.gz"], ["--url", "file:///etc/passwd"],
                           ["--url", "http://localhost/a", "--synthetic"],
@@ -309,7 +309,7 @@ class Failures(GenerateTest):
 
     def test_few_file_descriptors(self):
         def limit():
-            resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
 
         result = self.generate("--archive", self.archive, "--force", "--shards", 50,
                                preexec_fn=limit)
