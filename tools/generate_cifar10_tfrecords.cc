@@ -11,6 +11,7 @@
 #include "dataset/cifar/convert.h"
 #include "dataset/cifar/folder_lock.h"
 #include "dataset/cifar/split_files.h"
+#include "dataset/cifar/synthetic_mark.h"
 #include "dataset/io/file.h"
 #include "dataset/io/http_url.h"
 #include "dataset/io/sha256.h"
@@ -159,6 +160,23 @@ void print_report(const CifarConvertReport& report) {
   }
 }
 
+// convert_cifar, with the mark that says whether the images were drawn by program. It comes before
+// synthetic files and goes after others are there: a process that is killed leaves none unmarked.
+CifarConvertReport convert(FileSystem& files, const std::string& archive,
+                           const Arguments& arguments, const CifarConvertOptions& options) {
+  const std::string& data_dir = arguments.data_dir;
+  const bool was_synthetic = is_marked_synthetic(files, data_dir);
+  if (arguments.request.synthetic) mark_synthetic(files, data_dir);
+  try {
+    CifarConvertReport report = convert_cifar(files, archive, data_dir, options);
+    if (!arguments.request.synthetic) unmark_synthetic(files, data_dir);
+    return report;
+  } catch (...) {
+    if (!was_synthetic) unmark_synthetic(files, data_dir);
+    throw;
+  }
+}
+
 void generate(const Arguments& arguments, std::stop_token stop) {
   FileSystem& files = posix_file_system();
   files.make_directories(arguments.data_dir);
@@ -177,7 +195,7 @@ void generate(const Arguments& arguments, std::stop_token stop) {
       .progress = [&](const Progress& at) { progress.update(at); },
       .stop = stop,
   };
-  const CifarConvertReport report = convert_cifar(files, source.path, arguments.data_dir, options);
+  const CifarConvertReport report = convert(files, source.path, arguments, options);
   progress.clear();
   if (source.hash && !source.sha256) note_unknown_checksum(source.path, report.sha256, progress);
   if (!arguments.quiet) print_report(report);

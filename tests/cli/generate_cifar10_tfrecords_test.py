@@ -231,8 +231,13 @@ class Conversion(GenerateTest):
         result = self.generate("--synthetic")
         self.expect_done(result)
         archive = "cifar-10-python-synthetic.tar.gz"
-        self.assertEqual(self.names(), [archive, *SPLITS])
+        self.assertEqual(self.names(), sorted([archive, *SPLITS, "synthetic.txt"]))
         self.assertIn("train.tfrecords: 40000 records", result.stdout)
+        # Figures are called synthetic for as long as the images are.
+        self.expect_failure(self.generate("--archive", __file__, "--force"), "")
+        self.assertIn("synthetic.txt", self.names())
+        self.expect_done(self.generate("--archive", self.archive, "--force"))
+        self.assertEqual(self.names(), [archive, *SPLITS])
 
 
 class Failures(GenerateTest):

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""cifar10_main as its users meet it: flags, log lines, checkpoints, resuming, signals, exit codes.
+
+Run by CTest. Environment: RECORDPIPE_GENERATE and RECORDPIPE_CIFAR10_MAIN, the programs.
+"""
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+import small_archives
+
+GENERATE = os.environ["RECORDPIPE_GENERATE"]
+PROGRAM = os.environ["RECORDPIPE_CIFAR10_MAIN"]
+ROWS = 24  # in each of the six batches: 96 images to train on, 24 to evaluate
+
+
+def setUpModule():
+    global ROOT, DATA
+    ROOT = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
+    DATA = ROOT / "data"
+    archive = ROOT / "cifar.tar.gz"
+    small_archives.write_archive(archive, small_archives.python_members(ROWS))
+    subprocess.run([GENERATE, "--data-dir", DATA, "--archive", archive, "--quiet"], check=True)
+
+
+def tearDownModule():
+    shutil.rmtree(ROOT)
+
+
+def header_of(path):
+    """The JSON header of a safetensors file."""
+    data = path.read_bytes()
+    (size,) = struct.unpack_from("<Q", data)
+    return json.loads(data[8:8 + size])
+
+
+class Cifar10MainTest(unittest.TestCase):
+    def setUp(self):
+        self.job = pathlib.Path(tempfile.mkdtemp(dir=ROOT)) / "job"
+
+    def arguments(self, *extra, data=None, steps=4):
+        stop = [] if "--minutes" in extra else ["--train-steps", str(steps)]
+        return [PROGRAM, "--data-dir", str(data or DATA), "--job-dir", str(self.job),
+                "--num-layers", "8", "--train-batch-size", "16", "--eval-batch-size", "10",
+                "--log-frequency", "2", *stop, *map(str, extra)]
+
+    def train(self, *extra, **options):
+        return subprocess.run(self.arguments(*extra, **options), capture_output=True, text=True,
+                              timeout=120, check=False)
+
+    def expect_done(self, result):
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def expect_failure(self, result, code, *words):
+        self.assertEqual(result.returncode, code, result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    def checkpoints(self):
+        return sorted(path.name for path in self.job.glob("*.safetensors"))
+
+
+class Usage(Cifar10MainTest):
+    def test_help(self):
+        result = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=False)
+        self.expect_done(result)
+        for flag in ("--data-dir", "--train-steps", "--minutes", "--learning-rate-schedule"):
+            self.assertIn(flag, result.stdout)
+
+    def test_bad_flags(self):
+        for extra, word in ((["--num-layers", "45"], "multiple of 6"),
+                            (["--num-layers", "2"], "multiple of 6"),
+                            (["--num-layers", "x"], "--num-layers"),
+                            (["--use-distortion-for-training", "maybe"], "--use-distortion"),
+                            (["--num-gpus", "1"], "no GPU backend"),
+                            (["--variable-strategy", "GPU"], "no GPU backend"),
+                            (["--data-format", "nchw"], "--data-format"),
+                            (["--learning-rate-schedule", "linear"], "--learning-rate-schedule"),
+                            (["--learning-rate", "0"], "--learning-rate"),
+                            (["--device", "cuda"], "--device"),
+                            (["--train-batch-size", "0"], "--train-batch-size"),
+                            (["--no-such-flag"], "--no-such-flag")):
+            with self.subTest(extra):
+                self.expect_failure(self.train(*extra), 2, word)
+        both = [PROGRAM, "--data-dir", DATA, "--job-dir", self.job, "--minutes", "1",
+                "--train-steps", "3"]
+        self.assertEqual(subprocess.run(both, capture_output=True, check=False).returncode, 2)
+        self.assertEqual(subprocess.run([PROGRAM], capture_output=True, check=False).returncode, 2)
+        self.assertFalse(self.job.exists())
+
+    def test_missing_data(self):
+        result = self.train(data=ROOT / "nowhere")
+        self.expect_failure(result, 1, "nowhere", "run generate_cifar10_tfrecords")
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1)
+
+    def test_batch_larger_than_the_data(self):
+        self.expect_failure(self.train("--train-batch-size", 97), 1, "don't fill a batch of 97")
+
+    def test_damaged_data(self):
+        data = ROOT / "damaged"
+        shutil.copytree(DATA, data)
+        train = data / "train.tfrecords"
+        content = bytearray(train.read_bytes())
+        content[len(content) // 2] ^= 1
+        train.write_bytes(content)
+        self.expect_failure(self.train(data=data, steps=50), 1, str(train))
+
+
+class Training(Cifar10MainTest):
+    def test_log_checkpoint_and_result(self):
+        result = self.train()
+        self.expect_done(result)
+        lines = result.stderr.splitlines()
+        number = r"[0-9.e+-]+"
+        logged = [line for line in lines if re.search(
+            rf"learning_rate = {number}, loss = {number}, accuracy = {number} \({number} sec\)$",
+            line)]
+        speeds = [line for line in lines if re.search(
+            rf"Average examples/sec: {number} \({number}\), step = [24] of 4, "
+            rf"input wait {number}%, 0:0\d left$", line)]
+        self.assertEqual((len(logged), len(speeds)), (2, 2), result.stderr)
+        self.assertEqual(self.checkpoints(), ["checkpoint-4.safetensors"])
+        first, last = result.stdout.splitlines()
+        self.assertEqual(first, f"checkpoint {self.job}/checkpoint-4.safetensors")
+        accuracy, correct = re.fullmatch(
+            r"eval accuracy ([0-9.]+)% \(([0-9]+)/24\) at step 4", last).groups()
+        self.assertAlmostEqual(float(accuracy), 100 * int(correct) / 24, places=2)
+
+    def test_checkpoint_holds_everything(self):
+        self.expect_done(self.train(steps=1))
+        header = header_of(self.job / "checkpoint-1.safetensors")
+        self.assertEqual(header["__metadata__"]["step"], "1")
+        self.assertEqual(header["conv/weights"]["shape"], [16, 3, 3, 3])
+        self.assertEqual(header["dense/weights"]["shape"], [11, 64])
+        for name in ("stage3/block0/bn2/moving_variance", "stage2/block0/conv1/weights/momentum"):
+            self.assertIn(name, header)
+
+    def test_same_flags_same_bytes(self):
+        contents = []
+        for _ in range(2):
+            self.expect_done(self.train(steps=3))
+            contents.append((self.job / "checkpoint-3.safetensors").read_bytes())
+            shutil.rmtree(self.job)
+        self.assertEqual(contents[0], contents[1])
+        self.expect_done(self.train("--seed", 8, steps=3))
+        self.assertNotEqual((self.job / "checkpoint-3.safetensors").read_bytes(), contents[0])
+
+    def test_layout_of_batches_changes_nothing(self):
+        contents = []
+        for layout in ("channels_first", "channels_last"):
+            self.expect_done(self.train("--data-format", layout, steps=2))
+            contents.append((self.job / "checkpoint-2.safetensors").read_bytes())
+            shutil.rmtree(self.job)
+        self.assertEqual(contents[0], contents[1])
+
+    def test_booleans_mean_what_they_say(self):
+        contents = {}
+        for word in ("True", "true", "1", "False", "false", "0"):
+            self.expect_done(self.train("--use-distortion-for-training", word, steps=1))
+            contents[word] = (self.job / "checkpoint-1.safetensors").read_bytes()
+            shutil.rmtree(self.job)
+        self.assertEqual(contents["True"], contents["true"])
+        self.assertEqual(contents["True"], contents["1"])
+        self.assertEqual(contents["False"], contents["false"])
+        self.assertEqual(contents["False"], contents["0"])
+        self.assertNotEqual(contents["True"], contents["False"])
+
+    def test_resumes(self):
+        self.expect_done(self.train("--checkpoint-steps", 2, "--keep-checkpoints", 2, steps=5))
+        self.assertEqual(self.checkpoints(), ["checkpoint-4.safetensors", "checkpoint-5.safetensors"])
+        result = self.train(steps=7)
+        self.expect_done(result)
+        self.assertIn(f"resumed from {self.job}/checkpoint-5.safetensors at step 5", result.stderr)
+        self.assertIn("at step 7", result.stdout)
+
+        newest = self.job / "checkpoint-7.safetensors"
+        newest.write_bytes(newest.read_bytes()[:-1])
+        result = self.train(steps=7)
+        self.expect_done(result)
+        self.assertIn(f"skipped: {newest}", result.stderr)
+        self.assertIn(f"resumed from {self.job}/checkpoint-5.safetensors at step 5", result.stderr)
+
+    def test_nothing_left_to_train(self):
+        self.expect_done(self.train(steps=2))
+        result = self.train(steps=2)
+        self.expect_done(result)
+        self.assertNotIn("learning_rate", result.stderr)
+        self.assertIn(" at step 2", result.stdout)
+
+    def test_refuses_another_networks_checkpoint(self):
+        self.expect_done(self.train(steps=1))
+        self.expect_failure(self.train("--num-layers", 14), 1, "another network's checkpoint")
+        self.assertEqual(self.checkpoints(), ["checkpoint-1.safetensors"])
+
+    def test_minutes_choose_the_steps(self):
+        result = self.train("--minutes", 0.02, "--learning-rate-schedule", "cosine",
+                            "--warmup-steps", 2)
+        self.expect_done(result)
+        steps = re.search(r"training to step ([0-9]+); --train-steps \1 repeats this run",
+                          result.stderr).group(1)
+        content = (self.job / f"checkpoint-{steps}.safetensors").read_bytes()
+        shutil.rmtree(self.job)
+        self.expect_done(self.train("--learning-rate-schedule", "cosine", "--warmup-steps", 2,
+                                    steps=int(steps)))
+        self.assertEqual((self.job / f"checkpoint-{steps}.safetensors").read_bytes(), content)
+
+    def test_reference_device(self):
+        self.expect_done(self.train("--device", "reference", "--train-batch-size", 2, steps=1))
+        self.assertEqual(self.checkpoints(), ["checkpoint-1.safetensors"])
+
+    def test_synthetic_data_is_called_so(self):
+        data = ROOT / "synthetic"
+        shutil.copytree(DATA, data)
+        (data / "synthetic.txt").write_text("drawn by program\n")
+        result = self.train(data=data)
+        self.expect_done(result)
+        self.assertRegex(result.stdout.splitlines()[-1], "^synthetic eval accuracy ")
+        for line in result.stderr.splitlines():
+            if "loss" in line or "examples/sec" in line:
+                self.assertTrue(line.endswith(", synthetic data"), line)
+
+    def test_terminal_gets_a_status_line(self):
+        parent, child = pty.openpty()
+        with subprocess.Popen(self.arguments(), stdout=subprocess.PIPE, stderr=child) as process:
+            os.close(child)
+            shown = b""
+            while True:
+                try:
+                    part = os.read(parent, 4096)
+                except OSError:
+                    break
+                if not part:
+                    break
+                shown += part
+            process.communicate()
+        os.close(parent)
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(shown.decode(), r"\rstep 4/4  loss .* accuracy .*images/s .* 0:00 left")
+        self.assertNotIn("Average examples/sec", shown.decode())
+
+
+class Signals(Cifar10MainTest):
+    def start(self, *extra):
+        process = subprocess.Popen(self.arguments("--log-frequency", 1, *extra, steps=100_000),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        return process
+
+    @staticmethod
+    def wait_for(process, word):
+        for line in process.stderr:
+            if word in line:
+                return
+
+    def test_interrupted(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(number), self.start() as process:
+                self.wait_for(process, "step = ")
+                process.send_signal(number)
+                out, err = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, code, err)
+                self.assertEqual(out, "")
+                step = int(re.search(r"interrupted at step (\d+) of 100000", err).group(1))
+                self.assertIn(f"checkpoint-{step}.safetensors", self.checkpoints())
+        result = self.train(steps=step + 1)
+        self.expect_done(result)
+        self.assertIn(f"at step {step}", result.stderr)
+
+    def test_killed_then_resumed(self):
+        with self.start("--checkpoint-steps", 1) as process:
+            self.wait_for(process, "saved")
+            time.sleep(0.2)
+            process.kill()
+        steps = [int(re.findall(r"\d+", name)[0]) for name in self.checkpoints()]
+        result = self.train(steps=max(steps) + 1)
+        self.expect_done(result)
+        self.assertIn(f"at step {max(steps)}", result.stderr)
+
+    def test_one_run_at_a_time(self):
+        with self.start() as process:
+            self.wait_for(process, "step = ")
+            self.expect_failure(self.train(), 1, "locked by another process")
+            process.kill()
+
+
+if __name__ == "__main__":
+    unittest.main()

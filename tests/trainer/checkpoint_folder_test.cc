@@ -1,0 +1,170 @@
+#include "trainer/checkpoint/checkpoint_folder.h"
+
+#include <cerrno>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/faulty_file_system.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/trainer/test_networks.h"
+#include "trainer/backend/reference/reference_backend.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Network small_network(size_t filters = 4) {
+  Network network({3, 4, 4});
+  const NodeId x = network.batch_norm(network.conv2d(0, "conv", {.filters = filters}), "bn");
+  network.softmax_cross_entropy(network.dense(x, "dense", 3));
+  return network;
+}
+
+// All numbers, in order.
+std::vector<float> numbers(const Variables& variables) {
+  std::vector<float> all;
+  for (VariableId id = 0; id < variables.specs().size(); ++id)
+    for (const Slot slot : {Slot::value, Slot::momentum}) {
+      if (slot == Slot::momentum && !variables.specs()[id].trained) continue;
+      const std::vector<float> values = variables.read(id, slot);
+      all.insert(all.end(), values.begin(), values.end());
+    }
+  return all;
+}
+
+// Values and momenta that differ from seed to seed.
+void fill(Variables& variables, uint64_t seed) {
+  randomize(variables, seed);
+  for (VariableId id = 0; id < variables.specs().size(); ++id)
+    if (variables.specs()[id].trained)
+      variables.write(id, std::vector<float>(variables.specs()[id].size(), 0.25f * seed),
+                      Slot::momentum);
+}
+
+class CheckpointFolderTest : public testing::Test {
+ protected:
+  CheckpointFolderTest() { fill(variables, 1); }
+
+  std::vector<std::string> names() {
+    std::vector<std::string> names = posix_file_system().list(job_dir);
+    std::erase_if(names, [](const std::string& name) { return name.starts_with("."); });
+    return names;
+  }
+
+  TemporaryDirectory directory;
+  const std::string job_dir = directory / "jobs/one";
+  const Network network = small_network();
+  ReferenceVariables<float> variables{network.variables()};
+};
+
+TEST_F(CheckpointFolderTest, GivesBackWhatWasSaved) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  EXPECT_FALSE(folder.restore(variables)) << "nothing is there yet";
+  const std::vector<float> saved = numbers(variables);
+  EXPECT_EQ(folder.save(variables, 120), job_dir + "/checkpoint-120.safetensors");
+
+  fill(variables, 2);
+  ASSERT_NE(numbers(variables), saved);
+  const auto restored = folder.restore(variables);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->step, 120u);
+  EXPECT_EQ(numbers(variables), saved);
+}
+
+TEST_F(CheckpointFolderTest, WritesTheSameBytesForTheSameNumbers) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  const std::string first = read_file(folder.save(variables, 7));
+  EXPECT_EQ(read_file(folder.save(variables, 7)), first);
+}
+
+TEST_F(CheckpointFolderTest, KeepsTheNewestAndNothingElseIsTouched) {
+  CheckpointFolder folder(posix_file_system(), job_dir, 2);
+  write_file(job_dir + "/checkpoint-mine.safetensors", "x");
+  write_file(job_dir + "/checkpoint-1.safetensors.bak", "x");
+  for (const uint64_t step : {8, 9, 10, 11}) folder.save(variables, step);
+  EXPECT_THAT(names(), ElementsAre("checkpoint-1.safetensors.bak", "checkpoint-10.safetensors",
+                                   "checkpoint-11.safetensors", "checkpoint-mine.safetensors"));
+}
+
+TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  folder.save(variables, 1);
+  const std::vector<float> saved = numbers(variables);
+  fill(variables, 2);
+  const std::string second = folder.save(variables, 2);
+  std::filesystem::resize_file(second, 1000);
+  write_file(job_dir + "/checkpoint-3.safetensors", "");
+
+  const auto restored = folder.restore(variables);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->step, 1u);
+  EXPECT_EQ(numbers(variables), saved);
+  ASSERT_EQ(restored->damaged.size(), 2u);
+  EXPECT_EQ(restored->damaged[0].path(), job_dir + "/checkpoint-3.safetensors");
+  EXPECT_EQ(restored->damaged[1].path(), second);
+}
+
+TEST_F(CheckpointFolderTest, DoesNotStartAnewWhereAllAreDamaged) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  write_file(job_dir + "/checkpoint-3.safetensors", "short");
+  const Error error = error_of([&] { folder.restore(variables); });
+  EXPECT_EQ(error.kind(), ErrorKind::truncated);
+  EXPECT_THAT(error.what(), HasSubstr("no checkpoint in this folder is whole"));
+}
+
+TEST_F(CheckpointFolderTest, RefusesAnotherNetworks) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  folder.save(variables, 1);
+  const std::vector<float> before = numbers(variables);
+
+  ReferenceVariables<float> wider(small_network(5).variables());
+  const Error error = error_of([&] { folder.restore(wider); });
+  EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+  EXPECT_THAT(error.what(), HasSubstr("'conv/weights' is 4x3x3x3, not 5x3x3x3"));
+
+  Network fewer({3, 4, 4});
+  fewer.softmax_cross_entropy(fewer.dense(fewer.conv2d(0, "conv", {.filters = 4}), "dense", 3));
+  ReferenceVariables<float> rest(fewer.variables());
+  EXPECT_EQ(error_of([&] { folder.restore(rest); }).kind(), ErrorKind::invalid_argument);
+  EXPECT_EQ(numbers(rest), std::vector<float>(numbers(rest).size(), 0)) << "nothing was written";
+}
+
+TEST_F(CheckpointFolderTest, IsOneRunsAtATime) {
+  const CheckpointFolder folder(posix_file_system(), job_dir);
+  EXPECT_EQ(error_of([&] { CheckpointFolder(posix_file_system(), job_dir); }).kind(),
+            ErrorKind::busy);
+}
+
+TEST_F(CheckpointFolderTest, KeepsTheOldCheckpointWhateverFails) {
+  CheckpointFolder(posix_file_system(), job_dir).save(variables, 1);
+  const std::vector<float> saved = numbers(variables);
+  bool succeeded = false;
+  for (uint64_t call = 1; !succeeded; ++call) {
+    fill(variables, 2);
+    FaultyFileSystem faulty(posix_file_system());
+    faulty.fail_call(call, FaultyFileSystem::Fault::error, ENOSPC);
+    try {
+      CheckpointFolder(faulty, job_dir, 1).save(variables, 2);
+      succeeded = faulty.failed_call().empty();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::no_space) << error.what();
+    }
+    const auto restored = CheckpointFolder(posix_file_system(), job_dir).restore(variables);
+    ASSERT_TRUE(restored) << "after " << faulty.failed_call();
+    EXPECT_TRUE(restored->damaged.empty());
+    if (restored->step == 1) {
+      EXPECT_EQ(numbers(variables), saved);
+    }
+    std::filesystem::remove(job_dir + "/checkpoint-2.safetensors");
+    fill(variables, 1);
+    CheckpointFolder(posix_file_system(), job_dir).save(variables, 1);
+  }
+}
+
+}  // namespace
+}  // namespace recordpipe

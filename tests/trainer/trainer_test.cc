@@ -1,0 +1,203 @@
+#include "trainer/training/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "dataset/base/error.h"
+#include "tests/trainer/test_networks.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/reference/reference_backend.h"
+#include "trainer/model/resnet.h"
+#include "trainer/training/evaluate.h"
+
+namespace recordpipe {
+namespace {
+
+double constant(uint64_t) { return 0.05; }
+
+Network small_resnet() { return resnet({.layers = 8, .input = {3, 8, 8}}); }
+
+std::vector<float> all_values(const Variables& variables) {
+  std::vector<float> all;
+  for (VariableId id = 0; id < variables.specs().size(); ++id) {
+    const std::vector<float> values = variables.read(id);
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+template <class T>
+class TrainerOnEachBackend : public testing::Test {};
+using Backends = testing::Types<CpuBackend, ReferenceBackend<float>>;
+TYPED_TEST_SUITE(TrainerOnEachBackend, Backends);
+
+// Random images with random labels can only be learnt by heart: that takes all layers' gradients.
+TYPED_TEST(TrainerOnEachBackend, LearnsATinySetByHeart) {
+  const Network network = small_resnet();
+  TypeParam backend;
+  const auto variables = backend.make_variables(network);
+  initialize(*variables, 1);
+  Trainer trainer(backend, network, *variables, {.batch_size = 8});
+  const ImageBatch batch = random_batch(network, 8, 1);
+
+  const StepResult first = trainer.step(batch, constant);
+  EXPECT_EQ(first.step, 1u);
+  EXPECT_EQ(first.learning_rate, 0.05);
+  EXPECT_NEAR(first.batch.loss, std::log(11.0), 1.5);
+  StepResult last;
+  for (int step = 0; step < 40; ++step) last = trainer.step(batch, constant);
+  EXPECT_EQ(trainer.steps_done(), 41u);
+  EXPECT_LT(last.batch.loss, 0.1);
+  EXPECT_EQ(last.batch.correct, 8u);
+}
+
+TEST(Trainer, GivesTheSameWeightsAtEveryRun) {
+  const Network network = small_resnet();
+  std::vector<std::vector<float>> runs;
+  for (int run = 0; run < 2; ++run) {
+    CpuBackend backend;
+    const auto variables = backend.make_variables(network);
+    initialize(*variables, 1);
+    Trainer trainer(backend, network, *variables, {.batch_size = 24});
+    for (uint64_t step = 0; step < 5; ++step)
+      trainer.step(random_batch(network, 24, step), constant);
+    runs.push_back(all_values(*variables));
+  }
+  EXPECT_EQ(runs[0], runs[1]);
+}
+
+// A step more, from the numbers of a checkpoint, is the step that would have followed.
+TEST(Trainer, GoesOnFromValuesAndMomentum) {
+  const Network network = small_resnet();
+  CpuBackend backend;
+  const auto variables = backend.make_variables(network);
+  const auto copy = backend.make_variables(network);
+  initialize(*variables, 1);
+  Trainer trainer(backend, network, *variables, {.batch_size = 8});
+  for (uint64_t step = 0; step < 3; ++step) trainer.step(random_batch(network, 8, step), constant);
+
+  for (VariableId id = 0; id < network.variables().size(); ++id) {
+    copy->write(id, variables->read(id));
+    if (network.variables()[id].trained)
+      copy->write(id, variables->read(id, Slot::momentum), Slot::momentum);
+  }
+  Trainer resumed(backend, network, *copy, {.batch_size = 8});
+  resumed.set_steps_done(trainer.steps_done());
+  const ImageBatch batch = random_batch(network, 8, 99);
+  EXPECT_EQ(trainer.step(batch, constant).batch.loss, resumed.step(batch, constant).batch.loss);
+  EXPECT_EQ(resumed.steps_done(), 4u);
+  EXPECT_EQ(all_values(*variables), all_values(*copy));
+}
+
+TEST(Trainer, StopsWhereTheLossIsNoNumber) {
+  const Network network = small_resnet();
+  CpuBackend backend;
+  const auto variables = backend.make_variables(network);
+  initialize(*variables, 1);
+  for (VariableId id = 0; id < network.variables().size(); ++id)
+    if (network.variables()[id].name == "dense/biases")
+      variables->write(id, std::vector<float>(11, std::numeric_limits<float>::quiet_NaN()));
+  Trainer trainer(backend, network, *variables, {.batch_size = 4});
+  EXPECT_THROW(trainer.step(random_batch(network, 4, 1), constant), Error);
+  EXPECT_EQ(trainer.steps_done(), 0u);
+}
+
+TEST(Trainer, RefusesBatchesThatDoNotFit) {
+  const Network network = small_resnet();
+  CpuBackend backend;
+  const auto variables = backend.make_variables(network);
+  initialize(*variables, 1);
+  Trainer trainer(backend, network, *variables, {.batch_size = 4});
+  EXPECT_THROW(trainer.step(random_batch(network, 3, 1), constant), Error);
+  EXPECT_THROW(trainer.step(random_batch(network, 5, 1), constant), Error);
+  EXPECT_THROW(trainer.step(random_batch(Network({3, 9, 8}), 4, 1), constant), Error);
+  ImageBatch batch = random_batch(network, 4, 1);
+  for (const int32_t label : {-1, 11}) {
+    batch.set_label(2, label);
+    EXPECT_THROW(trainer.step(batch, constant), Error);
+  }
+  EXPECT_EQ(trainer.steps_done(), 0u);
+}
+
+TEST(Trainer, TakesEveryFormatOfImages) {
+  const Network network = small_resnet();
+  CpuBackend backend;
+  ReferenceBackend<float> reference;
+  const auto variables = backend.make_variables(network);
+  const auto reference_variables = reference.make_variables(network);
+  initialize(*variables, 1);
+  initialize(*reference_variables, 1);
+  const RunnerOptions options = {.batch_size = 2, .mode = Mode::inference};
+  const auto runner = backend.make_runner(network, *variables, options);
+  const auto reference_runner = reference.make_runner(network, *reference_variables, options);
+  for (const DType dtype : {DType::uint8, DType::float32})
+    for (const Layout layout : {Layout::nhwc, Layout::nchw}) {
+      ImageBatch batch;
+      batch.reset({.height = 8, .width = 8, .dtype = dtype, .layout = layout}, 2);
+      for (size_t image = 0; image < 2; ++image) {
+        batch.set_label(image, 0);
+        for (size_t c = 0; c < 3; ++c)
+          for (size_t p = 0; p < 64; ++p) {
+            const size_t at = layout == Layout::nhwc ? p * 3 + c : c * 64 + p;
+            const auto value = static_cast<uint8_t>(37 * image + 100 * c + p);
+            if (dtype == DType::uint8)
+              batch.image_at(image)[at] = std::byte{value};
+            else
+              reinterpret_cast<float*>(batch.image_at(image))[at] = value;
+          }
+      }
+      for (Runner* each : {runner.get(), reference_runner.get()}) {
+        each->load(batch);
+        const std::vector<float> x = each->output(0);
+        ASSERT_EQ(x.size(), 2u * 3 * 64);
+        for (size_t image = 0; image < 2; ++image)
+          for (size_t c = 0; c < 3; ++c)
+            for (size_t p = 0; p < 64; ++p) {
+              const auto value = static_cast<uint8_t>(37 * image + 100 * c + p);
+              ASSERT_EQ(x[(image * 3 + c) * 64 + p], static_cast<float>(value) / 128 - 1);
+            }
+      }
+    }
+}
+
+// 11 images in batches of 4: each counts once, the last batch has 3.
+TEST(Evaluate, CountsEachImageOnce) {
+  const Network network = small_resnet();
+  CpuBackend backend;
+  const auto variables = backend.make_variables(network);
+  randomize(*variables, 1);
+  std::vector<size_t> images(11);
+  for (size_t i = 0; i < images.size(); ++i) images[i] = i;
+
+  BatchResult one_by_one;
+  const auto runner =
+      backend.make_runner(network, *variables, {.batch_size = 1, .mode = Mode::inference});
+  for (const size_t image : images) {
+    runner->load(random_batch(network, 1, image));
+    const BatchResult result = runner->forward();
+    one_by_one.loss += result.loss / 11;
+    one_by_one.correct += result.correct;
+  }
+
+  const auto join = [&network](const std::vector<size_t>& rows) {
+    ImageBatch joined;
+    joined.reset(random_batch(network, 1, 0).format(), rows.size());
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const ImageBatch single = random_batch(network, 1, rows[row]);
+      std::copy(single.bytes().begin(), single.bytes().end(), joined.image_at(row));
+      joined.set_label(row, single.labels()[0]);
+    }
+    return joined;
+  };
+  const Dataset<ImageBatch> batches = from_vector(images).batch(4).map(join);
+  const BatchResult result = evaluate(backend, network, *variables, batches, 4);
+  EXPECT_EQ(result.images, 11u);
+  EXPECT_EQ(result.correct, one_by_one.correct);
+  EXPECT_NEAR(result.loss, one_by_one.loss, 1e-5);
+}
+
+}  // namespace
+}  // namespace recordpipe

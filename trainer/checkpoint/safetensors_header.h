@@ -1,0 +1,28 @@
+// The JSON header of a safetensors file, checked for form but not against the file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/checkpoint/safetensors.h"
+
+namespace recordpipe {
+
+struct SafetensorsHeader {
+  struct Entry {
+    std::string name;
+    std::string dtype;
+    std::vector<uint64_t> shape;
+    std::vector<uint64_t> offsets;  // begin and end
+  };
+  std::vector<Entry> entries;  // in the order of the file; names are unique
+  SafetensorsMetadata metadata;
+};
+
+// Memory stays in proportion to the header: nesting beyond what the format has is refused where it
+// starts. Throws Error{corrupted} with `path`.
+SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& path);
+
+}  // namespace recordpipe

@@ -1,0 +1,52 @@
+// The command line of cifar10_main: the tutorial's flags with its defaults, and ours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "dataset/image/image_batch.h"
+
+namespace recordpipe {
+
+struct Cifar10Flags {
+  std::string data_dir;
+  std::string job_dir;
+  std::string device = "cpu";  // or "reference"
+  uint64_t seed = 7;
+
+  size_t num_layers = 44;
+  double batch_norm_decay = 0.997;
+  double batch_norm_epsilon = 1e-5;
+
+  uint64_t train_steps = 80'000;
+  double minutes = 0;  // where it is more than 0, the number of steps follows from it
+  size_t train_batch_size = 128;
+  size_t eval_batch_size = 100;
+  bool use_distortion_for_training = true;
+  Layout data_format = Layout::nhwc;
+
+  double learning_rate = 0.1;
+  std::string learning_rate_schedule = "piecewise";  // or "cosine"
+  uint64_t warmup_steps = 0;
+  double momentum = 0.9;
+  double weight_decay = 2e-4;
+  double label_smoothing = 0;
+
+  size_t num_intra_threads = 0;
+  size_t num_inter_threads = 0;
+
+  uint64_t checkpoint_steps = 1000;
+  size_t keep_checkpoints = 5;
+  uint64_t log_frequency = 100;
+};
+
+// Flags that make no sense: the program ends with 2.
+struct UsageError {
+  int exit_code;  // 0 after --help
+};
+
+// Prints help or what is wrong, and throws UsageError, where there is nothing to run.
+Cifar10Flags parse_cifar10_flags(int argc, char** argv);
+
+}  // namespace recordpipe

@@ -1,0 +1,99 @@
+#include "trainer/programs/training_log.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+namespace recordpipe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+void TrainingLog::Window::add(const StepResult& result, double step_seconds, double step_waited) {
+  seconds += step_seconds;
+  waited += step_waited;
+  loss += result.batch.loss;
+  ++steps;
+  images += result.batch.images;
+  correct += result.batch.correct;
+}
+
+TrainingLog::TrainingLog(const Trainer& trainer, const TrainingLogOptions& options)
+    : trainer_(trainer),
+      options_(options),
+      terminal_(::isatty(STDERR_FILENO) == 1),
+      suffix_(options.synthetic ? ", synthetic data" : ""),
+      last_step_time_(Clock::now()) {}
+
+TrainingLog::~TrainingLog() {
+  if (status_shown_) std::fputc('\n', stderr);
+}
+
+void TrainingLog::step(const StepResult& result, double waited) {
+  const Clock::time_point now = Clock::now();
+  const double seconds = seconds_between(last_step_time_, now);
+  last_step_time_ = now;
+  total_.add(result, seconds, waited);
+  recent_.add(result, seconds, waited);
+
+  const bool last = result.step == options_.last_step;
+  const bool due = result.step % options_.log_frequency == 0 || last;
+  if (terminal_) {
+    if (last || seconds_between(last_status_time_, now) > 0.2) {
+      write_status(result);
+      last_status_time_ = now;
+    }
+  } else if (due) {
+    write_lines(result);
+  }
+  if (due) recent_ = {};
+}
+
+void TrainingLog::note(const std::string& text) {
+  if (status_shown_) std::fputs("\r\x1b[K", stderr);
+  status_shown_ = false;
+  spdlog::info(text);
+}
+
+// Loss and accuracy are means since the lines before; the loss includes the weight decay's penalty,
+// as the tutorial's does.
+void TrainingLog::write_lines(const StepResult& result) {
+  const double loss = trainer_.total_loss({.loss = recent_.mean_loss()});
+  spdlog::info("learning_rate = {:.6g}, loss = {:.4f}, accuracy = {:.4f} ({:.3f} sec){}",
+               result.learning_rate, loss, recent_.accuracy(), recent_.seconds, suffix_);
+  spdlog::info(
+      "Average examples/sec: {:.1f} ({:.1f}), step = {} of {}, input wait {:.1f}%, {} left{}",
+      total_.images_per_second(), recent_.images_per_second(), result.step, options_.last_step,
+      recent_.wait_percent(), time_left(result.step), suffix_);
+}
+
+void TrainingLog::write_status(const StepResult& result) {
+  const std::string status = fmt::format(
+      "step {}/{}  loss {:.3f}  accuracy {:.1f}%  lr {:.4f}  {:.0f} images/s  input wait {:.1f}%  "
+      "{} left{}",
+      result.step, options_.last_step, recent_.mean_loss(), 100 * recent_.accuracy(),
+      result.learning_rate, total_.images_per_second(), total_.wait_percent(),
+      time_left(result.step), suffix_);
+  std::fprintf(stderr, "\r%s\x1b[K", status.c_str());
+  std::fflush(stderr);
+  status_shown_ = true;
+}
+
+// "4:32"
+std::string TrainingLog::time_left(uint64_t step) const {
+  const double per_step = total_.seconds / static_cast<double>(total_.steps);
+  const auto left =
+      static_cast<uint64_t>(per_step * static_cast<double>(options_.last_step - step));
+  if (left >= 3600) return fmt::format("{}:{:02}:{:02}", left / 3600, left / 60 % 60, left % 60);
+  return fmt::format("{}:{:02}", left / 60, left % 60);
+}
+
+}  // namespace recordpipe

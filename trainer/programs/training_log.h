@@ -1,0 +1,59 @@
+// What a training program shows while it trains: lines with the tutorial's words, or one status
+// line where a terminal can show it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "trainer/training/trainer.h"
+
+namespace recordpipe {
+
+struct TrainingLogOptions {
+  uint64_t last_step = 0;
+  uint64_t log_frequency = 100;  // steps from line to line
+  bool synthetic = false;        // the data are: every figure says so
+};
+
+class TrainingLog {
+ public:
+  // `trainer` must outlive it.
+  TrainingLog(const Trainer& trainer, const TrainingLogOptions& options);
+  ~TrainingLog();  // ends the status line
+
+  // After each step. `waited` are the seconds that it waited for its batch.
+  void step(const StepResult& result, double waited);
+  // A line of its own, above the status line.
+  void note(const std::string& text);
+
+ private:
+  // Sums since the last line, or since the start.
+  struct Window {
+    double seconds = 0, waited = 0, loss = 0;
+    uint64_t steps = 0;
+    size_t images = 0, correct = 0;
+
+    void add(const StepResult& result, double step_seconds, double step_waited);
+    double images_per_second() const { return static_cast<double>(images) / seconds; }
+    double accuracy() const { return static_cast<double>(correct) / static_cast<double>(images); }
+    double mean_loss() const { return loss / static_cast<double>(steps); }
+    double wait_percent() const { return 100 * waited / seconds; }
+  };
+
+  void write_lines(const StepResult& result);
+  void write_status(const StepResult& result);
+  std::string time_left(uint64_t step) const;
+
+  const Trainer& trainer_;
+  const TrainingLogOptions options_;
+  const bool terminal_;
+  const std::string suffix_;  // ", synthetic data"
+  std::chrono::steady_clock::time_point last_step_time_;
+  std::chrono::steady_clock::time_point last_status_time_;
+  Window total_, recent_;
+  bool status_shown_ = false;
+};
+
+}  // namespace recordpipe
