@@ -3,19 +3,22 @@
 //
 //     record_fuzz [-runs=N] [-seed=N] [FILE or FOLDER]...
 //
-// A failure ends the process; the input that caused it is written to crash-FUZZER in the present
-// folder first. With clang, link the entry point with -fsanitize=fuzzer instead of this file.
+// A failure ends the process and leaves the input that caused it as crash-FUZZER in the present
+// folder. With clang, link the entry point with -fsanitize=fuzzer instead of this file.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "tests/support/mutator.h"
 
@@ -44,14 +47,33 @@ std::vector<std::string> read_corpus(const std::vector<std::string>& paths) {
   return corpus;
 }
 
-// Kept where a crash handler or a core file's reader finds it, and written before each run where
-// the run may end the process.
-void run(const std::string& name, const std::string& input) {
-  const std::string path = "crash-" + name;
-  std::ofstream(path, std::ios::binary) << input;
-  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
-  std::filesystem::remove(path);
-}
+// Holds the input that is being run, in a file that stays behind where the process dies, whatever
+// of.
+class RunningInput {
+ public:
+  explicit RunningInput(std::string path)
+      : path_(std::move(path)), fd_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (fd_ < 0) throw std::runtime_error("can't write " + path_);
+  }
+  RunningInput(const RunningInput&) = delete;
+  RunningInput& operator=(const RunningInput&) = delete;
+  ~RunningInput() {
+    ::close(fd_);
+    std::filesystem::remove(path_);
+  }
+
+  void run(const std::string& input) {
+    const auto size = static_cast<ssize_t>(input.size());
+    if (::pwrite(fd_, input.data(), input.size(), 0) != size || ::ftruncate(fd_, size) != 0) {
+      throw std::runtime_error("can't write " + path_);
+    }
+    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+};
 
 int main_of(const std::vector<std::string>& arguments) {
   const std::string name = std::filesystem::path(arguments[0]).filename();
@@ -73,11 +95,12 @@ int main_of(const std::vector<std::string>& arguments) {
     std::fprintf(stderr, "%s: the corpus is empty\n", name.c_str());
     return 1;
   }
-  for (const std::string& input : corpus) run(name, input);
+  RunningInput running("crash-" + name);
+  for (const std::string& input : corpus) running.run(input);
   Mutator mutator(seed);
   for (uint64_t i = 0; i < runs; ++i) {
     const std::string& input = corpus[mutator.below(corpus.size())];
-    run(name, mutator.mutate(input, corpus[mutator.below(corpus.size())]));
+    running.run(mutator.mutate(input, corpus[mutator.below(corpus.size())]));
   }
   std::printf("%s: %zu files and %llu damaged copies of them\n", name.c_str(), corpus.size() - 1,
               static_cast<unsigned long long>(runs));
