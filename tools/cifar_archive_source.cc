@@ -8,6 +8,7 @@
 #include "dataset/base/error.h"
 #include "dataset/cifar/published.h"
 #include "dataset/cifar/synthetic.h"
+#include "dataset/io/atomic_file.h"
 #include "dataset/io/http_download.h"
 
 namespace recordpipe {
@@ -88,6 +89,8 @@ bool is_there(FileSystem& files, const std::string& path) {
 CifarArchiveSource obtain_cifar_archive(FileSystem& files, const std::string& data_dir,
                                         const CifarArchiveRequest& request,
                                         TerminalProgress& progress, std::stop_token stop) {
+  remove_abandoned_partials(files, data_dir,
+                            [](std::string_view name) { return name == kSyntheticName; });
   if (!request.archive.empty()) return use_file(request.archive, request);
 
   const auto in_data_dir = [&](std::string_view name) {

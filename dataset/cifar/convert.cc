@@ -11,6 +11,7 @@
 #include "dataset/cifar/extracted_folder.h"
 #include "dataset/cifar/split_files.h"
 #include "dataset/cifar/split_writer.h"
+#include "dataset/io/atomic_file.h"
 #include "dataset/io/sha256.h"
 
 namespace recordpipe {
@@ -143,6 +144,7 @@ CifarConvertReport convert_cifar(FileSystem& file_system, const std::string& arc
   }
   std::optional<std::string> expected;
   if (options.sha256) expected = parse_sha256(*options.sha256);
+  remove_abandoned_partials(file_system, data_dir, is_split_file_name);
   const auto hash = options.hash || expected ? std::make_shared<Sha256>() : nullptr;
   ExtractedFolder extracted(file_system, data_dir);
   SplitConversion splits(file_system, data_dir, options);

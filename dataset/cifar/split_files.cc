@@ -12,19 +12,6 @@ bool is_number(std::string_view text) {
   return text.size() == 5 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Whether split_file_name could have made this name.
-bool is_split_file(std::string_view name) {
-  if (!name.ends_with(kSuffix)) return false;
-  name.remove_suffix(kSuffix.size());
-  return std::ranges::any_of(kCifarSplits, [&](std::string_view split) {
-    if (!name.starts_with(split)) return false;
-    const std::string_view shard = name.substr(split.size());  // "" or "-00000-of-00000"
-    return shard.empty() ||
-           (shard.size() == 15 && shard[0] == '-' && is_number(shard.substr(1, 5)) &&
-            shard.substr(6, 4) == "-of-" && is_number(shard.substr(10)));
-  });
-}
-
 }  // namespace
 
 std::string split_file_name(std::string_view split, size_t shard, size_t shards) {
@@ -35,6 +22,18 @@ std::string split_file_name(std::string_view split, size_t shard, size_t shards)
     name += numbers.data();
   }
   return name.append(kSuffix);
+}
+
+bool is_split_file_name(std::string_view name) {
+  if (!name.ends_with(kSuffix)) return false;
+  name.remove_suffix(kSuffix.size());
+  return std::ranges::any_of(kCifarSplits, [&](std::string_view split) {
+    if (!name.starts_with(split)) return false;
+    const std::string_view shard = name.substr(split.size());  // "" or "-00000-of-00000"
+    return shard.empty() ||
+           (shard.size() == 15 && shard[0] == '-' && is_number(shard.substr(1, 5)) &&
+            shard.substr(6, 4) == "-of-" && is_number(shard.substr(10)));
+  });
 }
 
 CifarSplitFiles find_split_files(FileSystem& file_system, const std::string& data_dir,
@@ -55,7 +54,7 @@ CifarSplitFiles find_split_files(FileSystem& file_system, const std::string& dat
     }
   }
   for (const std::string& name : names) {
-    if (is_split_file(name) && !std::ranges::count(wanted, name)) {
+    if (is_split_file_name(name) && !std::ranges::count(wanted, name)) {
       files.others.push_back(path_of(name));
     }
   }

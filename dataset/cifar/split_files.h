@@ -20,6 +20,9 @@ inline constexpr size_t kMaxCifarShards = 256;
 // "train.tfrecords" for one shard of one, else "train-00002-of-00008.tfrecords".
 std::string split_file_name(std::string_view split, size_t shard, size_t shards);
 
+// Whether split_file_name could have made this name.
+bool is_split_file_name(std::string_view name);
+
 struct CifarSplitFiles {
   std::vector<std::string> present;  // paths of this number of shards that are there
   std::vector<std::string> missing;  // and that aren't

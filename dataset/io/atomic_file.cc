@@ -1,5 +1,6 @@
 #include "dataset/io/atomic_file.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dataset/base/error.h"
@@ -7,9 +8,19 @@
 namespace recordpipe {
 namespace {
 
+constexpr std::string_view kPrefix = ".";
+constexpr std::string_view kSuffix = ".partial";
+
 std::string partial_path_of(const std::string& path) {
   const size_t name = path.find_last_of('/') + 1;  // npos + 1 is 0
-  return path.substr(0, name) + "." + path.substr(name) + ".partial";
+  return path.substr(0, name).append(kPrefix).append(path, name).append(kSuffix);
+}
+
+// The target's name, from that of its partial file; empty for another file's.
+std::string_view target_name_of(std::string_view partial) {
+  if (!partial.starts_with(kPrefix) || !partial.ends_with(kSuffix)) return {};
+  partial.remove_suffix(kSuffix.size());
+  return partial.substr(std::min(kPrefix.size(), partial.size()));
 }
 
 }  // namespace
@@ -81,6 +92,21 @@ void AtomicFile::discard() noexcept {
     // It stays behind; the next writer of this target overwrites it.
   }
   lock_.reset();  // last: nobody else may take the name while it is being removed
+}
+
+void remove_abandoned_partials(FileSystem& file_system, const std::string& directory,
+                               const std::function<bool(std::string_view name)>& is_wanted) {
+  for (const std::string& name : file_system.list(directory)) {
+    const std::string_view target = target_name_of(name);
+    if (target.empty() || !is_wanted(target)) continue;
+    const std::string path = directory + "/" + name;
+    try {
+      const auto lock = file_system.lock(path);
+      file_system.remove(path);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::busy) throw;
+    }
+  }
 }
 
 }  // namespace recordpipe

@@ -1,9 +1,11 @@
 // A file that appears whole under its name, or not at all.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "dataset/io/file.h"
 
@@ -42,5 +44,10 @@ class AtomicFile final : public ByteSink {
   std::unique_ptr<FileLock> lock_;    // null once it is committed or has failed
   std::unique_ptr<OutputFile> file_;  // null once it is finished
 };
+
+// Removes the partial files that killed processes left in `directory`, those of targets whose names
+// `is_wanted` takes. One that is being written stays.
+void remove_abandoned_partials(FileSystem& file_system, const std::string& directory,
+                               const std::function<bool(std::string_view name)>& is_wanted);
 
 }  // namespace recordpipe

@@ -156,6 +156,14 @@ TEST_F(ConvertTest, FilesOfAnotherNumberOfShardsAreRemoved) {
                           "train.tfrecords", "validation.tfrecords"));
 }
 
+TEST_F(ConvertTest, WhatAKilledConversionLeftIsRemoved) {
+  write_file(data_dir + "/.train-00001-of-00009.tfrecords.partial", "left");
+  write_file(data_dir + "/.mine.tfrecords.partial", "somebody else's");
+  convert(good);
+  EXPECT_THAT(names(), ElementsAre(".mine.tfrecords.partial", "eval.tfrecords", "train.tfrecords",
+                                   "validation.tfrecords"));
+}
+
 TEST_F(ConvertTest, CompressedFilesHoldTheSameRecords) {
   for (const Compression compression : {Compression::gzip, Compression::zlib}) {
     convert(good, {.compression = compression, .shards = 2});

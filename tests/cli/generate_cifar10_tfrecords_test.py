@@ -353,6 +353,7 @@ class Signals(GenerateTest):
         self.assertFalse(set(SPLITS) & set(self.names()))
         self.expect_done(self.generate("--archive", self.archive))
         self.expect_same_images()
+        self.assertEqual(self.names(), SPLITS)
 
     def test_two_at_a_time(self):
         pipe = self.root / "pipe"

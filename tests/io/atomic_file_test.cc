@@ -71,6 +71,46 @@ TEST_F(AtomicFileTest, ABareNameMeansThePresentFolder) {
   EXPECT_THAT(names(), ElementsAre("b.txt"));
 }
 
+TEST_F(AtomicFileTest, FinishedButNotCommittedTheTargetIsWhatItWas) {
+  write_file(target, "old");
+  AtomicFile file(files, target);
+  file.write(as_bytes("new"));
+  file.finish();
+  EXPECT_EQ(read_file(target), "old");
+  EXPECT_THROW(AtomicFile(files, target), Error);  // still locked
+  EXPECT_THROW(file.write(as_bytes("more")), Error);
+  EXPECT_THROW(file.finish(), Error);
+  file.commit();
+  EXPECT_EQ(read_file(target), "new");
+  EXPECT_THROW(file.commit(), Error);
+  EXPECT_THAT(names(), ElementsAre("a.txt"));
+}
+
+TEST_F(AtomicFileTest, FinishedAndDestroyedLeavesTheTargetAndNothingElse) {
+  write_file(target, "old");
+  {
+    AtomicFile file(files, target);
+    file.write(as_bytes("new"));
+    file.finish();
+  }
+  EXPECT_EQ(read_file(target), "old");
+  EXPECT_THAT(names(), ElementsAre("a.txt"));
+}
+
+TEST_F(AtomicFileTest, AbandonedPartialFilesAreRemovedByName) {
+  for (const char* name :
+       {".a.txt.partial", ".b.txt.partial", ".a.txt", "a.txt.partial", "..partial", ".partial"}) {
+    write_file(directory / name, "left");
+  }
+  const AtomicFile held(files, directory / "b.txt");
+  remove_abandoned_partials(files, directory.path(), [](std::string_view name) {
+    EXPECT_NE(name, "");
+    return name == "a.txt" || name == "b.txt";
+  });
+  EXPECT_THAT(names(),
+              ElementsAre("..partial", ".a.txt", ".b.txt.partial", ".partial", "a.txt.partial"));
+}
+
 TEST_F(AtomicFileTest, ASecondWriterOfTheTargetIsRefused) {
   AtomicFile first(files, target);
   try {
