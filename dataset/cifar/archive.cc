@@ -122,7 +122,8 @@ class ArchiveReader {
       fail(ErrorKind::corrupted, "pickles and plain records in one archive");
     }
     if (path.folder != folder_) {
-      fail(ErrorKind::corrupted, "batches in two folders, the others in '" + folder_ + "'");
+      fail(ErrorKind::corrupted,
+           "batches in two folders, the others in '" + printable(folder_) + "'");
     }
     if (seen_[place.place]) fail(ErrorKind::corrupted, "the same batch twice");
     seen_[place.place] = true;

@@ -132,7 +132,8 @@ void PickleMachine::build_array(PickleArray& array, const std::vector<PickleValu
   const auto* dtype = std::get_if<std::shared_ptr<PickleDtype>>(&state[2]);
   if (!dtype) input_.fail_corrupted("an array without a dtype");
   if (is<std::shared_ptr<PickleList>>(state[4])) {
-    input_.fail(ErrorKind::unsupported, "an array of objects (dtype " + (*dtype)->name + ")",
+    input_.fail(ErrorKind::unsupported,
+                "an array of objects (dtype " + printable((*dtype)->name) + ")",
                 "the pixels are read as uint8: data.astype('uint8')");
   }
   array.shape = shape_of(state[1]);

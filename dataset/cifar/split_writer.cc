@@ -86,7 +86,8 @@ std::vector<FinishedFile> write_split(FileSystem& file_system, const std::string
   std::stop_source failed;
   const auto work = [&] {
     try {
-      for (size_t shard; (shard = next++) < files.size() && !failed.stop_requested();) {
+      for (size_t shard = next++; shard < files.size() && !failed.stop_requested();
+           shard = next++) {
         const std::string path = directory + "/" + split_file_name(split, shard, options.shards);
         files[shard] = write_file(file_system, path, ranges, records * shard / options.shards,
                                   records * (shard + 1) / options.shards, options);

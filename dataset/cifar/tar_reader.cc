@@ -59,7 +59,8 @@ struct TarReader::State {
     const std::string reason = text ? text : "no reason given";
     // The one thing that has a name of its own; libarchive has no code for it.
     const bool cut = reason.find("runcated") != std::string::npos;
-    fail(cut ? ErrorKind::truncated : ErrorKind::corrupted, "not a whole tar archive: " + reason);
+    fail(cut ? ErrorKind::truncated : ErrorKind::corrupted,
+         "not a whole tar archive: " + printable(reason));
   }
 
   [[noreturn]] void fail(ErrorKind kind, std::string reason) {

@@ -195,6 +195,8 @@ TEST(CifarArchive, BatchesThatDontBelongTogetherAreRefused) {
   auto members = python_members(kRows);
   members[4].name = "other/" + members[4].name;
   EXPECT_THAT(error_of(archive_bytes(members)).what(), HasSubstr("batches in two folders"));
+  members[1].name = "a\x1b[2J\n/data_batch_4";  // messages stay one harmless line
+  EXPECT_THAT(error_of(archive_bytes(members)).what(), HasSubstr("the others in 'a\\x1b[2J\\x0a'"));
   members = python_members(kRows);
   members[4].content = binary_bytes(make_batch(CifarDataset::cifar10, kRows, 0));
   EXPECT_THAT(error_of(archive_bytes(members)).what(), HasSubstr("pickles and plain records"));
