@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <utility>
 
 #include "dataset/base/error.h"
 #include "dataset/cifar/published.h"
@@ -23,10 +22,11 @@ std::optional<std::string> wanted_sha256(const CifarArchiveRequest& request) {
   return request.sha256;
 }
 
-CifarArchiveSource use_file(std::string path, const CifarArchiveRequest& request) {
-  return {.path = std::move(path),
+CifarArchiveSource use_file(const std::string& path, const CifarArchiveRequest& request) {
+  return {.path = path,
           .sha256 = wanted_sha256(request),
-          .hash = request.sha256 != kNoChecksum};
+          .hash = request.sha256 != kNoChecksum,
+          .synthetic = path.ends_with(kSyntheticName)};
 }
 
 const PublishedArchive* find_published(std::string_view url) {
@@ -102,7 +102,7 @@ CifarArchiveSource obtain_cifar_archive(FileSystem& files, const std::string& da
                           {.seed = request.synthetic_seed,
                            .progress = [&](const Progress& at) { progress.update(at); },
                            .stop = stop});
-    return {.path = path, .sha256 = wanted_sha256(request)};
+    return {.path = path, .sha256 = wanted_sha256(request), .synthetic = true};
   }
 
   if (!request.url.empty()) {

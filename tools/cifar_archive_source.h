@@ -26,6 +26,7 @@ struct CifarArchiveSource {
   std::string path = {};
   std::optional<std::string> sha256 = {};  // what it must be
   bool hash = false;                       // whether that is still to be found out
+  bool synthetic = false;                  // drawn by program, now or earlier
 };
 
 // Downloads or draws the archive into `data_dir` where it has to.

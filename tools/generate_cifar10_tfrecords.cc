@@ -1,6 +1,7 @@
 // generate_cifar10_tfrecords: a CIFAR archive, from wherever it comes, made into TFRecord files.
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <stop_token>
 #include <string>
 
@@ -162,19 +163,25 @@ void print_report(const CifarConvertReport& report) {
 
 // convert_cifar, with the mark that says whether the images were drawn by program. It comes before
 // synthetic files and goes after others are there: a process that is killed leaves none unmarked.
-CifarConvertReport convert(FileSystem& files, const std::string& archive,
+CifarConvertReport convert(FileSystem& files, const CifarArchiveSource& source,
                            const Arguments& arguments, const CifarConvertOptions& options) {
   const std::string& data_dir = arguments.data_dir;
   const bool was_synthetic = is_marked_synthetic(files, data_dir);
-  if (arguments.request.synthetic) mark_synthetic(files, data_dir);
+  if (source.synthetic) mark_synthetic(files, data_dir);
   try {
-    CifarConvertReport report = convert_cifar(files, archive, data_dir, options);
-    if (!arguments.request.synthetic) unmark_synthetic(files, data_dir);
+    CifarConvertReport report = convert_cifar(files, source.path, data_dir, options);
+    if (!source.synthetic) unmark_synthetic(files, data_dir);
     return report;
   } catch (...) {
     if (!was_synthetic) unmark_synthetic(files, data_dir);
     throw;
   }
+}
+
+// As it is put before names: without slashes at its end; the present folder where it is empty.
+std::string folder_name(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path.empty() ? "." : path;
 }
 
 void generate(const Arguments& arguments, std::stop_token stop) {
@@ -195,7 +202,7 @@ void generate(const Arguments& arguments, std::stop_token stop) {
       .progress = [&](const Progress& at) { progress.update(at); },
       .stop = stop,
   };
-  const CifarConvertReport report = convert(files, source.path, arguments, options);
+  const CifarConvertReport report = convert(files, source, arguments, options);
   progress.clear();
   if (source.hash && !source.sha256) note_unknown_checksum(source.path, report.sha256, progress);
   if (!arguments.quiet) print_report(report);
@@ -211,8 +218,12 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  arguments.data_dir = folder_name(arguments.data_dir);
   try {
     generate(arguments, interrupt.token());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "{}: out of memory (it needs about 250 MiB)\n", kProgram);
+    return 1;
   } catch (const std::exception& error) {
     const auto* ours = dynamic_cast<const Error*>(&error);
     fmt::print(stderr, "{}: {}\n", kProgram, error.what());

@@ -231,13 +231,21 @@ class Conversion(GenerateTest):
         result = self.generate("--synthetic")
         self.expect_done(result)
         archive = "cifar-10-python-synthetic.tar.gz"
-        self.assertEqual(self.names(), sorted([archive, *SPLITS, "synthetic.txt"]))
+        self.assertEqual(self.names(), [archive, "eval.tfrecords", "synthetic.txt",
+                                        "train.tfrecords", "validation.tfrecords"])
         self.assertIn("train.tfrecords: 40000 records", result.stdout)
-        # Figures are called synthetic for as long as the images are.
+        # Figures are called synthetic for as long as the images are, however they came there.
         self.expect_failure(self.generate("--archive", __file__, "--force"), "")
         self.assertIn("synthetic.txt", self.names())
         self.expect_done(self.generate("--archive", self.archive, "--force"))
-        self.assertEqual(self.names(), [archive, *SPLITS])
+        self.assertNotIn("synthetic.txt", self.names())
+        self.expect_done(self.generate("--archive", self.data / archive, "--force"))
+        self.assertIn("synthetic.txt", self.names())
+
+    def test_a_folder_with_slashes_at_its_end(self):
+        result = run("--data-dir", f"{self.data}//", "--archive", self.archive)
+        self.expect_done(result)
+        self.assertIn(f"{self.data}/train.tfrecords: ", result.stdout)
 
 
 class Failures(GenerateTest):
