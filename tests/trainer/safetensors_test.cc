@@ -85,6 +85,20 @@ TEST_F(Safetensors, MayHoldOtherTypesInAnyOrder) {
             ErrorKind::not_found);
 }
 
+TEST_F(Safetensors, OfTheOfficialPackageAreRead) {
+  const SafetensorsReader reader(posix_file_system(),
+                                 RECORDPIPE_DATA_DIR "/safetensors/official.safetensors");
+  EXPECT_THAT(reader.metadata(), ElementsAre(Pair("step", "12")));
+  std::vector<float> weights(18);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i) / 4;
+  EXPECT_EQ(reader.read_floats("conv/weights", std::vector<size_t>{2, 1, 3, 3}), weights);
+  EXPECT_EQ(reader.tensors().at("step").dtype, "I64");
+  EXPECT_EQ(as_text(reader.tensors().at("step").data), std::string("\x0c\0\0\0\0\0\0\0", 8));
+  EXPECT_THAT(reader.tensors().at("mask").shape, ElementsAre(2, 2));
+  EXPECT_EQ(reader.tensors().at("half").data.size(), 4u);
+  EXPECT_EQ(reader.tensors().at("empty").data.size(), 0u);
+}
+
 TEST_F(Safetensors, CutAnywhereAreRefused) {
   write_safetensors(posix_file_system(), path, {{"x", {{2}, {1, 2}}}}, {});
   const std::string whole = read_file(path);

@@ -122,7 +122,7 @@ std::vector<float> SafetensorsReader::read_floats(std::string_view name,
                            to_string({tensor.shape.data(), tensor.shape.size()}) + ", not " +
                            to_string(shape)});
   std::vector<float> values(tensor.data.size() / sizeof(float));
-  std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+  std::ranges::copy(tensor.data, std::as_writable_bytes(std::span(values)).begin());
   if (file_->damaged())
     throw Error({.kind = ErrorKind::io,
                  .path = path(),

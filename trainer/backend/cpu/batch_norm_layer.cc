@@ -114,6 +114,11 @@ void CpuBatchNorm::prepare_backward(GradientPool& pool) {
   input_.gradient_parts.push_back(gradient_);
 }
 
+// Where it is the residual's gradient too, or the sum of two parts, which are read but once.
+bool CpuBatchNorm::keeps_masked_gradient() const {
+  return residual_ || output_.gradient_parts.size() == 2;
+}
+
 void CpuBatchNorm::backward() {
   backward_sums();
   set_gradients();
@@ -124,7 +129,8 @@ void CpuBatchNorm::backward() {
   for (size_t plane = 0; plane < input_.planes(); ++plane) {
     const size_t channel = plane % blocks * lanes, at = plane * input_.plane_size();
     kernels::ReluMask mask;
-    if (op_.relu && !residual_) mask = {scale_.data() + channel, shift_.data() + channel};
+    if (op_.relu && !keeps_masked_gradient())
+      mask = {scale_.data() + channel, shift_.data() + channel};
     kernels::batch_norm_gradient(lanes, input_.shape().pixels(), input_.output() + at, dy + at,
                                  mask, a_.data() + channel, b_.data() + channel,
                                  c_.data() + channel, gradient_ + at);
@@ -135,7 +141,7 @@ void CpuBatchNorm::backward_sums() {
   const size_t lanes = input_.lanes(), blocks = input_.channel_blocks();
   const size_t pixels = input_.shape().pixels();
   const std::vector<float*>& parts = output_.gradient_parts;
-  if (!residual_ || parts.size() > 2) output_.sum_gradient();
+  if (parts.size() > 2) output_.sum_gradient();
   float* dy = parts.front();
   const float* dy_b = parts.size() == 2 ? parts[1] : nullptr;
 #pragma omp parallel for schedule(static)
@@ -143,10 +149,10 @@ void CpuBatchNorm::backward_sums() {
     const size_t channel = plane % blocks * lanes, at = plane * input_.plane_size();
     float* sum_g = plane_sums_[0].data() + plane * lanes;
     float* sum_gx = plane_sums_[1].data() + plane * lanes;
-    if (residual_) {
-      kernels::residual_gradient_sums(lanes, pixels, input_.output() + at, mean_.data() + channel,
-                                      dy + at, dy_b ? dy_b + at : nullptr, output_.output() + at,
-                                      op_.relu, dy + at, sum_g, sum_gx);
+    if (keeps_masked_gradient()) {
+      kernels::masked_gradient_sums(lanes, pixels, input_.output() + at, mean_.data() + channel,
+                                    dy + at, dy_b ? dy_b + at : nullptr, output_.output() + at,
+                                    op_.relu, dy + at, sum_g, sum_gx);
     } else {
       kernels::ReluMask mask;
       if (op_.relu) mask = {scale_.data() + channel, shift_.data() + channel};

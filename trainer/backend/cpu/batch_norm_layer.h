@@ -20,6 +20,7 @@ class CpuBatchNorm final : public CpuLayer {
   void take_batch_statistics();
   void take_moving_statistics();
   void set_scale_and_shift();
+  bool keeps_masked_gradient() const;
   void backward_sums();
   void set_gradients();
 

@@ -14,8 +14,8 @@
 namespace recordpipe {
 namespace {
 
-// How many channels lie side by side in the layout that this processor convolves fast: the
-// first of 16, 8 and 1 for which oneDNN has more than its plain reference loops.
+// How many channels lie side by side in the layout that this processor convolves fast: the first of
+// 16, 8 and 1 for which oneDNN has more than its plain reference loops, forward and backward.
 size_t preferred_lanes(const dnnl::engine& engine) {
   const auto is_fast = [&](onednn::Tag tag) {
     const onednn::Desc tensor = onednn::make_desc({1, 16, 8, 8}, tag);
@@ -25,13 +25,17 @@ size_t preferred_lanes(const dnnl::engine& engine) {
         .output = tensor,
         .strides = {1, 1},
         .padding = {1, 1}};
+    const auto is_reference = [](const auto& primitive) {
+      return std::string_view(primitive.impl_info_str()).starts_with("ref");
+    };
     try {
-      const std::string_view implementation =
-          onednn::convolution_forward(engine, dnnl::prop_kind::forward_training, convolution)
-              .impl_info_str();
-      return !implementation.starts_with("ref");
+      const auto forward =
+          onednn::convolution_forward(engine, dnnl::prop_kind::forward_training, convolution);
+      return !is_reference(forward) &&
+             !is_reference(onednn::convolution_backward_data(engine, convolution, forward)) &&
+             !is_reference(onednn::convolution_backward_weights(engine, convolution, forward));
     } catch (const dnnl::error&) {
-      return false;
+      return false;  // no implementation at all
     }
   };
   if (is_fast(onednn::Tag::nChw16c)) return 16;

@@ -1,21 +1,26 @@
 #include "trainer/backend/cpu/global_average_pool_layer.h"
 
+#include <algorithm>
+
+#include "trainer/backend/cpu/kernels.h"
+
 namespace recordpipe {
 
+// What fills the last block of channels up isn't part of the output, which is plain.
+size_t CpuGlobalAveragePool::channels_in(size_t block) const {
+  return std::min(input_.lanes(), input_.shape().channels - block * input_.lanes());
+}
+
 void CpuGlobalAveragePool::forward() {
-  const auto [channels, height, width] = input_.shape();
-  const size_t lanes = input_.lanes(), pixels = height * width;
-  const float share = 1.0f / static_cast<float>(pixels);
+  const size_t lanes = input_.lanes(), blocks = input_.channel_blocks();
 #pragma omp parallel for schedule(static)
-  for (size_t image = 0; image < input_.images(); ++image) {
-    const float* x = input_.output() + image * input_.channel_blocks() * input_.plane_size();
-    float* y = output_.output() + image * channels;
-    for (size_t c = 0; c < channels; ++c) {
-      const float* plane = x + c / lanes * input_.plane_size() + c % lanes;
-      float sum = 0;
-      for (size_t p = 0; p < pixels; ++p) sum += plane[p * lanes];
-      y[c] = sum * share;
-    }
+  for (size_t plane = 0; plane < input_.planes(); ++plane) {
+    float mean[16], squares[16];
+    kernels::moments(lanes, input_.shape().pixels(), input_.output() + plane * input_.plane_size(),
+                     mean, squares);
+    const size_t image = plane / blocks, block = plane % blocks;
+    std::copy_n(mean, channels_in(block),
+                output_.output() + image * input_.shape().channels + block * lanes);
   }
 }
 
@@ -29,20 +34,18 @@ void CpuGlobalAveragePool::prepare_backward(GradientPool& pool) {
 
 void CpuGlobalAveragePool::backward() {
   if (!gradient_) return;
-  const float* dy_all = output_.sum_gradient();
-  const auto [channels, height, width] = input_.shape();
-  const size_t lanes = input_.lanes(), pixels = height * width;
-  const float share = 1.0f / static_cast<float>(pixels);
+  const float* dy = output_.sum_gradient();
+  const size_t lanes = input_.lanes(), blocks = input_.channel_blocks();
+  const size_t pixels = input_.shape().pixels();
 #pragma omp parallel for schedule(static)
-  for (size_t image = 0; image < input_.images(); ++image) {
-    const float* dy = dy_all + image * channels;
-    float* dx = gradient_ + image * input_.channel_blocks() * input_.plane_size();
-    for (size_t block = 0; block < input_.channel_blocks(); ++block)
-      for (size_t p = 0; p < pixels; ++p)
-        for (size_t lane = 0; lane < lanes; ++lane) {
-          const size_t c = block * lanes + lane;
-          *dx++ = c < channels ? share * dy[c] : 0.0f;
-        }
+  for (size_t plane = 0; plane < input_.planes(); ++plane) {
+    const size_t image = plane / blocks, block = plane % blocks;
+    float pixel[16] = {};
+    for (size_t lane = 0; lane < channels_in(block); ++lane)
+      pixel[lane] =
+          dy[image * input_.shape().channels + block * lanes + lane] / static_cast<float>(pixels);
+    float* dx = gradient_ + plane * input_.plane_size();
+    for (size_t p = 0; p < pixels; ++p) std::copy_n(pixel, lanes, dx + p * lanes);
   }
 }
 

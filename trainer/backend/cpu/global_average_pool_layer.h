@@ -14,6 +14,8 @@ class CpuGlobalAveragePool final : public CpuLayer {
   void backward() override;
 
  private:
+  size_t channels_in(size_t block) const;
+
   CpuTensor& input_;
   CpuTensor& output_;
   float* gradient_ = nullptr;  // the part of the input's gradient that comes from here

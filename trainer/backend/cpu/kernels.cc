@@ -113,11 +113,11 @@ RECORDPIPE_INLINE void gradient_sums_of(size_t pixels, const float* x_data, cons
 }
 
 template <class V>
-RECORDPIPE_INLINE void residual_gradient_sums_of(size_t pixels, const float* x_data,
-                                                 const float* mean_data, const float* dy_data,
-                                                 const float* dy_b_data, const float* y_data,
-                                                 bool with_relu, float* g_data, float* sum_g,
-                                                 float* sum_gx) {
+RECORDPIPE_INLINE void masked_gradient_sums_of(size_t pixels, const float* x_data,
+                                               const float* mean_data, const float* dy_data,
+                                               const float* dy_b_data, const float* y_data,
+                                               bool with_relu, float* g_data, float* sum_g,
+                                               float* sum_gx) {
   const V* x = pixels_of<V>(x_data);
   const V* dy = pixels_of<V>(dy_data);
   const V* dy_b = pixels_of<V>(dy_b_data);
@@ -158,6 +158,33 @@ RECORDPIPE_INLINE void batch_norm_gradient_of(size_t pixels, const float* x_data
   }
 }
 
+// One vector of channels of a run.
+template <class V>
+RECORDPIPE_INLINE void average_pool_of(const PoolShape& shape, const float* large, float* small) {
+  const auto [channels, stride, height, width, large_lanes, small_lanes] = shape;
+  const float share = 1.0f / static_cast<float>(stride * stride);
+  for (size_t i = 0; i < height; ++i)
+    for (size_t j = 0; j < width; ++j) {
+      V sum = {};
+      for (size_t r = 0; r < stride; ++r)
+        for (size_t s = 0; s < stride; ++s)
+          sum += *pixels_of<V>(large +
+                               ((i * stride + r) * width * stride + j * stride + s) * large_lanes);
+      *pixels_of<V>(small + (i * width + j) * small_lanes) = sum * share;
+    }
+}
+
+template <class V>
+RECORDPIPE_INLINE void average_pool_gradient_of(const PoolShape& shape, const float* small,
+                                                float* large) {
+  const auto [channels, stride, height, width, large_lanes, small_lanes] = shape;
+  const float share = 1.0f / static_cast<float>(stride * stride);
+  for (size_t i = 0; i < height * stride; ++i)
+    for (size_t j = 0; j < width * stride; ++j)
+      *pixels_of<V>(large + (i * width * stride + j) * large_lanes) =
+          *pixels_of<V>(small + (i / stride * width + j / stride) * small_lanes) * share;
+}
+
 }  // namespace
 
 // Calls NAME_of<the vector of so many lanes>.
@@ -185,16 +212,32 @@ RECORDPIPE_CLONES
         RECORDPIPE_FOR_LANES(gradient_sums, pixels, x, mean, dy, mask, sum_g, sum_gx)}
 
 RECORDPIPE_CLONES
-    void residual_gradient_sums(size_t lanes, size_t pixels, const float* x, const float* mean,
-                                const float* dy, const float* dy_b, const float* y, bool relu,
-                                float* g, float* sum_g, float* sum_gx){
-        RECORDPIPE_FOR_LANES(residual_gradient_sums, pixels, x, mean, dy, dy_b, y, relu, g, sum_g,
+    void masked_gradient_sums(size_t lanes, size_t pixels, const float* x, const float* mean,
+                              const float* dy, const float* dy_b, const float* y, bool relu,
+                              float* g, float* sum_g, float* sum_gx){
+        RECORDPIPE_FOR_LANES(masked_gradient_sums, pixels, x, mean, dy, dy_b, y, relu, g, sum_g,
                              sum_gx)}
 
 RECORDPIPE_CLONES void batch_norm_gradient(size_t lanes, size_t pixels, const float* x,
                                            const float* dy, const ReluMask& mask, const float* a,
-                                           const float* b, const float* c, float* dx) {
-  RECORDPIPE_FOR_LANES(batch_norm_gradient, pixels, x, dy, mask, a, b, c, dx)
+                                           const float* b, const float* c, float* dx){
+    RECORDPIPE_FOR_LANES(batch_norm_gradient, pixels, x, dy, mask, a, b, c, dx)}
+
+RECORDPIPE_CLONES void average_pool(const PoolShape& shape, const float* large, float* small) {
+  size_t c = 0;
+  for (; c + 16 <= shape.channels; c += 16) average_pool_of<Vector16>(shape, large + c, small + c);
+  for (; c + 8 <= shape.channels; c += 8) average_pool_of<Vector8>(shape, large + c, small + c);
+  for (; c < shape.channels; ++c) average_pool_of<float>(shape, large + c, small + c);
+}
+
+RECORDPIPE_CLONES void average_pool_gradient(const PoolShape& shape, const float* small,
+                                             float* large) {
+  size_t c = 0;
+  for (; c + 16 <= shape.channels; c += 16)
+    average_pool_gradient_of<Vector16>(shape, small + c, large + c);
+  for (; c + 8 <= shape.channels; c += 8)
+    average_pool_gradient_of<Vector8>(shape, small + c, large + c);
+  for (; c < shape.channels; ++c) average_pool_gradient_of<float>(shape, small + c, large + c);
 }
 
 }  // namespace recordpipe::kernels

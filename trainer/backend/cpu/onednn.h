@@ -20,6 +20,7 @@ inline Desc make_desc(const Dims& dims, Tag tag) {
 struct Convolution {
   Desc input, weights, output;
   Dims strides, padding;  // the same padding before and after
+  dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct;
 };
 
 using ConvolutionForward = dnnl::convolution_forward::primitive_desc;
@@ -29,25 +30,25 @@ using InnerProductForward = dnnl::inner_product_forward::primitive_desc;
 using InnerProductBackwardData = dnnl::inner_product_backward_data::primitive_desc;
 using InnerProductBackwardWeights = dnnl::inner_product_backward_weights::primitive_desc;
 
-constexpr auto direct = dnnl::algorithm::convolution_direct;
-
 #if DNNL_VERSION_MAJOR >= 3
 
 inline ConvolutionForward convolution_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
                                               const Convolution& c) {
-  return {engine, kind, direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding};
+  return {engine, kind, c.algorithm, c.input, c.weights, c.output, c.strides, c.padding, c.padding};
 }
 
 inline ConvolutionBackwardData convolution_backward_data(const dnnl::engine& engine,
                                                          const Convolution& c,
                                                          const ConvolutionForward& forward) {
-  return {engine, direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding, forward};
+  return {engine,    c.algorithm, c.input,   c.weights, c.output,
+          c.strides, c.padding,   c.padding, forward};
 }
 
 inline ConvolutionBackwardWeights convolution_backward_weights(const dnnl::engine& engine,
                                                                const Convolution& c,
                                                                const ConvolutionForward& forward) {
-  return {engine, direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding, forward};
+  return {engine,    c.algorithm, c.input,   c.weights, c.output,
+          c.strides, c.padding,   c.padding, forward};
 }
 
 inline InnerProductForward inner_product_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
@@ -73,19 +74,24 @@ inline InnerProductBackwardWeights inner_product_backward_weights(
 
 inline ConvolutionForward convolution_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
                                               const Convolution& c) {
-  return {{kind, direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding}, engine};
+  return {{kind, c.algorithm, c.input, c.weights, c.output, c.strides, c.padding, c.padding},
+          engine};
 }
 
 inline ConvolutionBackwardData convolution_backward_data(const dnnl::engine& engine,
                                                          const Convolution& c,
                                                          const ConvolutionForward& forward) {
-  return {{direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding}, engine, forward};
+  return {{c.algorithm, c.input, c.weights, c.output, c.strides, c.padding, c.padding},
+          engine,
+          forward};
 }
 
 inline ConvolutionBackwardWeights convolution_backward_weights(const dnnl::engine& engine,
                                                                const Convolution& c,
                                                                const ConvolutionForward& forward) {
-  return {{direct, c.input, c.weights, c.output, c.strides, c.padding, c.padding}, engine, forward};
+  return {{c.algorithm, c.input, c.weights, c.output, c.strides, c.padding, c.padding},
+          engine,
+          forward};
 }
 
 inline InnerProductForward inner_product_forward(const dnnl::engine& engine, dnnl::prop_kind kind,

@@ -21,32 +21,31 @@ CpuPoolAndPad::CpuPoolAndPad(const PoolAndPadOp& op, CpuTensor& input, CpuTensor
   }
 }
 
+kernels::PoolShape CpuPoolAndPad::shape_of(const Run& run) const {
+  return {.channels = run.count,
+          .stride = stride_,
+          .height = output_.shape().height,
+          .width = output_.shape().width,
+          .large_lanes = input_.lanes(),
+          .small_lanes = output_.lanes()};
+}
+
+size_t CpuPoolAndPad::input_offset(size_t image, const Run& run) const {
+  return (image * input_.channel_blocks() + run.input_block) * input_.plane_size() + run.input_lane;
+}
+
+size_t CpuPoolAndPad::output_offset(size_t image, const Run& run) const {
+  return (image * output_.channel_blocks() + run.output_block) * output_.plane_size() +
+         run.output_lane;
+}
+
+// Channels of the output that no run covers were zero from the start and stay so.
 void CpuPoolAndPad::forward() {
-  const auto [channels, height, width] = output_.shape();
-  const size_t in_lanes = input_.lanes(), out_lanes = output_.lanes();
-  const size_t in_width = input_.shape().width;
-  const float share = 1.0f / static_cast<float>(stride_ * stride_);
-  // Channels that no run covers were zero from the start and stay so.
 #pragma omp parallel for schedule(static)
   for (size_t image = 0; image < output_.images(); ++image)
-    for (const Run& run : runs_) {
-      const float* x = input_.output() +
-                       (image * input_.channel_blocks() + run.input_block) * input_.plane_size() +
-                       run.input_lane;
-      float* y = output_.output() +
-                 (image * output_.channel_blocks() + run.output_block) * output_.plane_size() +
-                 run.output_lane;
-      for (size_t i = 0; i < height; ++i)
-        for (size_t j = 0; j < width; ++j) {
-          float* to = y + (i * width + j) * out_lanes;
-          std::fill_n(to, run.count, 0.0f);
-          for (size_t r = 0; r < stride_; ++r)
-            for (size_t s = 0; s < stride_; ++s) {
-              const float* from = x + ((i * stride_ + r) * in_width + j * stride_ + s) * in_lanes;
-              for (size_t c = 0; c < run.count; ++c) to[c] += share * from[c];
-            }
-        }
-    }
+    for (const Run& run : runs_)
+      kernels::average_pool(shape_of(run), input_.output() + input_offset(image, run),
+                            output_.output() + output_offset(image, run));
 }
 
 void CpuPoolAndPad::prepare_backward(GradientPool& pool) {
@@ -59,27 +58,12 @@ void CpuPoolAndPad::prepare_backward(GradientPool& pool) {
 
 void CpuPoolAndPad::backward() {
   if (!gradient_) return;
-  const float* dy_all = output_.sum_gradient();
-  const auto [channels, height, width] = input_.shape();
-  const size_t in_lanes = input_.lanes(), out_lanes = output_.lanes();
-  const size_t out_width = output_.shape().width;
-  const float share = 1.0f / static_cast<float>(stride_ * stride_);
+  const float* dy = output_.sum_gradient();
 #pragma omp parallel for schedule(static)
   for (size_t image = 0; image < output_.images(); ++image)
-    for (const Run& run : runs_) {
-      float* dx = gradient_ +
-                  (image * input_.channel_blocks() + run.input_block) * input_.plane_size() +
-                  run.input_lane;
-      const float* dy =
-          dy_all + (image * output_.channel_blocks() + run.output_block) * output_.plane_size() +
-          run.output_lane;
-      for (size_t i = 0; i < height; ++i)
-        for (size_t j = 0; j < width; ++j) {
-          const float* from = dy + (i / stride_ * out_width + j / stride_) * out_lanes;
-          float* to = dx + (i * width + j) * in_lanes;
-          for (size_t c = 0; c < run.count; ++c) to[c] = share * from[c];
-        }
-    }
+    for (const Run& run : runs_)
+      kernels::average_pool_gradient(shape_of(run), dy + output_offset(image, run),
+                                     gradient_ + input_offset(image, run));
 }
 
 }  // namespace recordpipe

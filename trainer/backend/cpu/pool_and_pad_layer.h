@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "trainer/backend/cpu/kernels.h"
 #include "trainer/backend/cpu/layer.h"
 
 namespace recordpipe {
@@ -22,6 +23,11 @@ class CpuPoolAndPad final : public CpuLayer {
     size_t output_block, output_lane;
     size_t count;
   };
+
+  kernels::PoolShape shape_of(const Run& run) const;
+  // Where a run starts.
+  size_t input_offset(size_t image, const Run& run) const;
+  size_t output_offset(size_t image, const Run& run) const;
 
   const size_t stride_;
   CpuTensor& input_;

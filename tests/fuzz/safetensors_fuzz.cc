@@ -1,0 +1,41 @@
+// Any bytes as a safetensors file: it is refused, or its tensors fill the file without holes or
+// overlaps and have the sizes that their shapes say.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "dataset/base/error.h"
+#include "tests/support/single_file_system.h"
+#include "trainer/checkpoint/safetensors.h"
+
+namespace recordpipe {
+namespace {
+
+void check_input(const std::string& input) {
+  SingleFileSystem files(input);
+  try {
+    const SafetensorsReader reader(files, "input");
+    size_t total = 0;
+    for (const auto& [name, tensor] : reader.tensors()) {
+      total += tensor.data.size();
+      if (tensor.dtype != "F32") continue;
+      const std::vector<size_t> shape(tensor.shape.begin(), tensor.shape.end());
+      size_t count = 1;
+      for (const size_t length : shape) count *= length;
+      if (reader.read_floats(name, shape).size() != count) std::abort();
+    }
+    if (total + 8 > input.size()) std::abort();
+  } catch (const Error& error) {
+    if (error.offset().value_or(0) > input.size()) std::abort();
+  }
+}
+
+}  // namespace
+}  // namespace recordpipe
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  recordpipe::check_input({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
