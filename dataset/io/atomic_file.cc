@@ -31,6 +31,7 @@ AtomicFile::AtomicFile(FileSystem& file_system, std::string path)
   lock_ = file_system_.lock(partial_path_);
   try {
     file_ = file_system_.create(partial_path_, CreateMode::truncate);
+    file_->copy_permissions(path_);  // before there is anything to read
   } catch (...) {
     discard();
     throw;
@@ -88,7 +89,7 @@ void AtomicFile::discard() noexcept {
   file_.reset();
   try {
     file_system_.remove(partial_path_);
-  } catch (const Error&) {
+  } catch (...) {
     // It stays behind; the next writer of this target overwrites it.
   }
   lock_.reset();  // last: nobody else may take the name while it is being removed

@@ -15,8 +15,12 @@ namespace recordpipe {
 // process that wants the same target gets Error{busy}. commit() syncs the file, renames it onto
 // the target and syncs the folder. Destroyed before that, the partial file is removed and the
 // target is what it was. A partial file left by a killed process is overwritten by the next one.
-// After a failed write the partial file is gone and nothing more can be written or committed. A
-// target that is there must be a regular file; a link is replaced, not followed.
+// After a failed write the partial file is gone and nothing more can be written or committed.
+//
+// A target that is there must be a regular file, and passes on its permissions (not its owner): a
+// file that only its owner may read stays so. A symbolic link as the target is replaced by the new
+// file; what it leads to stays as it is. A symbolic link in the place of the partial file is
+// refused with Error{already_exists}.
 class AtomicFile final : public ByteSink {
  public:
   AtomicFile(FileSystem& file_system, std::string path);

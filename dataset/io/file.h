@@ -43,6 +43,9 @@ class OutputFile : public ByteSink {
  public:
   // Makes what was written survive a power loss. A failure is final: it is not tried again.
   virtual void sync() = 0;
+  // Gives it the permissions of the file at `path`, if there is one. Its owner can always read and
+  // write it, so that what a killed process leaves behind can be taken up.
+  virtual void copy_permissions(const std::string& path) = 0;
 };
 
 // A regular file open for reading at any place. Safe to call from several threads.
@@ -93,6 +96,7 @@ class FileSystem {
   // These two take regular files only. An empty file maps to an empty span.
   virtual std::unique_ptr<RandomAccessFile> open_random(const std::string& path) = 0;
   virtual std::unique_ptr<MappedFile> map(const std::string& path) = 0;
+  // Refuses a symbolic link at `path` itself: what it leads to is not to be overwritten.
   virtual std::unique_ptr<OutputFile> create(const std::string& path, CreateMode mode) = 0;
 
   // Follows links; nothing where there is no such file.
@@ -104,6 +108,7 @@ class FileSystem {
   virtual void remove(const std::string& path) = 0;  // no error where there is none
   virtual void sync_directory(const std::string& path) = 0;
   // Makes `path` if it isn't there and locks it. Throws Error{busy} if another holder has it.
+  // Refuses a symbolic link, as create() does.
   virtual std::unique_ptr<FileLock> lock(const std::string& path) = 0;
 };
 

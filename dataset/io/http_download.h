@@ -77,10 +77,12 @@ struct DownloadReport {
 //   limit_exceeded     more than max_bytes
 //   checksum_mismatch  another file than the one asked for; TARGET.part is removed
 //   busy               another process downloads to the same target
+//   already_exists     TARGET.part or TARGET.part.meta is a symbolic link
 //   cancelled          stopped
 //   no_space, io, ...  the disk
-// What has arrived stays in TARGET.part, but after checksum_mismatch and limit_exceeded. Messages
-// hold no user names, passwords and queries of URLs.
+// What has arrived stays in TARGET.part, but after checksum_mismatch, after limit_exceeded and
+// after a server sent more than it announced (network): then it is removed. Messages hold no user
+// names, passwords and queries of URLs.
 DownloadReport download(FileSystem& file_system, const std::string& url, const std::string& target,
                         const DownloadOptions& options = {});
 

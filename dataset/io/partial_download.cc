@@ -47,7 +47,7 @@ PartialDownload::~PartialDownload() {
     // Not size_: a write that failed may have left some of its bytes.
     if (const auto status = file_system_.status(part_path_); status && status->size > 0) return;
     remove_files();
-  } catch (const Error&) {
+  } catch (...) {
     // An empty file that stays does no harm: the next run takes it.
   }
 }

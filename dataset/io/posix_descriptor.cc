@@ -9,13 +9,32 @@
 #include "dataset/base/error.h"
 
 namespace recordpipe {
+namespace {
+
+bool is_link(const std::string& path) {
+  struct stat info = {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+}
+
+// What open(2) said. ELOOP has two causes.
+Error open_error(int code, int flags, const std::string& path) {
+  if (code != ELOOP || (flags & O_NOFOLLOW) == 0 || !is_link(path)) {
+    return system_error(code, "open", path);
+  }
+  return Error({.kind = ErrorKind::already_exists,
+                .path = path,
+                .reason = "a symbolic link has the name of a file to be written",
+                .hint = "what it leads to is not overwritten: remove the link"});
+}
+
+}  // namespace
 
 PosixDescriptor::PosixDescriptor(std::string path, int flags, int mode)
     : path_(std::move(path)), fd_(-1) {
   do {
     fd_ = ::open(path_.c_str(), flags | O_CLOEXEC | O_NOCTTY, mode);
   } while (fd_ < 0 && errno == EINTR);
-  if (fd_ < 0) throw system_error(errno, "open", path_);
+  if (fd_ < 0) throw open_error(errno, flags, path_);
   struct stat info = {};
   const int failure = ::fstat(fd_, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
   if (failure != 0) {
@@ -57,6 +76,19 @@ void PosixDescriptor::sync() {
   // Not tried again, even after EINTR: Linux may report a lost page once only, so a second fsync
   // that succeeds would prove nothing.
   if (::fsync(fd_) != 0) throw system_error(errno, "sync", path_);
+}
+
+void PosixDescriptor::copy_permissions(const std::string& from) {
+  struct stat wanted = {};
+  if (::stat(from.c_str(), &wanted) != 0) {
+    if (errno == ENOENT) return;
+    throw system_error(errno, "stat", from);
+  }
+  constexpr mode_t kPermissions = S_IRWXU | S_IRWXG | S_IRWXO;
+  const mode_t mode = (wanted.st_mode & kPermissions) | S_IRUSR | S_IWUSR;
+  // Only where it has to be: some file systems refuse it.
+  if ((status().st_mode & kPermissions) == mode) return;
+  if (::fchmod(fd_, mode) != 0) throw system_error(errno, "set the permissions of", path_);
 }
 
 void PosixDescriptor::close() {

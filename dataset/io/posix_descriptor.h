@@ -13,7 +13,8 @@ namespace recordpipe {
 // All members throw Error with the path they were opened with.
 class PosixDescriptor {
  public:
-  // open(2) with O_CLOEXEC; a directory is refused. `mode` counts where `flags` holds O_CREAT.
+  // open(2) with O_CLOEXEC; a directory is refused, and a symbolic link where `flags` holds
+  // O_NOFOLLOW. `mode` counts where they hold O_CREAT.
   PosixDescriptor(std::string path, int flags, int mode = 0666);
   ~PosixDescriptor();
   PosixDescriptor(const PosixDescriptor&) = delete;
@@ -26,6 +27,8 @@ class PosixDescriptor {
   void require_regular() const;
   void write_all(std::span<const std::byte> data);
   void sync();
+  // OutputFile::copy_permissions (file.h)
+  void copy_permissions(const std::string& from);
   // Reports what the destructor would swallow.
   void close();
 

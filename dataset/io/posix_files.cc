@@ -75,10 +75,12 @@ class PosixRandomAccessFile final : public RandomAccessFile {
 class PosixOutputFile final : public OutputFile {
  public:
   PosixOutputFile(const std::string& path, CreateMode mode)
-      : descriptor_(path, O_WRONLY | O_CREAT | (mode == CreateMode::append ? O_APPEND : O_TRUNC)) {}
+      : descriptor_(path, O_WRONLY | O_CREAT | O_NOFOLLOW |
+                              (mode == CreateMode::append ? O_APPEND : O_TRUNC)) {}
 
   void write(std::span<const std::byte> data) override { descriptor_.write_all(data); }
   void sync() override { descriptor_.sync(); }
+  void copy_permissions(const std::string& path) override { descriptor_.copy_permissions(path); }
   void close() override { descriptor_.close(); }
   const std::string& path() const override { return descriptor_.path(); }
 

@@ -15,7 +15,8 @@ namespace {
 
 class PosixLock final : public FileLock {
  public:
-  explicit PosixLock(const std::string& path) : descriptor_(path, O_RDWR | O_CREAT | O_NONBLOCK) {
+  explicit PosixLock(const std::string& path)
+      : descriptor_(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK) {
     descriptor_.require_regular();
     while (::flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) {
@@ -33,7 +34,7 @@ class PosixLock final : public FileLock {
   bool holds_its_name() const {
     const struct stat mine = descriptor_.status();
     struct stat named = {};
-    return ::stat(descriptor_.path().c_str(), &named) == 0 && named.st_dev == mine.st_dev &&
+    return ::lstat(descriptor_.path().c_str(), &named) == 0 && named.st_dev == mine.st_dev &&
            named.st_ino == mine.st_ino;
   }
 

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +15,7 @@
 #include "dataset/base/error.h"
 #include "dataset/record/record_writer.h"
 #include "tests/support/bytes.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/support/temporary_directory.h"
 
@@ -21,6 +24,7 @@ namespace {
 
 using testing::AnyOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class AtomicFileTest : public testing::Test {
@@ -144,6 +148,67 @@ TEST_F(AtomicFileTest, RefusesTargetsThatAreNoFiles) {
   ASSERT_EQ(::mkfifo(target.c_str(), 0600), 0);
   EXPECT_THROW(AtomicFile(files, target), Error);
   EXPECT_THAT(names(), ElementsAre("a.txt"));
+}
+
+TEST_F(AtomicFileTest, ALinkInThePlaceOfThePartialFileIsRefused) {
+  const std::string victim = directory / "victim";
+  for (const bool dangling : {false, true}) {
+    if (!dangling) write_file(victim, "precious");
+    std::filesystem::create_symlink(victim, partial);
+    const Error error = error_of([&] { AtomicFile(files, target).write(as_bytes("new")); });
+    EXPECT_EQ(error.kind(), ErrorKind::already_exists);
+    EXPECT_EQ(error.path(), partial);
+    EXPECT_THAT(error.reason(), HasSubstr("symbolic link"));
+    EXPECT_THAT(error.hint(), HasSubstr("remove the link"));
+    EXPECT_FALSE(std::filesystem::exists(target));
+    if (dangling) {
+      EXPECT_FALSE(std::filesystem::exists(victim));
+    } else {
+      EXPECT_EQ(read_file(victim), "precious");
+    }
+    std::filesystem::remove(partial);
+    std::filesystem::remove(victim);
+  }
+}
+
+TEST_F(AtomicFileTest, ALinkAsTheTargetIsReplacedAndNotFollowed) {
+  const std::string other = directory / "other";
+  write_file(other, "precious");
+  std::filesystem::create_symlink(other, target);
+  AtomicFile file(files, target);
+  file.write(as_bytes("new"));
+  file.commit();
+  EXPECT_FALSE(std::filesystem::is_symlink(target));
+  EXPECT_EQ(read_file(target), "new");
+  EXPECT_EQ(read_file(other), "precious");
+}
+
+TEST_F(AtomicFileTest, PermissionsOfTheOldFileStay) {
+  using std::filesystem::perms;
+  const std::pair<perms, perms> cases[] = {{perms{0600}, perms{0600}},
+                                           {perms{0664}, perms{0664}},
+                                           {perms{0755}, perms{0755}},
+                                           {perms{0440}, perms{0640}}};  // its owner can write it
+  for (const auto& [before, after] : cases) {
+    write_file(target, "old");
+    std::filesystem::permissions(target, before);
+    AtomicFile file(files, target);
+    EXPECT_EQ(std::filesystem::status(partial).permissions(), after);
+    file.write(as_bytes("new"));
+    file.commit();
+    EXPECT_EQ(std::filesystem::status(target).permissions(), after);
+    std::filesystem::remove(target);
+  }
+}
+
+// Without the memory to remove it, the partial file stays behind; the process goes on.
+TEST_F(AtomicFileTest, ItsDestructorNeverThrows) {
+  FaultyFileSystem faulty(files);
+  {
+    AtomicFile file(faulty, target);
+    faulty.fail_call(faulty.calls() + 1, FaultyFileSystem::Fault::no_memory, 0);
+  }
+  EXPECT_EQ(faulty.failed_call(), "remove .a.txt.partial");
 }
 
 TEST_F(AtomicFileTest, AMissingFolderIsNotFound) {

@@ -2,6 +2,7 @@
 // turn: nothing half is ever under the final name, and the next run gets the file.
 #include <cerrno>
 
+#include "dataset/io/partial_download.h"
 #include "tests/io/http_download_fixture.h"
 #include "tests/support/faulty_file_system.h"
 
@@ -43,6 +44,15 @@ TEST_F(HttpFaultsTest, AnyFailureOfTheDiskIsOneErrorAndTheNextRunSucceeds) {
         [&](const FaultyFileSystem&) { expect_file_or_nothing(); }, [&] { prepare(); });
     EXPECT_GT(runs, 20u);
   }
+}
+
+TEST_F(HttpFaultsTest, WithoutTheMemoryToTidyUpTheProcessGoesOn) {
+  FaultyFileSystem files(posix_file_system());
+  {
+    PartialDownload download(files, target, "http://example.org/", {});
+    files.fail_call(files.calls() + 1, FaultyFileSystem::Fault::no_memory, 0);
+  }
+  EXPECT_EQ(files.failed_call(), "status a.tar.gz.part");
 }
 
 TEST_F(HttpFaultsTest, KilledAnywhereTheNextRunSucceeds) {

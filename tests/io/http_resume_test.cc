@@ -202,6 +202,21 @@ TEST_F(HttpResumeTest, MoreBytesThanTheRangeHasAreRefused) {
   expect_nothing_left();
 }
 
+TEST_F(HttpResumeTest, LinksInThePlaceOfThePartAreRefused) {
+  TemporaryDirectory elsewhere;
+  const std::string victim = elsewhere / "victim";
+  for (const std::string& link : {part, part + ".meta"}) {
+    write_file(victim, "precious");
+    std::filesystem::create_symlink(victim, link);
+    const Error error = error_from("/a.tar.gz");
+    EXPECT_EQ(error.kind(), ErrorKind::already_exists) << error.what();
+    EXPECT_EQ(error.path(), link);
+    EXPECT_EQ(read_file(victim), "precious");
+    EXPECT_FALSE(std::filesystem::exists(target));
+    std::filesystem::remove(link);
+  }
+}
+
 TEST_F(HttpResumeTest, AnswersThatAreNotTheFileLeaveThePartAlone) {
   leave_part(1000);
   for (const auto& [how, kind] : {std::pair("no_range&type=text/html", ErrorKind::unsupported),

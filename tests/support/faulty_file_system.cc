@@ -4,6 +4,7 @@
 #include <csignal>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -60,6 +61,10 @@ class FaultyFileSystem::Output final : public OutputFile {
     const std::lock_guard lock(files_.mutex_);
     files_.synced_[path()] = size_;
   }
+  void copy_permissions(const std::string& from) override {
+    files_.enter("copy_permissions", path());
+    base_->copy_permissions(from);
+  }
   void close() override {
     files_.enter("close", path());
     base_->close();
@@ -96,6 +101,7 @@ void FaultyFileSystem::enter(const char* call, const std::string& path,
   failed_call_ = std::string(call) + " " + std::filesystem::path(path).filename().native();
   if (halfway) halfway();
   if (fault_ == Fault::error) throw system_error(code_, call, path);
+  if (fault_ == Fault::no_memory) throw std::bad_alloc();
   if (fault_ == Fault::power_loss) drop_what_was_not_synced();
   std::raise(SIGKILL);
 }

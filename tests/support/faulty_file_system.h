@@ -17,12 +17,14 @@
 
 namespace recordpipe {
 
-// Counts every call, those of the files it opens too (read, read_at, write, sync, close), and
+// Counts every call, those of the files it opens too (read, read_at, write, copy_permissions,
+// sync, close), and
 // passes it on to another file system. Safe to use from several threads.
 class FaultyFileSystem final : public FileSystem {
  public:
   enum class Fault {
     error,       // the call throws the Error of an errno; a write puts half of its data there first
+    no_memory,   // the call throws std::bad_alloc
     kill,        // SIGKILL instead of the call (or in the middle of it: half of a write is done)
     power_loss,  // the same, and what was written but not synced is gone
   };
