@@ -37,11 +37,17 @@ std::string without_secrets(const ParsedUrl& url) {
          (port.empty() ? "" : ":" + port) + part(url, CURLUPART_PATH);
 }
 
-// The same for what could not be parsed, by a rule that rather drops too much.
+// The same for what could not be parsed, by a rule that rather drops too much: what follows the
+// last '@', without a query. Where a '?' or '#' comes before it, which may be one of a password, or
+// where there is no '@' and what follows a ':' may be half a password, only the scheme.
 std::string without_secrets(std::string_view text) {
-  text = text.substr(0, text.find_first_of("?#"));
   const size_t at = text.rfind('@');
-  return std::string(at == text.npos ? text : text.substr(at + 1));
+  if (at != text.npos && text.find_first_of("?#") > at) {
+    text = text.substr(at + 1);
+    return std::string(text.substr(0, text.find_first_of("?#")));
+  }
+  const size_t end = text.find_first_of(":?#@");
+  return end == text.npos ? std::string(text) : std::string(text.substr(0, end)) + ":…";
 }
 
 bool is_http(const std::string& scheme) { return scheme == "http" || scheme == "https"; }

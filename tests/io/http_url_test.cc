@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,6 +55,22 @@ TEST(HttpUrl, KeepsSecretsOutOfItsErrors) {
     const std::string message = message_of([&] { HttpUrl url(text); });
     EXPECT_THAT(message, HasSubstr("not a"));
     EXPECT_THAT(message, Not(HasSubstr("ret")));
+  }
+}
+
+// '?' and '#' in a password end the host for a parser; half a password is one, too.
+TEST(HttpUrl, KeepsPartsOfPasswordsOutOfItsErrors) {
+  for (const auto& [text, shown] :
+       {std::pair("https://user:pa?ss@example.org/x", "https:…: not a URL"),
+        {"https://user:pa#ss@example.org/x", "https:…: not a URL"},
+        {"https://user:pass", "https:…: not a URL"},
+        {"https://example.org:x/?to=pass@example.org", "https:…: not a URL"},
+        {"ftp://user:pa?ss@example.org/x", "ftp:…: not a URL"},
+        {"user:pa@ss@example.org?pass", "example.org: not a"},
+        {"a.tar.gz", "a.tar.gz: not a"}}) {
+    const std::string message = message_of([&] { HttpUrl url(text); });
+    EXPECT_THAT(message, testing::StartsWith(shown));
+    EXPECT_THAT(message, Not(HasSubstr("pa"))) << text;
   }
 }
 
