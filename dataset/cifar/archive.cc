@@ -208,9 +208,9 @@ const std::vector<std::string_view>& cifar_batch_names(CifarDataset dataset) {
 CifarArchiveKind read_cifar_archive(std::unique_ptr<ByteSource> archive,
                                     const CifarBatchFunction& on_batch,
                                     ExtractedFolder* extracted) {
-  auto raw = std::make_unique<ReadAhead>(std::move(archive));
-  const bool is_gzip = sniff_compression(raw->peek()) == Compression::gzip;
-  ReadAhead tar(inflate(std::move(raw), is_gzip ? Compression::gzip : Compression::none));
+  PeekedSource raw = peek(std::make_unique<ReadAhead>(std::move(archive)), 2);
+  const bool is_gzip = sniff_compression(raw.head) == Compression::gzip;
+  ReadAhead tar(inflate(std::move(raw.source), is_gzip ? Compression::gzip : Compression::none));
   return ArchiveReader(tar, on_batch, extracted).run();
 }
 

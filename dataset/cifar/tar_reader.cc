@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -133,20 +132,11 @@ std::optional<TarMember> TarReader::next() {
 
 size_t TarReader::read(std::span<std::byte> out) {
   State& state = *state_;
-  size_t done = 0;
-  while (done < out.size()) {
-    try {
-      if (!state.fill()) break;
-    } catch (...) {
-      if (done == 0) throw;
-      break;  // the next call throws it again
-    }
-    const size_t count = std::min(out.size() - done, state.rest.size());
-    std::memcpy(out.data() + done, state.rest.data(), count);
-    state.rest = state.rest.subspan(count);
-    done += count;
-  }
-  return done;
+  if (!state.fill()) return 0;
+  const size_t count = std::min(out.size(), state.rest.size());
+  std::ranges::copy(state.rest.first(count), out.begin());
+  state.rest = state.rest.subspan(count);
+  return count;
 }
 
 std::optional<std::byte> TarReader::peek() {

@@ -1,10 +1,36 @@
 #include "dataset/io/file.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dataset/base/error.h"
 
 namespace recordpipe {
+namespace {
+
+class RewoundSource final : public ByteSource {
+ public:
+  RewoundSource(std::vector<std::byte> head, std::unique_ptr<ByteSource> rest)
+      : head_(std::move(head)), rest_(std::move(rest)) {}
+
+  size_t read(std::span<std::byte> out) override {
+    if (used_ == head_.size()) return rest_->read(out);
+    const auto left = std::span(head_).subspan(used_);
+    const size_t count = std::min(out.size(), left.size());
+    std::ranges::copy(left.first(count), out.begin());
+    used_ += count;
+    return count;
+  }
+
+  const std::string& path() const override { return rest_->path(); }
+
+ private:
+  std::vector<std::byte> head_;
+  size_t used_ = 0;
+  std::unique_ptr<ByteSource> rest_;
+};
+
+}  // namespace
 
 std::string parent_directory(const std::string& path) {
   const size_t slash = path.find_last_of('/');
@@ -29,6 +55,12 @@ size_t read_fully(ByteSource& source, std::span<std::byte> out) {
     done += count;
   }
   return done;
+}
+
+PeekedSource peek(std::unique_ptr<ByteSource> source, size_t size) {
+  std::vector<std::byte> head(size);
+  head.resize(read_fully(*source, head));
+  return {head, std::make_unique<RewoundSource>(head, std::move(source))};
 }
 
 std::vector<std::byte> read_all(ByteSource& source, size_t limit) {

@@ -19,9 +19,10 @@ namespace recordpipe {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Fills `out` from its start and returns how many bytes were read: less than out.size() only
-  // where the source ends or fails, 0 at its end and ever after. What was read before a failure is
-  // returned; the next call throws.
+  // Puts bytes at the start of `out` and returns how many: at least one, and perhaps fewer than
+  // fit, because a live source gives what has come and doesn't wait for more; 0 only at its end,
+  // and ever after. A failure throws, after the bytes before it were given. Where it must be so
+  // many bytes and no fewer: read_fully().
   virtual size_t read(std::span<std::byte> out) = 0;
   // What error messages call this source.
   virtual const std::string& path() const = 0;
@@ -124,6 +125,14 @@ void require_replaceable(FileSystem& file_system, const std::string& path);
 
 // Reads until `out` is full or the source ends, and returns how many bytes that were.
 size_t read_fully(ByteSource& source, std::span<std::byte> out);
+
+struct PeekedSource {
+  std::vector<std::byte> head;         // the first bytes of the source, to look at
+  std::unique_ptr<ByteSource> source;  // gives them again, then the rest
+};
+
+// Reads the first `size` bytes of `source` ahead, or all there are.
+PeekedSource peek(std::unique_ptr<ByteSource> source, size_t size);
 
 // Reads a source to its end. Throws Error{limit_exceeded} past `limit` bytes.
 std::vector<std::byte> read_all(ByteSource& source, size_t limit);

@@ -32,24 +32,21 @@ class InflatingSource final : public ByteSource {
   InflatingSource& operator=(const InflatingSource&) = delete;
 
   size_t read(std::span<std::byte> out) override {
-    size_t filled = 0;
+    if (failure_) std::rethrow_exception(failure_);
+    size_t made = 0;
     try {
-      while (filled < out.size() && phase_ != Phase::ended) {
-        if (phase_ == Phase::failed) std::rethrow_exception(failure_);
-        filled += step(out.subspan(filled));
-      }
+      while (made == 0 && !out.empty() && phase_ != Phase::ended) made = step(out);
     } catch (...) {
-      phase_ = Phase::failed;
       failure_ = std::current_exception();
-      if (filled == 0) throw;
+      throw;
     }
-    return filled;
+    return made;
   }
 
   const std::string& path() const override { return source_->path(); }
 
  private:
-  enum class Phase { member, after_member, padding, ended, failed };
+  enum class Phase { member, after_member, padding, ended };
 
   // Goes on until a byte came out, or input is needed, or the phase changes.
   size_t step(std::span<std::byte> out) {
@@ -64,7 +61,6 @@ class InflatingSource final : public ByteSource {
         skip_padding();
         break;
       case Phase::ended:
-      case Phase::failed:
         break;
     }
     return 0;

@@ -17,19 +17,15 @@ class PosixSource final : public ByteSource {
   explicit PosixSource(const std::string& path) : descriptor_(path, O_RDONLY) {}
 
   size_t read(std::span<std::byte> out) override {
-    size_t filled = 0;
-    while (filled < out.size() && !ended_) {
-      const ssize_t count = ::read(descriptor_.get(), out.data() + filled, out.size() - filled);
-      if (count > 0) {
-        filled += static_cast<size_t>(count);
-      } else if (count == 0) {
-        ended_ = true;  // a terminal would go on after its end
-      } else if (errno != EINTR) {
-        if (filled > 0) return filled;  // the next call fails again
-        throw system_error(errno, "read", descriptor_.path());
+    if (ended_ || out.empty()) return 0;
+    while (true) {
+      const ssize_t count = ::read(descriptor_.get(), out.data(), out.size());
+      if (count >= 0) {
+        ended_ = count == 0;  // a terminal would go on after its end
+        return static_cast<size_t>(count);
       }
+      if (errno != EINTR) throw system_error(errno, "read", descriptor_.path());
     }
-    return filled;
   }
 
   const std::string& path() const override { return descriptor_.path(); }

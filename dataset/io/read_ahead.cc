@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <stop_token>
@@ -108,22 +107,11 @@ std::span<const std::byte> ReadAhead::next() {
 }
 
 size_t ReadAhead::read(std::span<std::byte> out) {
-  size_t done = 0;
-  while (done < out.size()) {
-    std::span<const std::byte> bytes;
-    try {
-      bytes = peek();
-    } catch (...) {
-      if (done == 0) throw;
-      break;  // the next call throws it again
-    }
-    if (bytes.empty()) break;
-    const size_t count = std::min(out.size() - done, bytes.size());
-    std::memcpy(out.data() + done, bytes.data(), count);
-    state_->left = bytes.subspan(count);
-    done += count;
-  }
-  return done;
+  const std::span<const std::byte> bytes = peek();
+  const size_t count = std::min(out.size(), bytes.size());
+  std::ranges::copy(bytes.first(count), out.begin());
+  state_->left = bytes.subspan(count);
+  return count;
 }
 
 const std::string& ReadAhead::path() const { return state_->source->path(); }

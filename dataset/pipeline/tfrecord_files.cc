@@ -142,9 +142,7 @@ class RecordStage final : public Stage<Record> {
   bool is_mappable(const std::string& path) {
     const auto status = file_system_.status(path);
     if (!status || status->kind != FileKind::regular) return false;
-    const Compression compression =
-        options_.compression ? *options_.compression : detect_compression(file_system_, path);
-    return compression == Compression::none;
+    return detect_compression(file_system_, path, options_) == Compression::none;
   }
 
   void close() {

@@ -1,6 +1,8 @@
 // MappedRecordFile (record_reader.h).
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "dataset/base/error.h"
 #include "dataset/record/record_error.h"
@@ -19,7 +21,7 @@ struct MappedRecordFile::State {
   State(std::unique_ptr<MappedFile> mapped, const RecordReadOptions& options)
       : file(std::move(mapped)), check_crc(options.check_crc) {
     const auto head = bytes().first(std::min(bytes().size(), kRecordHeaderSize));
-    const Compression compression = options.compression.value_or(detect_record_compression(head));
+    const Compression compression = detect_record_compression(head, options);
     if (compression != Compression::none) {
       throw Error({.kind = ErrorKind::unsupported,
                    .path = file->path(),

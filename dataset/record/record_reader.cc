@@ -34,7 +34,7 @@ struct RecordReader::State {
   State(std::unique_ptr<ByteSource> raw, RecordReadOptions wanted) : options(wanted) {
     // So that the sum of a record's parts doesn't overflow.
     options.max_record_size = std::min(options.max_record_size, UINT64_MAX - kRecordOverhead);
-    DetectedSource detected = detect_source(std::move(raw), options.compression);
+    DetectedSource detected = detect_source(std::move(raw), options);
     source = std::move(detected.source);
     compression = detected.compression;
     buffer.resize(kBufferSize);

@@ -22,7 +22,9 @@ namespace recordpipe {
 
 struct RecordReadOptions {
   // Nothing: found out from the first bytes. A length CRC that fits means plain; only where it
-  // doesn't fit are the bytes compared with gzip's and zlib's first ones.
+  // doesn't fit are the bytes compared with gzip's and zlib's first ones. With check_crc off, a
+  // length below 4 GiB means plain, too; a plain file whose first record's length happens to begin
+  // like gzip (1f 8b 08: 559,903 bytes, say) then must be named here.
   std::optional<Compression> compression = {};
   // Off only for files whose writers got the CRCs wrong: then nothing but the framing is checked.
   bool check_crc = true;
@@ -86,7 +88,9 @@ class MappedRecordFile {
   std::unique_ptr<State> state_;
 };
 
-// How the file at `path` is compressed, from its first 12 bytes as described above.
-Compression detect_compression(FileSystem& file_system, const std::string& path);
+// How the file at `path` is compressed: what `options` say, or else its first 12 bytes, as
+// described there.
+Compression detect_compression(FileSystem& file_system, const std::string& path,
+                               const RecordReadOptions& options = {});
 
 }  // namespace recordpipe

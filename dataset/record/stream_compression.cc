@@ -1,62 +1,51 @@
 #include "dataset/record/stream_compression.h"
 
-#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 #include "dataset/record/record_format.h"
-#include "dataset/record/record_reader.h"
 
 namespace recordpipe {
 namespace {
 
-using Head = std::array<std::byte, kRecordHeaderSize>;
-
-// Gives back the bytes that were read to look at them, then the rest.
-class RewoundSource final : public ByteSource {
- public:
-  RewoundSource(const Head& head, size_t size, std::unique_ptr<ByteSource> rest)
-      : head_(head), size_(size), rest_(std::move(rest)) {}
-
-  size_t read(std::span<std::byte> out) override {
-    const size_t count = std::min(out.size(), size_ - used_);
-    std::copy_n(head_.begin() + used_, count, out.begin());
-    used_ += count;
-    return count == out.size() ? count : count + rest_->read(out.subspan(count));
-  }
-
-  const std::string& path() const override { return rest_->path(); }
-
- private:
-  Head head_;
-  size_t size_;
-  size_t used_ = 0;
-  std::unique_ptr<ByteSource> rest_;
-};
+// Whether a header whose CRC isn't checked is one all the same: its length is below 4 GiB. That
+// puts zeros in bytes 4 to 7, where zlib streams have the middle of a block's header, no
+// compressor's is all zeros. gzip has its time there, which often is zero, and so stays gzip where
+// its third byte, the method, fits too.
+bool looks_like_length(std::span<const std::byte, kRecordHeaderSize> header) {
+  const bool is_gzip =
+      header[0] == std::byte{0x1f} && header[1] == std::byte{0x8b} && header[2] == std::byte{0x08};
+  return !is_gzip && decode_record_length(header) <= UINT32_MAX;
+}
 
 }  // namespace
 
-Compression detect_record_compression(std::span<const std::byte> head) {
-  const bool is_record =
-      head.size() >= kRecordHeaderSize && decode_record_header(head.first<kRecordHeaderSize>());
-  return is_record ? Compression::none : sniff_compression(head);
-}
-
-DetectedSource detect_source(std::unique_ptr<ByteSource> raw, std::optional<Compression> wanted) {
-  if (!wanted) {
-    Head head{};
-    const size_t size = raw->read(head);
-    wanted = detect_record_compression(std::span(head).first(size));
-    raw = std::make_unique<RewoundSource>(head, size, std::move(raw));
+Compression detect_record_compression(std::span<const std::byte> head,
+                                      const RecordReadOptions& options) {
+  if (options.compression) return *options.compression;
+  if (head.size() >= kRecordHeaderSize) {
+    const auto header = head.first<kRecordHeaderSize>();
+    if (decode_record_header(header)) return Compression::none;
+    if (!options.check_crc && looks_like_length(header)) return Compression::none;
   }
-  if (*wanted == Compression::none) return {std::move(raw), *wanted};
-  return {inflate(std::move(raw), *wanted), *wanted};
+  return sniff_compression(head);
 }
 
-Compression detect_compression(FileSystem& file_system, const std::string& path) {
-  Head head{};
-  const size_t size = file_system.open_source(path)->read(head);
-  return detect_record_compression(std::span(head).first(size));
+DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOptions& options) {
+  // Nothing is looked at that need not be: a live source may have nothing to give yet.
+  if (options.compression)
+    return {inflate(std::move(raw), *options.compression), *options.compression};
+  PeekedSource peeked = peek(std::move(raw), kRecordHeaderSize);
+  const Compression compression = detect_record_compression(peeked.head, options);
+  return {inflate(std::move(peeked.source), compression), compression};
+}
+
+Compression detect_compression(FileSystem& file_system, const std::string& path,
+                               const RecordReadOptions& options) {
+  std::array<std::byte, kRecordHeaderSize> head{};
+  const size_t size = read_fully(*file_system.open_source(path), head);
+  return detect_record_compression(std::span(head).first(size), options);
 }
 
 }  // namespace recordpipe

@@ -2,24 +2,26 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 
 #include "dataset/io/compression.h"
 #include "dataset/io/file.h"
+#include "dataset/record/record_reader.h"
 
 namespace recordpipe {
 
-// From the first 12 bytes (or all there are): none where they are a record's header with a fitting
-// CRC, else what they look like.
-Compression detect_record_compression(std::span<const std::byte> head);
+// What `options` say, or else what the first 12 bytes (or all there are) say: none where they are a
+// record's header with a fitting CRC, else what they look like. FORMAT.md says what takes the CRC's
+// place where it isn't checked.
+Compression detect_record_compression(std::span<const std::byte> head,
+                                      const RecordReadOptions& options);
 
 struct DetectedSource {
   std::unique_ptr<ByteSource> source;  // plain: inflated where it has to be
   Compression compression = Compression::none;
 };
 
-// Inflates `raw` as `wanted` says, or, where it says nothing, as its first bytes do.
-DetectedSource detect_source(std::unique_ptr<ByteSource> raw, std::optional<Compression> wanted);
+// Inflates `raw` where that is how it is compressed.
+DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOptions& options);
 
 }  // namespace recordpipe

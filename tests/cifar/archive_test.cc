@@ -28,16 +28,19 @@ struct Found {
   std::vector<CifarBatch> batches = {};  // by place
 };
 
-Found read(std::string archive) {
+Found read(std::unique_ptr<ByteSource> archive) {
   Found found;
-  found.kind =
-      read_cifar_archive(std::make_unique<MemorySource>(std::move(archive), "a.tar.gz"),
-                         [&](const CifarArchiveKind& kind, size_t place, CifarBatch batch) {
-                           found.batches.resize(cifar_batch_names(kind.dataset).size());
-                           found.places.push_back(place);
-                           found.batches[place] = std::move(batch);
-                         });
+  found.kind = read_cifar_archive(
+      std::move(archive), [&](const CifarArchiveKind& kind, size_t place, CifarBatch batch) {
+        found.batches.resize(cifar_batch_names(kind.dataset).size());
+        found.places.push_back(place);
+        found.batches[place] = std::move(batch);
+      });
   return found;
+}
+
+Found read(std::string archive) {
+  return read(std::make_unique<MemorySource>(std::move(archive), "a.tar.gz"));
 }
 
 Error error_of(std::string archive) {
@@ -118,6 +121,15 @@ TEST(CifarArchive, ContentTellsPicklesFromRecordsNotTheName) {
 
 TEST(CifarArchive, InflatedAlready) {
   expect_cifar10(read(tar_bytes(python_members(kRows))), false);
+}
+
+TEST(CifarArchive, FromASourceThatGivesAByteAtATime) {
+  for (const bool binary : {false, true}) {
+    const auto members = binary ? binary_members(1) : python_members(1);
+    for (const std::string& archive : {tar_bytes(members), archive_bytes(members)}) {
+      expect_cifar10(read(std::make_unique<TrickleSource>(archive, "a.tar.gz")), binary, 1);
+    }
+  }
 }
 
 TEST(CifarArchive, InSeveralGzipMembers) {

@@ -84,6 +84,18 @@ TEST_P(CompressionFormat, GivesBackWhatWentIn) {
   }
 }
 
+// What has come of a live stream is given before more of it is waited for.
+TEST_P(CompressionFormat, ReadsATrickle) {
+  const std::string content = sample_content(2000);
+  const std::string compressed = deflated(content, {GetParam()});
+  const auto source = inflate(std::make_unique<TrickleSource>(compressed), GetParam());
+  std::string out(content.size(), '\0');
+  const size_t count = source->read(std::as_writable_bytes(std::span(out)));
+  EXPECT_GT(count, 0u);
+  EXPECT_LT(count, content.size());
+  EXPECT_EQ(out.substr(0, count) + as_text(read_all(*source, content.size())), content);
+}
+
 TEST_P(CompressionFormat, ACutAnywhereIsTruncated) {
   const std::string content = sample_content(2000);
   const std::string compressed = deflated(content, {GetParam()});

@@ -63,7 +63,6 @@ TEST(ReadAhead, GivesTheSameBytesWhateverTheSizes) {
         std::string found;
         std::string piece(step, '\0');
         while (const size_t count = source.read(std::as_writable_bytes(std::span(piece)))) {
-          EXPECT_TRUE(count == step || found.size() + count == size);
           found += piece.substr(0, count);
         }
         EXPECT_EQ(found, content);
@@ -72,6 +71,14 @@ TEST(ReadAhead, GivesTheSameBytesWhateverTheSizes) {
       }
     }
   }
+}
+
+TEST(ReadAhead, ATrickleComesThroughByteByByte) {
+  ReadAhead source(std::make_unique<TrickleSource>("abc"));
+  EXPECT_EQ(as_text(source.next()), "a");
+  std::string piece(10, '\0');
+  EXPECT_EQ(source.read(std::as_writable_bytes(std::span(piece))), 1u);
+  EXPECT_EQ(as_text(read_all(source, 10)), "c");
 }
 
 TEST(ReadAhead, PeekedBytesStay) {
@@ -90,7 +97,7 @@ TEST(ReadAhead, PeekedBytesStay) {
 TEST(ReadAhead, AFailureComesAfterTheBytesBeforeIt) {
   ReadAhead source(std::make_unique<FailingSource>("abcdef"), {.block_size = 4, .blocks = 3});
   std::string piece(10, '\0');
-  EXPECT_EQ(source.read(std::as_writable_bytes(std::span(piece))), 6u);
+  EXPECT_EQ(read_fully(source, std::as_writable_bytes(std::span(piece).first(6))), 6u);
   EXPECT_EQ(piece.substr(0, 6), "abcdef");
   EXPECT_THROW(source.read(std::as_writable_bytes(std::span(piece))), std::runtime_error);
   EXPECT_THROW(source.next(), std::runtime_error);

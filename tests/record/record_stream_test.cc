@@ -1,8 +1,13 @@
 // What only streams meet: compression, sources that never end or lie, and memory.
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <semaphore>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -97,6 +102,21 @@ TEST_P(CompressedStream, CantBeMapped) {
   const Error error = error_of([&] { MappedRecordFile(posix_file_system(), directory / "a"); });
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
   EXPECT_THAT(error.reason(), HasSubstr(std::string(to_string(GetParam()))));
+}
+
+TEST_P(CompressedStream, IsFoundOutWithChecksOffToo) {
+  for (const size_t size : {0u, 1u, 300u, 100000u}) {
+    for (int level = 0; level <= 9; ++level) {
+      const std::vector<std::string> wanted(3, std::string(size, '\0'));
+      MemorySink sink;
+      RecordWriter writer(sink, {.compression = GetParam(), .compression_level = level});
+      for (const std::string& record : wanted) writer.write(as_bytes(record));
+      writer.close();
+      const auto [records, error] = read_records(reader_of(sink.content, {.check_crc = false}));
+      EXPECT_FALSE(error) << error->what();
+      EXPECT_EQ(records, wanted);
+    }
+  }
 }
 
 TEST_P(CompressedStream, PlainReadAsCompressedIsRefused) {
@@ -209,6 +229,70 @@ TEST(RecordStream, AFifoIsRead) {
   writer.join();
   EXPECT_FALSE(error);
   EXPECT_EQ(records, kThree);
+}
+
+// A log that is written as things happen: each record can be had before the next one is there.
+TEST(RecordStream, ALiveFifoGivesEachRecordAsItComes) {
+  for (const Compression compression : {Compression::none, Compression::gzip}) {
+    TemporaryDirectory directory;
+    const std::string fifo = directory / "fifo";
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    std::counting_semaphore<> received(0);
+    bool all_in_time = true;
+    std::thread writer([&] {
+      const auto out = posix_file_system().create(fifo, CreateMode::append);
+      for (const std::string& record : kThree) {
+        out->write(as_bytes(file_of({record}, compression)));  // gzip: a member of its own
+        // Far more than it takes; the pipe then ends, so that a failure is no hang.
+        all_in_time = all_in_time && received.try_acquire_for(std::chrono::seconds(20));
+      }
+    });
+    RecordReader reader(posix_file_system(), fifo);
+    std::vector<std::string> records;
+    while (const auto record = reader.read()) {
+      records.push_back(as_text(record->data));
+      received.release();
+    }
+    writer.join();
+    EXPECT_TRUE(all_in_time) << to_string(compression);
+    EXPECT_EQ(records, kThree);
+  }
+}
+
+TEST(RecordStream, ATrickleGivesTheSameRecords) {
+  const std::vector<std::string> wanted = {"first", "", std::string(300000, 'z'), "last"};
+  for (const Compression compression : {Compression::none, Compression::gzip, Compression::zlib}) {
+    const auto [records, error] = read_records(
+        RecordReader(std::make_unique<TrickleSource>(file_of(wanted, compression), "slow")));
+    EXPECT_FALSE(error);
+    EXPECT_EQ(records, wanted);
+  }
+}
+
+// Gives `good` one byte at a time, then fails.
+TEST(RecordStream, WhatASourceGivesBeforeItFailsIsRead) {
+  class Failing final : public ByteSource {
+   public:
+    explicit Failing(std::string good) : good_(std::move(good)) {}
+    size_t read(std::span<std::byte> out) override {
+      const size_t count = good_.read(out);
+      if (count == 0) throw system_error(EIO, "read", path());
+      return count;
+    }
+    const std::string& path() const override { return good_.path(); }
+
+   private:
+    TrickleSource good_;
+  };
+  // The second record is no longer than what was looked at to find out the compression.
+  for (const std::string& first : {std::string(), std::string(100, 'x')}) {
+    const std::string content = file_of({first, "second"}, Compression::none);
+    const auto [records, error] = read_records(
+        RecordReader(std::make_unique<Failing>(content.substr(0, content.size() - 5))));
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind(), ErrorKind::io);
+    EXPECT_THAT(records, testing::ElementsAre(first));
+  }
 }
 
 TEST(RecordStream, RecordsLieInTheReadersBuffer) {

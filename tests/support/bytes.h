@@ -70,6 +70,21 @@ class MemorySource final : public ByteSource {
   size_t used_ = 0;
 };
 
+// The same, one byte at a time, as from a slow pipe.
+class TrickleSource final : public ByteSource {
+ public:
+  explicit TrickleSource(std::string content, std::string path = "memory")
+      : content_(std::move(content), std::move(path)) {}
+
+  size_t read(std::span<std::byte> out) override {
+    return content_.read(out.first(std::min<size_t>(out.size(), 1)));
+  }
+  const std::string& path() const override { return content_.path(); }
+
+ private:
+  MemorySource content_;
+};
+
 class MemorySink final : public ByteSink {
  public:
   void write(std::span<const std::byte> data) override { content += as_text(data); }
