@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "dataset/base/error.h"
+#include "dataset/base/stop.h"
 
 namespace recordpipe {
 
@@ -19,9 +19,7 @@ ArchiveFile::ArchiveFile(FileSystem& file_system, const std::string& path,
 }
 
 size_t ArchiveFile::read(std::span<std::byte> out) {
-  if (stop_.stop_requested()) {
-    throw Error({.kind = ErrorKind::cancelled, .path = path(), .reason = "interrupted"});
-  }
+  throw_if_stopped(stop_, path());
   const size_t count = file_->read(out);
   if (hash_) hash_->update(out.first(count));
   state_.done += count;

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "dataset/base/error.h"
+#include "dataset/base/stop.h"
 #include "dataset/cifar/split_files.h"
 #include "dataset/example/example_builder.h"
 #include "dataset/record/record_writer.h"
@@ -52,9 +52,7 @@ FinishedFile write_file(FileSystem& file_system, const std::string& path,
   std::string framed;
   uint64_t count = 0;
   const auto flush = [&] {
-    if (options.stop.stop_requested()) {
-      throw Error({.kind = ErrorKind::cancelled, .path = path, .reason = "interrupted"});
-    }
+    throw_if_stopped(options.stop, path);
     writer.write_framed(std::as_bytes(std::span(framed)), std::exchange(count, 0));
     framed.clear();
   };

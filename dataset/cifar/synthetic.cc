@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dataset/base/error.h"
+#include "dataset/base/stop.h"
 #include "dataset/cifar/archive.h"
 #include "dataset/cifar/cifar_batch.h"
 #include "dataset/cifar/pickle_writer.h"
@@ -117,9 +118,7 @@ void write_synthetic_cifar(FileSystem& file_system, const std::string& path,
   for (size_t i = 0; i < kPublishedOrder.size(); ++i) {
     const size_t place = kPublishedOrder[i];
     const CifarBatch batch = next.get();
-    if (options.stop.stop_requested()) {
-      throw Error({.kind = ErrorKind::cancelled, .path = path, .reason = "interrupted"});
-    }
+    throw_if_stopped(options.stop, path);
     if (i + 1 < kPublishedOrder.size()) next = draw_ahead(kPublishedOrder[i + 1]);
     add(cifar_batch_names(CifarDataset::cifar10)[place], pickle_batch(batch, place));
     if (i == 0) add("readme.html", kReadme);

@@ -1,6 +1,8 @@
 // ImageBatch: sizes and typed access.
 #include "dataset/image/image_batch.h"
 
+#include <string>
+
 #include "dataset/base/error.h"
 
 namespace recordpipe {
