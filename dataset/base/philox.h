@@ -42,9 +42,9 @@ class Random {
  public:
   using result_type = uint32_t;
 
-  // `key` from derive_key. `epoch` counts modulo 2^32, `index` modulo 2^64.
+  // `key` from derive_key. All 64 bits of `epoch` and `index` count.
   constexpr Random(uint64_t key, uint64_t epoch, uint64_t index)
-      : key_{static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)},
+      : key_{static_cast<uint32_t>(key), static_cast<uint32_t>((key >> 32) ^ (epoch >> 32))},
         counter_{0, static_cast<uint32_t>(epoch), static_cast<uint32_t>(index),
                  static_cast<uint32_t>(index >> 32)} {}
 

@@ -38,16 +38,17 @@ void crop_to(const uint8_t* image, const PadCropFlip& crop, const ImageFormat& f
   }
   for (size_t c = 0; c < channels; ++c) {
     for (size_t y = rows.begin; y < rows.end; ++y) {
-      const uint8_t* from =
-          image + (c * height + y + static_cast<size_t>(crop.top)) * width + crop.left;
+      // Wraps around and back for a crop that begins before the image.
+      const size_t from =
+          (c * height + y + static_cast<size_t>(crop.top)) * width + static_cast<size_t>(crop.left);
       T* to = out + c * channel + y * row;
       if (crop.flip) {
         for (size_t x = columns.begin; x < columns.end; ++x) {
-          to[(width - 1 - x) * pixel] = static_cast<T>(from[x]);
+          to[(width - 1 - x) * pixel] = static_cast<T>(image[from + x]);
         }
       } else {
         for (size_t x = columns.begin; x < columns.end; ++x) {
-          to[x * pixel] = static_cast<T>(from[x]);
+          to[x * pixel] = static_cast<T>(image[from + x]);
         }
       }
     }

@@ -15,7 +15,7 @@ namespace recordpipe {
 
 // Which crop, decided before any pixel is touched. The default leaves the image as it is.
 struct PadCropFlip {
-  int top = 0;   // the crop's first row in the image's coordinates, -pad..pad
+  int top = 0;   // the crop's first row in the image's coordinates, -pad..pad, |top| <= 2^30
   int left = 0;  // its first column, likewise
   bool flip = false;
 

@@ -28,13 +28,22 @@ concept CollatorOf = Element<typename C::Batch> &&
 // The default: a vector of the elements.
 template <Element T>
 struct VectorCollator {
-  static_assert(!std::same_as<T, bool>, "rows of a vector<bool> can't be written in parallel");
   using Batch = std::vector<T>;
   void reset(Batch& batch, size_t rows) const { batch.resize(rows); }
   void set(Batch& batch, size_t row, T&& element) const { batch[row] = std::move(element); }
 };
 
 using BatchMembers = std::vector<Ticket>;
+
+template <Element T>
+void discard_batches(std::span<const Ticket> tickets, ValueStore<BatchMembers>& plans,
+                     Stage<T>& upstream) {
+  for (const Ticket& ticket : tickets) {
+    BatchMembers members;
+    plans.take({&ticket, 1}, {&members, 1});
+    upstream.discard(members);
+  }
+}
 
 template <Element T, CollatorOf<T> Collator>
 class BatchProducer final : public Producer<typename Collator::Batch> {
@@ -49,10 +58,9 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
 
   Produced produce(std::span<const Ticket> tickets, std::span<Batch> out) override {
     for (size_t i = 0; i < tickets.size(); ++i) {
-      const size_t parts = begin(tickets.subspan(i, 1), out.subspan(i, 1));
-      for (size_t part = 0; part < parts; ++part) {
-        const Produced done = produce_part(tickets.subspan(i, 1), out.subspan(i, 1), part);
-        if (done.error) return {i, done.error};
+      if (auto error = produce_one(tickets.subspan(i, 1), out.subspan(i, 1))) {
+        discard_batches(tickets.subspan(i + 1), plans_, upstream_);
+        return {i, std::move(error)};
       }
     }
     return {tickets.size()};
@@ -89,6 +97,21 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
   }
 
  private:
+  // All parts, after an error too: they use up their tickets.
+  std::exception_ptr produce_one(std::span<const Ticket> ticket, std::span<Batch> out) {
+    std::exception_ptr error;
+    try {
+      const size_t parts = begin(ticket, out);
+      for (size_t part = 0; part < parts; ++part) {
+        const Produced done = produce_part(ticket, out, part);
+        if (!error) error = done.error;
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    return error;
+  }
+
   struct Part {
     std::unique_ptr<Producer<T>> producer;
     std::vector<T> elements;
@@ -114,11 +137,11 @@ class BatchStage final : public Stage<typename Collator::Batch> {
         drop_remainder_(drop_remainder),
         collator_(collator) {}
 
-  size_t plan(std::span<Ticket> out) override {
+  size_t plan(std::span<Ticket> out, Wait wait) override {
     size_t planned = 0;
     for (; planned < out.size(); ++planned) {
       try {
-        if (!gather()) break;
+        if (!gather(planned == 0 ? wait : Wait::no)) break;
       } catch (...) {
         if (planned == 0) throw;  // else thrown again by the next call
         break;
@@ -130,11 +153,7 @@ class BatchStage final : public Stage<typename Collator::Batch> {
   }
 
   void discard(std::span<const Ticket> tickets) override {
-    for (const Ticket& ticket : tickets) {
-      BatchMembers members;
-      plans_.take({&ticket, 1}, {&members, 1});
-      upstream_->discard(members);
-    }
+    discard_batches(tickets, plans_, *upstream_);
   }
 
   void restart(uint64_t epoch) override {
@@ -144,6 +163,8 @@ class BatchStage final : public Stage<typename Collator::Batch> {
     next_ = 0;
     upstream_->restart(epoch);
   }
+
+  void request_stop() override { upstream_->request_stop(); }
 
   std::unique_ptr<Producer<Batch>> make_producer() override {
     return std::make_unique<BatchProducer<T, Collator>>(*upstream_, plans_, collator_);
@@ -156,14 +177,14 @@ class BatchStage final : public Stage<typename Collator::Batch> {
   size_t max_parts() const override { return (batch_size_ - 1) / upstream_->chunk_size() + 1; }
 
  private:
-  // Fills members_ with the next batch's tickets; false where there is none. An exception leaves
-  // what was gathered: the batch it was for is never yielded.
-  bool gather() {
+  // Fills members_ with the next batch's tickets; false where there is none, or where it would have
+  // to wait: then what was gathered stays. So it does after an exception, which is for good.
+  bool gather(Wait wait) {
     size_t gathered = members_.size();
     try {
       while (gathered < batch_size_) {
         members_.resize(std::min(batch_size_, gathered + kStep));
-        const size_t planned = upstream_->plan(std::span(members_).subspan(gathered));
+        const size_t planned = upstream_->plan(std::span(members_).subspan(gathered), wait);
         if (planned == 0) break;
         gathered += planned;
       }
@@ -172,7 +193,9 @@ class BatchStage final : public Stage<typename Collator::Batch> {
       throw;
     }
     members_.resize(gathered);
-    if (gathered == batch_size_ || (gathered > 0 && !drop_remainder_)) return true;
+    if (gathered == batch_size_) return true;
+    if (wait == Wait::no) return false;
+    if (gathered > 0 && !drop_remainder_) return true;
     upstream_->discard(members_);
     members_.clear();
     return false;

@@ -20,10 +20,12 @@
 //   - Errors keep their place: whatever an operator or a function throws is thrown by the iterator
 //     when all elements before it have been delivered, the same at any thread count, and again at
 //     every further call.
-//   - Memory is bounded by the chunks in flight (about 2 + threads of them), the buffers you ask
-//     for, and 24 bytes for each element of a shuffle buffer.
+//   - Memory is bounded by the chunks in flight (about 2 + threads of them at the end, and at each
+//     filter and prefetch), by the buffers you ask for, by 8 bytes for each record of a mapped
+//     file, and by what a shuffle holds: 24 bytes an element, and the element itself where it was
+//     computed before (behind filter, prefetch, or a compressed file).
 //   - Dropping an iterator at any moment stops and joins everything it started, as soon as the
-//     functions that run at that moment return.
+//     chunks that are in work at that moment are done.
 #pragma once
 
 #include <cstddef>
@@ -57,15 +59,14 @@ template <Element T>
 class Iterator {
  public:
   Iterator(std::shared_ptr<const Node<T>> node, const StageContext& context)
-      : node_(std::move(node)),
-        executor_(std::make_unique<Executor<T>>(node_->make_stage(context), context)) {}
+      : pass_(std::make_unique<Pass>(std::move(node), context)) {}
 
   // The next element, valid until the next call (it lies in a slot that is used again: move from it
   // to keep it); null at the end, and ever after. Throws what the pipeline throws.
   T* next() {
     if (++at_ >= count_) {
       at_ = count_ = 0;  // first: next() may throw
-      chunk_ = executor_->next();
+      chunk_ = pass_->executor.next();
       count_ = chunk_.values.size();
       if (count_ == 0) return nullptr;
     }
@@ -73,8 +74,15 @@ class Iterator {
   }
 
  private:
-  std::shared_ptr<const Node<T>> node_;
-  std::unique_ptr<Executor<T>> executor_;
+  // What the stages use of the node must outlive them, when an iterator is assigned to as well.
+  struct Pass {
+    Pass(std::shared_ptr<const Node<T>> n, const StageContext& context)
+        : node(std::move(n)), executor(node->make_stage(context), context) {}
+    std::shared_ptr<const Node<T>> node;
+    Executor<T> executor;
+  };
+
+  std::unique_ptr<Pass> pass_;
   typename Executor<T>::Chunk chunk_;
   size_t at_ = 0;
   size_t count_ = 0;
@@ -123,7 +131,7 @@ class Dataset {
     return with<T>(std::make_shared<ShuffleNode<T>>(node_, buffer_size, seed));
   }
 
-  // The input `count` times over, -1: for ever (an empty input ends at once).
+  // The input `count` times over, -1: for ever (until a pass yields nothing).
   Dataset repeat(int64_t count = -1) const {
     require(count >= -1, "repeat: count must be at least 0, or -1 for ever");
     return with<T>(std::make_shared<RepeatNode<T>>(node_, count));
@@ -200,7 +208,7 @@ class Dataset {
 
 // The elements of `values`, in order; the vector is shared by all copies of the Dataset.
 template <Element T>
-Dataset<T> from_vector(std::vector<T> values) {
+requires std::copyable<T> Dataset<T> from_vector(std::vector<T> values) {
   return Dataset<T>(std::make_shared<VectorNode<T>>(std::move(values)));
 }
 

@@ -33,6 +33,7 @@ class Executor {
   Executor(std::unique_ptr<Stage<T>> stage, const StageContext& context)
       : stage_(std::move(stage)),
         pool_(stage_->has_work() ? context.pool : nullptr),
+        max_visits_(context.threads - 1),
         ring_(std::make_shared<Ring>()) {
     // Enough chunks that every thread has a part to do while the consumer holds one chunk.
     const size_t depth =
@@ -61,7 +62,7 @@ class Executor {
       return {};
     }
     Slot& slot = *slots_[oldest_];
-    ring_->wait(slot);
+    if (!ring_->wait(slot)) return {};
     holding_ = true;
     const Produced done = slot.result();
     if (done.error) {
@@ -71,8 +72,15 @@ class Executor {
     return {{slot.tickets.data(), done.count}, {slot.values.data(), done.count}};
   }
 
-  // Finishes and drops what is under way, and starts the stage again.
+  // From any thread: next() is to return nothing soon, whatever it is doing. Undone by restart().
+  void request_stop() {
+    stage_->request_stop();
+    ring_->request_stop();
+  }
+
+  // Finishes and drops what is under way, so that its tickets are used up, and starts again.
   void restart(uint64_t epoch) {
+    ring_->resume();
     for (; in_flight_ > 0; --in_flight_, oldest_ = (oldest_ + 1) % slots_.size()) {
       ring_->wait(*slots_[oldest_]);
     }
@@ -105,21 +113,37 @@ class Executor {
     std::condition_variable part_done;
     std::deque<std::pair<Slot*, size_t>> waiting;
     size_t running = 0;
+    size_t visits = 0;  // of workers that are here or on their way
+    bool stopping = false;
 
-    void run_one() override {
+    void work() override {
       std::unique_lock lock(mutex);
-      if (!waiting.empty()) run_first(lock);
+      while (!waiting.empty()) run_first(lock);
+      --visits;
     }
 
-    void wait(Slot& slot) {
+    // Until all parts of the slot are done: true. False when it is to stop.
+    bool wait(Slot& slot) {
       std::unique_lock lock(mutex);
-      while (slot.unfinished > 0) {
+      while (slot.unfinished > 0 && !stopping) {
         if (waiting.empty()) {
           part_done.wait(lock);
         } else {
           run_first(lock);
         }
       }
+      return slot.unfinished == 0;
+    }
+
+    void request_stop() {
+      const std::lock_guard lock(mutex);
+      stopping = true;
+      part_done.notify_all();
+    }
+
+    void resume() {
+      const std::lock_guard lock(mutex);
+      stopping = false;
     }
 
     // Drops what waits and returns when nothing runs any more.
@@ -159,9 +183,10 @@ class Executor {
   void fill() {
     while (in_flight_ < slots_.size() && !ended_) {
       Slot& slot = *slots_[(oldest_ + in_flight_) % slots_.size()];
+      const Wait wait = in_flight_ == 0 ? Wait::yes : Wait::no;
       size_t parts = 0;
       try {
-        slot.count = stage_->plan(slot.tickets);
+        slot.count = stage_->plan(slot.tickets, wait);
         if (slot.count > 0) {
           parts = slot.producer->begin({slot.tickets.data(), slot.count},
                                        {slot.values.data(), slot.count});
@@ -172,18 +197,21 @@ class Executor {
         parts = 0;
       }
       if (parts == 0) {
-        ended_ = true;
+        ended_ = wait == Wait::yes || plan_error_;
         return;
       }
+      size_t missing_visits = 0;
       {
         const std::lock_guard lock(ring_->mutex);
         slot.unfinished = parts;
         for (size_t part = 0; part < parts; ++part) ring_->waiting.emplace_back(&slot, part);
+        if (pool_ && ring_->visits < max_visits_) {
+          missing_visits = std::min(parts, max_visits_ - ring_->visits);
+          ring_->visits += missing_visits;
+        }
       }
       ++in_flight_;
-      if (pool_) {
-        for (size_t part = 0; part < parts; ++part) pool_->submit(ring_);
-      }
+      for (; missing_visits > 0; --missing_visits) pool_->submit(ring_);
     }
   }
 
@@ -195,6 +223,7 @@ class Executor {
 
   std::unique_ptr<Stage<T>> stage_;  // outlives the producers in slots_
   std::shared_ptr<WorkerPool> pool_;
+  const size_t max_visits_;
   std::shared_ptr<Ring> ring_;
   std::vector<std::unique_ptr<Slot>> slots_;
   size_t oldest_ = 0;

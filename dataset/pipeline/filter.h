@@ -41,7 +41,7 @@ class FilterStage final : public StoreStage<T> {
   FilterStage(std::unique_ptr<Stage<Tested<T>>> tested, const StageContext& context)
       : chunk_size_(tested->chunk_size()), executor_(std::move(tested), context) {}
 
-  size_t plan(std::span<Ticket> out) override {
+  size_t plan(std::span<Ticket> out, Wait) override {
     size_t planned = 0;
     while (planned == 0) {
       if (at_ == count_) {
@@ -63,6 +63,8 @@ class FilterStage final : public StoreStage<T> {
     at_ = count_ = 0;
     executor_.restart(epoch);
   }
+
+  void request_stop() override { executor_.request_stop(); }
 
   size_t chunk_size() const override { return chunk_size_; }
 

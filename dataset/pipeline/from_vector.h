@@ -31,7 +31,7 @@ class VectorStage final : public Stage<T> {
  public:
   VectorStage(const std::vector<T>& values, size_t chunk_size)
       : values_(values), chunk_size_(chunk_size) {}
-  size_t plan(std::span<Ticket> out) override {
+  size_t plan(std::span<Ticket> out, Wait) override {
     const size_t planned = std::min(out.size(), values_.size() - next_);
     for (size_t i = 0; i < planned; ++i, ++next_) out[i] = {{epoch_, next_}, next_};
     return planned;
@@ -41,6 +41,7 @@ class VectorStage final : public Stage<T> {
     epoch_ = epoch;
     next_ = 0;
   }
+  void request_stop() override {}
   std::unique_ptr<Producer<T>> make_producer() override {
     return std::make_unique<VectorProducer<T>>(values_);
   }

@@ -47,9 +47,10 @@ class MapStage final : public Stage<U> {
  public:
   MapStage(std::unique_ptr<Stage<T>> upstream, const Function& function)
       : upstream_(std::move(upstream)), function_(function) {}
-  size_t plan(std::span<Ticket> out) override { return upstream_->plan(out); }
+  size_t plan(std::span<Ticket> out, Wait wait) override { return upstream_->plan(out, wait); }
   void discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
   void restart(uint64_t epoch) override { upstream_->restart(epoch); }
+  void request_stop() override { upstream_->request_stop(); }
   std::unique_ptr<Producer<U>> make_producer() override {
     return std::make_unique<MapProducer<T, U, Function>>(upstream_->make_producer(), function_);
   }

@@ -3,19 +3,31 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <thread>
 
+#include "dataset/base/error.h"
 #include "dataset/pipeline/worker_pool.h"
 
 namespace recordpipe {
 
 StageContext make_stage_context(const PipelineOptions& options) {
+  if (options.threads > PipelineOptions::kMaxThreads) {
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "threads must be at most " + std::to_string(PipelineOptions::kMaxThreads)});
+  }
+  if (options.chunk_size < 1 || options.chunk_size > PipelineOptions::kMaxChunkSize) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "chunk_size must be from 1 to " +
+                           std::to_string(PipelineOptions::kMaxChunkSize)});
+  }
   StageContext context;
   context.threads = options.threads;
   if (context.threads == 0) {
     context.threads = std::max<size_t>(1, std::thread::hardware_concurrency());
   }
-  context.chunk_size = std::max<size_t>(1, options.chunk_size);
+  context.chunk_size = options.chunk_size;
   if (context.threads > 1) context.pool = std::make_shared<WorkerPool>(context.threads - 1);
   return context;
 }

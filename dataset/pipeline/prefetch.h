@@ -10,9 +10,11 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "dataset/base/error.h"
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
@@ -31,10 +33,11 @@ class PrefetchStage final : public StoreStage<T> {
 
   ~PrefetchStage() override { stop(); }
 
-  size_t plan(std::span<Ticket> out) override {
+  size_t plan(std::span<Ticket> out, Wait wait) override {
     if (!thread_.joinable()) start();
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !ready_.empty() || ended_; });
+    if (wait == Wait::no && ready_.empty()) return 0;
+    changed_.wait(lock, [&] { return !ready_.empty() || ended_ || stopping_; });
     if (ready_.empty()) {
       if (error_) std::rethrow_exception(error_);
       return 0;
@@ -50,45 +53,59 @@ class PrefetchStage final : public StoreStage<T> {
     stop();
     for (const Ticket& ticket : ready_) this->discard({&ticket, 1});
     ready_.clear();
-    ended_ = false;
+    ended_ = stopping_ = false;
     error_ = nullptr;
     executor_.restart(epoch);
+  }
+
+  void request_stop() override {
+    executor_.request_stop();
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
   }
 
   size_t chunk_size() const override { return std::min(chunk_size_, depth_); }
 
  private:
   void start() {
-    thread_ = std::jthread([this](std::stop_token stopped) {
-      std::exception_ptr error;
-      try {
-        run(stopped);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      const std::lock_guard lock(mutex_);
-      error_ = error;
-      ended_ = true;
-      changed_.notify_all();
-    });
+    try {
+      thread_ = std::thread([this] { fetch(); });
+    } catch (const std::system_error& error) {
+      throw system_error(error.code().value(), "start a prefetch thread", {});
+    }
   }
 
-  void run(const std::stop_token& stopped) {
-    while (!stopped.stop_requested()) {
-      const auto chunk = executor_.next();
-      if (chunk.empty()) return;
-      for (size_t i = 0; i < chunk.tickets.size(); ++i) {
-        std::unique_lock lock(mutex_);
-        if (!changed_.wait(lock, stopped, [&] { return ready_.size() < depth_; })) return;
-        ready_.push_back({chunk.tickets[i].id, this->store().put(chunk.values[i])});
-        changed_.notify_all();
+  void fetch() {
+    std::exception_ptr error;
+    try {
+      while (fetch_chunk()) {
       }
+    } catch (...) {
+      error = std::current_exception();
     }
+    const std::lock_guard lock(mutex_);
+    error_ = error;
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  // False at the end, or when it is to stop.
+  bool fetch_chunk() {
+    const auto chunk = executor_.next();
+    for (size_t i = 0; i < chunk.tickets.size(); ++i) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return ready_.size() < depth_ || stopping_; });
+      if (stopping_) return false;
+      ready_.push_back({chunk.tickets[i].id, this->store().put(chunk.values[i])});
+      changed_.notify_all();
+    }
+    return !chunk.empty();
   }
 
   void stop() {
     if (!thread_.joinable()) return;
-    thread_.request_stop();
+    request_stop();
     thread_.join();
   }
 
@@ -96,11 +113,12 @@ class PrefetchStage final : public StoreStage<T> {
   const size_t depth_;
   Executor<T> executor_;  // the thread's, while there is one
   std::mutex mutex_;
-  std::condition_variable_any changed_;
+  std::condition_variable changed_;
   std::deque<Ticket> ready_;
   bool ended_ = false;
+  bool stopping_ = false;
   std::exception_ptr error_;
-  std::jthread thread_;
+  std::thread thread_;
 };
 
 template <Element T>

@@ -23,16 +23,19 @@ class ShuffleStage final : public OrderStage<T> {
   ShuffleStage(std::unique_ptr<Stage<T>> upstream, size_t buffer_size, uint64_t key)
       : OrderStage<T>(std::move(upstream)), buffer_size_(buffer_size), key_(key) {}
 
-  size_t plan(std::span<Ticket> out) override {
+  size_t plan(std::span<Ticket> out, Wait wait) override {
     size_t planned = 0;
     try {
       while (!input_ended_ && buffer_.size() < buffer_size_) {
-        if (const Ticket* input = next_input()) buffer_.push_back(*input);
+        const Ticket* input = next_input(wait);
+        if (!input && !input_ended_) return 0;
+        if (input) buffer_.push_back(*input);
       }
       for (; planned < out.size() && !buffer_.empty(); ++planned) {
         // Before the draw: an input that can't be had ends the shuffle, the same output at every
         // chunk size.
-        const Ticket* input = next_input();
+        const Ticket* input = next_input(planned == 0 ? wait : Wait::no);
+        if (!input && !input_ended_) break;
         Random random(key_, epoch_, drawn_++);
         Ticket& drawn = buffer_[random.below(static_cast<uint32_t>(buffer_.size()))];
         out[planned] = drawn;
@@ -61,15 +64,16 @@ class ShuffleStage final : public OrderStage<T> {
   }
 
  private:
-  // The next of the upstream's tickets, fetched some at a time; null at the end.
-  const Ticket* next_input() {
+  // The next of the upstream's tickets, fetched some at a time; null at the end, or where it would
+  // have to wait.
+  const Ticket* next_input(Wait wait) {
     if (input_at_ == input_count_ && !input_ended_) {
       inputs_.resize(kInputs);
       input_at_ = input_count_ = 0;
-      input_count_ = this->upstream().plan(inputs_);
-      input_ended_ = input_count_ == 0;
+      input_count_ = this->upstream().plan(inputs_, wait);
+      input_ended_ = input_count_ == 0 && wait == Wait::yes;
     }
-    return input_ended_ ? nullptr : &inputs_[input_at_++];
+    return input_at_ == input_count_ ? nullptr : &inputs_[input_at_++];
   }
 
   static constexpr size_t kInputs = 256;

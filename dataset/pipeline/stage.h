@@ -20,15 +20,25 @@
 #include <exception>
 #include <memory>
 #include <span>
+#include <type_traits>
+#include <utility>
+
+#include "dataset/base/philox.h"
 
 namespace recordpipe {
 
 // What an element's random numbers are keyed by: where it came from, not when it is computed.
 struct ElementId {
-  uint64_t epoch = 0;  // how often its source was started before
+  uint64_t epoch = 0;  // which pass over its source: see nested_epoch
   uint64_t index = 0;  // its place in its source
   bool operator==(const ElementId&) const = default;
 };
+
+// The epoch of pass `pass` of something that is itself in epoch `outer`: the number of the pass
+// where nothing is repeated around it, and another number for each (outer, pass) otherwise.
+constexpr uint64_t nested_epoch(uint64_t outer, uint64_t pass) {
+  return outer == 0 ? pass : derive_key(outer, pass);
+}
 
 struct Ticket {
   ElementId id;
@@ -36,9 +46,10 @@ struct Ticket {
 };
 
 // What may flow through a pipeline. Values are handed on by swapping, so that their memory is used
-// again: default-constructed ones must be cheap.
+// again: default-constructed ones must be cheap. Not bool: the elements of a vector<bool> can't be
+// written by several threads.
 template <class T>
-concept Element = std::default_initializable<T> && std::movable<T>;
+concept Element = std::default_initializable<T> && std::movable<T> && !std::same_as<T, bool>;
 
 // What Producer::produce did: all of it, or the first `count` elements and why not the next one.
 struct Produced {
@@ -54,7 +65,8 @@ class Producer {
   virtual ~Producer() = default;
 
   // Computes the elements of `tickets` into `out` (of the same size, holding values that may be
-  // overwritten). Each ticket is produced once. Doesn't throw what an element's work throws.
+  // overwritten). Each ticket is produced once, and used up in any case: after an error, whatever
+  // upstream keeps for the rest is given up. Doesn't throw what an element's work throws.
   virtual Produced produce(std::span<const Ticket> tickets, std::span<T> out) = 0;
 
   // The same cut into parts that several threads do at once: begin() says into how many (with the
@@ -67,21 +79,29 @@ class Producer {
   }
 };
 
+// Whether planning may wait for another thread (prefetch's): not when it looks ahead, since what is
+// done already would have to wait too.
+enum class Wait { no, yes };
+
 template <Element T>
 class Stage {
  public:
   virtual ~Stage() = default;
 
   // Writes the tickets of the next elements to the start of `out` (not empty) and returns how many:
-  // at least 1, or 0 at the end and ever after. Throws only where there is nothing to return, and
-  // then the same again at every further call.
-  virtual size_t plan(std::span<Ticket> out) = 0;
+  // at least 1, or 0 at the end and ever after; with Wait::no also 0 where it would have to wait.
+  // Throws only where there is nothing to return, and then the same again at every further call.
+  virtual size_t plan(std::span<Ticket> out, Wait wait) = 0;
 
   // Gives up tickets that will not be produced.
   virtual void discard(std::span<const Ticket> tickets) = 0;
 
   // Starts again from the first element. Tickets planned before stay good.
   virtual void restart(uint64_t epoch) = 0;
+
+  // From any thread: plan() is to return 0 soon, whatever it is doing, because nobody wants the
+  // elements any more. Undone by restart().
+  virtual void request_stop() = 0;
 
   // The stage outlives its producers.
   virtual std::unique_ptr<Producer<T>> make_producer() = 0;
@@ -137,6 +157,7 @@ class OrderStage : public Stage<T> {
  public:
   explicit OrderStage(std::unique_ptr<Stage<T>> upstream) : upstream_(std::move(upstream)) {}
   void discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
+  void request_stop() override { upstream_->request_stop(); }
   std::unique_ptr<Producer<T>> make_producer() override { return upstream_->make_producer(); }
   bool has_work() const override { return upstream_->has_work(); }
   size_t chunk_size() const override { return upstream_->chunk_size(); }

@@ -20,10 +20,10 @@ class TakeStage final : public OrderStage<T> {
       : OrderStage<T>(std::move(upstream)), count_(count) {}
 
   // The input is not asked for more than is taken.
-  size_t plan(std::span<Ticket> out) override {
+  size_t plan(std::span<Ticket> out, Wait wait) override {
     const auto wanted = static_cast<size_t>(std::min<uint64_t>(out.size(), count_ - taken_));
     if (wanted == 0) return 0;
-    const size_t planned = this->upstream().plan(out.first(wanted));
+    const size_t planned = this->upstream().plan(out.first(wanted), wait);
     taken_ += planned;
     return planned;
   }
@@ -45,16 +45,16 @@ class SkipStage final : public OrderStage<T> {
       : OrderStage<T>(std::move(upstream)), count_(count) {}
 
   // What is skipped is never computed.
-  size_t plan(std::span<Ticket> out) override {
+  size_t plan(std::span<Ticket> out, Wait wait) override {
     while (skipped_ < count_) {
       std::array<Ticket, 256> unwanted;
       const auto n = static_cast<size_t>(std::min<uint64_t>(unwanted.size(), count_ - skipped_));
-      const size_t planned = this->upstream().plan(std::span(unwanted).first(n));
+      const size_t planned = this->upstream().plan(std::span(unwanted).first(n), wait);
       if (planned == 0) return 0;
       this->upstream().discard(std::span(unwanted).first(planned));
       skipped_ += planned;
     }
-    return this->upstream().plan(out);
+    return this->upstream().plan(out, wait);
   }
 
   void restart(uint64_t epoch) override {

@@ -11,6 +11,8 @@ namespace recordpipe {
 // what they have to see of each other's memory they synchronise themselves.
 class TbbArena {
  public:
+  // At most `workers` of TBB's threads at a time. Where that is more than TBB has (one less than
+  // there are cores), TBB is told to have as many, for good: its limit is only ever raised.
   explicit TbbArena(size_t workers);
   ~TbbArena();
   TbbArena(const TbbArena&) = delete;

@@ -22,13 +22,21 @@ constexpr unsigned kRecordBits = 40;
 constexpr uint64_t kMaxFiles = uint64_t{1} << (64 - kRecordBits - 1);
 constexpr bool is_mapped(uint64_t ref) { return ref >> kRecordBits != 0; }
 
-// Copies records that were read from a stream to blocks that they share.
+// Copies records that were read from a stream: small ones to blocks that they share, so that
+// memory is not taken for each, larger ones to their own, so that one that stays long in a shuffle
+// keeps no others.
 class RecordKeeper {
  public:
   Record keep(const Record& record, std::string_view path) {
     const size_t size = record.data.size();
+    if (size >= kOwn) {
+      auto own = std::make_shared_for_overwrite<std::byte[]>(size);
+      std::memcpy(own.get(), record.data.data(), size);
+      const std::span<const std::byte> data(own.get(), size);
+      return {data, record.offset, path, std::move(own)};
+    }
     if (size > left_) {
-      left_ = std::max(size, kBlock);
+      left_ = kBlock;
       block_ = std::make_shared_for_overwrite<std::byte[]>(left_);
       at_ = block_.get();
     }
@@ -40,7 +48,8 @@ class RecordKeeper {
   }
 
  private:
-  static constexpr size_t kBlock = size_t{256} << 10;
+  static constexpr size_t kOwn = 1024;
+  static constexpr size_t kBlock = size_t{16} << 10;
   std::shared_ptr<std::byte[]> block_;
   std::byte* at_ = nullptr;
   size_t left_ = 0;
@@ -70,6 +79,9 @@ class RecordProducer final : public Producer<Record> {
         out[i] = check_crc_ ? file.read(record) : file.view(record);
         out[i].path = paths_[number];
       } catch (...) {
+        for (const Ticket& ticket : tickets.subspan(i + 1)) {
+          if (!is_mapped(ticket.ref)) store_.discard({&ticket, 1});
+        }
         return {i, std::current_exception()};
       }
     }
@@ -93,11 +105,17 @@ class RecordStage final : public Stage<Record> {
         chunk_size_(chunk_size),
         mapped_(paths.size()) {}
 
-  size_t plan(std::span<Ticket> out) override {
-    for (; file_ < paths_.size(); close()) {
-      open();
-      const size_t planned = stream_ ? plan_stream(out) : plan_mapped(out);
-      if (planned > 0) return planned;
+  size_t plan(std::span<Ticket> out, Wait) override {
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      for (; file_ < paths_.size(); close()) {
+        open();
+        const size_t planned = stream_ ? plan_stream(out) : plan_mapped(out);
+        if (planned > 0) return planned;
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
     }
     return 0;
   }
@@ -110,11 +128,14 @@ class RecordStage final : public Stage<Record> {
 
   void restart(uint64_t epoch) override {
     stream_.reset();
+    failure_ = nullptr;
     opened_ = false;
     file_ = record_ = 0;
     index_ = 0;
     epoch_ = epoch;
   }
+
+  void request_stop() override {}
 
   std::unique_ptr<Producer<Record>> make_producer() override {
     return std::make_unique<RecordProducer>(paths_, mapped_, store_, options_.check_crc);
@@ -183,6 +204,7 @@ class RecordStage final : public Stage<Record> {
   ValueStore<Record> store_;
   RecordKeeper keeper_;
   std::optional<RecordReader> stream_;
+  std::exception_ptr failure_;
   bool opened_ = false;
   uint64_t file_ = 0;
   uint64_t record_ = 0;  // of the current file, where it is mapped

@@ -43,7 +43,10 @@ class ValueStore {
 
   void discard(std::span<const Ticket> tickets) {
     const std::lock_guard lock(mutex_);
-    for (const Ticket& ticket : tickets) free_.push_back(ticket.ref);
+    for (const Ticket& ticket : tickets) {
+      slots_[ticket.ref] = T{};
+      free_.push_back(ticket.ref);
+    }
   }
 
  private:

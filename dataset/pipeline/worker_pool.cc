@@ -16,7 +16,7 @@ struct Visit {
 void run(void* argument) {
   const std::unique_ptr<Visit> visit(static_cast<Visit*>(argument));
   if (!visit->ready.load(std::memory_order_acquire)) return;
-  if (const auto queue = visit->queue.lock()) queue->run_one();
+  if (const auto queue = visit->queue.lock()) queue->work();
 }
 
 }  // namespace

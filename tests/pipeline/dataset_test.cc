@@ -133,6 +133,17 @@ TEST(Repeat, OfNothingEnds) {
               IsEmpty());
 }
 
+TEST(Repeat, AFiniteOneOutlivesEmptyPasses) {
+  const auto coin = [](int, Random& random) { return static_cast<int>(random.below(2)); };
+  const auto is_head = [](int x) { return x == 1; };
+  const auto tosses = from_vector(numbers(1)).repeat(40).map_with_random(3, coin).filter(is_head);
+  const auto heads = collect(tosses);
+  EXPECT_GT(heads.size(), 5u);
+  EXPECT_LT(heads.size(), 35u);
+  EXPECT_EQ(collect(from_vector(numbers(1)).map_with_random(3, coin).filter(is_head).repeat(40)),
+            heads);
+}
+
 TEST(Repeat, RestartsEveryKindOfOperator) {
   const auto even = [](int x) { return x % 2 == 0; };
   const auto source = from_vector(numbers(10));
@@ -209,6 +220,9 @@ TEST(Dataset, RefusesArgumentsThatMakeNoSense) {
   EXPECT_THROW(source.shuffle(0, 1), Error);
   EXPECT_THROW(source.prefetch(0), Error);
   EXPECT_THROW(source.repeat(-2), Error);
+  EXPECT_THROW(source.with_options({.threads = 1025}).iterate(), Error);
+  EXPECT_THROW(source.with_options({.chunk_size = 0}).iterate(), Error);
+  EXPECT_THROW(source.with_options({.chunk_size = SIZE_MAX}).iterate(), Error);
 }
 
 }  // namespace

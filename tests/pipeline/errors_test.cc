@@ -67,6 +67,18 @@ TEST_P(Errors, OfAPredicateAreErrorsToo) {
             std::pair(size_t{500}, std::string("predicate")));
 }
 
+TEST_P(Errors, OfACollatorComeAfterTheBatchesBeforeIt) {
+  struct Fussy : VectorCollator<int> {
+    void reset(std::vector<int>& batch, size_t rows) const {
+      if (rows == 2) throw std::runtime_error("a short batch");
+      batch.resize(rows);
+    }
+  };
+  EXPECT_EQ(
+      run(from_vector(numbers(10)).with_options(GetParam()).batch(4, DropRemainder::no, Fussy{})),
+      std::pair(size_t{2}, std::string("a short batch")));
+}
+
 TEST_P(Errors, BeyondWhatIsTakenDoNotMatter) {
   EXPECT_EQ(run(failing().take(137)), std::pair(size_t{137}, std::string()));
 }

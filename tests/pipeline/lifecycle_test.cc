@@ -39,6 +39,43 @@ TEST(Lifecycle, IteratorsMayBeDroppedAtAnyElement) {
   }
 }
 
+TEST(Lifecycle, IteratorsMayBeAssignedWhileTheyWork) {
+  const auto make = [](int n) {
+    return from_vector(numbers(5000))
+        .map([n](int x) { return x + n; })
+        .with_options({.threads = 4});
+  };
+  auto iterator = make(0).iterate();
+  for (int n = 1; n < 50; ++n) {
+    iterator.next();
+    iterator = make(n).iterate();
+    ASSERT_EQ(*iterator.next(), n);
+  }
+}
+
+TEST(Lifecycle, DroppingAnIteratorDoesNotWaitForAWholePass) {
+  for (const size_t threads : {1, 3}) {
+    std::atomic<int> tested = 0;
+    const auto slow_and_empty = [&](int x) {
+      ++tested;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return x == 0;
+    };
+    {
+      // Both prefetch threads wait: one for elements that don't come, one for the other.
+      auto iterator = from_vector(numbers(5000))
+                          .filter(slow_and_empty)
+                          .prefetch(1)
+                          .map([](int x) { return x; })
+                          .prefetch(1)
+                          .with_options({.threads = threads, .chunk_size = 8})
+                          .iterate();
+      ASSERT_EQ(*iterator.next(), 0);
+    }
+    EXPECT_LT(tested, 5000);
+  }
+}
+
 TEST(Lifecycle, TheIteratorKeepsTheDescriptionAlive) {
   std::optional<Dataset<int>> dataset =
       from_vector(numbers(1000)).map([](int x) { return x + 1; }).filter([](int) { return true; });

@@ -88,13 +88,13 @@ class Pipeline {
     return shuffled;
   }
 
-  // Of a pipeline that is not itself repeated.
-  Pipeline repeat(int64_t count) const {
+  Pipeline repeat(uint64_t count) const {
     return Pipeline(
-        [=, pass = pass_](uint64_t) {
+        [=, pass = pass_](uint64_t outer) {
           std::vector<Item<T>> out;
-          for (int64_t epoch = 0; epoch < count; ++epoch) {
-            for (Item<T>& item : pass(static_cast<uint64_t>(epoch))) out.push_back(std::move(item));
+          for (uint64_t i = 0; i < count; ++i) {
+            const uint64_t epoch = outer == 0 ? i : derive_key(outer, i);
+            for (Item<T>& item : pass(epoch)) out.push_back(std::move(item));
           }
           return out;
         },
