@@ -72,7 +72,7 @@ fi
 
 job_dir=$data_dir/jobs/$(date +%Y%m%d-%H%M%S)
 say "Training for about $minutes minutes; results go to $job_dir"
-# The recipe that got furthest in five minutes on two cores; trainer/README.md says what else was tried.
+# The recipe that got furthest in five minutes on two cores.
 "$programs/cifar10_main" --data-dir "$data_dir" --job-dir "$job_dir" --minutes "$minutes" \
   --num-layers 14 --train-batch-size 64 --learning-rate 0.1 --learning-rate-schedule cosine \
-  --warmup-steps 200
+  --warmup-steps 200 --batch-norm-decay 0.99
