@@ -213,6 +213,13 @@ class Training(Cifar10MainTest):
                                     steps=int(steps)))
         self.assertEqual((self.job / f"checkpoint-{steps}.safetensors").read_bytes(), content)
 
+    def test_minutes_more_after_resuming(self):
+        self.expect_done(self.train(steps=3))
+        result = self.train("--minutes", 0.01)
+        self.expect_done(result)
+        self.assertEqual(result.stderr.count("resumed from"), 1)
+        self.assertGreater(int(re.search(r"training to step ([0-9]+)", result.stderr).group(1)), 3)
+
     def test_reference_device(self):
         self.expect_done(self.train("--device", "reference", "--train-batch-size", 2, steps=1))
         self.assertEqual(self.checkpoints(), ["checkpoint-1.safetensors"])

@@ -140,6 +140,16 @@ TEST_F(CheckpointFolderTest, IsOneRunsAtATime) {
             ErrorKind::busy);
 }
 
+TEST_F(CheckpointFolderTest, RemovesWhatAKilledRunHasLeft) {
+  std::filesystem::create_directories(job_dir);
+  write_file(job_dir + "/.checkpoint-3.safetensors.partial", "half");
+  write_file(job_dir + "/.mine.partial", "kept");
+  write_file(job_dir + "/.checkpoint-mine.safetensors.partial", "kept");
+  const CheckpointFolder folder(posix_file_system(), job_dir);
+  EXPECT_THAT(posix_file_system().list(job_dir),
+              ElementsAre(".checkpoint-mine.safetensors.partial", ".lock", ".mine.partial"));
+}
+
 TEST_F(CheckpointFolderTest, KeepsTheOldCheckpointWhateverFails) {
   CheckpointFolder(posix_file_system(), job_dir).save(variables, 1);
   const std::vector<float> saved = numbers(variables);

@@ -103,6 +103,25 @@ TEST_P(CpuLayers, AgreeWithTheReferenceInInference) {
 INSTANTIATE_TEST_SUITE_P(All, CpuLayers, testing::ValuesIn(layer_networks()),
                          [](const auto& param_info) { return param_info.param.name; });
 
+TEST(CpuBackend, RefusesWhatMakesNoSense) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  CpuBackend backend;
+  const auto own = backend.make_variables(network);
+  const auto others = ReferenceBackend<float>().make_variables(network);
+  EXPECT_THROW(backend.make_runner(network, *others, {}), Error);
+  EXPECT_THROW(ReferenceBackend<float>().make_runner(network, *own, {}), Error);
+  EXPECT_THROW(own->write(0, std::vector<float>(7)), Error);
+  for (VariableId id = 0; id < network.variables().size(); ++id)
+    if (!network.variables()[id].trained) {
+      EXPECT_THROW(own->read(id, Slot::gradient), Error);
+    }
+  const auto runner =
+      backend.make_runner(network, *own, {.batch_size = 2, .mode = Mode::inference});
+  runner->load(random_batch(network, 2, 1));
+  runner->forward();
+  EXPECT_THROW(runner->backward(), Error);
+}
+
 TEST(CpuBackend, AgreesWithTheReferenceInAStepOfResNet) {
   compare_steps(resnet({.layers = 8}), 4, 1e-4);
 }

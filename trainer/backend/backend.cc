@@ -33,4 +33,8 @@ void check_batch(const ImageBatch& batch, const Network& network, const RunnerOp
              std::to_string(network.classes()) + " classes");
 }
 
+void require_training(const RunnerOptions& options) {
+  if (options.mode != Mode::training) refuse("there are no gradients in inference");
+}
+
 }  // namespace recordpipe

@@ -46,7 +46,7 @@ class Runner {
   // Computes every node for the batch that was loaded.
   virtual BatchResult forward() = 0;
   // Computes the gradient of the loss (weight decay is the optimiser's) for each trained variable,
-  // after forward() on the same batch.
+  // after forward() on the same batch. Throws Error{invalid_argument} in inference.
   virtual void backward() = 0;
 
   // What a node gave in the last forward(), as [images][channels][height][width]: for tests and
@@ -65,7 +65,8 @@ class Backend {
                                               const RunnerOptions& options) = 0;
 };
 
-// The parts of Runner::load's contract that are the same for all backends.
+// What Runner::load and Runner::backward refuse, the same for all backends.
 void check_batch(const ImageBatch& batch, const Network& network, const RunnerOptions& options);
+void require_training(const RunnerOptions& options);
 
 }  // namespace recordpipe

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <string_view>
 #include <utility>
 
+#include "dataset/io/atomic_file.h"
 #include "trainer/checkpoint/safetensors.h"
 
 namespace recordpipe {
@@ -21,6 +23,14 @@ std::optional<uint64_t> parse_step(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
   if (error != std::errc() || end != text.data() + text.size()) return {};
   return step;
+}
+
+// The step in a checkpoint's name; nothing for another file's.
+std::optional<uint64_t> step_of(std::string_view name) {
+  if (name.size() <= prefix.size() + suffix.size() || !name.starts_with(prefix) ||
+      !name.ends_with(suffix))
+    return {};
+  return parse_step(name.substr(prefix.size(), name.size() - prefix.size() - suffix.size()));
 }
 
 // Reads everything before it writes anything: a checkpoint that turns out to be bad half-way leaves
@@ -68,6 +78,8 @@ CheckpointFolder::CheckpointFolder(FileSystem& file_system, std::string director
         {.kind = ErrorKind::invalid_argument, .reason = "at least one checkpoint must be kept"});
   file_system_.make_directories(directory_);
   lock_ = file_system_.lock(directory_ + "/.lock");
+  remove_abandoned_partials(file_system_, directory_,
+                            [](std::string_view name) { return step_of(name).has_value(); });
 }
 
 std::string CheckpointFolder::save(const Variables& variables, uint64_t step) {
@@ -115,14 +127,8 @@ std::optional<RestoredCheckpoint> CheckpointFolder::restore(Variables& variables
 
 std::vector<CheckpointFolder::Entry> CheckpointFolder::list() const {
   std::vector<Entry> entries;
-  for (const std::string& name : file_system_.list(directory_)) {
-    if (name.size() <= prefix.size() + suffix.size() || !name.starts_with(prefix) ||
-        !name.ends_with(suffix))
-      continue;
-    const auto step = parse_step(
-        std::string_view(name).substr(prefix.size(), name.size() - prefix.size() - suffix.size()));
-    if (step) entries.push_back({*step, directory_ + "/" + name});
-  }
+  for (const std::string& name : file_system_.list(directory_))
+    if (const auto step = step_of(name)) entries.push_back({*step, directory_ + "/" + name});
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return a.step > b.step; });
   return entries;

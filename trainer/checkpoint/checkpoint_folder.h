@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +26,8 @@ struct RestoredCheckpoint {
 
 class CheckpointFolder {
  public:
-  // Makes the folder. `keep` > 0 newest checkpoints are kept. Holds a lock on the folder: a second
-  // run in it gets Error{busy}.
+  // Makes the folder, and removes what a killed run has left half-written. `keep` > 0 newest
+  // checkpoints are kept. Holds a lock on the folder: a second run in it gets Error{busy}.
   CheckpointFolder(FileSystem& file_system, std::string directory, size_t keep = 5);
 
   // Writes a checkpoint that appears whole or not at all, then removes those that are too old.

@@ -1,7 +1,13 @@
 #include "trainer/programs/cifar10_training.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -62,7 +68,11 @@ class Cifar10Training {
   int run() {
     spdlog::info("ResNet of {} layers, {} parameters, on {}", flags_.num_layers,
                  network_.parameter_count(), backend_->name());
-    start_from_checkpoint();
+    if (const auto restored = load_start()) {
+      for (const Error& damaged : restored->damaged) spdlog::warn("skipped: {}", damaged.what());
+      last_checkpoint_ = restored->path;
+      spdlog::info("resumed from {} at step {}", printable(restored->path), restored->step);
+    }
     const uint64_t last_step = flags_.minutes > 0 ? measure_last_step() : flags_.train_steps;
     if (const int signal = train(last_step)) return 128 + signal;
     evaluate_and_print();
@@ -70,14 +80,12 @@ class Cifar10Training {
   }
 
  private:
-  void start_from_checkpoint() {
+  // The newest checkpoint, or initial values.
+  std::optional<RestoredCheckpoint> load_start() {
     initialize(*variables_, flags_.seed);
-    const auto restored = checkpoints_.restore(*variables_);
-    if (!restored) return;
-    for (const Error& damaged : restored->damaged) spdlog::warn("skipped: {}", damaged.what());
-    trainer_.set_steps_done(restored->step);
-    last_checkpoint_ = restored->path;
-    spdlog::info("resumed from {} at step {}", restored->path, restored->step);
+    auto restored = checkpoints_.restore(*variables_);
+    trainer_.set_steps_done(restored ? restored->step : 0);
+    return restored;
   }
 
   // The place in the data isn't part of a checkpoint: a run that is resumed goes on with an order
@@ -117,8 +125,7 @@ class Cifar10Training {
     } while (seconds_since(start) < trial && !interrupted());
     const double per_step = seconds_since(measured_from) / static_cast<double>(steps);
 
-    trainer_.set_steps_done(0);
-    start_from_checkpoint();
+    load_start();
     const double left = std::max(0.0, budget - seconds_since(start));
     const uint64_t last_step = first_step + 1 + static_cast<uint64_t>(left / per_step);
     spdlog::info("{:.1f} ms a step: training to step {}; --train-steps {} repeats this run",
@@ -149,7 +156,7 @@ class Cifar10Training {
       const int signal = interrupted();
       if (signal || result.step % flags_.checkpoint_steps == 0 || result.step == last_step) {
         last_checkpoint_ = checkpoints_.save(*variables_, result.step);
-        log.note("saved " + last_checkpoint_);
+        log.note("saved " + printable(last_checkpoint_));
       }
       if (signal) {
         log.note(fmt::format("interrupted at step {} of {}; run it again to go on", result.step,
@@ -168,10 +175,11 @@ class Cifar10Training {
                                       .threads = pipeline_threads()});
     const BatchResult result =
         evaluate(*backend_, network_, *variables_, batches, flags_.eval_batch_size);
-    if (!last_checkpoint_.empty()) fmt::print("checkpoint {}\n", last_checkpoint_);
+    if (!last_checkpoint_.empty()) fmt::print("checkpoint {}\n", printable(last_checkpoint_));
     fmt::print("{}eval accuracy {:.2f}% ({}/{}) at step {}\n", synthetic_ ? "synthetic " : "",
                100 * static_cast<double>(result.correct) / static_cast<double>(result.images),
                result.correct, result.images, trainer_.steps_done());
+    if (std::fflush(stdout) != 0) throw system_error(errno, "write", "standard output");
   }
 
   const Cifar10Flags flags_;

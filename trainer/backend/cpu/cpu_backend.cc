@@ -1,5 +1,7 @@
 #include "trainer/backend/cpu/cpu_backend.h"
 
+#include <new>
+
 #include <omp.h>
 
 #include "dataset/base/error.h"
@@ -8,12 +10,10 @@
 namespace recordpipe {
 namespace {
 
-// What went wrong inside oneDNN, in this project's words.
-Error onednn_error(const dnnl::error& error) {
-  const bool memory = error.status == dnnl_out_of_memory;
-  return Error({.kind = memory ? ErrorKind::limit_exceeded : ErrorKind::unsupported,
-                .reason = std::string("oneDNN: ") + error.what(),
-                .hint = memory ? "a smaller batch or fewer layers need less memory" : ""});
+[[noreturn]] void fail_for_memory() {
+  throw Error({.kind = ErrorKind::limit_exceeded,
+               .reason = "there is not enough memory for the network",
+               .hint = "a smaller batch or fewer layers need less"});
 }
 
 }  // namespace
@@ -41,8 +41,11 @@ std::unique_ptr<Runner> CpuBackend::make_runner(const Network& network, Variable
         {.kind = ErrorKind::invalid_argument, .reason = "the variables are another backend's"});
   try {
     return std::make_unique<CpuRunner>(network, *own, options);
+  } catch (const std::bad_alloc&) {
+    fail_for_memory();
   } catch (const dnnl::error& error) {
-    throw onednn_error(error);
+    if (error.status == dnnl_out_of_memory) fail_for_memory();
+    throw Error({.kind = ErrorKind::unsupported, .reason = std::string("oneDNN: ") + error.what()});
   }
 }
 

@@ -133,6 +133,7 @@ BatchResult CpuRunner::forward() {
 }
 
 void CpuRunner::backward() {
+  require_training(options_);
   for (size_t layer = layers_.size(); layer-- > 0;)
     times_[layer].backward += seconds([&] { layers_[layer]->backward(); });
 }

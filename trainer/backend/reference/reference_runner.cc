@@ -60,6 +60,7 @@ BatchResult ReferenceRunner<T>::forward() {
 
 template <class T>
 void ReferenceRunner<T>::backward() {
+  require_training(options_);
   // The loss has left the gradient of its input. Each layer adds to the gradients of its inputs,
   // so that what is used twice gets the sum.
   const NodeId logits = inputs_of(network_.nodes().back()).front();
