@@ -1,35 +1,26 @@
-// Inflating gzip and zlib streams (compression.h) by zlib.
-#include <algorithm>
+// inflate(): gzip members and padding, and what is said of damage; the engines do the rest.
 #include <exception>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <zlib.h>
-
 #include "dataset/base/error.h"
-#include "dataset/io/compression.h"
+#include "dataset/io/inflate_engine.h"
 
 namespace recordpipe {
 namespace {
 
 constexpr size_t kInputSize = size_t{256} << 10;
-constexpr int kZlibWindow = 15;
-constexpr int kGzipWindow = 16 + 15;
+constexpr std::byte kGzipStart{0x1f};
 
 class InflatingSource final : public ByteSource {
  public:
-  InflatingSource(std::unique_ptr<ByteSource> compressed, Compression format)
-      : source_(std::move(compressed)), format_(format), input_(kInputSize) {
-    if (inflateInit2(&stream_, format == Compression::gzip ? kGzipWindow : kZlibWindow) != Z_OK) {
-      throw std::bad_alloc();
-    }
-  }
-
-  ~InflatingSource() override { inflateEnd(&stream_); }
-  InflatingSource(const InflatingSource&) = delete;
-  InflatingSource& operator=(const InflatingSource&) = delete;
+  InflatingSource(std::unique_ptr<InflateEngine> engine, std::unique_ptr<ByteSource> compressed,
+                  Compression format)
+      : source_(std::move(compressed)),
+        engine_(std::move(engine)),
+        format_(format),
+        input_(kInputSize) {}
 
   size_t read(std::span<std::byte> out) override {
     if (failure_) std::rethrow_exception(failure_);
@@ -46,14 +37,17 @@ class InflatingSource final : public ByteSource {
   const std::string& path() const override { return source_->path(); }
 
  private:
-  enum class Phase { member, after_member, padding, ended };
+  enum class Phase { member, damaged, after_member, padding, ended };
 
   // Goes on until a byte came out, or input is needed, or the phase changes.
   size_t step(std::span<std::byte> out) {
-    if (stream_.avail_in == 0 && !input_ended_) fill();
+    // The engine may hold more than it had room for: more input is waited for only after that.
+    if (rest_.empty() && !input_ended_ && (starved_ || phase_ != Phase::member)) fill();
     switch (phase_) {
       case Phase::member:
         return inflate_some(out);
+      case Phase::damaged:
+        fail_damaged();
       case Phase::after_member:
         look_after_member();
         break;
@@ -68,44 +62,37 @@ class InflatingSource final : public ByteSource {
 
   void fill() {
     const size_t count = source_->read(input_);
-    stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
-    stream_.avail_in = static_cast<uInt>(count);
+    rest_ = std::span(input_).first(count);
     fetched_ += count;
     input_ended_ = count == 0;
   }
 
   size_t inflate_some(std::span<std::byte> out) {
-    const size_t wanted = std::min(out.size(), size_t{1} << 30);  // uInt
-    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream_.avail_out = static_cast<uInt>(wanted);
-    const uInt given = stream_.avail_in;
-    const int result = ::inflate(&stream_, Z_NO_FLUSH);
-    const size_t made = wanted - stream_.avail_out;
-    if (result == Z_STREAM_END) {
+    const bool all_given = rest_.empty() && input_ended_;
+    const InflateStep step = engine_->step(rest_, out);
+    rest_ = rest_.subspan(step.taken);
+    starved_ = step.made == 0;
+    if (step.ended) {
       phase_ = format_ == Compression::gzip ? Phase::after_member : Phase::padding;
-    } else if (result == Z_MEM_ERROR) {
-      throw std::bad_alloc();
-    } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      // What came out before the damage is given out first: zlib says the same again when asked.
-      if (made > 0) return made;
-      fail(ErrorKind::corrupted, std::string("damaged ") + std::string(to_string(format_)) +
-                                     " stream (" + (stream_.msg ? stream_.msg : "no reason given") +
-                                     ")");
-    } else if (made == 0 && input_ended_ && given == 0) {
-      fail(ErrorKind::truncated,
+    } else if (step.damage) {
+      damage_ = step.damage;
+      if (step.made == 0) fail_damaged();
+      phase_ = Phase::damaged;
+    } else if (step.made == 0 && all_given) {
+      fail(ErrorKind::truncated, fetched_,
            std::string(to_string(format_)) + " stream ends before its trailer");
     }
-    return made;
+    return step.made;
   }
 
   // gzip: another member may follow, or zeros up to a tape's block.
   void look_after_member() {
-    if (stream_.avail_in == 0) {
+    if (rest_.empty()) {
       if (input_ended_) phase_ = Phase::ended;
-    } else if (*stream_.next_in == 0) {
+    } else if (rest_.front() == std::byte{0}) {
       phase_ = Phase::padding;
-    } else if (*stream_.next_in == 0x1f) {
-      inflateReset(&stream_);
+    } else if (rest_.front() == kGzipStart) {
+      engine_->start_again();
       phase_ = Phase::member;
     } else {
       fail_after_end();
@@ -113,24 +100,28 @@ class InflatingSource final : public ByteSource {
   }
 
   void skip_padding() {
-    while (stream_.avail_in > 0) {
-      if (*stream_.next_in != 0) fail_after_end();
-      ++stream_.next_in;
-      --stream_.avail_in;
+    while (!rest_.empty()) {
+      if (rest_.front() != std::byte{0}) fail_after_end();
+      rest_ = rest_.subspan(1);
     }
     if (input_ended_) phase_ = Phase::ended;
   }
 
+  [[noreturn]] void fail_damaged() {
+    fail(ErrorKind::corrupted, fetched_ - rest_.size() - engine_->unused(),
+         "damaged " + std::string(to_string(format_)) + " stream (" + damage_ + ")");
+  }
+
   [[noreturn]] void fail_after_end() {
-    fail(ErrorKind::corrupted,
+    fail(ErrorKind::corrupted, fetched_ - rest_.size(),
          "garbage after the end of the " + std::string(to_string(format_)) + " stream");
   }
 
-  [[noreturn]] void fail(ErrorKind kind, std::string reason) {
+  [[noreturn]] void fail(ErrorKind kind, uint64_t offset, std::string reason) {
     throw Error(
         {.kind = kind,
          .path = source_->path(),
-         .offset = fetched_ - stream_.avail_in,
+         .offset = offset,
          .reason = std::move(reason),
          .hint = kind == ErrorKind::truncated
                      ? "the file is incomplete: fetch it again"
@@ -138,20 +129,30 @@ class InflatingSource final : public ByteSource {
   }
 
   std::unique_ptr<ByteSource> source_;
+  std::unique_ptr<InflateEngine> engine_;
   Compression format_;
   std::vector<std::byte> input_;
-  z_stream stream_ = {};
-  uint64_t fetched_ = 0;  // compressed bytes read so far
+  std::span<const std::byte> rest_;  // of input_: what the engine has not taken
+  uint64_t fetched_ = 0;             // compressed bytes read so far
   bool input_ended_ = false;
+  bool starved_ = true;  // the engine made nothing of what it has
   Phase phase_ = Phase::member;
+  const char* damage_ = nullptr;
   std::exception_ptr failure_;
 };
 
 }  // namespace
 
+std::unique_ptr<ByteSource> inflate_by(std::unique_ptr<InflateEngine> engine,
+                                       std::unique_ptr<ByteSource> compressed, Compression format) {
+  return std::make_unique<InflatingSource>(std::move(engine), std::move(compressed), format);
+}
+
 std::unique_ptr<ByteSource> inflate(std::unique_ptr<ByteSource> compressed, Compression format) {
   if (format == Compression::none) return compressed;
-  return std::make_unique<InflatingSource>(std::move(compressed), format);
+  auto engine = format == Compression::gzip ? make_isal_inflate_engine() : nullptr;
+  if (!engine) engine = make_zlib_inflate_engine(format);
+  return inflate_by(std::move(engine), std::move(compressed), format);
 }
 
 }  // namespace recordpipe
