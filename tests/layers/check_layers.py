@@ -29,9 +29,10 @@ LAYERS = {
 }
 
 # Which files, by the start of their path, may include a library's headers, by the start of theirs.
-# A reader of records needs zlib and nothing else; logging and option parsing are for programs.
+# A reader of records needs zlib (ISA-L if it is there) and nothing else; logging and option parsing are for programs.
 LIBRARIES = {
-    "zlib.h": ["dataset/io/inflate", "dataset/io/deflate", "dataset/io/compression"],
+    "isa-l/igzip_lib.h": ["dataset/io/isal_inflate_engine"],
+    "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],
     "curl/": ["dataset/io/http_"],
     "openssl/": ["dataset/io/sha256"],
     "nlohmann/": ["dataset/io/partial_download", "trainer/", "tools/"],

@@ -29,7 +29,7 @@ class CheckLayers(unittest.TestCase):
         self.expect({
             "dataset/base/error.h": HEADER + "#include <string>\n#include <sys/stat.h>\n",
             "dataset/io/file.h": HEADER + '#include "dataset/base/error.h"\n',
-            "dataset/io/inflate.cc": "#include <zlib.h>\n",
+            "dataset/io/deflate.cc": "#include <zlib.h>\n",
             "dataset/io/http_client.cc": "#include <curl/curl.h>\n",
             "dataset/record/reader.cc": '#include "dataset/base/error.h"\n#include "dataset/io/file.h"\n',
             "dataset/example/view.cc": '#include "proto/example.pb.h"\n',
