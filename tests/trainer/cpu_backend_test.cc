@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "dataset/base/error.h"
@@ -29,8 +32,9 @@ double relative_error(const std::vector<float>& got, const std::vector<float>& e
 // A backend with its variables and a runner, all starting from the same numbers.
 template <class BackendType>
 struct Side {
-  Side(const Network& network, const RunnerOptions& options)
-      : variables(backend.make_variables(network)),
+  Side(const Network& network, const RunnerOptions& options, BackendType own = BackendType())
+      : backend(std::move(own)),
+        variables(backend.make_variables(network)),
         runner(backend.make_runner(network, *variables, options)) {
     randomize(*variables, 3);
   }
@@ -41,8 +45,9 @@ struct Side {
 };
 
 // One step on both; compares every node's output, the loss, every gradient, then every variable.
-void compare_steps(const Network& network, size_t images, double tolerance) {
-  Side<CpuBackend> cpu(network, {.batch_size = images});
+void compare_steps(const Network& network, size_t images, double tolerance,
+                   const CpuBackendOptions& options = {}) {
+  Side<CpuBackend> cpu(network, {.batch_size = images}, CpuBackend(options));
   Side<ReferenceBackend<double>> reference(network, {.batch_size = images});
   const ImageBatch batch = random_batch(network, images, 5);
   cpu.runner->load(batch);
@@ -103,23 +108,17 @@ TEST_P(CpuLayers, AgreeWithTheReferenceInInference) {
 INSTANTIATE_TEST_SUITE_P(All, CpuLayers, testing::ValuesIn(layer_networks()),
                          [](const auto& param_info) { return param_info.param.name; });
 
-TEST(CpuBackend, RefusesWhatMakesNoSense) {
-  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
-  CpuBackend backend;
-  const auto own = backend.make_variables(network);
-  const auto others = ReferenceBackend<float>().make_variables(network);
-  EXPECT_THROW(backend.make_runner(network, *others, {}), Error);
-  EXPECT_THROW(ReferenceBackend<float>().make_runner(network, *own, {}), Error);
-  EXPECT_THROW(own->write(0, std::vector<float>(7)), Error);
-  for (VariableId id = 0; id < network.variables().size(); ++id)
-    if (!network.variables()[id].trained) {
-      EXPECT_THROW(own->read(id, Slot::gradient), Error);
-    }
-  const auto runner =
-      backend.make_runner(network, *own, {.batch_size = 2, .mode = Mode::inference});
-  runner->load(random_batch(network, 2, 1));
-  runner->forward();
-  EXPECT_THROW(runner->backward(), Error);
+// Threads share out the work in other ways, but must not change what is computed.
+TEST(CpuBackend, AgreesWithTheReferenceWithAnyNumberOfThreads) {
+  const std::string by_default = CpuBackend().name();
+  for (const size_t threads : {1u, 3u, 8u}) {
+    SCOPED_TRACE(threads);
+    EXPECT_THAT(CpuBackend({.threads = threads}).name(),
+                testing::HasSubstr(", " + std::to_string(threads) + " threads,"));
+    compare_steps(resnet({.layers = 8, .input = {3, 8, 8}}), 5, 1e-4, {.threads = threads});
+  }
+  EXPECT_EQ(CpuBackend().name(), by_default);
+  EXPECT_THROW(CpuBackend({.threads = 1025}), Error);
 }
 
 TEST(CpuBackend, AgreesWithTheReferenceInAStepOfResNet) {

@@ -1,9 +1,13 @@
 #include "trainer/model/network.h"
 
+#include <optional>
+#include <variant>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "dataset/base/error.h"
+#include "tests/support/expect_error.h"
 #include "trainer/model/resnet.h"
 
 namespace recordpipe {
@@ -45,6 +49,56 @@ TEST(ResNet, ShrinksTheImageTwiceAndGrowsChannels) {
   EXPECT_EQ(network.classes(), 11u);
 }
 
+// What a block consists of and what it reads, batch norm's constants and the paddings.
+TEST(ResNet, IsVersionOneWithoutParametersInItsShortcuts) {
+  const Network network = resnet({.layers = 14});
+  const auto node = [&](const std::string& name) {
+    for (NodeId id = 0; id < network.nodes().size(); ++id)
+      if (network.nodes()[id].name == name) return id;
+    ADD_FAILURE() << "no node " << name;
+    return NodeId{0};
+  };
+  const auto expect_conv = [&](const std::string& name, NodeId input, size_t stride) {
+    const auto& conv = std::get<Conv2dOp>(network.nodes()[node(name)].op);
+    EXPECT_EQ(conv.input, input) << name;
+    EXPECT_EQ(conv.kernel, 3u) << name;
+    EXPECT_EQ(conv.stride, stride) << name;
+    EXPECT_EQ(conv.padding, 1u) << name;
+  };
+  const auto expect_batch_norm = [&](const std::string& name, const std::string& conv,
+                                     std::optional<NodeId> residual) {
+    const auto& batch_norm = std::get<BatchNormOp>(network.nodes()[node(name)].op);
+    EXPECT_EQ(batch_norm.input, node(conv)) << name;
+    EXPECT_EQ(batch_norm.residual, residual) << name;
+    EXPECT_TRUE(batch_norm.relu) << name;
+    EXPECT_EQ(batch_norm.decay, 0.997) << name;
+    EXPECT_EQ(batch_norm.epsilon, 1e-5) << name;
+  };
+  expect_conv("conv", 0, 1);
+  expect_batch_norm("bn", "conv", {});
+  NodeId x = node("bn");
+  for (const std::string stage : {"stage1/", "stage2/", "stage3/"})
+    for (const std::string block : {"block0/", "block1/"}) {
+      const std::string name = stage + block;
+      const bool shrinks = stage != "stage1/" && block == "block0/";
+      NodeId shortcut = x;
+      if (shrinks) {
+        shortcut = node(name + "shortcut");
+        const auto& pool = std::get<PoolAndPadOp>(network.nodes()[shortcut].op);
+        EXPECT_EQ(pool.input, x);
+        EXPECT_EQ(pool.stride, 2u);
+      }
+      expect_conv(name + "conv1", x, shrinks ? 2 : 1);
+      expect_batch_norm(name + "bn1", name + "conv1", {});
+      expect_conv(name + "conv2", node(name + "bn1"), 1);
+      expect_batch_norm(name + "bn2", name + "conv2", shortcut);
+      x = node(name + "bn2");
+    }
+  EXPECT_EQ(std::get<GlobalAveragePoolOp>(network.nodes()[node("global_pool")].op).input, x);
+  EXPECT_EQ(std::get<DenseOp>(network.nodes()[node("dense")].op).input, node("global_pool"));
+  EXPECT_EQ(network.nodes().size(), 1u + 2 + 6 * 4 + 2 + 3);
+}
+
 TEST(ResNet, NamesItsVariables) {
   std::vector<std::string> names;
   const Network network = resnet({.layers = 8});
@@ -72,6 +126,14 @@ TEST(Network, RefusesShapesThatDoNotFit) {
   EXPECT_THROW(network.softmax_cross_entropy(x), Error);
   network.softmax_cross_entropy(network.dense(x, "d", 3));
   EXPECT_THROW(network.conv2d(x, "c"), Error) << "nothing follows the loss";
+}
+
+TEST(Network, RefusesALayerThatNobodyReads) {
+  Network network({3, 6, 6});
+  network.conv2d(0, "forgotten");
+  const NodeId logits = network.dense(0, "dense", 3);
+  EXPECT_THAT(error_of([&] { network.softmax_cross_entropy(logits); }).what(),
+              testing::HasSubstr("forgotten"));
 }
 
 }  // namespace

@@ -1,15 +1,30 @@
 #include "trainer/backend/backend.h"
 
+#include <algorithm>
+#include <variant>
+
 #include "dataset/base/error.h"
 
 namespace recordpipe {
 namespace {
+
+constexpr size_t most_images = size_t{1} << 30;  // so that sizes of tensors can't overflow
 
 [[noreturn]] void refuse(const std::string& reason) {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
 }
 
 }  // namespace
+
+void check_runner(const Network& network, const Variables* own, const RunnerOptions& options) {
+  if (!own) refuse("the variables are another backend's");
+  if (!std::ranges::equal(own->specs(), network.variables()))
+    refuse("the variables are another network's");
+  if (!std::holds_alternative<SoftmaxCrossEntropyOp>(network.nodes().back().op))
+    refuse("the network doesn't end in a loss");
+  if (options.batch_size == 0 || options.batch_size > most_images)
+    refuse("no batch can have " + std::to_string(options.batch_size) + " images");
+}
 
 void check_batch(const ImageBatch& batch, const Network& network, const RunnerOptions& options) {
   const ImageFormat& format = batch.format();
@@ -35,6 +50,12 @@ void check_batch(const ImageBatch& batch, const Network& network, const RunnerOp
 
 void require_training(const RunnerOptions& options) {
   if (options.mode != Mode::training) refuse("there are no gradients in inference");
+}
+
+void fail_for_memory() {
+  throw Error({.kind = ErrorKind::limit_exceeded,
+               .reason = "there is not enough memory for the network",
+               .hint = "a smaller batch or fewer layers need less"});
 }
 
 }  // namespace recordpipe

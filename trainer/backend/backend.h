@@ -60,13 +60,18 @@ class Backend {
   virtual std::string name() const = 0;
   // All zeros: see initialize().
   virtual std::unique_ptr<Variables> make_variables(const Network& network) = 0;
-  // Several runners may share the variables of one network, which must outlive them.
+  // Several runners may share the variables of one network, which must outlive them. Throws
+  // Error{invalid_argument} for a network without a loss, for variables of another network or
+  // backend and for no images, Error{limit_exceeded} where there isn't enough memory.
   virtual std::unique_ptr<Runner> make_runner(const Network& network, Variables& variables,
                                               const RunnerOptions& options) = 0;
 };
 
-// What Runner::load and Runner::backward refuse, the same for all backends.
+// What Backend::make_runner, Runner::load and Runner::backward refuse, the same for all backends.
+// `own` is null where the variables are another backend's.
+void check_runner(const Network& network, const Variables* own, const RunnerOptions& options);
 void check_batch(const ImageBatch& batch, const Network& network, const RunnerOptions& options);
 void require_training(const RunnerOptions& options);
+[[noreturn]] void fail_for_memory();
 
 }  // namespace recordpipe

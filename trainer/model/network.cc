@@ -115,6 +115,12 @@ NodeId Network::dense(NodeId input, const std::string& name, size_t units) {
 NodeId Network::softmax_cross_entropy(NodeId logits, double label_smoothing) {
   require(label_smoothing >= 0 && label_smoothing < 1, "loss", "label smoothing must be in [0, 1)");
   require(shape_of(logits).pixels() == 1, "loss", "logits must be a vector");
+  std::vector<bool> read(nodes_.size(), false);
+  read[logits] = true;
+  for (const NetworkNode& node : nodes_)
+    for (const NodeId input : inputs_of(node)) read[input] = true;
+  for (NodeId id = 0; id < nodes_.size(); ++id)
+    require(read[id], nodes_[id].name, "no other layer reads it");
   return add("loss", {.channels = shape_of(logits).channels},
              SoftmaxCrossEntropyOp{.input = logits, .label_smoothing = label_smoothing});
 }

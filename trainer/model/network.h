@@ -42,6 +42,7 @@ struct VariableSpec {
   bool trained = true;
 
   size_t size() const;
+  bool operator==(const VariableSpec&) const = default;
 };
 
 // The images of the batch, as value / 128 - 1.
@@ -132,7 +133,7 @@ class Network {
   NodeId pool_and_pad(NodeId input, const std::string& name, size_t stride, size_t channels);
   NodeId global_average_pool(NodeId input, const std::string& name);
   NodeId dense(NodeId input, const std::string& name, size_t units);
-  // Ends the network: the loss is its last node.
+  // Ends the network: the loss is its last node, and every other node must have been read.
   NodeId softmax_cross_entropy(NodeId logits, double label_smoothing = 0);
 
   std::span<const NetworkNode> nodes() const { return nodes_; }

@@ -34,7 +34,7 @@ class Trainer {
   void set_steps_done(uint64_t steps) { steps_done_ = steps; }
 
   // Forward, backward, update. Throws Error{invalid_argument} where the loss is no number any more;
-  // the variables are then those of the step before.
+  // what is trained is then as it was after the step before.
   StepResult step(const ImageBatch& batch, const LearningRateSchedule& learning_rate);
 
   // The loss that a step minimises: the batch's plus the weight decay's penalty.

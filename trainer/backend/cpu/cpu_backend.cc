@@ -10,16 +10,22 @@
 namespace recordpipe {
 namespace {
 
-[[noreturn]] void fail_for_memory() {
-  throw Error({.kind = ErrorKind::limit_exceeded,
-               .reason = "there is not enough memory for the network",
-               .hint = "a smaller batch or fewer layers need less"});
+constexpr size_t most_threads = 1024;
+
+// OpenMP's own choice, asked for before a backend makes another.
+int default_threads() {
+  static const int threads = omp_get_max_threads();
+  return threads;
 }
 
 }  // namespace
 
 CpuBackend::CpuBackend(const CpuBackendOptions& options) {
-  if (options.threads > 0) omp_set_num_threads(static_cast<int>(options.threads));
+  if (options.threads > most_threads)
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "threads must be at most " + std::to_string(most_threads)});
+  const int threads = default_threads();
+  omp_set_num_threads(options.threads > 0 ? static_cast<int>(options.threads) : threads);
 }
 
 std::string CpuBackend::name() const {
@@ -36,9 +42,7 @@ std::unique_ptr<Variables> CpuBackend::make_variables(const Network& network) {
 std::unique_ptr<Runner> CpuBackend::make_runner(const Network& network, Variables& variables,
                                                 const RunnerOptions& options) {
   auto* own = dynamic_cast<CpuVariables*>(&variables);
-  if (!own)
-    throw Error(
-        {.kind = ErrorKind::invalid_argument, .reason = "the variables are another backend's"});
+  check_runner(network, own, options);
   try {
     return std::make_unique<CpuRunner>(network, *own, options);
   } catch (const std::bad_alloc&) {

@@ -10,15 +10,17 @@
 namespace recordpipe {
 
 struct CpuBackendOptions {
-  // OpenMP threads that compute, the caller's included; 0: one for each processor.
+  // OpenMP threads that compute, the caller's included, at most 1024; 0: as many as OMP_NUM_THREADS
+  // says, or one for each processor.
   size_t threads = 0;
 };
 
 // Float32 throughout. The same number of threads gives the same bits at every run on the same
 // machine. OpenMP keeps its number of threads for each calling thread: make the backend, its
-// runners and all calls from one thread.
+// runners and all calls from one thread, where the backend made last decides.
 class CpuBackend final : public Backend {
  public:
+  // Throws Error{invalid_argument} for too many threads.
   explicit CpuBackend(const CpuBackendOptions& options = {});
 
   // "cpu, 2 threads, oneDNN 2.6.3"

@@ -62,9 +62,10 @@ RECORDPIPE_INLINE void moments_of(size_t pixels, const float* x_data, float* mea
   *pixels_of<V>(squares) = square_sum - sum * mean_d;
 }
 
+// NaN stays NaN: a network that has lost its numbers must not look as if it had zeros.
 template <class V>
 RECORDPIPE_INLINE V relu(V x) {
-  return x > 0 ? x : V{};
+  return x < 0 ? V{} : x;
 }
 
 template <class V>

@@ -1,9 +1,9 @@
 // Runs the layers of this folder over a network's nodes.
 #include <algorithm>
+#include <new>
 #include <utility>
 #include <variant>
 
-#include "dataset/base/error.h"
 #include "trainer/backend/reference/batch_norm.h"
 #include "trainer/backend/reference/conv2d.h"
 #include "trainer/backend/reference/dense.h"
@@ -212,10 +212,12 @@ std::unique_ptr<Runner> ReferenceBackend<T>::make_runner(const Network& network,
                                                          Variables& variables,
                                                          const RunnerOptions& options) {
   auto* own = dynamic_cast<ReferenceVariables<T>*>(&variables);
-  if (!own)
-    throw Error(
-        {.kind = ErrorKind::invalid_argument, .reason = "the variables are another backend's"});
-  return std::make_unique<ReferenceRunner<T>>(network, *own, options);
+  check_runner(network, own, options);
+  try {
+    return std::make_unique<ReferenceRunner<T>>(network, *own, options);
+  } catch (const std::bad_alloc&) {
+    fail_for_memory();
+  }
 }
 
 template class ReferenceBackend<float>;
