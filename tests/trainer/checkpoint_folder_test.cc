@@ -2,6 +2,9 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +14,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/reference/reference_backend.h"
+#include "trainer/checkpoint/safetensors.h"
 
 namespace recordpipe {
 namespace {
@@ -107,6 +111,82 @@ TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
   ASSERT_EQ(restored->damaged.size(), 2u);
   EXPECT_EQ(restored->damaged[0].path(), job_dir + "/checkpoint-3.safetensors");
   EXPECT_EQ(restored->damaged[1].path(), second);
+}
+
+// After falling back from them, what is saved must not be taken for too old.
+TEST_F(CheckpointFolderTest, KeepsWhatItSavesBesideDamagedNewerOnes) {
+  CheckpointFolder folder(posix_file_system(), job_dir, 1);
+  write_file(job_dir + "/checkpoint-700.safetensors", "damaged");
+  write_file(job_dir + "/checkpoint-600.safetensors", "damaged");
+  for (const uint64_t step : {500, 501}) folder.save(variables, step);
+  EXPECT_THAT(names(), ElementsAre("checkpoint-501.safetensors", "checkpoint-600.safetensors",
+                                   "checkpoint-700.safetensors"));
+  const auto restored = folder.restore(variables);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->step, 501u);
+}
+
+TEST_F(CheckpointFolderTest, NoticesAFlippedBitWhereverItIs) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  folder.save(variables, 1);
+  const std::string first = read_file(job_dir + "/checkpoint-1.safetensors");
+  fill(variables, 2);
+  const std::string path = folder.save(variables, 2);
+  const std::string second = read_file(path);
+  const std::vector<float> saved = numbers(variables);
+  size_t noticed = 0;
+  for (size_t at = 0; at < second.size(); ++at) {
+    std::string damaged = second;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+    write_file(path, damaged);
+    std::optional<RestoredCheckpoint> restored;
+    try {
+      restored = folder.restore(variables);
+    } catch (const Error& error) {
+      FAIL() << "bit of byte " << at << ": " << error.what();
+    }
+    if (restored->step == 1)
+      ++noticed;
+    else
+      ASSERT_EQ(numbers(variables), saved) << "bit of byte " << at;
+  }
+  // Not those of the checksum's own name: a file without one is believed.
+  EXPECT_GE(noticed, second.size() - 8);
+}
+
+TEST_F(CheckpointFolderTest, TakesAnotherProgramsFile) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  std::map<std::string, SafetensorsFloats> tensors;
+  for (VariableId id = 0; id < variables.specs().size(); ++id) {
+    const VariableSpec& spec = variables.specs()[id];
+    tensors[spec.name] = {spec.shape, variables.read(id, Slot::value)};
+    if (spec.trained)
+      tensors[spec.name + "/momentum"] = {spec.shape, variables.read(id, Slot::momentum)};
+  }
+  write_safetensors(posix_file_system(), job_dir + "/checkpoint-5.safetensors", tensors,
+                    {{"step", "5"}});
+  const std::vector<float> saved = numbers(variables);
+  fill(variables, 2);
+  ASSERT_EQ(folder.restore(variables)->step, 5u);
+  EXPECT_EQ(numbers(variables), saved);
+}
+
+TEST_F(CheckpointFolderTest, SavesNothingThatIsNotFinite) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  folder.save(variables, 1);
+  for (const float value :
+       {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+        std::numeric_limits<float>::quiet_NaN()})
+    for (const Slot slot : {Slot::value, Slot::momentum}) {
+      fill(variables, 1);
+      std::vector<float> values = variables.read(0, slot);
+      values.back() = value;
+      variables.write(0, values, slot);
+      const Error error = error_of([&] { folder.save(variables, 2); });
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      EXPECT_THAT(error.what(), HasSubstr("not saved: conv/weights"));
+    }
+  EXPECT_THAT(names(), ElementsAre("checkpoint-1.safetensors"));
 }
 
 TEST_F(CheckpointFolderTest, DoesNotStartAnewWhereAllAreDamaged) {

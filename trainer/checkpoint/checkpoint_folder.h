@@ -1,8 +1,9 @@
 // The checkpoints of a training run: JOB_DIR/checkpoint-STEP.safetensors.
 //
 // A checkpoint holds every variable under its name and, for those that are trained, the momentum
-// as NAME/momentum, all float32 and in the shapes that VariableSpec states, and the step as
-// metadata. Its bytes depend on nothing else.
+// as NAME/momentum, all float32 and in the shapes that VariableSpec states; and as metadata the
+// step, and a CRC-32C over everything, without which a flipped bit would be a weight like any
+// other. Its bytes depend on nothing else.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +31,9 @@ class CheckpointFolder {
   // checkpoints are kept. Holds a lock on the folder: a second run in it gets Error{busy}.
   CheckpointFolder(FileSystem& file_system, std::string directory, size_t keep = 5);
 
-  // Writes a checkpoint that appears whole or not at all, then removes those that are too old.
-  // Returns its path.
+  // Writes a checkpoint that appears whole or not at all, then removes those before it that are too
+  // old. Returns its path. Throws Error{invalid_argument}, and writes nothing, where a number is
+  // not finite: the checkpoint before is the one to go on from.
   std::string save(const Variables& variables, uint64_t step);
 
   // Reads the newest checkpoint that is whole; nothing where there is none at all. Throws where all
