@@ -80,6 +80,20 @@ class Usage(Cifar10MainTest):
         for extra, word in ((["--num-layers", "45"], "multiple of 6"),
                             (["--num-layers", "2"], "multiple of 6"),
                             (["--num-layers", "x"], "--num-layers"),
+                            (["--train-steps", "-1"], "--train-steps"),
+                            (["--train-steps", "1.5"], "--train-steps"),
+                            (["--train-steps", "99999999999999999999"], "--train-steps"),
+                            (["--seed", "-1"], "--seed"),
+                            (["--num-intra-threads", "-1"], "--num-intra-threads"),
+                            (["--num-intra-threads", "100000"], "--num-intra-threads"),
+                            (["--learning-rate", "nan"], "--learning-rate"),
+                            (["--learning-rate", "inf"], "--learning-rate"),
+                            (["--minutes", "nan"], "--minutes"),
+                            (["--minutes", "1e300"], "--minutes"),
+                            (["--momentum", "nan"], "--momentum"),
+                            (["--batch-norm-epsilon", "nan"], "--batch-norm-epsilon"),
+                            (["--weight-decay", "-1"], "--weight-decay"),
+                            (["--warmup-steps", "5"], "--learning-rate-schedule cosine"),
                             (["--use-distortion-for-training", "maybe"], "--use-distortion"),
                             (["--num-gpus", "1"], "no GPU backend"),
                             (["--variable-strategy", "GPU"], "no GPU backend"),
@@ -103,7 +117,18 @@ class Usage(Cifar10MainTest):
         self.assertEqual(len(result.stderr.strip().splitlines()), 1)
 
     def test_batch_larger_than_the_data(self):
-        self.expect_failure(self.train("--train-batch-size", 97), 1, "don't fill a batch of 97")
+        for size in (97, 1_000_000):
+            self.expect_failure(self.train("--train-batch-size", size), 1,
+                                f"96 training images don't fill a batch of {size}")
+        self.assertFalse(self.job.exists())
+
+    def test_no_records(self):
+        for split, words in (("train", "0 training images"), ("eval", "no images to evaluate on")):
+            data = ROOT / f"no-{split}"
+            shutil.copytree(DATA, data)
+            (data / f"{split}.tfrecords").write_bytes(b"")
+            self.expect_failure(self.train(data=data), 1, words)
+        self.assertFalse(self.job.exists())
 
     def test_damaged_data(self):
         data = ROOT / "damaged"
@@ -191,10 +216,20 @@ class Training(Cifar10MainTest):
 
     def test_nothing_left_to_train(self):
         self.expect_done(self.train(steps=2))
-        result = self.train(steps=2)
-        self.expect_done(result)
-        self.assertNotIn("learning_rate", result.stderr)
-        self.assertIn(" at step 2", result.stdout)
+        printed = set()
+        for batch_size in (1, 7, 24, 1_000_000):  # each image counts once, whatever it is
+            result = self.train("--eval-batch-size", batch_size, steps=2)
+            self.expect_done(result)
+            self.assertNotIn("learning_rate", result.stderr)
+            printed.add(result.stdout)
+        self.assertEqual(len(printed), 1)
+        self.assertRegex(printed.pop(), r"/24\) at step 2\n$")
+
+    def test_numbers_that_grow_without_bound(self):
+        result = self.train("--learning-rate", 1e6, "--checkpoint-steps", 1, steps=50)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertRegex(result.stderr, "the loss is not a number at step|not saved: .* has grown")
+        self.assertEqual(result.stdout, "")
 
     def test_refuses_another_networks_checkpoint(self):
         self.expect_done(self.train(steps=1))
@@ -251,7 +286,7 @@ class Training(Cifar10MainTest):
             process.communicate()
         os.close(parent)
         self.assertEqual(process.returncode, 0)
-        self.assertRegex(shown.decode(), r"\rstep 4/4  loss .* accuracy .*images/s .* 0:00 left")
+        self.assertRegex(shown.decode(), r"\r\x1b\[\?7lstep 4/4  loss .* accuracy .*images/s .* 0:00 left")
         self.assertNotIn("Average examples/sec", shown.decode())
 
 
@@ -281,6 +316,19 @@ class Signals(Cifar10MainTest):
         result = self.train(steps=step + 1)
         self.expect_done(result)
         self.assertIn(f"at step {step}", result.stderr)
+
+    def test_interrupted_while_evaluating(self):
+        process = subprocess.Popen(
+            self.arguments("--device", "reference", "--num-layers", 44, "--eval-batch-size", 1,
+                           steps=0),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        with process:
+            self.wait_for(process, "ResNet of 44 layers")
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out), (130, ""), err)
+        self.assertIn("the evaluation was interrupted", err)
 
     def test_killed_then_resumed(self):
         with self.start("--checkpoint-steps", 1) as process:

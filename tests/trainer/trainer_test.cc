@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/base/error.h"
+#include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
@@ -100,9 +101,11 @@ TEST(Trainer, StopsWhereTheLossIsNoNumber) {
   for (VariableId id = 0; id < network.variables().size(); ++id)
     if (network.variables()[id].name == "dense/biases")
       variables->write(id, std::vector<float>(11, std::numeric_limits<float>::quiet_NaN()));
+  const std::vector<float> weights = variables->read(0);
   Trainer trainer(backend, network, *variables, {.batch_size = 4});
   EXPECT_THROW(trainer.step(random_batch(network, 4, 1), constant), Error);
   EXPECT_EQ(trainer.steps_done(), 0u);
+  EXPECT_EQ(variables->read(0), weights);
 }
 
 TEST(Trainer, RefusesBatchesThatDoNotFit) {
@@ -193,6 +196,10 @@ TEST(Evaluate, CountsEachImageOnce) {
     return joined;
   };
   const Dataset<ImageBatch> batches = from_vector(images).batch(4).map(join);
+  size_t asked = 0;
+  const auto stop = [&] { return ++asked == 3; };
+  EXPECT_EQ(error_of([&] { evaluate(backend, network, *variables, batches, 4, stop); }).kind(),
+            ErrorKind::cancelled);
   const BatchResult result = evaluate(backend, network, *variables, batches, 4);
   EXPECT_EQ(result.images, 11u);
   EXPECT_EQ(result.correct, one_by_one.correct);

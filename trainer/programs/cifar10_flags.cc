@@ -1,10 +1,15 @@
 #include "trainer/programs/cifar10_flags.h"
 
 #include <charconv>
+#include <functional>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
+#include <type_traits>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace recordpipe {
 namespace {
@@ -22,6 +27,42 @@ constexpr const char* footer =
     "  cifar10_main --data-dir data/cifar10 --job-dir /tmp/resnet8 --num-layers 8 --minutes 5 \\\n"
     "      --learning-rate-schedule cosine --warmup-steps 200";
 
+constexpr size_t most_images = 1 << 20;  // in a batch
+constexpr uint64_t most_steps = 1'000'000'000'000;
+constexpr size_t most_threads = 1024;
+constexpr double smallest = 1e-12, largest = 1e6;  // of numbers without natural limits
+
+// The number that is the whole of `text`. Not CLI11's: that takes -1 for 2^64 - 1, 010 for 8, and
+// NaN for a number in any range.
+template <class Number>
+std::optional<Number> parse_number(const std::string& text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+// An option whose value is a number in [least, most] that `fits`.
+template <class Number>
+CLI::Option* add_number(
+    CLI::App& app, const std::string& name, Number& value, Number least, Number most,
+    const std::string& text, const std::function<bool(Number)>& fits = [](Number) { return true; },
+    const std::string& expected = std::is_integral_v<Number> ? "a whole number" : "a number") {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [=, &value](const std::string& given) {
+            const auto number = parse_number<Number>(given);
+            if (!number || !(*number >= least && *number <= most) || !fits(*number))
+              throw CLI::ValidationError(
+                  name, fmt::format("'{}' is not {} from {} to {}", given, expected, least, most));
+            value = *number;
+          },
+          text)
+      ->type_name("N")
+      ->default_str(fmt::format("{}", value));
+}
+
 // "True", "false", "1", ...: the tutorial's own flags took any word for true.
 void add_boolean(CLI::App& app, const std::string& name, bool& value, const std::string& text) {
   app.add_option(name, value, text)
@@ -35,10 +76,10 @@ void add_boolean(CLI::App& app, const std::string& name, bool& value, const std:
 void add_data_flags(CLI::App& app, Cifar10Flags& flags) {
   app.add_option("--data-dir", flags.data_dir, "Folder with {train,eval}.tfrecords")->required();
   app.add_option("--job-dir", flags.job_dir, "Folder for checkpoints")->required();
-  app.add_option("--train-batch-size", flags.train_batch_size, "Images in a training step")
-      ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--eval-batch-size", flags.eval_batch_size, "Images evaluated at once")
-      ->check(CLI::Range(1, 1 << 20));
+  add_number<size_t>(app, "--train-batch-size", flags.train_batch_size, 1, most_images,
+                     "Images in a training step");
+  add_number<size_t>(app, "--eval-batch-size", flags.eval_batch_size, 1, most_images,
+                     "Images evaluated at once");
   add_boolean(app, "--use-distortion-for-training", flags.use_distortion_for_training,
               "Random crops and flips");
   app.add_option("--data-format", flags.data_format, "Layout in which batches are made")
@@ -48,43 +89,39 @@ void add_data_flags(CLI::App& app, Cifar10Flags& flags) {
 }
 
 void add_model_flags(CLI::App& app, Cifar10Flags& flags) {
-  app.add_option("--num-layers", flags.num_layers, "6 n + 2: 8, 14, 20, 32, 44, 56, 110, ...")
-      ->check([](const std::string& text) {
-        size_t layers = 0;
-        std::from_chars(text.data(), text.data() + text.size(), layers);
-        return layers >= 8 && layers <= 2000 && (layers - 2) % 6 == 0
-                   ? std::string()
-                   : "(num-layers - 2) must be a positive multiple of 6";
-      });
-  app.add_option("--batch-norm-decay", flags.batch_norm_decay, "Of the moving statistics")
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--batch-norm-epsilon", flags.batch_norm_epsilon, "Added to the variance")
-      ->check(CLI::PositiveNumber);
+  add_number<size_t>(
+      app, "--num-layers", flags.num_layers, 8, 2000, "6 n + 2: 8, 14, 20, 32, 44, 56, 110, ...",
+      [](size_t layers) { return (layers - 2) % 6 == 0; }, "2 more than a multiple of 6");
+  add_number(app, "--batch-norm-decay", flags.batch_norm_decay, 0.0, 1.0,
+             "Of the moving statistics");
+  add_number(app, "--batch-norm-epsilon", flags.batch_norm_epsilon, smallest, largest,
+             "Added to the variance");
 }
 
 void add_training_flags(CLI::App& app, Cifar10Flags& flags) {
-  auto* steps = app.add_option("--train-steps", flags.train_steps,
-                               "Steps in all, those of earlier runs in the job folder included");
-  app.add_option("--minutes", flags.minutes,
-                 "Train as many steps as fit into so many minutes; the speed is measured first, "
-                 "and the number of steps is printed")
-      ->check(CLI::PositiveNumber)
+  auto* steps =
+      add_number<uint64_t>(app, "--train-steps", flags.train_steps, 0, most_steps,
+                           "Steps in all, those of earlier runs in the job folder included");
+  add_number(app, "--minutes", flags.minutes, 0.001, largest,
+             "Train as many steps as fit into so many minutes; the speed is measured first, "
+             "and the number of steps is printed")
+      ->default_str("")
       ->excludes(steps);
-  app.add_option("--learning-rate", flags.learning_rate, "At its highest")
-      ->check(CLI::PositiveNumber);
+  add_number(app, "--learning-rate", flags.learning_rate, smallest, largest, "At its highest");
   app.add_option(
          "--learning-rate-schedule", flags.learning_rate_schedule,
          "piecewise: times 0.1, 0.01, 0.002 after 82, 123, 300 epochs; cosine: down to zero "
          "at the last step")
       ->check(CLI::IsMember({"piecewise", "cosine"}));
-  app.add_option("--warmup-steps", flags.warmup_steps, "Linear rise before the cosine");
-  app.add_option("--momentum", flags.momentum, "Of the gradient descent")
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--weight-decay", flags.weight_decay, "Of the L2 penalty on all trained variables")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--label-smoothing", flags.label_smoothing, "Probability spread over all classes")
-      ->check(CLI::Range(0.0, 0.999));
-  app.add_option("--seed", flags.seed, "Of initial weights, order and distortions");
+  add_number<uint64_t>(app, "--warmup-steps", flags.warmup_steps, 0, most_steps,
+                       "Linear rise before the cosine");
+  add_number(app, "--momentum", flags.momentum, 0.0, 1.0, "Of the gradient descent");
+  add_number(app, "--weight-decay", flags.weight_decay, 0.0, largest,
+             "Of the L2 penalty on all trained variables");
+  add_number(app, "--label-smoothing", flags.label_smoothing, 0.0, 0.999,
+             "Probability spread over all classes");
+  add_number<uint64_t>(app, "--seed", flags.seed, 0, std::numeric_limits<uint64_t>::max(),
+                       "Of initial weights, order and distortions");
 }
 
 void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
@@ -101,16 +138,16 @@ void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
       ->check([](const std::string& text) {
         return text == "CPU" ? std::string() : "this build has no GPU backend: leave it CPU";
       });
-  app.add_option("--num-intra-threads", flags.num_intra_threads,
-                 "Threads that compute; 0: one for each core");
-  app.add_option("--num-inter-threads", flags.num_inter_threads,
-                 "Threads that make batches; 0: one, which is plenty");
-  app.add_option("--checkpoint-steps", flags.checkpoint_steps, "Steps between two checkpoints")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--keep-checkpoints", flags.keep_checkpoints, "How many are kept")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--log-frequency", flags.log_frequency, "Steps between two lines of the log")
-      ->check(CLI::PositiveNumber);
+  add_number<size_t>(app, "--num-intra-threads", flags.num_intra_threads, 0, most_threads,
+                     "Threads that compute; 0: one for each core");
+  add_number<size_t>(app, "--num-inter-threads", flags.num_inter_threads, 0, most_threads,
+                     "Threads that make batches; 0: one, which is plenty");
+  add_number<uint64_t>(app, "--checkpoint-steps", flags.checkpoint_steps, 1, most_steps,
+                       "Steps between two checkpoints");
+  add_number<size_t>(app, "--keep-checkpoints", flags.keep_checkpoints, 1, 1'000'000,
+                     "How many are kept");
+  add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
+                       "Steps between two lines of the log");
 }
 
 }  // namespace
@@ -127,6 +164,8 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   add_run_flags(app, flags);
   try {
     app.parse(argc, argv);
+    if (flags.warmup_steps > 0 && flags.learning_rate_schedule != "cosine")
+      throw CLI::ValidationError("--warmup-steps", "goes with --learning-rate-schedule cosine");
   } catch (const CLI::ParseError& error) {
     throw UsageError{app.exit(error) == 0 ? 0 : 2};
   }

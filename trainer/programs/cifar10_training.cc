@@ -34,6 +34,29 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+struct Cifar10Data {
+  std::vector<std::string> train_files, eval_files;
+  size_t train_images, eval_images;
+  bool synthetic;
+};
+
+// Refuses what can't be trained on and evaluated, before anything is taken or made for it.
+Cifar10Data open_data(const Cifar10Flags& flags) {
+  Cifar10Data data = {.train_files = cifar10_files(flags.data_dir, Cifar10Subset::train),
+                      .eval_files = cifar10_files(flags.data_dir, Cifar10Subset::eval),
+                      .train_images = cifar10_count(data.train_files),
+                      .eval_images = cifar10_count(data.eval_files),
+                      .synthetic = is_marked_synthetic(posix_file_system(), flags.data_dir)};
+  const auto refuse = [&](const std::string& reason) {
+    throw Error({.kind = ErrorKind::invalid_argument, .path = flags.data_dir, .reason = reason});
+  };
+  if (data.train_images < flags.train_batch_size)
+    refuse(fmt::format("{} training images don't fill a batch of {}", data.train_images,
+                       flags.train_batch_size));
+  if (data.eval_images == 0) refuse("there are no images to evaluate on");
+  return data;
+}
+
 std::unique_ptr<Backend> make_backend(const Cifar10Flags& flags) {
   if (flags.device == "reference") return std::make_unique<ReferenceBackend<>>();
   return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = flags.num_intra_threads});
@@ -43,10 +66,7 @@ class Cifar10Training {
  public:
   explicit Cifar10Training(const Cifar10Flags& flags)
       : flags_(flags),
-        train_files_(cifar10_files(flags.data_dir, Cifar10Subset::train)),
-        eval_files_(cifar10_files(flags.data_dir, Cifar10Subset::eval)),
-        train_images_(cifar10_count(train_files_)),
-        synthetic_(is_marked_synthetic(posix_file_system(), flags.data_dir)),
+        data_(open_data(flags)),
         network_(resnet({.layers = flags.num_layers,
                          .batch_norm_decay = flags.batch_norm_decay,
                          .batch_norm_epsilon = flags.batch_norm_epsilon,
@@ -57,13 +77,7 @@ class Cifar10Training {
         trainer_(*backend_, network_, *variables_,
                  {.batch_size = flags.train_batch_size,
                   .momentum = flags.momentum,
-                  .weight_decay = flags.weight_decay}) {
-    if (train_images_ < flags.train_batch_size)
-      throw Error({.kind = ErrorKind::invalid_argument,
-                   .path = flags.data_dir,
-                   .reason = fmt::format("{} training images don't fill a batch of {}",
-                                         train_images_, flags.train_batch_size)});
-  }
+                  .weight_decay = flags.weight_decay}) {}
 
   int run() {
     spdlog::info("ResNet of {} layers, {} parameters, on {}", flags_.num_layers,
@@ -75,7 +89,13 @@ class Cifar10Training {
     }
     const uint64_t last_step = flags_.minutes > 0 ? measure_last_step() : flags_.train_steps;
     if (const int signal = train(last_step)) return 128 + signal;
-    evaluate_and_print();
+    try {
+      evaluate_and_print();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::cancelled) throw;
+      spdlog::info("{}; run it again for the accuracy", error.what());
+      return 128 + interrupted();
+    }
     return 0;
   }
 
@@ -92,15 +112,16 @@ class Cifar10Training {
   // and distortions of its own, that depend on the seed and the step it starts from.
   Dataset<ImageBatch> training_batches() const {
     const uint64_t step = trainer_.steps_done();
-    return cifar10_batches(train_files_,
-                           {.batch_size = flags_.train_batch_size,
-                            .seed = step == 0 ? flags_.seed : derive_key(flags_.seed, step),
-                            .shuffle_buffer = train_images_ * 2 / 5 + 3 * flags_.train_batch_size,
-                            .distort = flags_.use_distortion_for_training,
-                            .epochs = -1,
-                            .dtype = DType::uint8,
-                            .layout = flags_.data_format,
-                            .threads = pipeline_threads()});
+    return cifar10_batches(
+        data_.train_files,
+        {.batch_size = flags_.train_batch_size,
+         .seed = step == 0 ? flags_.seed : derive_key(flags_.seed, step),
+         .shuffle_buffer = data_.train_images * 2 / 5 + 3 * flags_.train_batch_size,
+         .distort = flags_.use_distortion_for_training,
+         .epochs = -1,
+         .dtype = DType::uint8,
+         .layout = flags_.data_format,
+         .threads = pipeline_threads()});
   }
 
   // One thread makes batches many times faster than two cores train on them.
@@ -136,7 +157,7 @@ class Cifar10Training {
   LearningRateSchedule make_schedule(uint64_t last_step) const {
     if (flags_.learning_rate_schedule == "cosine")
       return cosine_schedule(flags_.learning_rate, flags_.warmup_steps, last_step);
-    return tutorial_schedule(flags_.learning_rate, train_images_ / flags_.train_batch_size);
+    return tutorial_schedule(flags_.learning_rate, data_.train_images / flags_.train_batch_size);
   }
 
   // Returns the signal that interrupted it, or 0.
@@ -144,9 +165,9 @@ class Cifar10Training {
     if (trainer_.steps_done() >= last_step) return 0;
     const LearningRateSchedule schedule = make_schedule(last_step);
     Iterator<ImageBatch> batches = training_batches().iterate();
-    TrainingLog log(
-        trainer_,
-        {.last_step = last_step, .log_frequency = flags_.log_frequency, .synthetic = synthetic_});
+    TrainingLog log(trainer_, {.last_step = last_step,
+                               .log_frequency = flags_.log_frequency,
+                               .synthetic = data_.synthetic});
     while (trainer_.steps_done() < last_step) {
       const Clock::time_point start = Clock::now();
       const ImageBatch* batch = batches.next();
@@ -168,25 +189,23 @@ class Cifar10Training {
   }
 
   void evaluate_and_print() {
+    const size_t batch_size = std::min(flags_.eval_batch_size, data_.eval_images);
     const Dataset<ImageBatch> batches =
-        cifar10_batches(eval_files_, {.batch_size = flags_.eval_batch_size,
-                                      .dtype = DType::uint8,
-                                      .layout = flags_.data_format,
-                                      .threads = pipeline_threads()});
-    const BatchResult result =
-        evaluate(*backend_, network_, *variables_, batches, flags_.eval_batch_size);
+        cifar10_batches(data_.eval_files, {.batch_size = batch_size,
+                                           .dtype = DType::uint8,
+                                           .layout = flags_.data_format,
+                                           .threads = pipeline_threads()});
+    const BatchResult result = evaluate(*backend_, network_, *variables_, batches, batch_size,
+                                        [] { return interrupted() != 0; });
     if (!last_checkpoint_.empty()) fmt::print("checkpoint {}\n", printable(last_checkpoint_));
-    fmt::print("{}eval accuracy {:.2f}% ({}/{}) at step {}\n", synthetic_ ? "synthetic " : "",
+    fmt::print("{}eval accuracy {:.2f}% ({}/{}) at step {}\n", data_.synthetic ? "synthetic " : "",
                100 * static_cast<double>(result.correct) / static_cast<double>(result.images),
                result.correct, result.images, trainer_.steps_done());
     if (std::fflush(stdout) != 0) throw system_error(errno, "write", "standard output");
   }
 
   const Cifar10Flags flags_;
-  const std::vector<std::string> train_files_;
-  const std::vector<std::string> eval_files_;
-  const size_t train_images_;
-  const bool synthetic_;
+  const Cifar10Data data_;
   const Network network_;
   const std::unique_ptr<Backend> backend_;
   CheckpointFolder checkpoints_;

@@ -1,6 +1,8 @@
 #include "trainer/programs/openmp_spinning.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -9,7 +11,10 @@ namespace recordpipe {
 void limit_openmp_spinning(char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
   ::setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/1);
-  ::execv("/proc/self/exe", argv);
+  // By its own path: started as /proc/self/exe, it would be called "exe" in lists of processes.
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) ::execv(program.c_str(), argv);
   // It can't be started again: it works all the same, but for the time it takes.
 }
 

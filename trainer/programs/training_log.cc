@@ -82,7 +82,8 @@ void TrainingLog::write_status(const StepResult& result) {
       result.step, options_.last_step, recent_.mean_loss(), 100 * recent_.accuracy(),
       result.learning_rate, total_.images_per_second(), total_.wait_percent(),
       time_left(result.step), suffix_);
-  std::fprintf(stderr, "\r%s\x1b[K", status.c_str());
+  // Without line wrap: a narrow terminal shows what fits, in the same line.
+  std::fprintf(stderr, "\r\x1b[?7l%s\x1b[K\x1b[?7h", status.c_str());
   std::fflush(stderr);
   status_shown_ = true;
 }

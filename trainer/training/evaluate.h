@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 #include "dataset/image/image_batch.h"
 #include "dataset/pipeline/dataset.h"
@@ -10,8 +11,11 @@
 namespace recordpipe {
 
 // The mean loss, how many images were classified correctly, and how many there were. Each image of
-// `batches` counts once; the last batch may be smaller than `batch_size`.
-BatchResult evaluate(Backend& backend, const Network& network, Variables& variables,
-                     const Dataset<ImageBatch>& batches, size_t batch_size);
+// `batches` counts once; the last batch may be smaller than `batch_size`. `stop` is asked before
+// each batch: once it is true, Error{cancelled} is thrown.
+BatchResult evaluate(
+    Backend& backend, const Network& network, Variables& variables,
+    const Dataset<ImageBatch>& batches, size_t batch_size,
+    const std::function<bool()>& stop = [] { return false; });
 
 }  // namespace recordpipe
