@@ -1,0 +1,189 @@
+// The messages that an Example is made of, read on the wire: lists of values, Features, map
+// entries.
+//
+// A message may come in several pieces, which protobuf merges: what a list holds is appended, a
+// list of another kind replaces the one before (a oneof), of a map's entries with one key the last
+// stays. The functions here walk pieces and leave it to the caller's visitors to put them together.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include "dataset/base/endian.h"
+#include "dataset/base/error.h"
+#include "dataset/base/utf8.h"
+#include "dataset/example/example_view.h"
+#include "dataset/example/wire_format.h"
+#include "dataset/example/wire_reader.h"
+
+namespace recordpipe {
+
+// A serialised Example or SequenceExample; protobuf refuses sizes that don't fit in an int.
+inline WireReader read_example(std::span<const std::byte> example) {
+  if (example.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
+    throw Error({.kind = ErrorKind::limit_exceeded, .reason = "an Example of 2 GiB or more"});
+  }
+  return WireReader(example);
+}
+
+// Calls visit(message) for each message in `field`; what else there is is skipped.
+template <typename Visit>
+void read_messages(WireReader reader, uint32_t field, Visit visit) {
+  while (!reader.done()) {
+    const uint32_t tag = reader.read_tag();
+    if (tag == length_delimited_tag(field)) {
+      visit(reader.read_message());
+    } else {
+      reader.skip(tag);
+    }
+  }
+}
+
+// Calls visit for each value of a list: with a span for bytes, with an int64_t for int64s, and with
+// spans of little-endian floats, several at once, for floats.
+template <FeatureKind kind, typename Visit>
+void read_list(WireReader list, Visit visit) {
+  while (!list.done()) {
+    const uint32_t tag = list.read_tag();
+    if (tag == length_delimited_tag(kListValue)) {
+      if constexpr (kind == FeatureKind::int64s) {
+        for (WireReader packed = list.read_packed(); !packed.done();) {
+          visit(static_cast<int64_t>(packed.read_varint()));
+        }
+      } else {
+        const std::span<const std::byte> value = list.read_bytes();
+        if (kind == FeatureKind::floats && value.size() % sizeof(float) != 0) {
+          list.fail("packed floats that end in the middle of one");
+        }
+        visit(value);
+      }
+    } else if (kind == FeatureKind::int64s && tag == wire_tag(kListValue, WireType::varint)) {
+      if constexpr (kind == FeatureKind::int64s) visit(static_cast<int64_t>(list.read_varint()));
+    } else if (kind == FeatureKind::floats && tag == wire_tag(kListValue, WireType::fixed32)) {
+      const std::span<const std::byte> value = list.rest();
+      list.read_fixed32();
+      if constexpr (kind == FeatureKind::floats) visit(value.first(sizeof(float)));
+    } else {
+      list.skip(tag);
+    }
+  }
+}
+
+inline float load_float(const std::byte* from) {
+  return std::bit_cast<float>(load_little_endian<uint32_t>(from));
+}
+
+// Calls visit(kind, list) for each list of a Feature, in order.
+template <typename Visit>
+void read_feature(WireReader feature, Visit visit) {
+  while (!feature.done()) {
+    const uint32_t tag = feature.read_tag();
+    switch (tag) {
+      case length_delimited_tag(kFeatureBytesList):
+        visit(FeatureKind::bytes, feature.read_message());
+        break;
+      case length_delimited_tag(kFeatureFloatList):
+        visit(FeatureKind::floats, feature.read_message());
+        break;
+      case length_delimited_tag(kFeatureInt64List):
+        visit(FeatureKind::int64s, feature.read_message());
+        break;
+      default:
+        feature.skip(tag);
+    }
+  }
+}
+
+// Calls visit(...) as read_list does for each value of the feature's lists of `kind`, and restart()
+// where the values visited so far don't count, for a list of another kind replaces them.
+template <FeatureKind kind, typename Restart, typename Visit>
+void read_values(WireReader feature, Restart restart, Visit visit) {
+  read_feature(feature, [&](FeatureKind list_kind, WireReader list) {
+    if (list_kind == kind) {
+      read_list<kind>(list, visit);
+    } else {
+      restart();
+    }
+  });
+}
+
+// Calls on_value(message) for each piece of a map entry's value, and on_key(key) for each key.
+template <typename OnKey, typename OnValue>
+void read_entry(WireReader entry, OnKey on_key, OnValue on_value) {
+  while (!entry.done()) {
+    const uint32_t tag = entry.read_tag();
+    if (tag == length_delimited_tag(kEntryKey)) {
+      const auto key = entry.read_bytes();
+      on_key(std::string_view(reinterpret_cast<const char*>(key.data()), key.size()));
+    } else if (tag == length_delimited_tag(kEntryValue)) {
+      on_value(entry.read_message());
+    } else {
+      entry.skip(tag);
+    }
+  }
+}
+
+// The same for an entry whose key doesn't matter.
+template <typename OnValue>
+void read_entry_value(std::span<const std::byte> entry, OnValue on_value) {
+  read_entry(
+      WireReader(entry), [](std::string_view) {}, on_value);
+}
+
+// Walks a map entry whose bytes haven't been checked yet and returns its key: the last one of
+// several, "" where there is none. `on_value` must walk every byte of what it is given.
+template <typename OnValue>
+std::string_view check_entry(WireReader entry, OnValue on_value) {
+  std::string_view last_key;
+  read_entry(
+      entry,
+      [&](std::string_view key) {
+        if (!is_utf8(key)) entry.fail("a key that is not UTF-8");
+        last_key = key;
+      },
+      on_value);
+  return last_key;
+}
+
+// What a Feature holds.
+struct FeatureSize {
+  FeatureKind kind = FeatureKind::none;
+  size_t values = 0;
+  size_t bytes = 0;  // in all values together, where they are bytes
+
+  // Adds a piece of the Feature, of which every byte is walked, for the errors.
+  void add(WireReader piece) {
+    read_feature(piece, [&](FeatureKind list_kind, WireReader list) {
+      if (list_kind != kind) *this = {.kind = list_kind};
+      if (kind == FeatureKind::bytes) {
+        read_list<FeatureKind::bytes>(list, [&](std::span<const std::byte> value) {
+          ++values;
+          bytes += value.size();
+        });
+      } else if (kind == FeatureKind::floats) {
+        read_list<FeatureKind::floats>(list, [&](std::span<const std::byte> packed) {
+          values += packed.size() / sizeof(float);
+        });
+      } else {
+        read_list<FeatureKind::int64s>(list, [&](int64_t) { ++values; });
+      }
+    });
+  }
+};
+
+// Calls visit(key, entry, size) for each entry of a Features message, of which every byte is
+// walked. Where several entries have one key, the last one counts.
+template <typename Visit>
+void read_features(WireReader features, Visit visit) {
+  read_messages(features, kFeaturesEntry, [&](WireReader entry) {
+    FeatureSize size;
+    const std::string_view key = check_entry(entry, [&](WireReader piece) { size.add(piece); });
+    visit(key, entry.rest(), size);
+  });
+}
+
+}  // namespace recordpipe
