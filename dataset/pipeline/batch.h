@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -17,12 +18,19 @@
 namespace recordpipe {
 
 // How elements are put together to a batch. reset() makes a batch `rows` long and may keep its
-// memory; set() fills one row, from several threads at once, each with another row.
+// memory; set() fills one row, from several threads at once, each with another row. A collator may
+// also have finish(batch), called once when all rows are set and none of them threw: for batches
+// whose rows have no place before the sizes of all are known.
 template <class C, class T>
 concept CollatorOf = Element<typename C::Batch> &&
     requires(const C& collator, typename C::Batch& batch, size_t n, T& element) {
   collator.reset(batch, n);
   collator.set(batch, n, std::move(element));
+};
+
+template <class C>
+concept FinishingCollator = requires(const C& collator, typename C::Batch& batch) {
+  collator.finish(batch);
 };
 
 // The default: a vector of the elements.
@@ -73,6 +81,7 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
     collator_.reset(out[0], members_.size());
     const size_t parts = (members_.size() + rows_per_part_ - 1) / rows_per_part_;
     while (parts_.size() < parts) parts_.push_back({upstream_.make_producer(), {}});
+    missing_parts_ = parts;
     return parts;
   }
 
@@ -86,12 +95,15 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
     const Produced done =
         producer->produce(std::span(members_).subspan(first, rows), {elements.data(), rows});
     if (done.error) return {0, done.error};
-    for (size_t row = 0; row < rows; ++row) {
-      try {
+    try {
+      for (size_t row = 0; row < rows; ++row) {
         collator_.set(out[0], first + row, std::move(elements[row]));
-      } catch (...) {
-        return {0, std::current_exception()};
       }
+      if constexpr (FinishingCollator<Collator>) {
+        if (missing_parts_.fetch_sub(1, std::memory_order_acq_rel) == 1) collator_.finish(out[0]);
+      }
+    } catch (...) {
+      return {0, std::current_exception()};
     }
     return {1};
   }
@@ -122,7 +134,8 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
   const Collator& collator_;
   const size_t rows_per_part_;
   std::vector<Part> parts_;
-  BatchMembers members_;  // of the batch in work
+  BatchMembers members_;                  // of the batch in work
+  std::atomic<size_t> missing_parts_{0};  // of it; one with an error stays missing
 };
 
 template <Element T, CollatorOf<T> Collator>

@@ -1,0 +1,78 @@
+// Collators of one's own: whose rows have no place before all of them are known.
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dataset/pipeline/dataset.h"
+#include "tests/pipeline/collect.h"
+
+namespace recordpipe {
+namespace {
+
+// Rows of any length, one after another.
+struct Ragged {
+  std::vector<std::vector<int>> rows;
+  std::vector<int> values;
+  bool operator==(const Ragged&) const = default;
+};
+
+struct RaggedCollator {
+  using Batch = Ragged;
+  std::atomic<int>* finished;
+  int bad = -1;
+
+  void reset(Ragged& batch, size_t rows) const {
+    batch.rows.assign(rows, {});
+    batch.values.clear();
+  }
+  void set(Ragged& batch, size_t row, int length) const {
+    if (length == bad) throw std::runtime_error("a bad row");
+    batch.rows[row].assign(static_cast<size_t>(length), length);
+  }
+  void finish(Ragged& batch) const {
+    for (const auto& row : batch.rows) {
+      batch.values.insert(batch.values.end(), row.begin(), row.end());
+    }
+    ++*finished;
+  }
+};
+
+TEST(Collator, IsFinishedOnceForEachBatchWhenAllRowsAreSet) {
+  std::vector<Ragged> expected(7);
+  for (int i = 0; i < 200; ++i) {
+    Ragged& batch = expected[static_cast<size_t>(i / 32)];
+    batch.rows.emplace_back(static_cast<size_t>(i), i);
+    batch.values.insert(batch.values.end(), static_cast<size_t>(i), i);
+  }
+  for (const size_t threads : {1, 2, 4, 16}) {
+    for (const size_t chunk_size : {1, 7, 64, 1000}) {
+      std::atomic<int> finished = 0;
+      const auto batches =
+          from_vector(numbers(200)).batch(32, DropRemainder::no, RaggedCollator{&finished});
+      EXPECT_TRUE(collect(batches.with_options({.threads = threads, .chunk_size = chunk_size})) ==
+                  expected)
+          << threads << " threads, chunks of " << chunk_size;
+      EXPECT_EQ(finished, 7);
+    }
+  }
+}
+
+TEST(Collator, IsNotFinishedWhereARowThrew) {
+  for (const size_t threads : {1, 4}) {
+    for (const size_t chunk_size : {1, 7, 64}) {
+      std::atomic<int> finished = 0;
+      const auto batches =
+          from_vector(numbers(64)).batch(32, DropRemainder::no, RaggedCollator{&finished, 40});
+      const auto dataset = batches.with_options({.threads = threads, .chunk_size = chunk_size});
+      auto pass = dataset.iterate();
+      ASSERT_NE(pass.next(), nullptr);
+      EXPECT_THROW(pass.next(), std::runtime_error);
+      EXPECT_EQ(finished, 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace recordpipe
