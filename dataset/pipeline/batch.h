@@ -177,6 +177,37 @@ class BatchStage final : public Stage<typename Collator::Batch> {
     upstream_->restart(epoch);
   }
 
+  uint64_t advance(uint64_t count) override {
+    // A place further on than this is past every end.
+    const uint64_t most = UINT64_MAX / batch_size_;
+    const uint64_t wanted = std::min(count, most) * batch_size_;
+    const uint64_t gathered = members_.size();
+    upstream_->discard(members_);
+    members_.clear();
+    const uint64_t passed = gathered + upstream_->advance(wanted - gathered);
+    uint64_t batches = passed / batch_size_;
+    if (passed % batch_size_ > 0 && !drop_remainder_) ++batches;
+    next_ += batches;
+    return batches;
+  }
+
+  // Not in the middle of a batch.
+  bool can_save() const override { return members_.empty() && upstream_->can_save(); }
+
+  void save(PlanState& state) const override {
+    state.reset(1).numbers = {next_};
+    upstream_->save(state.inputs[0]);
+  }
+
+  void restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 1);
+    upstream_->discard(members_);
+    members_.clear();
+    epoch_ = epoch;
+    next_ = numbers.next();
+    restore_place(*upstream_, numbers.input(), epoch);
+  }
+
   void request_stop() override { upstream_->request_stop(); }
 
   std::unique_ptr<Producer<Batch>> make_producer() override {
@@ -240,6 +271,11 @@ class BatchNode final : public UnaryNode<typename Collator::Batch, T> {
   std::unique_ptr<Stage<Batch>> make_stage(const StageContext& context) const override {
     return std::make_unique<BatchStage<T, Collator>>(this->upstream().make_stage(context),
                                                      batch_size_, drop_remainder_, collator_);
+  }
+
+  PlanDescription describe() const override {
+    return this->described("batch",
+                           {{"batch_size", batch_size_}, {"drop_remainder", drop_remainder_}});
   }
 
  private:

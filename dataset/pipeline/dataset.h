@@ -33,6 +33,8 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -42,6 +44,7 @@
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/filter.h"
 #include "dataset/pipeline/from_vector.h"
+#include "dataset/pipeline/iterator_state.h"
 #include "dataset/pipeline/map.h"
 #include "dataset/pipeline/options.h"
 #include "dataset/pipeline/prefetch.h"
@@ -64,13 +67,33 @@ class Iterator {
   // The next element, valid until the next call (it lies in a slot that is used again: move from it
   // to keep it); null at the end, and ever after. Throws what the pipeline throws.
   T* next() {
-    if (++at_ >= count_) {
+    if (at_ == count_) {
       at_ = count_ = 0;  // first: next() may throw
-      chunk_ = pass_->executor.next();
+      Executor<T>& executor = pass_->executor;
+      chunk_ = executor.next();
+      executor.release(executor.position());
       count_ = chunk_.values.size();
       if (count_ == 0) return nullptr;
     }
-    return &chunk_.values[at_];
+    return &chunk_.values[at_++];
+  }
+
+  // Where the iterator stands: after the elements that next() has returned, whatever was planned or
+  // prefetched beyond them. A serialized recordpipe.IteratorState (proto/iterator_state.proto), at
+  // most 16 KiB and 8 bytes for each element in a shuffle's buffer. Not after an error.
+  std::string state() const {
+    PlanState state;
+    pass_->executor.save(pass_->executor.position() + at_, state);
+    return save_iterator_state(pass_->node->describe(), state);
+  }
+
+  // Goes to where `state` was taken, in another run, with other threads, chunk sizes or prefetch
+  // depths. Throws Error{invalid_argument}, naming the operator or the file, where it was saved
+  // from another plan or the files have changed.
+  void restore(std::string_view state) {
+    const PlanState place = load_iterator_state(pass_->node->describe(), state);
+    at_ = count_ = 0;
+    restore_place(pass_->executor, place, /*epoch=*/0);
   }
 
  private:
@@ -113,7 +136,7 @@ class Dataset {
     using U = std::decay_t<std::invoke_result_t<const F&, T&&, Random&>>;
     using Function = WithRandom<F>;
     return with<U>(std::make_shared<MapNode<T, U, Function>>(
-        node_, Function{std::move(function), derive_key(seed, node_->random_operators())},
+        node_, Function{std::move(function), seed, derive_key(seed, node_->random_operators())},
         /*random=*/true));
   }
 
@@ -139,10 +162,10 @@ class Dataset {
 
   // The first `count` elements; all but those. What isn't wanted is not computed.
   Dataset take(uint64_t count) const {
-    return with<T>(std::make_shared<CountNode<T, TakeStage>>(node_, count));
+    return with<T>(std::make_shared<CountNode<T, TakeStage>>(node_, "take", count));
   }
   Dataset skip(uint64_t count) const {
-    return with<T>(std::make_shared<CountNode<T, SkipStage>>(node_, count));
+    return with<T>(std::make_shared<CountNode<T, SkipStage>>(node_, "skip", count));
   }
 
   // `batch_size` > 0 elements to one, by default a std::vector<T>; another Collator makes another
@@ -165,6 +188,9 @@ class Dataset {
 
   Dataset with_options(const PipelineOptions& options) const { return Dataset(node_, options); }
   const PipelineOptions& options() const { return options_; }
+
+  // The operators, one a line, in the order the elements take.
+  std::string explain() const { return node_->describe().text(); }
 
   Iterator<T> iterate() const { return {node_, make_stage_context(options_)}; }
 

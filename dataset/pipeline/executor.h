@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/plan_snapshots.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/worker_pool.h"
 
@@ -44,6 +45,7 @@ class Executor {
       slots_.back()->values.resize(stage_->chunk_size());
       slots_.back()->producer = stage_->make_producer();
     }
+    snapshots_.start(*stage_, 0);
   }
 
   ~Executor() { ring_->cancel(); }
@@ -72,6 +74,33 @@ class Executor {
     return {{slot.tickets.data(), done.count}, {slot.values.data(), done.count}};
   }
 
+  // How many elements come before the chunk that next() returned last, or where there is none,
+  // before the next one: counted from the last restart or restore.
+  uint64_t position() const { return position_; }
+
+  // From any thread: the place after the first `position` elements, however far the plan is ahead.
+  void save(uint64_t position, PlanState& state) const { snapshots_.save(position, state); }
+  // From any thread: places before this one will not be saved any more.
+  void release(uint64_t position) { snapshots_.release(position); }
+
+  // As a Stage's: call restore_place().
+  void restore(const PlanState& state, uint64_t epoch) {
+    finish();
+    stage_->restore(state, epoch);
+    position_ = planned_ = 0;
+    snapshots_.start(*stage_, 0);
+  }
+
+  // Passes over `count` elements without computing them; returns how many there were. Only before
+  // next() was called for the first time since the last restart or restore.
+  uint64_t advance(uint64_t count) {
+    const uint64_t passed = stage_->advance(count);
+    position_ += passed;
+    planned_ += passed;
+    snapshots_.start(*stage_, planned_);
+    return passed;
+  }
+
   // From any thread: next() is to return nothing soon, whatever it is doing. Undone by restart().
   void request_stop() {
     stage_->request_stop();
@@ -80,13 +109,10 @@ class Executor {
 
   // Finishes and drops what is under way, so that its tickets are used up, and starts again.
   void restart(uint64_t epoch) {
-    ring_->resume();
-    for (; in_flight_ > 0; --in_flight_, oldest_ = (oldest_ + 1) % slots_.size()) {
-      ring_->wait(*slots_[oldest_]);
-    }
-    holding_ = ended_ = false;
-    error_ = plan_error_ = pending_error_ = nullptr;
+    finish();
     stage_->restart(epoch);
+    position_ = planned_ = 0;
+    snapshots_.start(*stage_, 0);
   }
 
  private:
@@ -173,8 +199,18 @@ class Executor {
     }
   };
 
+  void finish() {
+    ring_->resume();
+    for (; in_flight_ > 0; --in_flight_, oldest_ = (oldest_ + 1) % slots_.size()) {
+      ring_->wait(*slots_[oldest_]);
+    }
+    holding_ = ended_ = false;
+    error_ = plan_error_ = pending_error_ = nullptr;
+  }
+
   void retire_oldest() {
     holding_ = false;
+    position_ += slots_[oldest_]->count;
     oldest_ = (oldest_ + 1) % slots_.size();
     --in_flight_;
     if (pending_error_) fail(pending_error_);
@@ -186,7 +222,9 @@ class Executor {
       const Wait wait = in_flight_ == 0 ? Wait::yes : Wait::no;
       size_t parts = 0;
       try {
+        snapshots_.take(*stage_, planned_);
         slot.count = stage_->plan(slot.tickets, wait);
+        planned_ += slot.count;
         if (slot.count > 0) {
           parts = slot.producer->begin({slot.tickets.data(), slot.count},
                                        {slot.values.data(), slot.count});
@@ -228,6 +266,9 @@ class Executor {
   std::vector<std::unique_ptr<Slot>> slots_;
   size_t oldest_ = 0;
   size_t in_flight_ = 0;
+  uint64_t position_ = 0;  // elements before the oldest chunk
+  uint64_t planned_ = 0;   // elements, the chunks in flight included
+  PlanSnapshots snapshots_;
   bool holding_ = false;              // the oldest chunk is with the consumer
   bool ended_ = false;                // the stage has no more to plan
   std::exception_ptr plan_error_;     // thrown when what was planned before has been returned

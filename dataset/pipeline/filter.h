@@ -47,6 +47,7 @@ class FilterStage final : public StoreStage<T> {
       if (at_ == count_) {
         at_ = count_ = 0;  // first: next() may throw
         chunk_ = executor_.next();
+        executor_.release(executor_.position());
         count_ = chunk_.tickets.size();
         if (count_ == 0) return 0;
       }
@@ -62,6 +63,16 @@ class FilterStage final : public StoreStage<T> {
   void restart(uint64_t epoch) override {
     at_ = count_ = 0;
     executor_.restart(epoch);
+  }
+
+  // That many inputs have been tested, kept or not.
+  void save(PlanState& state) const override {
+    executor_.save(executor_.position() + at_, state.reset(1).inputs[0]);
+  }
+
+  void restore(const PlanState& state, uint64_t epoch) override {
+    at_ = count_ = 0;
+    restore_place(executor_, PlanNumbers(state, 1).input(), epoch);
   }
 
   void request_stop() override { executor_.request_stop(); }
@@ -86,6 +97,8 @@ class FilterNode final : public UnaryNode<T> {
         this->upstream().make_stage(context), test_);
     return std::make_unique<FilterStage<T>>(std::move(tested), context);
   }
+
+  PlanDescription describe() const override { return this->described("filter", {}); }
 
  private:
   TestElement<Predicate> test_;

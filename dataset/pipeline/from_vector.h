@@ -41,6 +41,16 @@ class VectorStage final : public Stage<T> {
     epoch_ = epoch;
     next_ = 0;
   }
+  uint64_t advance(uint64_t count) override {
+    const uint64_t passed = std::min<uint64_t>(count, values_.size() - next_);
+    next_ += static_cast<size_t>(passed);
+    return passed;
+  }
+  void save(PlanState& state) const override { state.reset(0).numbers = {next_}; }
+  void restore(const PlanState& state, uint64_t epoch) override {
+    epoch_ = epoch;
+    next_ = static_cast<size_t>(PlanNumbers(state, 0).next(values_.size()));
+  }
   void request_stop() override {}
   std::unique_ptr<Producer<T>> make_producer() override {
     return std::make_unique<VectorProducer<T>>(values_);
@@ -61,6 +71,9 @@ class VectorNode final : public Node<T> {
   explicit VectorNode(std::vector<T> values) : values_(std::move(values)) {}
   std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
     return std::make_unique<VectorStage<T>>(values_, context.chunk_size);
+  }
+  PlanDescription describe() const override {
+    return {.name = "from_vector", .parameters = {{"elements", values_.size()}}};
   }
   uint64_t random_operators() const override { return 0; }
 

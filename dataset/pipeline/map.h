@@ -50,6 +50,12 @@ class MapStage final : public Stage<U> {
   size_t plan(std::span<Ticket> out, Wait wait) override { return upstream_->plan(out, wait); }
   void discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
   void restart(uint64_t epoch) override { upstream_->restart(epoch); }
+  uint64_t advance(uint64_t count) override { return upstream_->advance(count); }
+  bool can_save() const override { return upstream_->can_save(); }
+  void save(PlanState& state) const override { upstream_->save(state); }
+  void restore(const PlanState& state, uint64_t epoch) override {
+    upstream_->restore(state, epoch);
+  }
   void request_stop() override { upstream_->request_stop(); }
   std::unique_ptr<Producer<U>> make_producer() override {
     return std::make_unique<MapProducer<T, U, Function>>(upstream_->make_producer(), function_);
@@ -66,6 +72,7 @@ class MapStage final : public Stage<U> {
 template <class Function>
 struct WithRandom {
   Function function;
+  uint64_t seed;
   uint64_t key;
 
   template <class T>
@@ -98,6 +105,13 @@ class MapNode final : public UnaryNode<U, T> {
   }
   uint64_t random_operators() const override {
     return this->upstream().random_operators() + (random_ ? 1 : 0);
+  }
+  PlanDescription describe() const override {
+    if constexpr (requires { function_.seed; }) {
+      return this->described("map_with_random", {{"seed", function_.seed}});
+    } else {
+      return this->described("map", {});
+    }
   }
 
  private:

@@ -46,16 +46,31 @@ class PrefetchStage final : public StoreStage<T> {
     std::copy_n(ready_.begin(), planned, out.begin());
     ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(planned));
     changed_.notify_all();
+    handed_on_ += planned;
+    executor_.release(handed_on_);
     return planned;
   }
 
+  uint64_t advance(uint64_t count) override {
+    if (thread_.joinable()) return Stage<T>::advance(count);
+    const uint64_t passed = executor_.advance(count);
+    handed_on_ += passed;
+    return passed;
+  }
+
   void restart(uint64_t epoch) override {
-    stop();
-    for (const Ticket& ticket : ready_) this->discard({&ticket, 1});
-    ready_.clear();
-    ended_ = stopping_ = false;
-    error_ = nullptr;
+    reset();
+    handed_on_ = 0;
     executor_.restart(epoch);
+  }
+
+  // A place in what is upstream, however far the thread has got: the same with any buffer, or none.
+  void save(PlanState& state) const override { executor_.save(handed_on_, state); }
+
+  void restore(const PlanState& state, uint64_t epoch) override {
+    reset();
+    handed_on_ = 0;
+    executor_.restore(state, epoch);
   }
 
   void request_stop() override {
@@ -103,6 +118,14 @@ class PrefetchStage final : public StoreStage<T> {
     return !chunk.empty();
   }
 
+  void reset() {
+    stop();
+    for (const Ticket& ticket : ready_) this->discard({&ticket, 1});
+    ready_.clear();
+    ended_ = stopping_ = false;
+    error_ = nullptr;
+  }
+
   void stop() {
     if (!thread_.joinable()) return;
     request_stop();
@@ -115,6 +138,7 @@ class PrefetchStage final : public StoreStage<T> {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Ticket> ready_;
+  uint64_t handed_on_ = 0;  // elements
   bool ended_ = false;
   bool stopping_ = false;
   std::exception_ptr error_;
@@ -129,6 +153,12 @@ class PrefetchNode final : public UnaryNode<T> {
   std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
     return std::make_unique<PrefetchStage<T>>(this->upstream().make_stage(context), depth_,
                                               context);
+  }
+
+  PlanDescription describe() const override {
+    PlanDescription plan = this->described("prefetch", {{"buffer_size", depth_}});
+    plan.is_free = true;
+    return plan;
   }
 
  private:

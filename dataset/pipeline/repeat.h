@@ -28,12 +28,34 @@ class RepeatStage final : public OrderStage<T> {
         return planned;
       }
       if (wait == Wait::no) break;  // perhaps not the end
-      const bool more = count_ < 0 ? !empty_pass_ : pass_ + 1 < static_cast<uint64_t>(count_);
-      if (!more || stopping_) break;
-      empty_pass_ = true;
-      this->upstream().restart(nested_epoch(epoch_, ++pass_));
+      if (!next_pass()) break;
     }
     return 0;
+  }
+
+  uint64_t advance(uint64_t count) override {
+    uint64_t passed = 0;
+    while (passed < count && count_ != 0) {
+      const uint64_t here = this->upstream().advance(count - passed);
+      passed += here;
+      if (here > 0) empty_pass_ = false;
+      if (passed < count && !next_pass()) break;
+    }
+    return passed;
+  }
+
+  void save(PlanState& state) const override {
+    state.reset(1).numbers = {pass_, empty_pass_};
+    this->upstream().save(state.inputs[0]);
+  }
+
+  void restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 1);
+    stopping_ = false;
+    epoch_ = epoch;
+    pass_ = numbers.next();
+    empty_pass_ = numbers.next_bool();
+    restore_place(this->upstream(), numbers.input(), nested_epoch(epoch_, pass_));
   }
 
   void restart(uint64_t epoch) override {
@@ -50,6 +72,15 @@ class RepeatStage final : public OrderStage<T> {
   }
 
  private:
+  // After the end of a pass. False where it was the last.
+  bool next_pass() {
+    const bool more = count_ < 0 ? !empty_pass_ : pass_ + 1 < static_cast<uint64_t>(count_);
+    if (!more || stopping_) return false;
+    empty_pass_ = true;
+    this->upstream().restart(nested_epoch(epoch_, ++pass_));
+    return true;
+  }
+
   const int64_t count_;  // -1: for ever
   std::atomic<bool> stopping_ = false;
   uint64_t epoch_ = 0;
@@ -64,6 +95,10 @@ class RepeatNode final : public UnaryNode<T> {
       : UnaryNode<T>(std::move(upstream)), count_(count) {}
   std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
     return std::make_unique<RepeatStage<T>>(this->upstream().make_stage(context), count_);
+  }
+
+  PlanDescription describe() const override {
+    return this->described("repeat", {{"count", count_}});
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,7 +17,8 @@ namespace recordpipe {
 
 // The buffer is filled with the first `buffer_size` elements; each output k is a uniformly drawn
 // one of them (Random(key, epoch, k).below(n)), whose place the next input takes or, at the end,
-// the buffer's last element. The buffer holds tickets (24 bytes each), not values.
+// the buffer's last element. The buffer holds tickets (24 bytes each), not values, and the place of
+// each in the input (8 bytes): those are what is saved of it.
 template <Element T>
 class ShuffleStage final : public OrderStage<T> {
  public:
@@ -29,7 +31,9 @@ class ShuffleStage final : public OrderStage<T> {
       while (!input_ended_ && buffer_.size() < buffer_size_) {
         const Ticket* input = next_input(wait);
         if (!input && !input_ended_) return 0;
-        if (input) buffer_.push_back(*input);
+        if (!input) break;
+        buffer_.push_back(*input);
+        places_.push_back(taken_++);
       }
       for (; planned < out.size() && !buffer_.empty(); ++planned) {
         // Before the draw: an input that can't be had ends the shuffle, the same output at every
@@ -37,13 +41,16 @@ class ShuffleStage final : public OrderStage<T> {
         const Ticket* input = next_input(planned == 0 ? wait : Wait::no);
         if (!input && !input_ended_) break;
         Random random(key_, epoch_, drawn_++);
-        Ticket& drawn = buffer_[random.below(static_cast<uint32_t>(buffer_.size()))];
-        out[planned] = drawn;
+        const uint32_t drawn = random.below(static_cast<uint32_t>(buffer_.size()));
+        out[planned] = buffer_[drawn];
         if (input) {
-          drawn = *input;
+          buffer_[drawn] = *input;
+          places_[drawn] = taken_++;
         } else {
-          drawn = buffer_.back();
+          buffer_[drawn] = buffer_.back();
+          places_[drawn] = places_.back();
           buffer_.pop_back();
+          places_.pop_back();
         }
       }
     } catch (...) {
@@ -56,14 +63,63 @@ class ShuffleStage final : public OrderStage<T> {
     this->upstream().discard(buffer_);
     this->upstream().discard(std::span(inputs_).subspan(input_at_, input_count_ - input_at_));
     buffer_.clear();
+    places_.clear();
     input_at_ = input_count_ = 0;
     input_ended_ = false;
-    drawn_ = 0;
+    drawn_ = taken_ = 0;
     epoch_ = epoch;
     this->upstream().restart(epoch);
   }
 
+  bool can_save() const override { return true; }
+
+  void save(PlanState& state) const override {
+    state.reset(0).numbers = {drawn_, taken_, input_ended_};
+    state.numbers.insert(state.numbers.end(), places_.begin(), places_.end());
+  }
+
+  void restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 0);
+    restart(epoch);
+    drawn_ = numbers.next();
+    const uint64_t taken = numbers.next();
+    const bool input_ended = numbers.next_bool();
+    if (numbers.rest().size() > std::min(buffer_size_, taken)) fail_state();
+    places_.assign(numbers.rest().begin(), numbers.rest().end());
+    refill();
+    if (taken < taken_ || this->upstream().advance(taken - taken_) < taken - taken_) fail_state();
+    taken_ = taken;
+    input_ended_ = input_ended;
+  }
+
  private:
+  // Fetches the tickets for places_ again, in the order of the input.
+  void refill() {
+    std::vector<size_t> order(places_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::sort(order, {}, [this](size_t at) { return places_[at]; });
+    buffer_.resize(places_.size());
+    inputs_.resize(kInputs);
+    for (size_t first = 0; first < order.size();) {
+      size_t count = 1;  // of places in a row
+      while (count < kInputs && first + count < order.size() &&
+             places_[order[first + count]] == places_[order[first]] + count) {
+        ++count;
+      }
+      if (places_[order[first]] < taken_) fail_state();  // twice
+      const uint64_t unwanted = places_[order[first]] - taken_;
+      if (this->upstream().advance(unwanted) < unwanted) fail_state();
+      taken_ = places_[order[first]];
+      for (const size_t end = first + count; first < end;) {
+        const size_t planned =
+            this->upstream().plan(std::span(inputs_).first(end - first), Wait::yes);
+        if (planned == 0) fail_state();
+        for (size_t i = 0; i < planned; ++i) buffer_[order[first++]] = inputs_[i];
+        taken_ += planned;
+      }
+    }
+  }
+
   // The next of the upstream's tickets, fetched some at a time; null at the end, or where it would
   // have to wait.
   const Ticket* next_input(Wait wait) {
@@ -83,6 +139,8 @@ class ShuffleStage final : public OrderStage<T> {
   uint64_t epoch_ = 0;
   uint64_t drawn_ = 0;
   std::vector<Ticket> buffer_;
+  std::vector<uint64_t> places_;  // in the input, of the tickets in buffer_
+  uint64_t taken_ = 0;            // inputs that went into the buffer
   std::vector<Ticket> inputs_;
   size_t input_at_ = 0;
   size_t input_count_ = 0;
@@ -100,6 +158,9 @@ class ShuffleNode final : public UnaryNode<T> {
                                              key);
   }
   uint64_t random_operators() const override { return this->upstream().random_operators() + 1; }
+  PlanDescription describe() const override {
+    return this->described("shuffle", {{"buffer_size", buffer_size_}, {"seed", seed_}});
+  }
 
  private:
   size_t buffer_size_;

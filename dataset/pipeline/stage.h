@@ -8,22 +8,31 @@
 //               and batching move tickets, not payloads.
 //   Producer    any thread, any order: computes the elements of some tickets, a chunk at a time.
 //
+// A place in the plan can be saved (plan_state.h) and gone back to: a stage either says where it
+// stands in a few numbers, or is brought there again by advance().
+//
 // Since the tickets, and with them the random numbers, are fixed before work is handed out, what a
 // pipeline yields can't depend on threads, chunk sizes or time. An operator that must see values to
 // decide the order (filter) or that makes its own thread (prefetch) runs what is upstream of it
 // through an Executor (executor.h) and hands the values on in a ValueStore (value_store.h).
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "dataset/base/philox.h"
+#include "dataset/pipeline/plan_description.h"
+#include "dataset/pipeline/plan_state.h"
 
 namespace recordpipe {
 
@@ -99,6 +108,33 @@ class Stage {
   // Starts again from the first element. Tickets planned before stay good.
   virtual void restart(uint64_t epoch) = 0;
 
+  // Passes over the next `count` elements as if they had been planned and discarded, and returns
+  // how many there were: fewer only at the end. Faster than planning them, where that is possible.
+  virtual uint64_t advance(uint64_t count) {
+    std::array<Ticket, 256> unwanted;
+    uint64_t passed = 0;
+    while (passed < count) {
+      const auto wanted = static_cast<size_t>(std::min<uint64_t>(unwanted.size(), count - passed));
+      const size_t planned = plan(std::span(unwanted).first(wanted), Wait::yes);
+      if (planned == 0) break;
+      discard(std::span(unwanted).first(planned));
+      passed += planned;
+    }
+    return passed;
+  }
+
+  // Whether the place between the last planned element and the next can be saved now. Where it
+  // can't, planning one more element with Wait::yes brings it to one that can.
+  virtual bool can_save() const { return true; }
+
+  // Writes that place. The state may be used again for another: everything in it is overwritten.
+  virtual void save(PlanState& state) const = 0;
+
+  // restart(epoch), and on to the place that `state` was saved at, but for the elements it has
+  // passed over: call restore_place(). Throws Error{invalid_argument} where the state is none of
+  // this stage.
+  virtual void restore(const PlanState& state, uint64_t epoch) = 0;
+
   // From any thread: plan() is to return 0 soon, whatever it is doing, because nobody wants the
   // elements any more. Undone by restart().
   virtual void request_stop() = 0;
@@ -130,6 +166,7 @@ class Node {
  public:
   virtual ~Node() = default;
   virtual std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const = 0;
+  virtual PlanDescription describe() const = 0;
   // How many operators up to this one draw random numbers: keeps the streams of two shuffles with
   // the same seed apart.
   virtual uint64_t random_operators() const = 0;
@@ -146,6 +183,12 @@ class UnaryNode : public Node<T> {
  protected:
   const Node<Upstream>& upstream() const { return *upstream_; }
 
+  PlanDescription described(std::string name, std::vector<PlanParameter> parameters) const {
+    PlanDescription plan{.name = std::move(name), .parameters = std::move(parameters)};
+    plan.inputs.push_back(upstream_->describe());
+    return plan;
+  }
+
  private:
   std::shared_ptr<const Node<Upstream>> upstream_;
 };
@@ -159,12 +202,14 @@ class OrderStage : public Stage<T> {
   void discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
   void request_stop() override { upstream_->request_stop(); }
   std::unique_ptr<Producer<T>> make_producer() override { return upstream_->make_producer(); }
+  bool can_save() const override { return upstream_->can_save(); }
   bool has_work() const override { return upstream_->has_work(); }
   size_t chunk_size() const override { return upstream_->chunk_size(); }
   size_t max_parts() const override { return upstream_->max_parts(); }
 
  protected:
   Stage<T>& upstream() { return *upstream_; }
+  const Stage<T>& upstream() const { return *upstream_; }
 
  private:
   std::unique_ptr<Stage<T>> upstream_;

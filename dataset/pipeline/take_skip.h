@@ -28,9 +28,26 @@ class TakeStage final : public OrderStage<T> {
     return planned;
   }
 
+  uint64_t advance(uint64_t count) override {
+    const uint64_t passed = this->upstream().advance(std::min(count, count_ - taken_));
+    taken_ += passed;
+    return passed;
+  }
+
   void restart(uint64_t epoch) override {
     taken_ = 0;
     this->upstream().restart(epoch);
+  }
+
+  void save(PlanState& state) const override {
+    state.reset(1).numbers = {taken_};
+    this->upstream().save(state.inputs[0]);
+  }
+
+  void restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 1);
+    taken_ = numbers.next(count_);
+    restore_place(this->upstream(), numbers.input(), epoch);
   }
 
  private:
@@ -57,9 +74,25 @@ class SkipStage final : public OrderStage<T> {
     return this->upstream().plan(out, wait);
   }
 
+  uint64_t advance(uint64_t count) override {
+    skipped_ += this->upstream().advance(count_ - skipped_);
+    return skipped_ < count_ ? 0 : this->upstream().advance(count);
+  }
+
   void restart(uint64_t epoch) override {
     skipped_ = 0;
     this->upstream().restart(epoch);
+  }
+
+  void save(PlanState& state) const override {
+    state.reset(1).numbers = {skipped_};
+    this->upstream().save(state.inputs[0]);
+  }
+
+  void restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 1);
+    skipped_ = numbers.next(count_);
+    restore_place(this->upstream(), numbers.input(), epoch);
   }
 
  private:
@@ -71,13 +104,16 @@ class SkipStage final : public OrderStage<T> {
 template <Element T, template <class> class CountStage>
 class CountNode final : public UnaryNode<T> {
  public:
-  CountNode(std::shared_ptr<const Node<T>> upstream, uint64_t count)
-      : UnaryNode<T>(std::move(upstream)), count_(count) {}
+  CountNode(std::shared_ptr<const Node<T>> upstream, const char* name, uint64_t count)
+      : UnaryNode<T>(std::move(upstream)), name_(name), count_(count) {}
   std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
     return std::make_unique<CountStage<T>>(this->upstream().make_stage(context), count_);
   }
 
+  PlanDescription describe() const override { return this->described(name_, {{"count", count_}}); }
+
  private:
+  const char* name_;
   uint64_t count_;
 };
 

@@ -120,6 +120,38 @@ class RecordStage final : public Stage<Record> {
     return 0;
   }
 
+  uint64_t advance(uint64_t count) override {
+    if (failure_) std::rethrow_exception(failure_);
+    uint64_t passed = 0;
+    try {
+      for (; file_ < paths_.size(); close()) {
+        open();
+        const uint64_t here = pass_over(count - passed);
+        index_ += here;
+        passed += here;
+        if (passed == count) break;
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+    return passed;
+  }
+
+  void save(PlanState& state) const override { state.reset(0).numbers = {file_, record_, index_}; }
+
+  void restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 0);
+    restart(epoch);
+    file_ = numbers.next(paths_.size());
+    const uint64_t record = numbers.next();
+    index_ = numbers.next();
+    if (record == 0) return;
+    if (file_ == paths_.size()) fail_state();
+    open();
+    if (pass_over(record) < record) fail_state();
+  }
+
   void discard(std::span<const Ticket> tickets) override {
     for (const Ticket& ticket : tickets) {
       if (!is_mapped(ticket.ref)) store_.discard({&ticket, 1});
@@ -166,6 +198,18 @@ class RecordStage final : public Stage<Record> {
     return detect_compression(file_system_, path, options_) == Compression::none;
   }
 
+  // Of the current file; returns how many there were.
+  uint64_t pass_over(uint64_t count) {
+    uint64_t passed = 0;
+    if (stream_) {
+      while (passed < count && stream_->read()) ++passed;
+    } else {
+      passed = std::min(count, mapped_[file_]->size() - record_);
+    }
+    record_ += passed;
+    return passed;
+  }
+
   void close() {
     stream_.reset();
     opened_ = false;
@@ -189,6 +233,7 @@ class RecordStage final : public Stage<Record> {
         if (!record) break;
         Record kept = keeper_.keep(*record, paths_[file_]);
         out[planned] = {{epoch_, index_++}, store_.put(kept)};
+        ++record_;
       }
     } catch (...) {
       if (planned == 0) throw;  // else thrown again by the next call
@@ -207,7 +252,7 @@ class RecordStage final : public Stage<Record> {
   std::exception_ptr failure_;
   bool opened_ = false;
   uint64_t file_ = 0;
-  uint64_t record_ = 0;  // of the current file, where it is mapped
+  uint64_t record_ = 0;  // of the current file
   uint64_t index_ = 0;
   uint64_t epoch_ = 0;
 };
@@ -220,6 +265,12 @@ class RecordNode final : public Node<Record> {
     return std::make_unique<RecordStage>(file_system_, paths_, options_, context.chunk_size);
   }
   uint64_t random_operators() const override { return 0; }
+  PlanDescription describe() const override {
+    return {.name = "tfrecord_files",
+            .parameters = {{"files", paths_.size()}},
+            .file_system = &file_system_,
+            .files = paths_};
+  }
 
  private:
   FileSystem& file_system_;

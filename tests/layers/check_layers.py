@@ -38,7 +38,7 @@ LIBRARIES = {
     "nlohmann/": ["dataset/io/partial_download", "trainer/", "tools/"],
     "archive.h": ["dataset/cifar/"],
     "archive_entry.h": ["dataset/cifar/"],
-    "google/protobuf/": ["dataset/example/", "trainer/"],
+    "google/protobuf/": ["dataset/example/", "dataset/pipeline/iterator_state", "trainer/"],
     "tbb/": ["dataset/pipeline/tbb_"],
     "oneapi/tbb": ["dataset/pipeline/tbb_"],
     "oneapi/dnnl/": ["trainer/backend/cpu/"],

@@ -1,0 +1,176 @@
+#include "dataset/pipeline/iterator_state.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dataset/base/error.h"
+#include "dataset/base/philox.h"
+#include "dataset/checksum/crc32c.h"
+#include "dataset/io/file.h"
+#include "proto/iterator_state.pb.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr uint32_t kVersion = 1;
+constexpr size_t kMaxFingerprints = 1024;  // 8 KiB
+constexpr size_t kMaxText = 4096;
+constexpr size_t kSampleSize = 4096;
+constexpr size_t kTailSize = 5;  // the field crc32c
+
+constexpr char kHint[] = "restore it into the pipeline it was saved from, over the same files";
+
+[[noreturn]] void refuse(std::string reason, std::string path = {}) {
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .path = std::move(path),
+               .reason = std::move(reason),
+               .hint = kHint});
+}
+
+struct SourceFile {
+  FileSystem* file_system;
+  std::string path;
+};
+
+void collect_files(const PlanDescription& plan, std::vector<SourceFile>& out) {
+  for (const PlanDescription& input : plan.inputs) collect_files(input, out);
+  for (const std::string& file : plan.files) out.push_back({plan.file_system, file});
+}
+
+uint64_t fingerprint(const SourceFile& file) {
+  const std::string_view name = std::string_view(file.path).substr(file.path.rfind('/') + 1);
+  uint64_t hash = crc32c(std::as_bytes(std::span(name)));
+  const auto status = file.file_system->status(file.path);
+  if (!status || status->kind != FileKind::regular) return hash;
+  const auto content = file.file_system->open_random(file.path);
+  hash = derive_key(hash, content->size());
+  std::array<std::byte, kSampleSize> sample;
+  for (const uint64_t offset :
+       {uint64_t{0}, content->size() - std::min<uint64_t>(kSampleSize, content->size())}) {
+    const size_t size = content->read_at(offset, sample);
+    hash = derive_key(hash, crc32c(std::span(sample).first(size)));
+  }
+  return hash;
+}
+
+// How many files a fingerprint stands for.
+size_t files_per_fingerprint(size_t files) {
+  return std::max<size_t>(1, (files + kMaxFingerprints - 1) / kMaxFingerprints);
+}
+
+std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, size_t per_fingerprint) {
+  std::vector<uint64_t> all;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (i % per_fingerprint == 0) all.push_back(0);
+    all.back() = derive_key(all.back(), fingerprint(files[i]));
+  }
+  return all;
+}
+
+void write(const PlanState& from, proto::PlanState& to) {
+  to.mutable_numbers()->Assign(from.numbers.begin(), from.numbers.end());
+  for (const PlanState& input : from.inputs) write(input, *to.add_inputs());
+  to.set_passed_over(from.passed_over);
+}
+
+PlanState read(const proto::PlanState& from) {
+  PlanState to;
+  to.numbers.assign(from.numbers().begin(), from.numbers().end());
+  for (const proto::PlanState& input : from.inputs()) to.inputs.push_back(read(input));
+  to.passed_over = from.passed_over();
+  return to;
+}
+
+// The first line that one of the texts has and the other hasn't at its place.
+[[noreturn]] void refuse_plan(std::string_view saved, std::string_view here) {
+  const auto next_line = [](std::string_view& text) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    return line;
+  };
+  while (!saved.empty() || !here.empty()) {
+    const std::string_view saved_line = next_line(saved);
+    const std::string_view here_line = next_line(here);
+    if (saved_line == here_line) continue;
+    const auto named = [](std::string_view line) {
+      return line.empty() ? std::string("nothing") : printable(line);
+    };
+    refuse("a state of another plan: it was saved with " + named(saved_line) + " where here is " +
+           named(here_line));
+  }
+  refuse("a state of another plan");
+}
+
+void check_files(const PlanDescription& plan, const proto::IteratorState& state) {
+  std::vector<SourceFile> files;
+  collect_files(plan, files);
+  const size_t per_fingerprint = files_per_fingerprint(files.size());
+  const auto& saved = state.file_fingerprints();
+  if (state.files_per_fingerprint() != per_fingerprint) {
+    refuse("a state of another number of files");
+  }
+  const std::vector<uint64_t> here = fingerprints(files, per_fingerprint);
+  if (static_cast<size_t>(saved.size()) != here.size()) {
+    refuse("a state of another number of files");
+  }
+  for (size_t i = 0; i < here.size(); ++i) {
+    if (saved[static_cast<int>(i)] == here[i]) continue;
+    const size_t first = i * per_fingerprint;
+    const size_t last = std::min(first + per_fingerprint, files.size()) - 1;
+    refuse(first == last ? "has changed since the state was saved"
+                         : "or one of the files up to " + printable(files[last].path) +
+                               " has changed since the state was saved",
+           files[first].path);
+  }
+}
+
+}  // namespace
+
+std::string save_iterator_state(const PlanDescription& plan, const PlanState& place) {
+  std::vector<SourceFile> files;
+  collect_files(plan, files);
+  const size_t per_fingerprint = files_per_fingerprint(files.size());
+  proto::IteratorState state;
+  state.set_version(kVersion);
+  state.set_plan_hash(plan.hash());
+  state.set_plan_text(plan.text(/*with_free=*/false).substr(0, kMaxText));
+  for (const uint64_t hash : fingerprints(files, per_fingerprint)) {
+    state.add_file_fingerprints(hash);
+  }
+  state.set_files_per_fingerprint(static_cast<uint32_t>(per_fingerprint));
+  write(place, *state.mutable_place());
+  std::string serialized = state.SerializeAsString();
+  proto::IteratorState tail;
+  tail.set_crc32c(crc32c(std::as_bytes(std::span(serialized))));
+  tail.AppendToString(&serialized);
+  return serialized;
+}
+
+PlanState load_iterator_state(const PlanDescription& plan, std::string_view serialized) {
+  proto::IteratorState state;
+  if (serialized.size() < kTailSize || serialized.size() > INT32_MAX ||
+      !state.ParseFromArray(serialized.data(), static_cast<int>(serialized.size()))) {
+    refuse("not a saved iterator state");
+  }
+  const std::string_view body = serialized.substr(0, serialized.size() - kTailSize);
+  if (state.crc32c() != crc32c(std::as_bytes(std::span(body)))) {
+    refuse("a damaged iterator state");
+  }
+  if (state.version() != kVersion) {
+    refuse("a state of version " + std::to_string(state.version()) + ", this is version " +
+           std::to_string(kVersion));
+  }
+  if (state.plan_hash() != plan.hash()) {
+    refuse_plan(state.plan_text(), plan.text(/*with_free=*/false).substr(0, kMaxText));
+  }
+  check_files(plan, state);
+  return read(state.place());
+}
+
+}  // namespace recordpipe

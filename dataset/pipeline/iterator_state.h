@@ -1,0 +1,24 @@
+// A place in a pipeline as bytes: what Iterator::state() gives and Iterator::restore() takes.
+//
+// A serialized recordpipe.proto.IteratorState (proto/iterator_state.proto). It says which plan it
+// belongs to (the operators and what they were given; functions can't be compared) and what the
+// files were: name, size, and the CRC-32C of the first and the last 4 KiB of each. Folders don't
+// count, so data may be moved.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "dataset/pipeline/plan_description.h"
+#include "dataset/pipeline/plan_state.h"
+
+namespace recordpipe {
+
+// Throws what looking at the files throws.
+std::string save_iterator_state(const PlanDescription& plan, const PlanState& place);
+
+// Throws Error{invalid_argument} where `state` is no state, of another version, of another plan
+// (naming the operator), or of files that have changed since (naming the file).
+PlanState load_iterator_state(const PlanDescription& plan, std::string_view state);
+
+}  // namespace recordpipe

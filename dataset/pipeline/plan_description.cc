@@ -1,0 +1,45 @@
+// Plans as text, and as a hash of that text.
+#include "dataset/pipeline/plan_description.h"
+
+namespace recordpipe {
+namespace {
+
+std::string operator_text(const PlanDescription& plan, bool with_free) {
+  std::string text = plan.name + "(";
+  bool first = true;
+  for (const PlanParameter& parameter : plan.parameters) {
+    if (parameter.is_free && !with_free) continue;
+    if (!first) text += ", ";
+    first = false;
+    text += parameter.name + "=" + parameter.value;
+  }
+  return text + ")";
+}
+
+void append_text(const PlanDescription& plan, size_t indent, bool with_free, std::string& out) {
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    // A chain of operators is a list; what is put together out of several inputs branches.
+    append_text(plan.inputs[i], indent + (plan.inputs.size() > 1 ? 2 : 0), with_free, out);
+  }
+  if (plan.is_free && !with_free) return;
+  out.append(indent, ' ');
+  out += operator_text(plan, with_free) + "\n";
+}
+
+}  // namespace
+
+std::string PlanDescription::text(bool with_free) const {
+  std::string out;
+  append_text(*this, 0, with_free, out);
+  return out;
+}
+
+uint64_t PlanDescription::hash() const {
+  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (const char c : text(/*with_free=*/false)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  }
+  return hash;
+}
+
+}  // namespace recordpipe

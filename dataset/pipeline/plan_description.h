@@ -1,0 +1,55 @@
+// What a pipeline does, operator by operator: for explain(), and to tell whether a saved state is
+// one of this pipeline.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace recordpipe {
+
+class FileSystem;
+
+struct PlanParameter {
+  PlanParameter(std::string_view parameter, std::string text)
+      : name(parameter), value(std::move(text)) {}
+  PlanParameter(std::string_view parameter, std::integral auto number)
+      : name(parameter), value(std::to_string(number)) {}
+  PlanParameter(std::string_view parameter, bool yes)
+      : name(parameter), value(yes ? "true" : "false") {}
+
+  // One that changes how or by whom the plan is carried out, but not what the whole of it yields.
+  PlanParameter&& free() && {
+    is_free = true;
+    return std::move(*this);
+  }
+
+  std::string name;
+  std::string value;
+  bool is_free = false;
+};
+
+// An operator and those it takes its elements from.
+struct PlanDescription {
+  std::string name;
+  std::vector<PlanParameter> parameters = {};
+  std::vector<PlanDescription> inputs = {};
+  // Changes how the plan is carried out, but not what it yields.
+  bool is_free = false;
+  // That a source reads.
+  FileSystem* file_system = nullptr;
+  std::vector<std::string> files = {};
+
+  // One line an operator, in the order the elements take: "shuffle(buffer_size=16384, seed=7)".
+  // The inputs of an operator that has several are indented.
+  std::string text(bool with_free = true) const;
+
+  // The same for plans of the same operators, parameters and inputs, free ones and files left out.
+  // What functions do is not seen.
+  uint64_t hash() const;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,274 @@
+// Saved at any place and restored into a fresh iterator, a pipeline goes on as if nothing had been.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/base/philox.h"
+#include "dataset/checksum/crc32c.h"
+#include "dataset/io/atomic_file.h"
+#include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/tfrecord_files.h"
+#include "dataset/record/record_writer.h"
+#include "proto/iterator_state.pb.h"
+#include "tests/pipeline/collect.h"
+#include "tests/pipeline/random_chain.h"
+#include "tests/support/bytes.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// What is still to come.
+template <class T>
+std::vector<T> rest_of(Iterator<T>& iterator) {
+  std::vector<T> out;
+  while (T* element = iterator.next()) out.push_back(*element);
+  return out;
+}
+
+// Saves after every `step`th element, restores into fresh iterators of `others`, in turns, and
+// compares all that follows.
+template <class T>
+void expect_resumes_anywhere(const Dataset<T>& dataset, const std::vector<Dataset<T>>& others,
+                             size_t step = 1) {
+  const std::vector<T> expected = collect(dataset);
+  Iterator<T> saving = dataset.iterate();
+  for (size_t at = 0; at <= expected.size(); ++at) {
+    if (at > 0) {
+      ASSERT_NE(saving.next(), nullptr);
+    }
+    if (at % step != 0 && at != expected.size()) continue;
+    Iterator<T> restored = others[at / step % others.size()].iterate();
+    restored.restore(saving.state());
+    const std::vector<T> rest(expected.begin() + static_cast<std::ptrdiff_t>(at), expected.end());
+    ASSERT_TRUE(rest_of(restored) == rest) << "saved after " << at << " of " << expected.size();
+  }
+  EXPECT_EQ(saving.next(), nullptr);
+  Iterator<T> exhausted = others[0].iterate();
+  exhausted.restore(saving.state());
+  EXPECT_EQ(exhausted.next(), nullptr);
+}
+
+template <class T>
+std::vector<Dataset<T>> on_any_machine(const Dataset<T>& dataset) {
+  return {dataset.with_options({.threads = 1}),
+          dataset.with_options({.threads = 2, .chunk_size = 7}),
+          dataset.with_options({.threads = 3, .chunk_size = 1}),
+          dataset.with_options({.threads = 8, .chunk_size = 1000})};
+}
+
+uint64_t mix(uint64_t value, Random& random) { return value * 31 + random.next64(); }
+
+Dataset<uint64_t> everything() {
+  return from_vector(numbers(500))
+      .shuffle(100, 1)
+      .map([](int x) { return static_cast<uint64_t>(x); })
+      .map_with_random(2, mix)
+      .filter([](uint64_t x) { return x % 3 != 0; })
+      .shuffle(50, 2)
+      .repeat(3)
+      .map_with_random(2, mix)
+      .skip(17)
+      .take(900);
+}
+
+TEST(IteratorState, GoesOnFromAnyPlaceWithAnyOptions) {
+  expect_resumes_anywhere(everything(), on_any_machine(everything()), 7);
+  const auto batches = everything().batch(8);
+  expect_resumes_anywhere(batches.prefetch(3), on_any_machine(batches.prefetch(5)));
+  expect_resumes_anywhere(batches, on_any_machine(batches.prefetch(1).prefetch(9)), 5);
+}
+
+TEST(IteratorState, GoesOnInRandomChains) {
+  for (uint64_t trial = 0; trial < 60; ++trial) {
+    Random random(derive_key(2027, 0), 0, trial);
+    const Chain chain = random_chain(random);
+    SCOPED_TRACE("trial " + std::to_string(trial) + "\n" + chain.dataset.explain());
+    expect_resumes_anywhere(chain.dataset.with_options({.threads = 2, .chunk_size = 5}),
+                            on_any_machine(chain.dataset), 41);
+    const auto batches = chain.dataset.batch(random.below(20) + 1);
+    expect_resumes_anywhere(batches.with_options({.threads = 3}), on_any_machine(batches), 13);
+  }
+}
+
+// Through as many lives as there are batches.
+TEST(IteratorState, RestoredAgainAndAgain) {
+  const auto dataset = everything().batch(16).prefetch(2);
+  std::vector<std::vector<uint64_t>> out;
+  std::string state = dataset.iterate().state();
+  while (true) {
+    Iterator<std::vector<uint64_t>> life = dataset.iterate();
+    life.restore(state);
+    const auto* batch = life.next();
+    if (!batch) break;
+    out.push_back(*batch);
+    state = life.state();
+  }
+  EXPECT_TRUE(out == collect(dataset));
+}
+
+TEST(IteratorState, AUsedIteratorCanBeSetBack) {
+  const auto dataset = everything().prefetch(4);
+  const std::vector<uint64_t> expected = collect(dataset);
+  Iterator<uint64_t> iterator = dataset.iterate();
+  const std::string start = iterator.state();
+  for (int i = 0; i < 300; ++i) iterator.next();
+  const std::string middle = iterator.state();
+  iterator.restore(start);
+  EXPECT_TRUE(rest_of(iterator) == expected);
+  iterator.restore(middle);
+  EXPECT_TRUE(rest_of(iterator) == std::vector<uint64_t>(expected.begin() + 300, expected.end()));
+}
+
+TEST(IteratorState, AnEndlessRepeatGoesOnInItsEpoch) {
+  const auto dataset = from_vector(numbers(1000)).shuffle(300, 7).repeat().batch(64);
+  Iterator<std::vector<int>> iterator = dataset.iterate();
+  for (int i = 0; i < 10000; ++i) iterator.next();
+  Iterator<std::vector<int>> restored = dataset.with_options({.threads = 3}).iterate();
+  restored.restore(iterator.state());
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(*restored.next(), *iterator.next());
+}
+
+TEST(IteratorState, IsSmall) {
+  constexpr size_t kBuffer = 16384;
+  const auto dataset = from_vector(numbers(60000)).shuffle(kBuffer, 7).repeat().batch(128);
+  Iterator<std::vector<int>> iterator = dataset.iterate();
+  for (int i = 0; i < 1000; ++i) {
+    iterator.next();
+    if (i % 50 == 0) {
+      EXPECT_LT(iterator.state().size(), (16u << 10) + 8 * kBuffer);
+    }
+  }
+}
+
+class FileState : public testing::Test {
+ protected:
+  void write(const std::string& name, int first, int count, Compression compression) {
+    AtomicFile file(posix_file_system(), path(name));
+    RecordWriter writer(file, {compression});
+    for (int i = first; i < first + count; ++i) {
+      writer.write(as_bytes("record " + std::to_string(i)));
+    }
+    writer.close();
+    file.commit();
+  }
+
+  std::string path(const std::string& name) const { return directory_.path() + "/" + name; }
+
+  Dataset<std::string> lines(const std::vector<std::string>& names) const {
+    std::vector<std::string> paths;
+    for (const std::string& name : names) paths.push_back(path(name));
+    return tfrecord_files(paths).map([](const Record& record) { return as_text(record.data); });
+  }
+
+  void SetUp() override {
+    write("a", 0, 70, Compression::none);
+    write("b.gz", 70, 50, Compression::gzip);
+    write("c", 120, 0, Compression::none);
+    write("d", 120, 33, Compression::none);
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(FileState, GoesOnInPlainAndCompressedFiles) {
+  const auto dataset = lines({"a", "b.gz", "c", "d"});
+  ASSERT_EQ(collect(dataset).size(), 153u);
+  expect_resumes_anywhere(dataset, on_any_machine(dataset));
+  const auto shuffled = dataset.shuffle(40, 1).repeat(2).batch(8).prefetch(2);
+  expect_resumes_anywhere(shuffled, on_any_machine(shuffled));
+}
+
+TEST_F(FileState, AChangedFileIsRefusedByName) {
+  const auto dataset = lines({"a", "b.gz", "d"});
+  Iterator<std::string> iterator = dataset.iterate();
+  for (int i = 0; i < 80; ++i) iterator.next();
+  const std::string state = iterator.state();
+  write("d", 121, 33, Compression::none);  // as long as before
+  Iterator<std::string> fresh = dataset.iterate();
+  const Error error = error_of([&] { fresh.restore(state); });
+  EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+  EXPECT_EQ(error.path(), path("d"));
+  EXPECT_THAT(error.reason(), HasSubstr("has changed"));
+}
+
+TEST_F(FileState, MovedFilesAreTheSame) {
+  Iterator<std::string> iterator = lines({"a", "d"}).iterate();
+  for (int i = 0; i < 80; ++i) iterator.next();
+  const std::string state = iterator.state();
+  posix_file_system().make_directories(path("elsewhere"));
+  posix_file_system().rename(path("a"), path("elsewhere/a"));
+  posix_file_system().rename(path("d"), path("elsewhere/d"));
+  Iterator<std::string> fresh = lines({"elsewhere/a", "elsewhere/d"}).iterate();
+  fresh.restore(state);
+  EXPECT_TRUE(rest_of(fresh) == rest_of(iterator));
+}
+
+TEST(IteratorState, AnotherPlanIsRefusedByName) {
+  const auto source = from_vector(numbers(10));
+  const std::string state = source.shuffle(5, 1).batch(2).iterate().state();
+  const auto refusal = [&](const auto& dataset) {
+    auto iterator = dataset.iterate();
+    const Error error = error_of([&] { iterator.restore(state); });
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+    return error.reason();
+  };
+  EXPECT_THAT(refusal(source.shuffle(5, 2).batch(2)),
+              AllOf(HasSubstr("shuffle(buffer_size=5, seed=1)"),
+                    HasSubstr("shuffle(buffer_size=5, seed=2)")));
+  EXPECT_THAT(refusal(source.shuffle(5, 1).batch(3)), HasSubstr("batch_size=3"));
+  EXPECT_THAT(refusal(source.shuffle(5, 1).take(4).batch(2)), HasSubstr("take(count=4)"));
+  EXPECT_THAT(refusal(source.shuffle(5, 1)), HasSubstr("nothing"));
+  EXPECT_THAT(refusal(from_vector(numbers(11)).shuffle(5, 1).batch(2)), HasSubstr("elements=11"));
+}
+
+TEST(IteratorState, WhatIsNoStateIsRefused) {
+  const auto dataset = from_vector(numbers(100)).shuffle(20, 1).repeat(2).batch(4);
+  Iterator<std::vector<int>> saved = dataset.iterate();
+  for (int i = 0; i < 9; ++i) saved.next();
+  const std::string state = saved.state();
+  const auto refuse = [&](const std::string& bytes) {
+    Iterator<std::vector<int>> iterator = dataset.iterate();
+    const Error error = error_of([&] { iterator.restore(bytes); });
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+    return error.reason();
+  };
+  refuse("");
+  refuse("this is no state");
+  for (size_t size = 0; size < state.size(); size += 3) refuse(state.substr(0, size));
+  for (size_t at = 0; at < state.size(); ++at) {
+    std::string damaged = state;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x11);
+    refuse(damaged);
+  }
+  proto::IteratorState newer;
+  newer.ParseFromString(state);
+  newer.set_version(2);
+  newer.clear_crc32c();
+  std::string with_crc = newer.SerializeAsString();
+  proto::IteratorState tail;
+  tail.set_crc32c(crc32c(as_bytes(with_crc)));
+  tail.AppendToString(&with_crc);
+  EXPECT_THAT(refuse(with_crc), HasSubstr("version 2"));
+}
+
+TEST(Explain, SaysOneOperatorALine) {
+  EXPECT_EQ(from_vector(numbers(3)).shuffle(2, 7).repeat().batch(2).prefetch(4).explain(),
+            "from_vector(elements=3)\n"
+            "shuffle(buffer_size=2, seed=7)\n"
+            "repeat(count=-1)\n"
+            "batch(batch_size=2, drop_remainder=false)\n"
+            "prefetch(buffer_size=4)\n");
+}
+
+}  // namespace
+}  // namespace recordpipe
