@@ -21,7 +21,7 @@ LAYERS = {
     "dataset/record": ["dataset/io", "dataset/checksum"],
     "dataset/example": ["dataset/record", "proto"],
     "dataset/image": ["dataset/base"],
-    "dataset/pipeline": ["dataset/record"],
+    "dataset/pipeline": ["dataset/record", "proto"],
     "dataset/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
     "trainer": ["dataset/cifar"],
     "tools": ["dataset/cifar"],
@@ -29,7 +29,8 @@ LAYERS = {
 }
 
 # Which files, by the start of their path, may include a library's headers, by the start of theirs.
-# A reader of records needs zlib (ISA-L if it is there) and nothing else; logging and option parsing are for programs.
+# A reader of records needs zlib (ISA-L if it is there) and nothing else; logging and option parsing
+# are for programs.
 LIBRARIES = {
     "isa-l/igzip_lib.h": ["dataset/io/isal_inflate_engine"],
     "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],
