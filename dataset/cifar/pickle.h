@@ -32,7 +32,8 @@ namespace recordpipe {
 // Throws Error with the source's path and the offset of the opcode in question: unsupported (a
 // global, an opcode, a protocol or a dtype that is not read), corrupted (it contradicts itself:
 // the stack, the memo, shapes, counts, labels, bytes after STOP), truncated (no STOP) and
-// limit_exceeded. Memory stays below 100 MB plus `size`, whatever the pickle says.
+// limit_exceeded. Memory stays below 200 MB plus `size` (plus the pixels once more where they are
+// in Fortran order), whatever the pickle says.
 CifarBatch read_cifar_pickle(ByteSource& source, uint64_t size, CifarDataset dataset);
 
 }  // namespace recordpipe

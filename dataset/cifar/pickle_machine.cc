@@ -58,10 +58,13 @@ enum Opcode : uint8_t {
 
 std::shared_ptr<const PickleDict> PickleMachine::run() {
   read_protocol();
-  while (true) {
+  for (size_t opcodes = 1;; ++opcodes) {
     input_.begin_opcode();
     const uint8_t opcode = input_.read_u8();
     if (opcode == kStop) break;
+    if (opcodes > kMaxOpcodes) {
+      input_.fail_limit("more than " + std::to_string(kMaxOpcodes) + " opcodes");
+    }
     execute(opcode);
   }
   auto dict = pop_as<std::shared_ptr<PickleDict>>("dict");

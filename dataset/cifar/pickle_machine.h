@@ -22,10 +22,11 @@ class PickleMachine {
   std::shared_ptr<const PickleDict> run();
 
  private:
-  // Caps far above what a batch of kMaxCifarRows needs.
+  // Caps far above what a batch of kMaxCifarRows needs. What an opcode makes takes about a hundred
+  // bytes beside the bytes of its string, so that their number bounds the memory.
+  static constexpr size_t kMaxOpcodes = 1 << 20;
   static constexpr size_t kMaxStack = 1 << 16;
   static constexpr size_t kMaxMemo = 1 << 19;
-  static constexpr size_t kMaxListNumbers = 1 << 18;  // in all lists together
   static constexpr int kMaxDepth = 8;
   static constexpr size_t kMaxNameSize = 256;
 
@@ -76,7 +77,6 @@ class PickleMachine {
   std::vector<PickleValue> stack_;
   std::vector<PickleValue> memo_;  // PickleMark: nothing stored there
   size_t memo_used_ = 0;
-  size_t list_numbers_ = 0;
 };
 
 }  // namespace recordpipe

@@ -159,9 +159,6 @@ void PickleMachine::append_to_list(const std::vector<PickleValue>& items) {
   const auto list = pop_as<std::shared_ptr<PickleList>>("list");
   for (const PickleValue& item : items) {
     if (const auto* number = std::get_if<int64_t>(&item)) {
-      if (++list_numbers_ > kMaxListNumbers) {
-        input_.fail_limit("more than " + std::to_string(kMaxListNumbers) + " numbers in lists");
-      }
       list->numbers.push_back(*number);
     } else {
       ++list->others;

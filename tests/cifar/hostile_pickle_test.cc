@@ -130,6 +130,16 @@ TEST(HostilePickle, AnArchiveThatLiesAboutTheSizeDoesNotMakeItAllocate) {
   }
 }
 
+TEST(HostilePickle, ManyValuesOfAByteEachAreRefused) {
+  // Tuples of empty dicts that the memo keeps: a hundred bytes of memory for each of the pickle's.
+  std::string pickle = "\x80\x04]";
+  for (int i = 0; i < 40; ++i) pickle += "(" + std::string(60'000, '}') + "t\x94" + "a";
+  const Error error = error_of_pickle(pickle);
+  EXPECT_EQ(error.kind(), ErrorKind::limit_exceeded);
+  EXPECT_THAT(error.what(), HasSubstr("more than 1048576 opcodes"));
+  EXPECT_EQ(error.offset(), 2u + (1 << 20));
+}
+
 TEST(HostilePickle, DeepNestingIsRefused) {
   const Error error = error_of_pickle("\x80\x02N" + std::string(1'000'000, '\x85') + ".");
   EXPECT_EQ(error.kind(), ErrorKind::limit_exceeded);
