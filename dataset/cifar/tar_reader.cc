@@ -48,7 +48,23 @@ struct TarReader::State {
       fail(ErrorKind::limit_exceeded,
            "more than " + std::to_string(limits.bytes) + " bytes come out of the archive");
     }
+    if (header_end && bytes_read > *header_end) {
+      fail(ErrorKind::limit_exceeded,
+           "a member's header of more than " + std::to_string(limits.header_bytes) + " bytes");
+    }
     return bytes;
+  }
+
+  // The next member, or null at the end of the archive.
+  archive_entry* next_header() {
+    // The rest of the member before, which is no part of the header.
+    if (members > 0) check(archive_read_data_skip(handle.get()));
+    archive_entry* entry = nullptr;
+    header_end = bytes_read + limits.header_bytes;
+    const int result = archive_read_next_header(handle.get(), &entry);
+    check(result);
+    header_end.reset();
+    return result == ARCHIVE_EOF ? nullptr : entry;
   }
 
   void check(int result) {
@@ -90,6 +106,7 @@ struct TarReader::State {
   std::unique_ptr<archive, FreeArchive> handle;
   std::exception_ptr failure;
   uint64_t bytes_read = 0;
+  std::optional<uint64_t> header_end = {};  // of bytes_read, while a header is read
   size_t members = 0;
   bool in_member = false;
   std::span<const std::byte> rest;  // of the block that libarchive gave last
@@ -105,10 +122,8 @@ std::optional<TarMember> TarReader::next() {
   State& state = *state_;
   state.rest = {};
   state.in_member = false;
-  archive_entry* entry = nullptr;
-  const int result = archive_read_next_header(state.handle.get(), &entry);
-  state.check(result);
-  if (result == ARCHIVE_EOF) {
+  archive_entry* const entry = state.next_header();
+  if (!entry) {
     while (!state.take_block().empty()) {
     }
     return std::nullopt;

@@ -16,6 +16,8 @@ namespace recordpipe {
 struct TarLimits {
   uint64_t bytes = uint64_t{512} << 20;  // of the tar archive, headers and skipped members included
   size_t members = 1000;
+  // Of one member's header with all its extensions, which are kept in memory.
+  uint64_t header_bytes = uint64_t{4} << 20;
 };
 
 struct TarMember {

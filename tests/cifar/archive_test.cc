@@ -272,6 +272,17 @@ TEST(CifarArchive, ADecompressionBombIsStopped) {
   EXPECT_THAT(error.what(), HasSubstr("bytes come out of the archive"));
 }
 
+TEST(CifarArchive, AHeaderWithoutEndIsStopped) {
+  // A member may have any number of pax headers before its own.
+  const std::string comment = "1000000 comment=" + std::string(1'000'000 - 17, 'x') + "\n";
+  const std::string pax = tar_bytes(TarEntry{.name = "pax", .content = comment, .type = 'x'});
+  std::string tar;
+  for (int i = 0; i < 20; ++i) tar += pax;
+  const Error error = error_of(gzip_bytes(tar));
+  EXPECT_EQ(error.kind(), ErrorKind::limit_exceeded);
+  EXPECT_THAT(error.what(), HasSubstr("a member's header of more than 4194304 bytes"));
+}
+
 TEST(CifarArchive, AMillionTinyMembersAreStopped) {
   const std::string member = tar_bytes(TarEntry{.name = "tiny", .content = "x"});
   std::string tar;
