@@ -225,7 +225,13 @@ class HttpClient::Transfer {
 
   // Thrown as what it is: TransientError or Error.
   [[noreturn]] void fail(CURLcode code) const {
-    if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+    // What curl says of a header line beyond its limit, too.
+    if (code == CURLE_OUT_OF_MEMORY) {
+      throw Error({.kind = ErrorKind::network,
+                   .path = response_.url.shown(),
+                   .reason = "a header of the answer is too long, or there is no memory for it",
+                   .hint = "the server is set up wrongly: check the URL"});
+    }
     Error::Parts parts{.kind = ErrorKind::network,
                        .path = response_.url.shown(),
                        .reason = printable(message_[0] ? message_ : curl_easy_strerror(code)),

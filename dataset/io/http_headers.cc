@@ -71,6 +71,8 @@ std::string validator_of(std::string_view etag, std::string_view last_modified,
                          std::string_view date) {
   static constexpr std::time_t kSafeAge = 60;
   if (is_strong_etag(etag)) return std::string(etag);
+  // It is sent back and kept, and the parser of dates passes over what it doesn't know.
+  if (!std::ranges::all_of(last_modified, [](char c) { return c >= ' ' && c < 0x7f; })) return "";
   const auto modified = parse_date(last_modified);
   const auto sent = parse_date(date);
   if (!modified || !sent || *modified > *sent - kSafeAge) return "";

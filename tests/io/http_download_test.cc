@@ -147,6 +147,11 @@ TEST_F(HttpDownloadTest, BytesBeyondTheAnnouncedLengthAreNotPartOfTheFile) {
   EXPECT_EQ(read_file(target), content);
 }
 
+TEST_F(HttpDownloadTest, AHeaderThatIsTooLongIsTheServersFault) {
+  EXPECT_EQ(error_from("/a.tar.gz?long_header").kind(), ErrorKind::network);
+  expect_nothing_left();
+}
+
 TEST_F(HttpDownloadTest, MessagesHoldNoSecrets) {
   std::string url = server.http("/a.tar.gz?status=404&token=secret");
   url.insert(url.find("127"), "user:secret@");

@@ -46,6 +46,8 @@ TEST(Validator, IsLastModifiedOnceItIsAMinuteOld) {
     EXPECT_EQ(validator_of(etag, "Tue, 02 Jan 2024 00:00:01 GMT", kDate), "");
     EXPECT_EQ(validator_of(etag, "Tue, 02 Jan 2024 00:00:00 GMT", ""), "");
     EXPECT_EQ(validator_of(etag, "yesterday", kDate), "");
+    EXPECT_EQ(validator_of(etag, "Mon, 01 Jan 2024 00:00:00 GMT \xe9", kDate), "");
+    EXPECT_EQ(validator_of(etag, "Mon, 01 Jan 2024 00:00:00 GMT\r\nX-Evil: 1", kDate), "");
     EXPECT_EQ(validator_of(etag, "", kDate), "");
   }
 }

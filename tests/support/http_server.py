@@ -32,6 +32,7 @@ DIR/misbehaviour (the first is a number, new for each order):
   announce=N       announces N bytes more than it sends
   extra=N          sends N bytes more than it announces
   type=TYPE        Content-Type, encoding=NAME   Content-Encoding
+  long_header      sends a header line of a million bytes
   garbage          answers with something that is not HTTP
 """
 
@@ -115,6 +116,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             headers["Last-Modified"] = modified
         if "encoding" in wish:
             headers["Content-Encoding"] = wish["encoding"]
+        if "long_header" in wish:
+            headers["X-Long"] = "x" * 1_000_000
 
         status, first = 200, 0
         wanted, condition = self.headers.get("Range"), self.headers.get("If-Range")
