@@ -65,7 +65,8 @@ struct DownloadReport {
   std::string sha256 = {};    // of the file: what it is, whether or not it was asked for
 };
 
-// Downloads `url` and gives it the name `target`, replacing what is there. The folder must exist.
+// Downloads `url` and gives it the name `target`, replacing what is there, whose permissions it
+// keeps. The folder must exist.
 //
 // Throws Error, and then there is no new `target`:
 //   invalid_argument   the URL, or the checksum given, is none

@@ -98,8 +98,13 @@ void PartialDownload::write_description() const {
   file->close();
 }
 
+void PartialDownload::open(CreateMode mode) {
+  file_ = file_system_.create(part_path_, mode);
+  file_->copy_permissions(target_);
+}
+
 void PartialDownload::restart(Origin origin) {
-  file_ = file_system_.create(part_path_, CreateMode::truncate);
+  open(CreateMode::truncate);
   hash_ = Sha256();
   size_ = 0;
   joined_ = false;
@@ -112,7 +117,7 @@ void PartialDownload::restart(Origin origin) {
 
 void PartialDownload::append(std::span<const std::byte> data) {
   try {
-    if (!file_) file_ = file_system_.create(part_path_, CreateMode::append);
+    if (!file_) open(CreateMode::append);
     file_->write(data);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::no_space) throw;
@@ -128,7 +133,7 @@ void PartialDownload::append(std::span<const std::byte> data) {
 }
 
 void PartialDownload::commit() {
-  if (!file_) file_ = file_system_.create(part_path_, CreateMode::append);
+  if (!file_) open(CreateMode::append);
   file_->sync();
   file_->close();
   // Before the rename, so that a process killed between the two leaves no litter behind a finished

@@ -49,13 +49,15 @@ class PartialDownload {
   // Says that what is appended next is from another answer.
   void join() { joined_ = true; }
   void append(std::span<const std::byte> data);
-  // Gives the part its final name: syncs it, renames it, syncs the folder.
+  // Gives the part its final name: syncs it, renames it, syncs the folder. A file that is replaced
+  // passes on its permissions.
   void commit();
   // Removes it: it is of no use for a later run.
   void discard();
 
  private:
   void take_up(const std::stop_token& stop);
+  void open(CreateMode mode);
   std::optional<Origin> read_description() const;
   void write_description() const;
   void remove_files();

@@ -31,6 +31,19 @@ TEST_F(HttpDownloadTest, ReplacesAnOlderFile) {
   EXPECT_EQ(read_file(target), content);
 }
 
+TEST_F(HttpDownloadTest, KeepsThePermissionsOfTheFileItReplaces) {
+  using std::filesystem::perms;
+  for (const perms before : {perms{0600}, perms{0664}}) {
+    write_file(target, "old");
+    std::filesystem::permissions(target, before);
+    leave_part(1000);  // a secret while it arrives, too
+    EXPECT_EQ(std::filesystem::status(part).permissions(), before);
+    get("/a.tar.gz");
+    EXPECT_EQ(read_file(target), content);
+    EXPECT_EQ(std::filesystem::status(target).permissions(), before);
+  }
+}
+
 TEST_F(HttpDownloadTest, SaysTheChecksumThatWasNotAskedFor) {
   EXPECT_EQ(get("/a.tar.gz").sha256, sha256_of(content));
 }
