@@ -12,7 +12,6 @@
 #include "dataset/cifar/convert.h"
 #include "dataset/cifar/folder_lock.h"
 #include "dataset/cifar/split_files.h"
-#include "dataset/cifar/synthetic_mark.h"
 #include "dataset/io/file.h"
 #include "dataset/io/http_url.h"
 #include "dataset/io/sha256.h"
@@ -161,23 +160,6 @@ void print_report(const CifarConvertReport& report) {
   }
 }
 
-// convert_cifar, with the mark that says whether the images were drawn by program. It comes before
-// synthetic files and goes after others are there: a process that is killed leaves none unmarked.
-CifarConvertReport convert(FileSystem& files, const CifarArchiveSource& source,
-                           const Arguments& arguments, const CifarConvertOptions& options) {
-  const std::string& data_dir = arguments.data_dir;
-  const bool was_synthetic = is_marked_synthetic(files, data_dir);
-  if (source.synthetic) mark_synthetic(files, data_dir);
-  try {
-    CifarConvertReport report = convert_cifar(files, source.path, data_dir, options);
-    if (!source.synthetic) unmark_synthetic(files, data_dir);
-    return report;
-  } catch (...) {
-    if (!was_synthetic) unmark_synthetic(files, data_dir);
-    throw;
-  }
-}
-
 // As it is put before names: without slashes at its end; the present folder where it is empty.
 std::string folder_name(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
@@ -197,12 +179,13 @@ void generate(const Arguments& arguments, std::stop_token stop) {
       .compression = compression_named(arguments.compression),
       .shards = arguments.shards,
       .keep_extracted = arguments.keep_extracted,
+      .synthetic = source.synthetic,
       .hash = source.hash,
       .sha256 = source.sha256,
       .progress = [&](const Progress& at) { progress.update(at); },
       .stop = stop,
   };
-  const CifarConvertReport report = convert(files, source, arguments, options);
+  const CifarConvertReport report = convert_cifar(files, source.path, arguments.data_dir, options);
   progress.clear();
   if (source.hash && !source.sha256) note_unknown_checksum(source.path, report.sha256, progress);
   if (!arguments.quiet) print_report(report);

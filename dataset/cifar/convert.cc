@@ -11,6 +11,7 @@
 #include "dataset/cifar/extracted_folder.h"
 #include "dataset/cifar/split_files.h"
 #include "dataset/cifar/split_writer.h"
+#include "dataset/cifar/synthetic_mark.h"
 #include "dataset/io/atomic_file.h"
 #include "dataset/io/sha256.h"
 
@@ -171,6 +172,7 @@ CifarConvertReport convert_cifar(FileSystem& file_system, const std::string& arc
     extracted.commit();
     report.extracted = extracted.path();
   }
+  if (options.synthetic) mark_synthetic(file_system, data_dir);
   for (FinishedFile& finished : files) {
     finished.file->commit();
     const std::string& path = finished.file->path();
@@ -183,6 +185,7 @@ CifarConvertReport convert_cifar(FileSystem& file_system, const std::string& arc
   report.removed = find_split_files(file_system, data_dir, options.shards).others;
   for (const std::string& path : report.removed) file_system.remove(path);
   if (!report.removed.empty()) file_system.sync_directory(data_dir);
+  if (!options.synthetic) unmark_synthetic(file_system, data_dir);
   return report;
 }
 

@@ -34,6 +34,10 @@ struct CifarConvertOptions {
   size_t shards = 1;
   // Also leave what the published archive extracts to: cifar-10-batches-py/data_batch_1, ...
   bool keep_extracted = false;
+  // The images were drawn by program: synthetic_mark.h's note stands in the folder before the first
+  // of the files has its name, and goes when all are others. A process that is killed, or a
+  // renaming that fails, leaves none unmarked.
+  bool synthetic = false;
   // Compute the archive's SHA-256, for the report.
   bool hash = true;
   // Refuse the archive if it has another one than this (64 hexadecimal digits).

@@ -13,6 +13,7 @@
 
 #include "dataset/base/error.h"
 #include "dataset/cifar/split_files.h"
+#include "dataset/cifar/synthetic_mark.h"
 #include "dataset/example/example_view.h"
 #include "dataset/io/sha256.h"
 #include "dataset/record/record_reader.h"
@@ -338,6 +339,37 @@ TEST_F(ConvertFaultTest, AnyCallMayFail) {
         },
         [&] { restore(); }, {"remove"});
     EXPECT_GT(runs, 20u);
+  }
+}
+
+TEST_F(ConvertFaultTest, SyntheticImagesAreNeverUnmarked) {
+  // Marked or not before, drawn by program or not now: where any file holds drawn images, the mark
+  // is there; and it is right in the end.
+  for (const bool synthetic : {true, false}) {
+    const auto prepare = [&] {
+      restore();
+      if (synthetic) {
+        unmark_synthetic(files, data_dir);
+      } else {
+        mark_synthetic(files, data_dir);
+      }
+    };
+    for_every_fault(
+        files, EIO,
+        [&](FileSystem& faulty) {
+          convert_cifar(faulty, archive, data_dir, {.synthetic = synthetic});
+        },
+        [&](const FaultyFileSystem& faulty) {
+          const auto& drawn = synthetic ? new_files : old_files;
+          bool any = false;
+          for (const auto& [name, content] : drawn) any = any || content_of(name) == content;
+          const bool marked = is_marked_synthetic(files, data_dir);
+          EXPECT_TRUE(marked || !any);
+          if (faulty.failed_call().empty()) {
+            EXPECT_EQ(marked, synthetic);
+          }
+        },
+        prepare, {"remove"});
   }
 }
 
