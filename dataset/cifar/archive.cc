@@ -60,13 +60,6 @@ std::optional<SplitPath> split_path(std::string_view path) {
   return SplitPath{path.substr(0, slash), path.substr(slash + 1)};
 }
 
-std::string_view published_folder(const CifarArchiveKind& kind) {
-  if (kind.dataset == CifarDataset::cifar10) {
-    return kind.binary ? "cifar-10-batches-bin" : "cifar-10-batches-py";
-  }
-  return kind.binary ? "cifar-100-binary" : "cifar-100-python";
-}
-
 // Passes on what it reads, and writes it to the extracted folder.
 class TeeSource final : public ByteSource {
  public:
@@ -136,7 +129,7 @@ class ArchiveReader {
                            : read_cifar_pickle(source, size, kind_->dataset);
     };
     if (!extracted_) return parse(tar_);
-    extracted_->begin_file(published_folder(*kind_), name);
+    extracted_->begin_file(cifar_folder_name(*kind_), name);
     TeeSource tee(tar_, *extracted_);
     return parse(tee);
   }
@@ -158,7 +151,7 @@ class ArchiveReader {
   void extract_side_files() {
     for (size_t i = 0; i < kSideFiles.size(); ++i) {
       if (!side_files_[i]) continue;
-      extracted_->begin_file(published_folder(*kind_), kSideFiles[i]);
+      extracted_->begin_file(cifar_folder_name(*kind_), kSideFiles[i]);
       extracted_->write(*side_files_[i]);
     }
   }
@@ -203,6 +196,13 @@ const std::vector<std::string_view>& cifar_batch_names(CifarDataset dataset) {
       "data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"};
   static const std::vector<std::string_view> kCifar100 = {"train", "test"};
   return dataset == CifarDataset::cifar10 ? kCifar10 : kCifar100;
+}
+
+std::string_view cifar_folder_name(const CifarArchiveKind& kind) {
+  if (kind.dataset == CifarDataset::cifar10) {
+    return kind.binary ? "cifar-10-batches-bin" : "cifar-10-batches-py";
+  }
+  return kind.binary ? "cifar-100-binary" : "cifar-100-python";
 }
 
 CifarArchiveKind read_cifar_archive(std::unique_ptr<ByteSource> archive,

@@ -32,6 +32,9 @@ struct CifarArchiveKind {
   bool binary = false;  // records, not pickles
 };
 
+// The folder that the published archive of this kind extracts to, "cifar-10-batches-py" for one.
+std::string_view cifar_folder_name(const CifarArchiveKind& kind);
+
 // Told of each batch, by its place in cifar_batch_names(kind.dataset), in the archive's order. An
 // exception thrown from it ends the reading.
 using CifarBatchFunction =

@@ -126,6 +126,17 @@ class SplitConversion {
   std::array<std::future<std::vector<FinishedFile>>, kSplits> splits_;
 };
 
+// What killed conversions left.
+void clean_up(FileSystem& file_system, const std::string& data_dir) {
+  remove_abandoned_partials(file_system, data_dir, is_split_file_name);
+  for (const CifarDataset dataset : {CifarDataset::cifar10, CifarDataset::cifar100}) {
+    for (const bool binary : {false, true}) {
+      const std::string_view name = cifar_folder_name({dataset, binary});
+      remove_abandoned_extraction(file_system, data_dir + "/" + std::string(name));
+    }
+  }
+}
+
 void check_sha256(const std::string& archive, const std::string& actual,
                   const std::string& expected) {
   if (actual == expected) return;
@@ -145,7 +156,7 @@ CifarConvertReport convert_cifar(FileSystem& file_system, const std::string& arc
   }
   std::optional<std::string> expected;
   if (options.sha256) expected = parse_sha256(*options.sha256);
-  remove_abandoned_partials(file_system, data_dir, is_split_file_name);
+  clean_up(file_system, data_dir);
   const auto hash = options.hash || expected ? std::make_shared<Sha256>() : nullptr;
   ExtractedFolder extracted(file_system, data_dir);
   SplitConversion splits(file_system, data_dir, options);

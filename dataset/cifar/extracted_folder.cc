@@ -7,6 +7,16 @@ namespace recordpipe {
 ExtractedFolder::ExtractedFolder(FileSystem& file_system, std::string parent)
     : file_system_(file_system), parent_(std::move(parent)) {}
 
+ExtractedFolder::~ExtractedFolder() {
+  if (files_.empty()) return;
+  files_.clear();
+  try {
+    file_system_.remove_empty_directory(path_);
+  } catch (...) {
+    // An empty folder stays: harmless, and removed by the next conversion.
+  }
+}
+
 void ExtractedFolder::begin_file(std::string_view folder, std::string_view name) {
   if (files_.empty()) {
     path_ = parent_ + "/" + std::string(folder);
@@ -21,6 +31,14 @@ void ExtractedFolder::write(std::span<const std::byte> data) { files_.back()->wr
 
 void ExtractedFolder::commit() {
   for (const auto& file : files_) file->commit();
+  files_.clear();
+}
+
+void remove_abandoned_extraction(FileSystem& file_system, const std::string& folder) {
+  const auto status = file_system.status(folder);
+  if (!status || status->kind != FileKind::directory) return;
+  remove_abandoned_partials(file_system, folder, [](std::string_view) { return true; });
+  file_system.remove_empty_directory(folder);
 }
 
 }  // namespace recordpipe

@@ -17,6 +17,10 @@ class ExtractedFolder {
  public:
   // The folder will be one in `parent`, which exists.
   ExtractedFolder(FileSystem& file_system, std::string parent);
+  // Without a commit() nothing stays behind, nor does the folder if nothing else is in it.
+  ~ExtractedFolder();
+  ExtractedFolder(const ExtractedFolder&) = delete;
+  ExtractedFolder& operator=(const ExtractedFolder&) = delete;
 
   // Starts the file `name` in the folder `folder`, the same for all; its bytes follow.
   void begin_file(std::string_view folder, std::string_view name);
@@ -31,7 +35,11 @@ class ExtractedFolder {
   FileSystem& file_system_;
   std::string parent_;
   std::string path_;
-  std::vector<std::unique_ptr<AtomicFile>> files_;  // all but the last are finished
+  // Those that have no names yet; all but the last are finished.
+  std::vector<std::unique_ptr<AtomicFile>> files_;
 };
+
+// Removes what killed conversions left in the folder, and the folder if nothing else is in it.
+void remove_abandoned_extraction(FileSystem& file_system, const std::string& folder);
 
 }  // namespace recordpipe

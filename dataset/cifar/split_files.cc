@@ -54,9 +54,9 @@ CifarSplitFiles find_split_files(FileSystem& file_system, const std::string& dat
     }
   }
   for (const std::string& name : names) {
-    if (is_split_file_name(name) && !std::ranges::count(wanted, name)) {
-      files.others.push_back(path_of(name));
-    }
+    if (!is_split_file_name(name) || std::ranges::count(wanted, name)) continue;
+    const auto status = file_system.status(path_of(name));
+    if (!status || status->kind != FileKind::directory) files.others.push_back(path_of(name));
   }
   return files;
 }

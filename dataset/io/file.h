@@ -107,6 +107,8 @@ class FileSystem {
   virtual void make_directories(const std::string& path) = 0;
   virtual void rename(const std::string& from, const std::string& to) = 0;
   virtual void remove(const std::string& path) = 0;  // no error where there is none
+  // Leaves a folder that something is in, and a link to one.
+  virtual void remove_empty_directory(const std::string& path) = 0;
   virtual void sync_directory(const std::string& path) = 0;
   // Makes `path` if it isn't there and locks it. Throws Error{busy} if another holder has it.
   // Refuses a symbolic link, as create() does.

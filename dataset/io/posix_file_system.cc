@@ -71,6 +71,14 @@ class PosixFileSystem final : public FileSystem {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw system_error(errno, "remove", path);
   }
 
+  void remove_empty_directory(const std::string& path) override {
+    if (::rmdir(path.c_str()) == 0) return;
+    for (const int left : {ENOENT, ENOTEMPTY, EEXIST, ENOTDIR}) {
+      if (errno == left) return;
+    }
+    throw system_error(errno, "remove folder", path);
+  }
+
   void sync_directory(const std::string& path) override {
     const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) throw system_error(errno, "open", path);

@@ -293,6 +293,17 @@ TEST_F(PosixFileSystem, MakesRenamesAndRemoves) {
   EXPECT_EQ(files.status("/dev/null")->kind, FileKind::other);
 }
 
+TEST_F(PosixFileSystem, RemovesEmptyFoldersOnly) {
+  files.make_directories(directory / "empty");
+  files.make_directories(directory / "full/inner");
+  std::filesystem::create_symlink("empty", directory / "link");
+  write_file(directory / "file", "");
+  for (const std::string name : {"file", "full", "link", "empty", "empty"}) {
+    files.remove_empty_directory(directory / name);
+  }
+  EXPECT_THAT(files.list(directory.path()), ElementsAre("file", "full", "link"));
+}
+
 TEST_F(PosixFileSystem, ALockExcludesOthersUntilItIsDestroyed) {
   auto first = files.lock(path);
   EXPECT_EQ(error_of([&] { files.lock(path); }).kind(), ErrorKind::busy);

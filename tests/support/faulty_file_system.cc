@@ -168,6 +168,11 @@ void FaultyFileSystem::remove(const std::string& path) {
   synced_.erase(path);
 }
 
+void FaultyFileSystem::remove_empty_directory(const std::string& path) {
+  enter("remove_empty_directory", path);
+  base_.remove_empty_directory(path);
+}
+
 void FaultyFileSystem::sync_directory(const std::string& path) {
   enter("sync_directory", path);
   base_.sync_directory(path);

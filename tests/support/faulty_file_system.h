@@ -47,6 +47,7 @@ class FaultyFileSystem final : public FileSystem {
   void make_directories(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
+  void remove_empty_directory(const std::string& path) override;
   void sync_directory(const std::string& path) override;
   std::unique_ptr<FileLock> lock(const std::string& path) override;
 

@@ -32,6 +32,7 @@ class SingleFileSystem final : public FileSystem {
   void make_directories(const std::string& path) override { refuse(path); }
   void rename(const std::string& path, const std::string&) override { refuse(path); }
   void remove(const std::string& path) override { refuse(path); }
+  void remove_empty_directory(const std::string& path) override { refuse(path); }
   void sync_directory(const std::string& path) override { refuse(path); }
   std::unique_ptr<FileLock> lock(const std::string& path) override { refuse(path); }
 
