@@ -37,8 +37,10 @@ const PublishedArchive* find_published(std::string_view url) {
 // The last part of the URL's path. It becomes a file's name, so it may hold nothing but what such
 // names are made of.
 std::string file_name_of(std::string_view url) {
+  url.remove_prefix(url.find("://") + 3);  // HttpUrl took it, so it has one
   const std::string_view path = url.substr(0, url.find_first_of("?#"));
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const size_t slash = path.rfind('/');
+  const std::string_view name = slash == path.npos ? "" : path.substr(slash + 1);
   const bool plain = std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '-' || c == '_';
@@ -52,6 +54,17 @@ std::string file_name_of(std::string_view url) {
   return std::string(name);
 }
 
+CifarArchiveSource draw(FileSystem& files, const std::string& data_dir,
+                        const CifarArchiveRequest& request, TerminalProgress& progress,
+                        std::stop_token stop) {
+  const std::string path = data_dir + "/" + std::string(kSyntheticName);
+  write_synthetic_cifar(files, path,
+                        {.seed = request.synthetic_seed,
+                         .progress = [&](const Progress& at) { progress.update(at); },
+                         .stop = stop});
+  return {.path = path, .synthetic = true};
+}
+
 CifarArchiveSource fetch(FileSystem& files, const std::string& url, const std::string& path,
                          const CifarArchiveRequest& request, TerminalProgress& progress,
                          std::stop_token stop) {
@@ -61,27 +74,41 @@ CifarArchiveSource fetch(FileSystem& files, const std::string& url, const std::s
       .notice = [&](std::string_view text) { progress.note(std::string(text)); }};
   options.http.stop = stop;
   const PublishedArchive* published = find_published(url);
-  if (published && request.sha256.empty()) options.sha256 = published->sha256;
-  progress.note("downloading " + path);
-  DownloadReport report;
-  try {
-    report = download(files, url, path, options);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::network) {
-      progress.note(
-          "without the network: --archive FILE takes one you have, --synthetic draws one");
-    }
-    throw;
+  if (published && request.sha256.empty()) {
+    options.sha256 = published->sha256;
+    options.max_bytes = published->bytes;
   }
+  progress.note("downloading " + printable(path));
+  const DownloadReport report = download(files, url, path, options);
   if (!options.sha256 && request.sha256 != kNoChecksum) {
     note_unknown_checksum(path, report.sha256, progress);
   }
-  return {.path = path};  // checked, if it was to be
+  return {.path = path, .downloaded = true};  // checked, if it was to be
 }
 
 bool is_there(FileSystem& files, const std::string& path) {
   const auto status = files.status(path);
   return status && status->kind == FileKind::regular;
+}
+
+struct Download {
+  std::string url;
+  std::string path;
+};
+
+// What the data folder should hold: the archive that was asked for, or else one of the published
+// ones, the one that is there if there is one.
+Download wanted_download(FileSystem& files, const std::string& data_dir,
+                         const CifarArchiveRequest& request) {
+  const auto to_data_dir = [&](std::string_view url) -> Download {
+    return {std::string(url), data_dir + "/" + file_name_of(url)};
+  };
+  if (!request.url.empty()) return to_data_dir(request.url);
+  for (const PublishedArchive& published : std::span(kPublishedArchives).first<2>()) {
+    const Download wanted = to_data_dir(published.url);
+    if (is_there(files, wanted.path)) return wanted;
+  }
+  return to_data_dir(kPublishedArchives.front().url);
 }
 
 }  // namespace
@@ -92,40 +119,37 @@ CifarArchiveSource obtain_cifar_archive(FileSystem& files, const std::string& da
   remove_abandoned_partials(files, data_dir,
                             [](std::string_view name) { return name == kSyntheticName; });
   if (!request.archive.empty()) return use_file(request.archive, request);
-
-  const auto in_data_dir = [&](std::string_view name) {
-    return data_dir + "/" + std::string(name);
-  };
   if (request.synthetic) {
-    const std::string path = in_data_dir(kSyntheticName);
-    write_synthetic_cifar(files, path,
-                          {.seed = request.synthetic_seed,
-                           .progress = [&](const Progress& at) { progress.update(at); },
-                           .stop = stop});
-    return {.path = path, .sha256 = wanted_sha256(request), .synthetic = true};
+    CifarArchiveSource drawn = draw(files, data_dir, request, progress, stop);
+    drawn.sha256 = wanted_sha256(request);
+    return drawn;
   }
 
-  if (!request.url.empty()) {
-    const std::string path = in_data_dir(file_name_of(request.url));
-    if (!is_there(files, path)) return fetch(files, request.url, path, request, progress, stop);
-    progress.note(path + ": is there already, not downloaded again");
-    return use_file(path, request);
+  const auto [url, path] = wanted_download(files, data_dir, request);
+  if (is_there(files, path)) {
+    if (!request.url.empty()) {
+      progress.note(printable(path) + ": is there already, not downloaded again");
+    }
+    CifarArchiveSource found = use_file(path, request);
+    found.downloaded = true;
+    return found;
   }
-
-  for (const PublishedArchive& published : std::span(kPublishedArchives).first<2>()) {
-    const std::string path = in_data_dir(published.file_name);
-    if (is_there(files, path)) return use_file(path, request);
+  try {
+    return fetch(files, url, path, request, progress, stop);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::network) {
+      progress.note(
+          "without the network: --archive FILE takes one you have, --synthetic draws one");
+    }
+    throw;
   }
-  const PublishedArchive& first = kPublishedArchives.front();
-  return fetch(files, std::string(first.url), in_data_dir(first.file_name), request, progress,
-               stop);
 }
 
 void note_unknown_checksum(const std::string& path, const std::string& sha256,
                            TerminalProgress& progress) {
   const auto found = std::ranges::find(kPublishedArchives, sha256, &PublishedArchive::sha256);
   if (found != kPublishedArchives.end()) return;
-  progress.note(path + ": not one of the published archives: its SHA-256 is " + sha256 +
+  progress.note(printable(path) + ": not one of the published archives: its SHA-256 is " + sha256 +
                 " (--sha256 makes sure of it)");
 }
 

@@ -27,6 +27,7 @@ struct CifarArchiveSource {
   std::optional<std::string> sha256 = {};  // what it must be
   bool hash = false;                       // whether that is still to be found out
   bool synthetic = false;                  // drawn by program, now or earlier
+  bool downloaded = false;  // into the data folder, now or earlier: the next run would use it again
 };
 
 // Downloads or draws the archive into `data_dir` where it has to.

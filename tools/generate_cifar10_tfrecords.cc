@@ -59,6 +59,10 @@ constexpr char kExamples[] =
 Exit status: 0 done, or everything was there; 1 failed; 2 wrong usage; 130 interrupted (143 by
 SIGTERM). A download that was cut goes on where it stopped when the same command runs again.)";
 
+// An unset variable of a script, most likely: "" must not mean "not given".
+const CLI::Validator kNotEmpty{
+    [](std::string& text) { return text.empty() ? "the name is empty" : ""; }, ""};
+
 // A check for CLI11: what `parse` throws is what is wrong with the argument.
 template <class Parse>
 CLI::Validator accepted_by(Parse parse) {
@@ -76,11 +80,13 @@ CLI::Validator accepted_by(Parse parse) {
 void define_options(CLI::App& app, Arguments& arguments) {
   CifarArchiveRequest& request = arguments.request;
   app.add_option("--data-dir", arguments.data_dir, "Where the files go; made if it isn't there")
+      ->check(kNotEmpty)
       ->type_name("DIR")
       ->capture_default_str();
   auto* url = app.add_option("--url", request.url, "Download this archive (http, https)")
                   ->check(accepted_by([](const std::string& text) { HttpUrl{text}; }));
   auto* archive = app.add_option("--archive", request.archive, "Read this archive, where it lies")
+                      ->check(kNotEmpty)
                       ->type_name("FILE");
   auto* synthetic = app.add_flag("--synthetic", request.synthetic,
                                  "Draw 60,000 images by program and pack them as an archive");
@@ -128,12 +134,19 @@ Compression compression_named(const std::string& name) {
                .hint = "--force replaces it"});
 }
 
+// What is there may be anything: a FIFO would never be opened, say.
+void require_file(FileSystem& files, const std::string& path) {
+  if (!files.status(path)) fail_other(path, "a link that leads nowhere");
+  require_replaceable(files, path);
+}
+
 // Whether all that was asked for is there. Throws if what is there is something else.
 bool is_done(FileSystem& files, const Arguments& arguments) {
   if (arguments.force) return false;
   const CifarSplitFiles found = find_split_files(files, arguments.data_dir, arguments.shards);
   if (!found.others.empty()) fail_other(found.others.front(), "of another number of shards");
   for (const std::string& path : found.present) {
+    require_file(files, path);
     if (detect_compression(files, path) != compression_named(arguments.compression)) {
       fail_other(path, "compressed in another way");
     }
@@ -142,35 +155,56 @@ bool is_done(FileSystem& files, const Arguments& arguments) {
   if (!arguments.quiet) {
     for (const std::string& path : found.present) {
       const uint64_t bytes = files.status(path).value_or(FileStatus{}).size;
-      fmt::print("{}: {} bytes, there already\n", path, bytes);
+      fmt::print("{}: {} bytes, there already\n", printable(path), bytes);
     }
-    fmt::print("Nothing to do; --force writes them anew.\n");
+    fmt::print("{}; --force writes them anew.\n",
+               arguments.keep_extracted ? "Nothing was extracted" : "Nothing to do");
   }
   return true;
 }
 
 void print_report(const CifarConvertReport& report) {
   for (const CifarFileReport& file : report.files) {
-    fmt::print("{}: {} records, {} bytes, {:.2f} s, {:.1f} MB/s\n", file.path, file.records,
-               file.bytes, file.seconds, static_cast<double>(file.bytes) / 1e6 / file.seconds);
+    fmt::print("{}: {} records, {} bytes, {:.2f} s, {:.1f} MB/s\n", printable(file.path),
+               file.records, file.bytes, file.seconds,
+               static_cast<double>(file.bytes) / 1e6 / file.seconds);
   }
-  if (!report.extracted.empty()) fmt::print("{}: the extracted files\n", report.extracted);
+  if (!report.extracted.empty()) {
+    fmt::print("{}: the extracted files\n", printable(report.extracted));
+  }
   for (const std::string& path : report.removed) {
-    fmt::print("{}: removed, it was of another number of shards\n", path);
+    fmt::print("{}: removed, it was of another number of shards\n", printable(path));
   }
 }
 
-// As it is put before names: without slashes at its end; the present folder where it is empty.
+// As it is put before names: without slashes at its end.
 std::string folder_name(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path.empty() ? "." : path;
+  return path;
+}
+
+// Converts what obtain_cifar_archive() got.
+CifarConvertReport convert(FileSystem& files, const CifarArchiveSource& source,
+                           const std::string& data_dir, const CifarConvertOptions& options,
+                           TerminalProgress& progress) {
+  try {
+    return convert_cifar(files, source.path, data_dir, options);
+  } catch (const Error& error) {
+    const bool bad_archive = error.path().starts_with(source.path) &&
+                             error.kind() != ErrorKind::io && error.kind() != ErrorKind::cancelled;
+    if (source.downloaded && bad_archive) {
+      progress.note(printable(source.path) + ": remove it to have it downloaded again");
+    }
+    throw;
+  }
 }
 
 void generate(const Arguments& arguments, std::stop_token stop) {
   FileSystem& files = posix_file_system();
+  if (is_done(files, arguments)) return;  // also where nothing may be written
   files.make_directories(arguments.data_dir);
   const FolderLock lock(files, arguments.data_dir);
-  if (is_done(files, arguments)) return;
+  if (is_done(files, arguments)) return;  // by another process, meanwhile
 
   TerminalProgress progress(arguments.quiet);
   const CifarArchiveSource source =
@@ -185,7 +219,7 @@ void generate(const Arguments& arguments, std::stop_token stop) {
       .progress = [&](const Progress& at) { progress.update(at); },
       .stop = stop,
   };
-  const CifarConvertReport report = convert_cifar(files, source.path, arguments.data_dir, options);
+  const CifarConvertReport report = convert(files, source, arguments.data_dir, options, progress);
   progress.clear();
   if (source.hash && !source.sha256) note_unknown_checksum(source.path, report.sha256, progress);
   if (!arguments.quiet) print_report(report);

@@ -25,6 +25,7 @@ SOURCE = HERE.parent.parent
 PROGRAM = os.environ["RECORDPIPE_GENERATE"]
 SPLITS = ["eval.tfrecords", "train.tfrecords", "validation.tfrecords"]
 ROWS = 20
+os.environ["no_proxy"] = "*"  # a proxy of the machine is no business of these tests
 
 
 def run(*arguments, **options):
@@ -81,13 +82,21 @@ class Usage(GenerateTest):
                           ["--url", "ftp://example.org/a.tar.gz"], ["--url", "file:///etc/passwd"],
                           ["--url", "http://localhost/a", "--synthetic"],
                           ["--archive", "a", "--synthetic"], ["--archive", "a", "--url", "http://h/a"],
-                          ["--synthetic-seed", "3"], ["extra"], ["--archive"]):
+                          ["--synthetic-seed", "3"], ["extra"], ["--archive"],
+                          ["--archive", ""]):
             with self.subTest(arguments):
                 result = self.generate(*arguments)
                 self.assertEqual(result.returncode, 2, result.stderr)
                 self.assertEqual(result.stdout, "")
                 self.assertIn("--help", result.stderr)
                 self.assertFalse(self.data.exists())
+
+    def test_an_empty_name_is_not_the_present_folder(self):
+        self.data.mkdir()
+        result = run("--data-dir", "", "--archive", self.archive, cwd=self.data)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("--data-dir: the name is empty", result.stderr)
+        self.assertEqual(self.names(), [])
 
     def test_help_and_version(self):
         result = run("--help")
@@ -242,6 +251,26 @@ class Conversion(GenerateTest):
         self.expect_done(self.generate("--archive", self.data / archive, "--force"))
         self.assertIn("synthetic.txt", self.names())
 
+    def test_names_are_printed_on_one_line(self):
+        odd = os.fsencode(self.root) + b"/a\nb\xff"
+        shutil.copy(self.archive, odd + b".tar.gz")
+        for _ in range(2):
+            result = subprocess.run([PROGRAM, "--data-dir", odd, "--archive", odd + b".tar.gz"],
+                                    capture_output=True, text=True, check=False)
+            self.expect_done(result)
+            for line in (result.stderr + result.stdout).splitlines()[:3]:
+                self.assertIn("/a\\x0ab\\xff", line)
+
+    def test_what_is_done_needs_no_right_to_write(self):
+        self.expect_done(self.generate("--archive", self.archive))
+        # No lock can be had, as on a disk that is read-only.
+        (self.data / ".generate_cifar10_tfrecords.lock").mkdir()
+        result = self.generate("--archive", self.archive)
+        self.expect_done(result)
+        self.assertIn("Nothing to do", result.stdout)
+        self.assertIn("Nothing was extracted", self.generate("--keep-extracted").stdout)
+        self.expect_failure(self.generate("--archive", self.archive, "--force"), ".lock: ")
+
     def test_a_folder_with_slashes_at_its_end(self):
         result = run("--data-dir", f"{self.data}//", "--archive", self.archive)
         self.expect_done(result)
@@ -303,6 +332,18 @@ class Failures(GenerateTest):
     def test_a_file_in_place_of_the_folder(self):
         result = run("--data-dir", self.archive, "--archive", self.archive)
         self.expect_failure(result, str(self.archive))
+
+    def test_something_else_in_place_of_a_file(self):
+        train = self.data / "train.tfrecords"
+        for make, words in ((os.mkfifo, "not a regular file"), (os.mkdir, "is a folder"),
+                            (lambda path: path.symlink_to("nowhere"), "leads nowhere")):
+            with self.subTest(words):
+                train.rename(self.root / "train")
+                make(train)
+                self.expect_failure(self.generate("--archive", self.archive), words)
+                train.rename(self.root / f"odd {words}")
+                (self.root / "train").rename(train)
+                self.expect_nothing_changed()
 
     @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
     def test_a_folder_that_may_not_be_written(self):
@@ -379,7 +420,9 @@ class Signals(GenerateTest):
         self.expect_same_images()
 
 
-class Download(GenerateTest):
+class ServedTest(GenerateTest):
+    """With a server that has the archive."""
+
     NAME = "cifar.tar.gz"
 
     def setUp(self):
@@ -399,6 +442,8 @@ class Download(GenerateTest):
     def requests(self):
         return (self.served / "log").read_text(encoding="utf-8").splitlines()
 
+
+class Download(ServedTest):
     def test_downloads_and_converts(self):
         result = self.generate("--url", self.url)
         self.expect_done(result)
@@ -444,11 +489,24 @@ class Download(GenerateTest):
         self.expect_failure(result, "SHA-256")
         self.assertEqual(self.names(), [])
 
+    def test_a_bad_archive_in_the_data_folder_is_said_to_stay(self):
+        (self.served / "files" / self.NAME).write_bytes(b"not an archive")
+        for _ in range(2):  # downloaded, then found there
+            result = self.generate("--url", self.url)
+            self.expect_failure(result, "not a whole tar archive")
+            self.assertIn(f"{self.data / self.NAME}: remove it to have it downloaded again\n",
+                          result.stderr)
+        self.assertEqual(len(self.requests()), 1)
+        result = self.generate("--archive", self.data / self.NAME)
+        self.assertNotIn("remove it", result.stderr)
+
     def test_a_url_without_a_file_name(self):
         for path in ("", "..", ".hidden", "a%2fb", "?x=y"):
             with self.subTest(path):
                 result = self.generate("--url", self.url.removesuffix(self.NAME) + path)
                 self.expect_failure(result, "doesn't end in a plain file name")
+        self.expect_failure(self.generate("--url", "http://localhost"),
+                            "doesn't end in a plain file name")
 
 
 class SmallRealArchives(GenerateTest):
