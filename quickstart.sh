@@ -59,15 +59,7 @@ if [[ -n "$archive" ]]; then
 elif [[ -n "$synthetic" ]]; then
   "${generate[@]}" --synthetic --force
 else
-  status=0
-  "${generate[@]}" || status=$?
-  if ((status == 1)) && [[ ! -e "$data_dir/cifar-10-python.tar.gz" ]] &&
-    [[ ! -e "$data_dir/cifar-10-binary.tar.gz" ]]; then
-    echo "The published archive can't be had: going on with the synthetic data set."
-    "${generate[@]}" --synthetic
-  elif ((status != 0)); then
-    exit "$status"
-  fi
+  "${generate[@]}" --synthetic-fallback
 fi
 
 job_dir=$data_dir/jobs/$(date +%Y%m%d-%H%M%S)

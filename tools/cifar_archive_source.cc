@@ -137,12 +137,17 @@ CifarArchiveSource obtain_cifar_archive(FileSystem& files, const std::string& da
   try {
     return fetch(files, url, path, request, progress, stop);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::network) {
+    // Not a full disk, a wrong checksum or a server that says no: those want to be looked at.
+    if (error.kind() != ErrorKind::network) throw;
+    if (!request.synthetic_fallback) {
       progress.note(
           "without the network: --archive FILE takes one you have, --synthetic draws one");
+      throw;
     }
-    throw;
+    progress.note(printable(error.path()) + " can't be reached (" + error.reason() +
+                  "): going on with synthetic images");
   }
+  return draw(files, data_dir, request, progress, stop);
 }
 
 void note_unknown_checksum(const std::string& path, const std::string& sha256,

@@ -18,6 +18,7 @@ struct CifarArchiveRequest {
   std::string url = {};
   std::string archive = {};
   bool synthetic = false;
+  bool synthetic_fallback = false;  // where what must be downloaded can't be reached
   uint64_t synthetic_seed = 1;
   std::string sha256 = {};  // hexadecimal digits, "none", or nothing
 };

@@ -90,8 +90,12 @@ void define_options(CLI::App& app, Arguments& arguments) {
                       ->type_name("FILE");
   auto* synthetic = app.add_flag("--synthetic", request.synthetic,
                                  "Draw 60,000 images by program and pack them as an archive");
+  auto* fallback = app.add_flag("--synthetic-fallback", request.synthetic_fallback,
+                                "Go on with --synthetic where the network is at fault: the archive "
+                                "isn't in the data folder and can't be reached");
   url->excludes(archive, synthetic);
   archive->excludes(synthetic);
+  fallback->excludes(archive, synthetic);
   app.add_option("--synthetic-seed", request.synthetic_seed, "Another seed, other images")
       ->type_name("N")
       ->capture_default_str()

@@ -82,6 +82,8 @@ class Usage(GenerateTest):
                           ["--url", "ftp://example.org/a.tar.gz"], ["--url", "file:///etc/passwd"],
                           ["--url", "http://localhost/a", "--synthetic"],
                           ["--archive", "a", "--synthetic"], ["--archive", "a", "--url", "http://h/a"],
+                          ["--synthetic-fallback", "--synthetic"],
+                          ["--synthetic-fallback", "--archive", "a"],
                           ["--synthetic-seed", "3"], ["extra"], ["--archive"],
                           ["--archive", ""]):
             with self.subTest(arguments):
@@ -507,6 +509,50 @@ class Download(ServedTest):
                 self.expect_failure(result, "doesn't end in a plain file name")
         self.expect_failure(self.generate("--url", "http://localhost"),
                             "doesn't end in a plain file name")
+
+
+class SyntheticFallback(ServedTest):
+    """--synthetic-fallback: where the network is at fault, and only there."""
+
+    # Nothing listens on port 1, and no other machine is asked.
+    UNREACHABLE = dict(os.environ, https_proxy="http://127.0.0.1:1", no_proxy="localhost")
+
+    def test_the_published_archive_cannot_be_reached(self):
+        result = self.generate("--synthetic-fallback", env=self.UNREACHABLE)
+        self.expect_done(result)
+        said = [line for line in result.stderr.splitlines() if "synthetic" in line]
+        self.assertEqual(len(said), 1, result.stderr)
+        self.assertRegex(said[0], r"^https://\S+/cifar-10-python\.tar\.gz can't be reached \(.+\): "
+                                  r"going on with synthetic images$")
+        self.assertIn("train.tfrecords: 40000 records", result.stdout)
+        self.assertIn("synthetic.txt", self.names())
+
+    def test_without_it_nothing_is_drawn(self):
+        result = self.generate(env=self.UNREACHABLE)
+        self.expect_failure(result, "cifar-10-python.tar.gz: ")
+        self.assertIn("--synthetic draws one", result.stderr)
+        self.assertEqual(self.names(), [])
+
+    def test_other_failures_stay_failures(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+
+        for words, arguments, options in (
+                ("SHA-256", ["--url", self.url, "--sha256", "1" * 64], {}),
+                ("404", ["--url", self.url + "?status=404"], {}),
+                ("a web page", ["--url", self.url + "?type=text/html"], {}),
+                ("File too large", ["--url", self.url], {"preexec_fn": limit})):
+            with self.subTest(words):
+                result = self.generate("--synthetic-fallback", *arguments, **options)
+                self.expect_failure(result, words)
+                self.assertNotIn("synthetic", result.stderr)
+                self.assertEqual([name for name in self.names() if ".part" not in name], [])
+
+    def test_what_is_there_or_can_be_reached_is_used(self):
+        for _ in range(2):
+            self.expect_done(self.generate("--synthetic-fallback", "--url", self.url, "--force"))
+            self.expect_same_images()
+            self.assertNotIn("synthetic.txt", self.names())
 
 
 class SmallRealArchives(GenerateTest):
