@@ -36,10 +36,14 @@ struct Cifar10Row : ImageRow {
 Cifar10Row parse(Record record) {
   std::optional<FeatureView> image, label;
   try {
-    image = find_feature(record.data, "image");
-    label = find_feature(record.data, "label");
+    for_each_feature(record.data, [&](std::string_view name, FeatureView feature) {
+      if (name == "image") image = feature;
+      if (name == "label") label = feature;
+    });
   } catch (const Error& error) {
-    bad_example(record, error.reason());
+    std::string reason = error.reason();
+    if (error.offset()) reason += " (byte " + std::to_string(*error.offset()) + " of the data)";
+    bad_example(record, std::move(reason));
   }
   if (!image) bad_example(record, "no feature 'image'");
   if (!label) bad_example(record, "no feature 'label'");

@@ -85,13 +85,19 @@ std::vector<float> FeatureView::float_values() const {
 
 std::optional<FeatureView> find_feature(std::span<const std::byte> example, std::string_view name) {
   std::optional<FeatureView> found;
-  read_messages(read_example(example), kExampleFeatures, [&](WireReader features) {
-    read_features(features,
-                  [&](std::string_view key, std::span<const std::byte> entry, const FeatureSize&) {
-                    if (key == name) found = FeatureView(entry);
-                  });
+  for_each_feature(example, [&](std::string_view key, FeatureView feature) {
+    if (key == name) found = feature;
   });
   return found;
+}
+
+void for_each_feature(
+    std::span<const std::byte> example,
+    const std::function<void(std::string_view name, FeatureView feature)>& visit) {
+  read_messages(read_example(example), kExampleFeatures, [&](WireReader features) {
+    read_features(features, [&](std::string_view key, std::span<const std::byte> entry,
+                                const FeatureSize&) { visit(key, FeatureView(entry)); });
+  });
 }
 
 }  // namespace recordpipe

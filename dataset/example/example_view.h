@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -33,8 +34,9 @@ class FeatureView {
   std::vector<float> float_values() const;
 
  private:
-  friend std::optional<FeatureView> find_feature(std::span<const std::byte> example,
-                                                 std::string_view name);
+  friend void for_each_feature(
+      std::span<const std::byte> example,
+      const std::function<void(std::string_view name, FeatureView feature)>& visit);
   explicit FeatureView(std::span<const std::byte> entry) : entry_(entry) {}
 
   // The map entry it stands in, checked: its value may come in several pieces.
@@ -46,5 +48,11 @@ class FeatureView {
 // Error{corrupted} with the offset in `example` where the bytes are no such message, and
 // Error{limit_exceeded} for 2 GiB and more, as protobuf refuses them.
 std::optional<FeatureView> find_feature(std::span<const std::byte> example, std::string_view name);
+
+// Calls visit(name, feature) for each feature as it comes by: several are found in one pass. Of
+// those with the same name the last one counts. Throws as find_feature() does, whatever was visited
+// by then.
+void for_each_feature(std::span<const std::byte> example,
+                      const std::function<void(std::string_view name, FeatureView feature)>& visit);
 
 }  // namespace recordpipe

@@ -186,9 +186,18 @@ TEST_F(Cifar10Dataset, ExamplesOfAnotherKindAreErrorsThatNameFileAndRecord) {
 TEST_F(Cifar10Dataset, RecordsThatAreNoExamplesAreErrors) {
   const std::string path = directory / "odd.tfrecords";
   RecordWriter writer(posix_file_system(), path);
-  writer.write(as_bytes("\xff\xff not protobuf"));
+  const std::string example = example_of(image_of(0));
+  writer.write(as_bytes(example + "\xff\xff not protobuf"));
   writer.close();
-  EXPECT_THROW(run({path}, {}), Error);
+  try {
+    run({path}, {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.path(), path);
+    EXPECT_EQ(error.offset(), 0u);  // the record's; and in its data, after a tag of three bytes:
+    const std::string byte = "byte " + std::to_string(example.size() + 3) + " of the data";
+    EXPECT_THAT(error.what(), HasSubstr(byte));
+  }
 }
 
 TEST_F(Cifar10Dataset, FilesOfASubsetAreFoundWholeOrInShards) {

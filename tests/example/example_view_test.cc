@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -55,6 +57,20 @@ TEST(ExampleView, AnImageAndItsLabel) {
   EXPECT_LE(reinterpret_cast<const char*>(found->data()), example.data() + example.size());
   EXPECT_EQ(find_feature(as_bytes(example), "label")->single_int64(), 7);
   EXPECT_FALSE(find_feature(as_bytes(example), "coarse_label"));
+}
+
+TEST(ExampleView, AllFeaturesInOnePass) {
+  const std::string twice =
+      ExampleBuilder().set_int64("a", 1).set_float("b", 2).serialize() +  // they merge
+      ExampleBuilder().set_int64("a", 3).serialize();
+  std::vector<std::string> names;
+  std::optional<int64_t> last;
+  for_each_feature(as_bytes(twice), [&](std::string_view name, FeatureView feature) {
+    names.emplace_back(name);
+    if (name == "a") last = feature.single_int64();
+  });
+  EXPECT_THAT(names, ElementsAre("a", "b", "a"));
+  EXPECT_EQ(last, 3);
 }
 
 TEST(ExampleView, PublishedVectors) {
