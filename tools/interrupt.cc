@@ -1,6 +1,8 @@
 #include "tools/interrupt.h"
 
+#include <cerrno>
 #include <csignal>
+#include <string_view>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -36,11 +38,17 @@ int Interrupt::exit_code() const { return signal_ == 0 ? 0 : 128 + signal_; }
 
 void Interrupt::wait_for_signals() {
   const sigset_t signals = handled_signals();
-  for (int signal = 0; sigwait(&signals, &signal) == 0 && !ending_;) {
-    if (signal_ != 0) ::_exit(exit_code());
-    signal_ = signal;
-    stop_.request_stop();
+  int signal = 0;
+  if (sigwait(&signals, &signal) != 0 || ending_) return;
+  signal_ = signal;
+  stop_.request_stop();
+  const timespec grace{.tv_sec = kGrace.count(), .tv_nsec = 0};
+  while (sigtimedwait(&signals, nullptr, &grace) < 0 && errno == EINTR) {
   }
+  if (ending_) return;
+  constexpr std::string_view kText = "interrupted\n";
+  (void)!::write(STDERR_FILENO, kText.data(), kText.size());
+  ::_exit(exit_code());
 }
 
 }  // namespace recordpipe

@@ -3,15 +3,20 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <stop_token>
 #include <thread>
 
 namespace recordpipe {
 
 // Make it first in main, before any other thread: those started later leave the two signals to it.
-// The first signal requests a stop. A second one ends the process at once.
+// The first signal requests a stop. A second one ends the process at once, and so does a stop that
+// takes too long, because a pipe or a network disk is waited for: what was being written stays
+// behind then, as after a SIGKILL.
 class Interrupt {
  public:
+  static constexpr std::chrono::seconds kGrace{5};
+
   Interrupt();
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;

@@ -401,6 +401,22 @@ class Signals(GenerateTest):
                 self.assertIn("interrupted", stderr)
                 self.assertEqual(self.names(), [])
 
+    def test_interrupted_while_a_pipe_is_silent(self):
+        for number, signals in ((signal.SIGTERM, 1), (signal.SIGINT, 2)):
+            pipe = self.root / f"pipe{signals}"
+            os.mkfifo(pipe)
+            with self.subTest(number), self.start("--archive", pipe) as process, \
+                    open(pipe, "wb"):  # a writer that writes nothing
+                time.sleep(0.5)  # it should be reading by now
+                for _ in range(signals):  # a second one makes it quicker
+                    process.send_signal(number)
+                    time.sleep(0.1)
+                _, stderr = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 128 + number, stderr)
+                self.assertIn("interrupted", stderr)
+        self.expect_done(self.generate("--archive", self.archive))
+        self.assertEqual(self.names(), SPLITS)
+
     def test_killed_then_run_again(self):
         with self.start("--synthetic") as process:
             wait_until((self.data / ".generate_cifar10_tfrecords.lock").exists, "the lock")
