@@ -25,5 +25,6 @@ run() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" >"$log" 2>&1 ||
     { cat "$log" >&2; echo "Failed: $*" >&2; exit 1; }
 }
-run apt-get update
-run apt-get install -y --no-install-recommends "${missing[@]}"
+# A machine that was just started may be busy with updates of its own, and hold the lock.
+run apt-get -o DPkg::Lock::Timeout=300 update
+run apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
