@@ -14,7 +14,7 @@ namespace recordpipe {
 // Draws to standard error. The functions may be called from several threads.
 class TerminalProgress {
  public:
-  // Plain lines come at this distance, and at the end of work that took longer.
+  // Plain lines come at this distance: none of work that is done sooner.
   static constexpr std::chrono::seconds kLineInterval{5};
 
   // Quiet: draws nothing.
