@@ -71,6 +71,17 @@ Error not_found(const std::string& data_dir, std::string reason) {
                 .hint = "run generate_cifar10_tfrecords --data-dir " + printable(data_dir)});
 }
 
+// What is counted and then read must be there twice; a FIFO would also wait for its writer.
+std::string regular_file(FileSystem& files, std::string path) {
+  const auto status = files.status(path);
+  if (status && status->kind == FileKind::other) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = path,
+                 .reason = "not a regular file but a FIFO or a device"});
+  }
+  return path;
+}
+
 }  // namespace
 
 std::string_view to_string(Cifar10Subset subset) {
@@ -108,7 +119,7 @@ std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subse
                  .reason = "holds both " + name + ".tfrecords and shards such as " + shards[0],
                  .hint = "remove one of them"});
   }
-  if (whole) return {data_dir + "/" + name + ".tfrecords"};
+  if (whole) return {regular_file(files, data_dir + "/" + name + ".tfrecords")};
   if (shards.empty()) throw not_found(data_dir, "holds no " + name + ".tfrecords");
 
   size_t count = 0;
@@ -123,7 +134,7 @@ std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subse
                                     " are not complete: " + std::to_string(shards.size()) +
                                     " files, " + shards[i] + " among them");
     }
-    paths.push_back(data_dir + "/" + shards[i]);
+    paths.push_back(regular_file(files, data_dir + "/" + shards[i]));
   }
   return paths;
 }

@@ -35,7 +35,8 @@ struct Cifar10Options {
 };
 
 // The files of a subset in `data_dir`: SUBSET.tfrecords, or SUBSET-00000-of-0000N.tfrecords and so
-// on. Throws Error{not_found}, with what to run, where there are none or some are missing.
+// on. Throws Error{not_found}, with what to run, where there are none or some are missing, and
+// Error{invalid_argument} for one that is a FIFO or a device.
 std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subset subset);
 
 // The batches of `files`, which hold Example{image: bytes[3072], label: int64} as

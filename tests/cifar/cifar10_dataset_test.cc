@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "dataset/base/error.h"
 #include "dataset/base/philox.h"
@@ -221,6 +222,8 @@ TEST_F(Cifar10Dataset, FilesOfASubsetAreFoundWholeOrInShards) {
     EXPECT_THAT(error.what(), HasSubstr("generate_cifar10_tfrecords"));
   }
   EXPECT_THROW(cifar10_files(directory / "nowhere", Cifar10Subset::train), Error);
+  ASSERT_EQ(::mkfifo((directory / "validation.tfrecords").c_str(), 0600), 0);
+  EXPECT_THROW(cifar10_files(dir, Cifar10Subset::validation), Error) << "it would wait for ever";
 }
 
 TEST_F(Cifar10Dataset, CountsCompressedFilesToo) {
