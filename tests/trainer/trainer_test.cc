@@ -108,6 +108,18 @@ TEST(Trainer, StopsWhereTheLossIsNoNumber) {
   EXPECT_EQ(variables->read(0), weights);
 }
 
+// What the tutorial's log calls loss: all trained variables pay, biases and batch norm's too.
+TEST(Trainer, AddsThePenaltyOfWeightDecayToTheLoss) {
+  const Network network = small_resnet();
+  CpuBackend backend;
+  const auto variables = backend.make_variables(network);
+  for (VariableId id = 0; id < network.variables().size(); ++id)
+    variables->write(id, std::vector<float>(network.variables()[id].size(), 2));
+  const Trainer trainer(backend, network, *variables, {.batch_size = 4, .weight_decay = 0.25});
+  EXPECT_DOUBLE_EQ(trainer.total_loss({.loss = 3}),
+                   3 + 0.25 * 0.5 * 4 * static_cast<double>(network.parameter_count()));
+}
+
 TEST(Trainer, RefusesBatchesThatDoNotFit) {
   const Network network = small_resnet();
   CpuBackend backend;
