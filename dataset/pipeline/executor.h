@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "dataset/pipeline/plan_snapshots.h"
+#include "dataset/pipeline/ring_buffer.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/worker_pool.h"
 
@@ -137,7 +137,7 @@ class Executor {
   struct Ring final : WorkQueue {
     std::mutex mutex;
     std::condition_variable part_done;
-    std::deque<std::pair<Slot*, size_t>> waiting;
+    RingBuffer<std::pair<Slot*, size_t>> waiting;
     size_t running = 0;
     size_t visits = 0;  // of workers that are here or on their way
     bool stopping = false;
@@ -242,7 +242,7 @@ class Executor {
       {
         const std::lock_guard lock(ring_->mutex);
         slot.unfinished = parts;
-        for (size_t part = 0; part < parts; ++part) ring_->waiting.emplace_back(&slot, part);
+        for (size_t part = 0; part < parts; ++part) ring_->waiting.push_back({&slot, part});
         if (pool_ && ring_->visits < max_visits_) {
           missing_visits = std::min(parts, max_visits_ - ring_->visits);
           ring_->visits += missing_visits;

@@ -4,13 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <iterator>
 #include <mutex>
-#include <utility>
-#include <vector>
 
 #include "dataset/pipeline/plan_state.h"
+#include "dataset/pipeline/ring_buffer.h"
 
 namespace recordpipe {
 
@@ -25,7 +22,7 @@ class PlanSnapshots {
   template <class S>
   void start(const S& stage, uint64_t position) {
     const std::lock_guard lock(mutex_);
-    while (!snapshots_.empty()) drop_first();
+    snapshots_.clear();
     released_ = position;
     keep(stage, position);
   }
@@ -35,7 +32,9 @@ class PlanSnapshots {
   void take(const S& stage, uint64_t position) {
     if (++chunks_ < interval_ || !stage.can_save()) return;
     const std::lock_guard lock(mutex_);
-    while (snapshots_.size() > 1 && snapshots_[1].position <= released_) drop_first();
+    while (snapshots_.size() > 1 && snapshots_[1].position <= released_) {
+      snapshots_.pop_front();
+    }
     keep(stage, position);
   }
 
@@ -48,10 +47,10 @@ class PlanSnapshots {
   // From any thread; `position` is not before the one released.
   void save(uint64_t position, PlanState& state) const {
     const std::lock_guard lock(mutex_);
-    const Snapshot& last =
-        *std::prev(std::ranges::upper_bound(snapshots_, position, {}, &Snapshot::position));
-    state = last.state;
-    state.passed_over += position - last.position;
+    size_t last = snapshots_.size() - 1;
+    while (snapshots_[last].position > position) --last;
+    state = snapshots_[last].state;
+    state.passed_over += position - snapshots_[last].position;
   }
 
  private:
@@ -66,31 +65,20 @@ class PlanSnapshots {
     return size;
   }
 
-  void drop_first() {
-    spare_.push_back(std::move(snapshots_.front()));
-    snapshots_.pop_front();
-  }
-
   template <class S>
   void keep(const S& stage, uint64_t position) {
-    Snapshot snapshot;
-    if (!spare_.empty()) {
-      snapshot = std::move(spare_.back());
-      spare_.pop_back();
-    }
+    Snapshot& snapshot = snapshots_.add_back();
     snapshot.position = position;
     stage.save(snapshot.state);
     // A chunk is some 64 elements of a source, or more: a number copied for each, at most.
     interval_ = std::max<size_t>(kMinInterval, size_of(snapshot.state) / 64);
     chunks_ = 0;
-    snapshots_.push_back(std::move(snapshot));
   }
 
   static constexpr size_t kMinInterval = 16;
 
   mutable std::mutex mutex_;
-  std::deque<Snapshot> snapshots_;  // by position
-  std::vector<Snapshot> spare_;
+  RingBuffer<Snapshot> snapshots_;  // by position; at least one
   uint64_t released_ = 0;
   size_t interval_ = kMinInterval;  // in chunks; this and chunks_ are the planning thread's
   size_t chunks_ = 0;               // planned since the last

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -16,6 +15,7 @@
 
 #include "dataset/base/error.h"
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/ring_buffer.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -43,8 +43,10 @@ class PrefetchStage final : public StoreStage<T> {
       return 0;
     }
     const size_t planned = std::min(out.size(), ready_.size());
-    std::copy_n(ready_.begin(), planned, out.begin());
-    ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(planned));
+    for (Ticket& ticket : out.first(planned)) {
+      ticket = ready_.front();
+      ready_.pop_front();
+    }
     changed_.notify_all();
     handed_on_ += planned;
     executor_.release(handed_on_);
@@ -120,8 +122,7 @@ class PrefetchStage final : public StoreStage<T> {
 
   void reset() {
     stop();
-    for (const Ticket& ticket : ready_) this->discard({&ticket, 1});
-    ready_.clear();
+    for (; !ready_.empty(); ready_.pop_front()) this->discard({&ready_.front(), 1});
     ended_ = stopping_ = false;
     error_ = nullptr;
   }
@@ -137,7 +138,7 @@ class PrefetchStage final : public StoreStage<T> {
   Executor<T> executor_;  // the thread's, while there is one
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Ticket> ready_;
+  RingBuffer<Ticket> ready_;
   uint64_t handed_on_ = 0;  // elements
   bool ended_ = false;
   bool stopping_ = false;

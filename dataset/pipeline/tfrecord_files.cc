@@ -21,6 +21,8 @@ namespace {
 constexpr unsigned kRecordBits = 40;
 constexpr uint64_t kMaxFiles = uint64_t{1} << (64 - kRecordBits - 1);
 constexpr bool is_mapped(uint64_t ref) { return ref >> kRecordBits != 0; }
+constexpr size_t file_of(uint64_t ref) { return (ref >> kRecordBits) - 1; }
+constexpr size_t record_of(uint64_t ref) { return ref & ((uint64_t{1} << kRecordBits) - 1); }
 
 // Copies records that were read from a stream: small ones to blocks that they share, so that
 // memory is not taken for each, larger ones to their own, so that one that stays long in a shuffle
@@ -62,8 +64,8 @@ using MappedFiles = std::deque<std::optional<MappedRecordFile>>;
 class RecordProducer final : public Producer<Record> {
  public:
   RecordProducer(const std::vector<std::string>& paths, const MappedFiles& files,
-                 ValueStore<Record>& store, bool check_crc)
-      : paths_(paths), files_(files), store_(store), check_crc_(check_crc) {}
+                 ValueStore<Record>& store, bool read)
+      : paths_(paths), files_(files), store_(store), read_(read) {}
 
   Produced produce(std::span<const Ticket> tickets, std::span<Record> out) override {
     for (size_t i = 0; i < tickets.size(); ++i) {
@@ -72,12 +74,13 @@ class RecordProducer final : public Producer<Record> {
         store_.take(tickets.subspan(i, 1), out.subspan(i, 1));
         continue;
       }
-      const size_t number = (ref >> kRecordBits) - 1;
-      const size_t record = ref & ((uint64_t{1} << kRecordBits) - 1);
-      const MappedRecordFile& file = *files_[number];
+      if (i + 1 < tickets.size() && is_mapped(tickets[i + 1].ref)) {
+        files_[file_of(tickets[i + 1].ref)]->prefetch(record_of(tickets[i + 1].ref));
+      }
+      const MappedRecordFile& file = *files_[file_of(ref)];
       try {
-        out[i] = check_crc_ ? file.read(record) : file.view(record);
-        out[i].path = paths_[number];
+        out[i] = read_ ? file.read(record_of(ref)) : file.view(record_of(ref));
+        out[i].path = paths_[file_of(ref)];
       } catch (...) {
         for (const Ticket& ticket : tickets.subspan(i + 1)) {
           if (!is_mapped(ticket.ref)) store_.discard({&ticket, 1});
@@ -92,7 +95,7 @@ class RecordProducer final : public Producer<Record> {
   const std::vector<std::string>& paths_;
   const MappedFiles& files_;
   ValueStore<Record>& store_;
-  const bool check_crc_;
+  const bool read_;  // or only look at what is there: no CRC is checked
 };
 
 class RecordStage final : public Stage<Record> {
@@ -170,9 +173,10 @@ class RecordStage final : public Stage<Record> {
   void request_stop() override {}
 
   std::unique_ptr<Producer<Record>> make_producer() override {
-    return std::make_unique<RecordProducer>(paths_, mapped_, store_, options_.check_crc);
+    return std::make_unique<RecordProducer>(paths_, mapped_, store_,
+                                            options_.crc != CrcCheck::never);
   }
-  bool has_work() const override { return options_.check_crc; }
+  bool has_work() const override { return options_.crc != CrcCheck::never; }
   size_t chunk_size() const override { return chunk_size_; }
 
  private:

@@ -1,5 +1,6 @@
 // MappedRecordFile (record_reader.h).
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,12 +15,15 @@ namespace recordpipe {
 
 struct MappedRecordFile::State {
   std::unique_ptr<MappedFile> file;
-  bool check_crc;
+  CrcCheck crc;
   // Where each record starts, and where the last one ends.
   std::vector<uint64_t> starts;
+  // A bit for each record whose CRC was right. Nothing is published with it, so threads may set it
+  // in any order, or check a record twice.
+  mutable std::vector<std::atomic<uint64_t>> checked;
 
   State(std::unique_ptr<MappedFile> mapped, const RecordReadOptions& options)
-      : file(std::move(mapped)), check_crc(options.check_crc) {
+      : file(std::move(mapped)), crc(options.crc) {
     const auto head = bytes().first(std::min(bytes().size(), kRecordHeaderSize));
     const Compression compression = detect_record_compression(head, options);
     if (compression != Compression::none) {
@@ -36,6 +40,7 @@ struct MappedRecordFile::State {
     }
     starts.push_back(offset);
     starts.shrink_to_fit();
+    if (crc == CrcCheck::once) checked = std::vector<std::atomic<uint64_t>>(starts.size() / 64 + 1);
   }
 
   std::span<const std::byte> bytes() const { return file->bytes(); }
@@ -45,7 +50,7 @@ struct MappedRecordFile::State {
     const auto rest = bytes().subspan(offset);
     if (rest.size() < kRecordHeaderSize) throw truncated_record(file->path(), offset, "header");
     const auto header = rest.first<kRecordHeaderSize>();
-    if (check_crc && !decode_record_header(header)) {
+    if (crc != CrcCheck::never && !decode_record_header(header)) {
       if (file->damaged()) throw cut_while_mapped(file->path(), offset);
       throw corrupted_length(file->path(), offset,
                              rest.first(std::min(rest.size(), kBytesForHint)));
@@ -66,6 +71,26 @@ struct MappedRecordFile::State {
             .owner = nullptr};
   }
 
+  void prefetch(size_t i) const {
+    constexpr uint64_t kLine = 64;
+    constexpr uint64_t kMost = uint64_t{4} << 10;
+    const std::byte* const begin = bytes().data() + starts[i];
+    const std::byte* const end = begin + std::min(starts[i + 1] - starts[i], kMost);
+    for (const std::byte* line = begin; line < end; line += kLine) __builtin_prefetch(line);
+  }
+
+  bool is_right(size_t i, std::span<const std::byte> data,
+                std::span<const std::byte, kRecordFooterSize> footer) const {
+    if (crc == CrcCheck::never) return true;
+    if (crc == CrcCheck::always) return record_footer_matches(footer, data);
+    std::atomic<uint64_t>& bits = checked[i / 64];
+    const uint64_t bit = uint64_t{1} << i % 64;
+    if (bits.load(std::memory_order_relaxed) & bit) return true;
+    if (!record_footer_matches(footer, data)) return false;
+    bits.fetch_or(bit, std::memory_order_relaxed);
+    return true;
+  }
+
   Record read(size_t i) const {
     const Record record = view(i);
     const auto header = bytes().subspan(record.offset).first<kRecordHeaderSize>();
@@ -73,7 +98,7 @@ struct MappedRecordFile::State {
         bytes().subspan(starts[i + 1] - kRecordFooterSize).first<kRecordFooterSize>();
     // The length again, with CRC checks off too: it says that the record still is where it was.
     const bool intact = decode_record_length(header) == record.data.size();
-    if (intact && (!check_crc || record_footer_matches(footer, record.data))) return record;
+    if (intact && is_right(i, record.data, footer)) return record;
     if (file->damaged()) throw cut_while_mapped(file->path(), record.offset);
     if (!intact) throw corrupted_length(file->path(), record.offset, header);
     throw corrupted_data(file->path(), record.offset, record.data, footer);
@@ -91,6 +116,7 @@ MappedRecordFile& MappedRecordFile::operator=(MappedRecordFile&&) noexcept = def
 size_t MappedRecordFile::size() const { return state_->starts.size() - 1; }
 Record MappedRecordFile::read(size_t i) const { return state_->read(i); }
 Record MappedRecordFile::view(size_t i) const { return state_->view(i); }
+void MappedRecordFile::prefetch(size_t i) const { state_->prefetch(i); }
 bool MappedRecordFile::damaged() const { return state_->file->damaged(); }
 const std::string& MappedRecordFile::path() const { return state_->file->path(); }
 

@@ -70,7 +70,7 @@ struct RecordReader::State {
     }
     const auto header = available().first<kRecordHeaderSize>();
     const uint64_t length = decode_record_length(header);
-    if (options.check_crc && !decode_record_header(header)) {
+    if (options.crc != CrcCheck::never && !decode_record_header(header)) {
       fetch(kBytesForHint);
       throw corrupted_length(source->path(), offset, available());
     }
@@ -88,7 +88,7 @@ struct RecordReader::State {
     }
     const auto data = available().subspan(kRecordHeaderSize, length);
     const auto footer = available().subspan(kRecordHeaderSize + length).first<kRecordFooterSize>();
-    if (options.check_crc && !record_footer_matches(footer, data)) {
+    if (options.crc != CrcCheck::never && !record_footer_matches(footer, data)) {
       throw corrupted_data(source->path(), offset, data, footer);
     }
     const Record record = {.data = data, .offset = offset, .owner = nullptr};

@@ -20,14 +20,22 @@
 
 namespace recordpipe {
 
+// When a record's data CRC is checked. A stream's records are read once, so for them `once` is
+// `always`.
+enum class CrcCheck {
+  always,
+  once,   // at the first read since the file was mapped, whatever threads read it
+  never,  // nor is a length's: nothing but the framing is checked
+};
+
 struct RecordReadOptions {
   // Nothing: found out from the first bytes. A length CRC that fits means plain; only where it
-  // doesn't fit are the bytes compared with gzip's and zlib's first ones. With check_crc off, a
+  // doesn't fit are the bytes compared with gzip's and zlib's first ones. With CrcCheck::never, a
   // length below 4 GiB means plain, too; a plain file whose first record's length happens to begin
   // like gzip (1f 8b 08: 559,903 bytes, say) then must be named here.
   std::optional<Compression> compression = {};
-  // Off only for files whose writers got the CRCs wrong: then nothing but the framing is checked.
-  bool check_crc = true;
+  // `never` is for files whose writers got the CRCs wrong.
+  CrcCheck crc = CrcCheck::once;
   // The longest record a stream may hold (a mapped file needs no cap: its size is one). Buffers
   // grow as bytes arrive, so a length that lies costs no memory.
   uint64_t max_record_size = uint64_t{1} << 30;
@@ -60,8 +68,8 @@ class RecordReader {
 
 // A plain file, mapped and indexed: any record in O(1). Safe to use from several threads.
 //
-// Opening walks the headers (every length CRC is checked, unless check_crc is off); a record's data
-// CRC is checked by read(), each time.
+// Opening walks the headers (every length CRC is checked, unless told never to); a record's data
+// CRC is checked by read().
 class MappedRecordFile {
  public:
   // Throws Error{unsupported} for a compressed file, and what RecordReader::read would have thrown
@@ -74,11 +82,14 @@ class MappedRecordFile {
 
   size_t size() const;
   // Record i < size(), checked. Throws Error{corrupted} where its CRC doesn't fit, and
-  // Error{truncated} where the file was cut short after it was mapped (with check_crc off: where
-  // the cut lies before the record).
+  // Error{truncated} where the file was cut short after it was mapped (where the CRC isn't checked:
+  // where the cut lies before the record).
   Record read(size_t i) const;
   // The same without touching the data: not checked.
   Record view(size_t i) const;
+  // Has the processor fetch record i's first 4 KiB into its cache while something else is done: what
+  // it can't foresee where records are read in a random order. Costs no waiting and fails never.
+  void prefetch(size_t i) const;
   // Whether the file was cut short, or could not be read, since it was mapped.
   bool damaged() const;
   const std::string& path() const;

@@ -27,7 +27,7 @@ Compression detect_record_compression(std::span<const std::byte> head,
   if (head.size() >= kRecordHeaderSize) {
     const auto header = head.first<kRecordHeaderSize>();
     if (decode_record_header(header)) return Compression::none;
-    if (!options.check_crc && looks_like_length(header)) return Compression::none;
+    if (options.crc == CrcCheck::never && looks_like_length(header)) return Compression::none;
   }
   return sniff_compression(head);
 }

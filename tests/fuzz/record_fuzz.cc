@@ -52,17 +52,17 @@ Outcome read_mapped(FileSystem& files, const RecordReadOptions& options) {
 
 void check_input(const std::string& input) {
   SingleFileSystem files(input);
-  for (const bool check_crc : {true, false}) {
+  for (const CrcCheck crc : {CrcCheck::once, CrcCheck::never}) {
     // Found out from the bytes: whatever it is, it ends.
-    read_stream(files, {.check_crc = check_crc, .max_record_size = 1 << 20});
+    read_stream(files, {.crc = crc, .max_record_size = 1 << 20});
 
-    const RecordReadOptions plain = {.compression = Compression::none, .check_crc = check_crc};
+    const RecordReadOptions plain = {.compression = Compression::none, .crc = crc};
     const Outcome streamed = read_stream(files, plain);
     const Outcome mapped = read_mapped(files, plain);
     require(streamed.error.has_value() == mapped.error.has_value(), "only one of them fails");
     if (!streamed.error) require(streamed.records == mapped.records, "other records");
 
-    if (!check_crc) continue;
+    if (crc == CrcCheck::never) continue;
     std::string framed;
     for (const std::string& record : streamed.records) append_framed(as_bytes(record), framed);
     require(input.starts_with(framed), "framed again, other bytes");

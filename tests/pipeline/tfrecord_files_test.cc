@@ -109,7 +109,7 @@ TEST_F(TfrecordFiles, DamageIsAnErrorAfterTheRecordsBeforeIt) {
       EXPECT_EQ(error.offset(), offset);
     }
   }
-  EXPECT_EQ(collect(tfrecord_files({path}, {.check_crc = false})).size(), 300u);
+  EXPECT_EQ(collect(tfrecord_files({path}, {.crc = CrcCheck::never})).size(), 300u);
 }
 
 TEST_F(TfrecordFiles, ATornEndIsAnErrorAfterTheWholeRecords) {

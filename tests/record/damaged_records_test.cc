@@ -201,7 +201,7 @@ TEST_P(DamagedFile, ZeroCrcsCanBeReadWithChecksOffOnly) {
   for (const size_t at : {8u, 17u, 29u, 39u}) content.replace(at, 4, 4, '\0');
   const Error error = expect_error(read(content), ErrorKind::corrupted, 0, "corrupted record");
   EXPECT_THAT(error.hint(), HasSubstr("CRC checks off"));
-  const Outcome outcome = read(content, {.check_crc = false});
+  const Outcome outcome = read(content, {.crc = CrcCheck::never});
   EXPECT_FALSE(outcome.error);
   EXPECT_THAT(outcome.records, ElementsAre("first", "second"));
 }
@@ -209,15 +209,15 @@ TEST_P(DamagedFile, ZeroCrcsCanBeReadWithChecksOffOnly) {
 TEST_P(DamagedFile, WithChecksOffTheFramingStillCounts) {
   const std::string content = framed({"first", "second"});
   for (size_t size = 22; size < content.size(); ++size) {
-    expect_error(read(content.substr(0, size), {.check_crc = false}), ErrorKind::truncated, 21,
+    expect_error(read(content.substr(0, size), {.crc = CrcCheck::never}), ErrorKind::truncated, 21,
                  "truncated record");
   }
 }
 
 TEST_P(DamagedFile, TheGreatestLengthWithARightCrc) {
   const std::string content = framed({"first"}) + header_of(UINT64_MAX) + "data";
-  for (const bool check_crc : {true, false}) {
-    const Outcome outcome = read(content, {.check_crc = check_crc});
+  for (const CrcCheck crc : {CrcCheck::once, CrcCheck::never}) {
+    const Outcome outcome = read(content, {.crc = crc});
     if (GetParam() == Way::mapped) {
       expect_error(outcome, ErrorKind::truncated, 21, "truncated record");
     } else {
@@ -295,7 +295,7 @@ TEST_P(DamagedFile, LengthsThatLookCompressedArePlainWithoutCrcsToo) {
     std::string content = framed({record});
     content.replace(8, 4, 4, '\0');
     content.replace(content.size() - 4, 4, 4, '\0');
-    const Outcome outcome = read(content, {.check_crc = false});
+    const Outcome outcome = read(content, {.crc = CrcCheck::never});
     EXPECT_FALSE(outcome.error);
     EXPECT_THAT(outcome.records, ElementsAre(record));
   }

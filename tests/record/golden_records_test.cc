@@ -73,7 +73,7 @@ TEST(GoldenFiles, PlainAndCompressedAreTheSameRecords) {
 }
 
 TEST(GoldenFiles, ZeroCrcsAreReadWithChecksOff) {
-  EXPECT_EQ(read_golden_file("zero-crcs.tfrecords", {.check_crc = false}), golden_data());
+  EXPECT_EQ(read_golden_file("zero-crcs.tfrecords", {.crc = CrcCheck::never}), golden_data());
   EXPECT_EQ(error_of([] { read_golden_file("zero-crcs.tfrecords"); }).kind(), ErrorKind::corrupted);
 }
 

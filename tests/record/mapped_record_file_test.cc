@@ -1,5 +1,6 @@
 // What only mapped files meet: they can change while they are mapped.
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,11 +21,11 @@ namespace {
 constexpr size_t kRecords = 100;
 constexpr size_t kRecordSize = 1000;
 
-class ChangingFile : public testing::TestWithParam<bool> {
+class ChangingFile : public testing::TestWithParam<CrcCheck> {
  protected:
   TemporaryDirectory directory;
   const std::string path = directory / "a.tfrecords";
-  const RecordReadOptions options = {.check_crc = GetParam()};
+  const RecordReadOptions options = {.crc = GetParam()};
 
   void SetUp() override {
     RecordWriter writer(posix_file_system(), path);
@@ -35,8 +36,12 @@ class ChangingFile : public testing::TestWithParam<bool> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(CrcChecks, ChangingFile, testing::Bool(),
-                         [](const auto& instance) { return instance.param ? "on" : "off"; });
+INSTANTIATE_TEST_SUITE_P(CrcChecks, ChangingFile,
+                         testing::Values(CrcCheck::always, CrcCheck::once, CrcCheck::never),
+                         [](const auto& instance) {
+                           const char* names[] = {"always", "once", "never"};
+                           return names[static_cast<size_t>(instance.param)];
+                         });
 
 TEST_P(ChangingFile, CutWhileMapped) {
   const MappedRecordFile file(posix_file_system(), path, options);
@@ -44,7 +49,7 @@ TEST_P(ChangingFile, CutWhileMapped) {
   std::filesystem::resize_file(path, cut);
   for (size_t i = 0; i < 50; ++i) EXPECT_EQ(file.read(i).data.size(), kRecordSize);
   // With checks off nothing tells that record 50, whose length is still there, isn't whole.
-  for (size_t i = kRecords; i-- > (GetParam() ? 50u : 51u);) {
+  for (size_t i = kRecords; i-- > (GetParam() == CrcCheck::never ? 51u : 50u);) {
     const Error error = error_of([&] { file.read(i); });
     EXPECT_EQ(error.kind(), ErrorKind::truncated);
     EXPECT_EQ(error.offset(), i * (kRecordSize + kRecordOverhead));
@@ -52,6 +57,29 @@ TEST_P(ChangingFile, CutWhileMapped) {
     EXPECT_EQ(file.view(i).data.size(), kRecordSize);  // no crash
   }
   EXPECT_TRUE(file.damaged());
+}
+
+TEST_P(ChangingFile, ADamagedRecordIsFoundAsOftenAsItWasAskedFor) {
+  const MappedRecordFile file(posix_file_system(), path, options);
+  EXPECT_EQ(file.read(3).data.size(), kRecordSize);
+  for (const size_t record : {3, 4}) {
+    std::fstream content(path, std::ios::in | std::ios::out | std::ios::binary);
+    content.seekp(static_cast<std::streamoff>(record * (kRecordSize + kRecordOverhead) + 500));
+    content << "damage";
+  }
+  const auto is_found = [&](size_t record) {
+    try {
+      file.read(record);
+      return false;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::corrupted);
+      return true;
+    }
+  };
+  EXPECT_EQ(is_found(3), GetParam() == CrcCheck::always);
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(is_found(4), GetParam() != CrcCheck::never);
+  }
 }
 
 TEST_P(ChangingFile, CutToNothingWhileManyThreadsRead) {

@@ -112,7 +112,7 @@ TEST_P(CompressedStream, IsFoundOutWithChecksOffToo) {
       RecordWriter writer(sink, {.compression = GetParam(), .compression_level = level});
       for (const std::string& record : wanted) writer.write(as_bytes(record));
       writer.close();
-      const auto [records, error] = read_records(reader_of(sink.content, {.check_crc = false}));
+      const auto [records, error] = read_records(reader_of(sink.content, {.crc = CrcCheck::never}));
       EXPECT_FALSE(error) << error->what();
       EXPECT_EQ(records, wanted);
     }

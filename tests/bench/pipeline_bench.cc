@@ -1,0 +1,195 @@
+// How fast the input pipeline is, beside the bare loops that do its least work.
+//
+// usage: pipeline_bench DATA_DIR
+//
+// Every pair runs in turns; a figure is the median of the rounds.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "dataset/checksum/crc32c.h"
+#include "dataset/cifar/cifar10_dataset.h"
+#include "dataset/image/pad_crop_flip.h"
+#include "dataset/pipeline/tfrecord_files.h"
+#include "dataset/record/record_reader.h"
+
+namespace recordpipe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kRounds = 7;
+constexpr size_t kBatchSize = 128;
+constexpr size_t kShuffleBuffer = 16'384;
+
+double seconds(const std::function<void()>& work) {
+  const Clock::time_point start = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// What the compiler may not leave out.
+volatile uint32_t sink;
+
+// Prints measured and floor as so much of `unit` a second, and their ratio.
+void compare(const std::string& what, const std::string& goal, double amount, const char* unit,
+             const std::function<void()>& measured, const std::function<void()>& floor) {
+  std::vector<double> ours, floors, ratios;
+  for (size_t round = 0; round < kRounds + 1; ++round) {
+    const double floor_seconds = seconds(floor);
+    const double our_seconds = seconds(measured);
+    if (round == 0) continue;  // to warm up
+    floors.push_back(floor_seconds);
+    ours.push_back(our_seconds);
+    ratios.push_back(floor_seconds / our_seconds);
+  }
+  std::ranges::sort(ratios);
+  fmt::print("  {:<46} {:>8.3f} {}, floor {:>8.3f}, ratio {:.2f} ({:.2f} to {:.2f}; goal: {})\n",
+             what, amount / median(ours), unit, amount / median(floors), median(ratios),
+             ratios.front(), ratios.back(), goal);
+  std::fflush(stdout);
+}
+
+// The images of the files as arrays in memory.
+struct Images {
+  std::vector<uint8_t> pixels;
+  size_t count = 0;
+};
+
+Images load(const std::vector<std::string>& files) {
+  Images images;
+  for (const ImageBatch& batch :
+       cifar10_batches(files, {.dtype = DType::uint8, .layout = Layout::nchw})) {
+    images.pixels.insert(images.pixels.end(), batch.uint8s().begin(), batch.uint8s().end());
+    images.count += batch.size();
+  }
+  return images;
+}
+
+// The distortion alone, on `threads` threads: each its share of the batches, into batches that are
+// used again.
+void distort(const Images& images, const ImageFormat& format, size_t threads) {
+  const auto work = [&](size_t thread) {
+    const uint64_t key = derive_key(7, 0);
+    ImageBatch batch;
+    for (size_t first = thread * kBatchSize; first + kBatchSize <= images.count;
+         first += threads * kBatchSize) {
+      batch.reset(format, kBatchSize);
+      for (size_t row = 0; row < kBatchSize; ++row) {
+        Random random(key, 0, first + row);
+        const std::span<const uint8_t> image(images.pixels.data() + (first + row) * 3072, 3072);
+        pad_crop_flip(image, PadCropFlip::draw(random, 4), format, batch.image_at(row));
+      }
+      sink = static_cast<uint32_t>(batch.bytes()[0]);
+    }
+  };
+  std::vector<std::jthread> others;
+  for (size_t thread = 1; thread < threads; ++thread) others.emplace_back(work, thread);
+  work(0);
+}
+
+// Epochs of the training pipeline after the first, which maps the files and checks the CRCs.
+class TrainingPipeline {
+ public:
+  TrainingPipeline(const std::vector<std::string>& files, DType dtype, size_t threads)
+      : batches_(cifar10_batches(files, {.batch_size = kBatchSize,
+                                         .drop_remainder = true,
+                                         .shuffle_buffer = kShuffleBuffer,
+                                         .distort = true,
+                                         .epochs = -1,
+                                         .dtype = dtype,
+                                         .prefetch = 0,
+                                         .threads = threads})
+                     .iterate()),
+        batches_per_epoch_(cifar10_count(files) / kBatchSize) {
+    epoch();
+  }
+
+  void epoch() {
+    for (size_t i = 0; i < batches_per_epoch_; ++i) step();
+  }
+
+  void step() { sink = static_cast<uint32_t>(batches_.next()->bytes()[0]); }
+
+  void save_and_restore() { batches_.restore(batches_.state()); }
+
+ private:
+  Iterator<ImageBatch> batches_;
+  size_t batches_per_epoch_;
+};
+
+void run(const std::string& data_dir) {
+  const auto files = cifar10_files(data_dir, Cifar10Subset::train);
+  const Images images = load(files);
+  const double count = static_cast<double>(images.count) / 1e6;
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+
+  const auto file = posix_file_system().map(files[0]);
+  // Opened once, as a training run does.
+  auto reading = tfrecord_files({files[0]}, {.crc = CrcCheck::always})
+                     .repeat()
+                     .with_options({.threads = 1})
+                     .iterate();
+  compare(
+      "records read, every CRC checked, one thread", "at least 0.8",
+      static_cast<double>(file->bytes().size()) / 1e9, "GB/s",
+      [&] {
+        for (size_t i = 0; i < images.count; ++i) {
+          sink = static_cast<uint32_t>(reading.next()->data.size());
+        }
+      },
+      [&] { sink = crc32c(file->bytes()); });
+
+  for (const DType dtype : {DType::float32, DType::uint8}) {
+    const bool floats = dtype == DType::float32;
+    const ImageFormat format{.dtype = dtype};
+    TrainingPipeline pipeline(files, dtype, cores);
+    compare(
+        fmt::format("training pipeline, {}, {} threads", floats ? "float32" : "uint8", cores),
+        floats ? "at least 0.7" : "at least 0.6", count, "million images/s",
+        [&] { pipeline.epoch(); }, [&] { distort(images, format, cores); });
+  }
+  {
+    TrainingPipeline one(files, DType::float32, 1);
+    TrainingPipeline two(files, DType::float32, 2);
+    compare(
+        "2 threads beside 1", "at least 1.8", count, "million images/s", [&] { two.epoch(); },
+        [&] { one.epoch(); });
+    std::vector<double> rounds;
+    for (size_t round = 0; round < 20; ++round) {
+      for (size_t i = 0; i < 50 + round; ++i) two.step();
+      rounds.push_back(seconds([&] { two.save_and_restore(); }));
+    }
+    fmt::print("  {:<46} {:>8.3f} ms (goal: less than 5)\n", "save and restore, buffer of 16,384",
+               1e3 * median(rounds));
+  }
+}
+
+}  // namespace
+}  // namespace recordpipe
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: pipeline_bench DATA_DIR\n");
+    return 2;
+  }
+  try {
+    recordpipe::run(argv[1]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "pipeline_bench: %s\n", error.what());
+    return 1;
+  }
+}

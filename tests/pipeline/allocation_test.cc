@@ -1,0 +1,66 @@
+// In the steady state a pipeline takes no memory: not for a record, not for a batch.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dataset/io/atomic_file.h"
+#include "dataset/pipeline/tfrecord_files.h"
+#include "dataset/record/record_writer.h"
+#include "tests/support/allocation_counter.h"
+#include "tests/support/bytes.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr int kRecords = 5000;
+constexpr int kWarmUp = 2000;  // batches: a few epochs, and some saved places
+constexpr int kSteady = 2000;
+
+struct Sum {
+  uint64_t value = 0;
+};
+
+class SteadyState : public testing::TestWithParam<size_t> {
+ protected:
+  void SetUp() override {
+    RecordWriter writer(posix_file_system(), path_);
+    for (int i = 0; i < kRecords; ++i) writer.write(as_bytes("record " + std::to_string(i)));
+    writer.close();
+  }
+
+  template <class T>
+  static void expect_no_allocation(const Dataset<T>& dataset) {
+    Iterator<T> iterator = dataset.with_options({.threads = GetParam()}).iterate();
+    for (int i = 0; i < kWarmUp; ++i) iterator.next();
+    const size_t before = allocations();
+    for (int i = 0; i < kSteady; ++i) iterator.next();
+    // Queues may still get longer than they ever were, with more than one thread: a few times.
+    EXPECT_LT(allocations() - before, GetParam() == 1 ? 1u : 20u);
+  }
+
+  TemporaryDirectory directory_;
+  const std::string path_ = directory_ / "a.tfrecords";
+};
+
+INSTANTIATE_TEST_SUITE_P(Threads, SteadyState, testing::Values(1, 2, 4));
+
+TEST_P(SteadyState, TakesNoMemory) {
+  const auto records = tfrecord_files({path_});
+  const auto sum = [](const Record& record, Random& random) {
+    Sum out{random()};
+    for (const std::byte b : record.data) out.value += static_cast<uint64_t>(b);
+    return out;
+  };
+  const auto sums = records.shuffle(1000, 7).repeat().map_with_random(1, sum);
+  expect_no_allocation(sums.batch(64));
+  expect_no_allocation(sums.batch(8));
+  expect_no_allocation(sums.batch(300).prefetch(3));
+  expect_no_allocation(sums.filter([](const Sum& s) { return s.value % 2 == 0; }).batch(64));
+}
+
+}  // namespace
+}  // namespace recordpipe
