@@ -38,8 +38,9 @@ class SteadyState : public testing::TestWithParam<size_t> {
     for (int i = 0; i < kWarmUp; ++i) iterator.next();
     const size_t before = allocations();
     for (int i = 0; i < kSteady; ++i) iterator.next();
-    // Queues may still get longer than they ever were, with more than one thread: a few times.
-    EXPECT_LT(allocations() - before, GetParam() == 1 ? 1u : 20u);
+    // Queues may still get longer than they ever were, as time has it: a few times, not for
+    // batches.
+    EXPECT_LT(allocations() - before, kSteady / 100u);
   }
 
   TemporaryDirectory directory_;

@@ -36,12 +36,21 @@ class ChangingFile : public testing::TestWithParam<CrcCheck> {
   }
 };
 
+std::string name_of(const testing::TestParamInfo<CrcCheck>& info) {
+  switch (info.param) {
+    case CrcCheck::always:
+      return "always";
+    case CrcCheck::once:
+      return "once";
+    case CrcCheck::never:
+      return "never";
+  }
+  return "unknown";
+}
+
 INSTANTIATE_TEST_SUITE_P(CrcChecks, ChangingFile,
                          testing::Values(CrcCheck::always, CrcCheck::once, CrcCheck::never),
-                         [](const auto& instance) {
-                           const char* names[] = {"always", "once", "never"};
-                           return names[static_cast<size_t>(instance.param)];
-                         });
+                         name_of);
 
 TEST_P(ChangingFile, CutWhileMapped) {
   const MappedRecordFile file(posix_file_system(), path, options);
