@@ -64,37 +64,46 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
         collator_(collator),
         rows_per_part_(upstream.chunk_size()) {}
 
-  Produced produce(std::span<const Ticket> tickets, std::span<Batch> out) override {
+  Failures produce(std::span<const Ticket> tickets, std::span<Batch> out) override {
+    Failures failures;
     for (size_t i = 0; i < tickets.size(); ++i) {
       if (auto error = produce_one(tickets.subspan(i, 1), out.subspan(i, 1))) {
-        discard_batches(tickets.subspan(i + 1), plans_, upstream_);
-        return {i, std::move(error)};
+        failures.push_back({i, std::move(error)});
       }
     }
-    return {tickets.size()};
+    return failures;
   }
 
   // One batch is cut into runs of rows; more than one is a single part.
   size_t begin(std::span<const Ticket> tickets, std::span<Batch> out) override {
     if (tickets.size() != 1) return 1;
     plans_.take(tickets, {&members_, 1});
-    collator_.reset(out[0], members_.size());
     const size_t parts = (members_.size() + rows_per_part_ - 1) / rows_per_part_;
     while (parts_.size() < parts) parts_.push_back({upstream_.make_producer(), {}});
     missing_parts_ = parts;
+    reset_error_ = nullptr;
+    try {
+      collator_.reset(out[0], members_.size());
+    } catch (...) {
+      reset_error_ = std::current_exception();
+    }
     return parts;
   }
 
-  Produced produce_part(std::span<const Ticket> tickets, std::span<Batch> out,
+  Failures produce_part(std::span<const Ticket> tickets, std::span<Batch> out,
                         size_t part) override {
     if (tickets.size() != 1) return produce(tickets, out);
     const size_t first = part * rows_per_part_;
     const size_t rows = std::min(rows_per_part_, members_.size() - first);
     auto& [producer, elements] = parts_[part];
+    const auto tickets_of_part = std::span(members_).subspan(first, rows);
+    if (reset_error_) {
+      upstream_.discard(tickets_of_part);
+      return {{0, reset_error_}};
+    }
     if (elements.size() < rows) elements.resize(rows);
-    const Produced done =
-        producer->produce(std::span(members_).subspan(first, rows), {elements.data(), rows});
-    if (done.error) return {0, done.error};
+    const Failures failures = producer->produce(tickets_of_part, {elements.data(), rows});
+    if (!failures.empty()) return {{0, failures.front().error}};
     try {
       for (size_t row = 0; row < rows; ++row) {
         collator_.set(out[0], first + row, std::move(elements[row]));
@@ -103,23 +112,19 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
         if (missing_parts_.fetch_sub(1, std::memory_order_acq_rel) == 1) collator_.finish(out[0]);
       }
     } catch (...) {
-      return {0, std::current_exception()};
+      return {{0, std::current_exception()}};
     }
-    return {1};
+    return {};
   }
 
  private:
   // All parts, after an error too: they use up their tickets.
   std::exception_ptr produce_one(std::span<const Ticket> ticket, std::span<Batch> out) {
     std::exception_ptr error;
-    try {
-      const size_t parts = begin(ticket, out);
-      for (size_t part = 0; part < parts; ++part) {
-        const Produced done = produce_part(ticket, out, part);
-        if (!error) error = done.error;
-      }
-    } catch (...) {
-      error = std::current_exception();
+    const size_t parts = begin(ticket, out);
+    for (size_t part = 0; part < parts; ++part) {
+      const Failures failures = produce_part(ticket, out, part);
+      if (!error && !failures.empty()) error = failures.front().error;
     }
     return error;
   }
@@ -135,6 +140,7 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
   const size_t rows_per_part_;
   std::vector<Part> parts_;
   BatchMembers members_;                  // of the batch in work
+  std::exception_ptr reset_error_;        // the collator's, for it
   std::atomic<size_t> missing_parts_{0};  // of it; one with an error stays missing
 };
 

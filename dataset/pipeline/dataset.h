@@ -43,6 +43,7 @@
 #include "dataset/pipeline/batch.h"
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/filter.h"
+#include "dataset/pipeline/flat_map.h"
 #include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/iterator_state.h"
 #include "dataset/pipeline/map.h"
@@ -144,6 +145,20 @@ class Dataset {
   template <std::predicate<const T&> P>
   Dataset filter(P predicate) const {
     return with<T>(std::make_shared<FilterNode<T, P>>(node_, std::move(predicate)));
+  }
+
+  // The elements of function(T) -> std::vector<U>, one after the other.
+  template <class F>
+  auto flat_map(F function) const {
+    using Result = std::decay_t<std::invoke_result_t<const F&, T&&>>;
+    using U = vector_element_t<Result>;
+    return with<U>(std::make_shared<FlatMapNode<T, U, F>>(node_, std::move(function)));
+  }
+
+  // batch undone: the elements of std::vectors.
+  auto unbatch() const requires(!std::is_void_v<vector_element_t<T>>) {
+    using U = vector_element_t<T>;
+    return with<U>(std::make_shared<UnbatchNode<U>>(node_));
   }
 
   // A random order from a buffer of `buffer_size` > 0 elements: uniform over all permutations where

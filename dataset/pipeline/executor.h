@@ -28,7 +28,17 @@ class Executor {
   struct Chunk {
     std::span<const Ticket> tickets;
     std::span<T> values;  // may be moved from or swapped
+    std::span<const Failure> failures = {};
+
     bool empty() const { return tickets.empty(); }
+    size_t size() const { return tickets.size(); }
+    // Why element `i` could not be computed; null where it was.
+    const std::exception_ptr& error_at(size_t i) const {
+      static const std::exception_ptr kNone;
+      if (failures.empty()) return kNone;
+      const auto found = std::ranges::lower_bound(failures, i, {}, &Failure::at);
+      return found != failures.end() && found->at == i ? found->error : kNone;
+    }
   };
 
   Executor(std::unique_ptr<Stage<T>> stage, const StageContext& context)
@@ -52,10 +62,21 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // The next elements, valid until the next call; empty at the end. What an element's work or the
-  // planning threw is thrown when all elements before it have been returned, and again at every
-  // further call.
+  // The next elements, valid until the next call; empty at the end. The error of one that could not
+  // be computed, and what the planning threw, is thrown when all elements before it have been
+  // returned, and again at every further call.
   Chunk next() {
+    Chunk chunk = next_with_failures();
+    if (chunk.failures.empty()) return chunk;
+    const Failure& first = chunk.failures.front();
+    if (first.at == 0) fail(first.error);
+    pending_error_ = first.error;
+    return {chunk.tickets.first(first.at), chunk.values.first(first.at)};
+  }
+
+  // The same, but elements that could not be computed are elements like others. Only what the
+  // planning threw ends it.
+  Chunk next_with_failures() {
     if (error_) std::rethrow_exception(error_);
     if (holding_) retire_oldest();
     fill();
@@ -66,12 +87,8 @@ class Executor {
     Slot& slot = *slots_[oldest_];
     if (!ring_->wait(slot)) return {};
     holding_ = true;
-    const Produced done = slot.result();
-    if (done.error) {
-      if (done.count == 0) fail(done.error);
-      pending_error_ = done.error;
-    }
-    return {{slot.tickets.data(), done.count}, {slot.values.data(), done.count}};
+    if (slot.broken) fail(slot.broken);
+    return {{slot.tickets.data(), slot.count}, {slot.values.data(), slot.count}, slot.failures};
   }
 
   // How many elements come before the chunk that next() returned last, or where there is none,
@@ -120,16 +137,19 @@ class Executor {
     std::vector<Ticket> tickets;
     std::vector<T> values;
     std::unique_ptr<Producer<T>> producer;
-    size_t count = 0;             // of tickets in use
-    std::vector<Produced> parts;  // what each part did
-    size_t unfinished = 0;        // parts; guarded by Ring::mutex
+    size_t count = 0;  // of tickets in use
+    // The rest is guarded by Ring::mutex until all parts are done.
+    size_t unfinished = 0;  // parts
+    Failures failures;
+    size_t failed_part = 0;     // where there are failures
+    std::exception_ptr broken;  // what a producer threw itself
 
-    // The first error in the order of the elements, whichever part was done first.
-    Produced result() const {
-      for (const Produced& part : parts) {
-        if (part.error) return parts.size() == 1 ? part : Produced{0, part.error};
-      }
-      return {count};
+    // The failures of the first part in the order of the elements that has some, whichever part was
+    // done first.
+    void add(size_t part, Failures&& of_part) {
+      if (!failures.empty() && failed_part < part) return;
+      failures = std::move(of_part);
+      failed_part = part;
     }
   };
 
@@ -184,15 +204,17 @@ class Executor {
       waiting.pop_front();
       ++running;
       lock.unlock();
-      Produced done;
+      Failures failures;
+      std::exception_ptr broken;
       try {
-        done = slot->producer->produce_part({slot->tickets.data(), slot->count},
-                                            {slot->values.data(), slot->count}, part);
+        failures = slot->producer->produce_part({slot->tickets.data(), slot->count},
+                                                {slot->values.data(), slot->count}, part);
       } catch (...) {
-        done = {0, std::current_exception()};
+        broken = std::current_exception();
       }
       lock.lock();
-      slot->parts[part] = std::move(done);
+      if (!failures.empty()) slot->add(part, std::move(failures));
+      if (broken) slot->broken = std::move(broken);
       --slot->unfinished;
       --running;
       part_done.notify_all();
@@ -228,7 +250,8 @@ class Executor {
         if (slot.count > 0) {
           parts = slot.producer->begin({slot.tickets.data(), slot.count},
                                        {slot.values.data(), slot.count});
-          slot.parts.assign(parts, {});
+          slot.failures.clear();
+          slot.broken = nullptr;
         }
       } catch (...) {
         plan_error_ = std::current_exception();
@@ -254,7 +277,6 @@ class Executor {
   }
 
   [[noreturn]] void fail(const std::exception_ptr& error) {
-    ring_->cancel();
     error_ = error;
     std::rethrow_exception(error_);
   }

@@ -33,8 +33,8 @@ struct TestElement {
 };
 
 // Which elements there are is known only when they are computed: an Executor computes and tests
-// them on all threads, and those that are kept go on as values. An element keeps its id, so a
-// filter changes nobody else's random numbers.
+// them on all threads, and those that are kept go on as values, those that fail as failures. An
+// element keeps its id, so a filter changes nobody else's random numbers.
 template <Element T>
 class FilterStage final : public StoreStage<T> {
  public:
@@ -46,15 +46,19 @@ class FilterStage final : public StoreStage<T> {
     while (planned == 0) {
       if (at_ == count_) {
         at_ = count_ = 0;  // first: next() may throw
-        chunk_ = executor_.next();
+        chunk_ = executor_.next_with_failures();
         executor_.release(executor_.position());
-        count_ = chunk_.tickets.size();
+        count_ = chunk_.size();
         if (count_ == 0) return 0;
       }
       for (; at_ < count_ && planned < out.size(); ++at_) {
+        const ElementId id = chunk_.tickets[at_].id;
         Tested<T>& tested = chunk_.values[at_];
-        if (!tested.keep) continue;
-        out[planned++] = {chunk_.tickets[at_].id, this->store().put(tested.value)};
+        if (const auto& error = chunk_.error_at(at_)) {
+          out[planned++] = {id, this->store().put_failure(error)};
+        } else if (tested.keep) {
+          out[planned++] = {id, this->store().put(tested.value)};
+        }
       }
     }
     return planned;

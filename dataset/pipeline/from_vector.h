@@ -17,9 +17,9 @@ template <Element T>
 class VectorProducer final : public Producer<T> {
  public:
   explicit VectorProducer(const std::vector<T>& values) : values_(values) {}
-  Produced produce(std::span<const Ticket> tickets, std::span<T> out) override {
+  Failures produce(std::span<const Ticket> tickets, std::span<T> out) override {
     for (size_t i = 0; i < tickets.size(); ++i) out[i] = values_[tickets[i].ref];
-    return {tickets.size()};
+    return {};
   }
 
  private:

@@ -1,6 +1,7 @@
 // map: a function of each element, applied on all threads, results in order.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -23,17 +24,24 @@ class MapProducer final : public Producer<U> {
   MapProducer(std::unique_ptr<Producer<T>> upstream, const Function& function)
       : upstream_(std::move(upstream)), function_(function) {}
 
-  Produced produce(std::span<const Ticket> tickets, std::span<U> out) override {
+  Failures produce(std::span<const Ticket> tickets, std::span<U> out) override {
     if (inputs_.size() < tickets.size()) inputs_.resize(tickets.size());
-    Produced done = upstream_->produce(tickets, {inputs_.data(), tickets.size()});
-    for (size_t i = 0; i < done.count; ++i) {
+    Failures failures = upstream_->produce(tickets, {inputs_.data(), tickets.size()});
+    const size_t missing_inputs = failures.size();
+    size_t next_missing = 0;
+    for (size_t i = 0; i < tickets.size(); ++i) {
+      if (next_missing < missing_inputs && failures[next_missing].at == i) {
+        ++next_missing;
+        continue;
+      }
       try {
         out[i] = function_(std::move(inputs_[i]), tickets[i].id);
       } catch (...) {
-        return {i, std::current_exception()};
+        failures.push_back({i, std::current_exception()});
       }
     }
-    return done;
+    if (failures.size() > missing_inputs) std::ranges::sort(failures, {}, &Failure::at);
+    return failures;
   }
 
  private:

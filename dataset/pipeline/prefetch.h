@@ -109,12 +109,12 @@ class PrefetchStage final : public StoreStage<T> {
 
   // False at the end, or when it is to stop.
   bool fetch_chunk() {
-    const auto chunk = executor_.next();
-    for (size_t i = 0; i < chunk.tickets.size(); ++i) {
+    const auto chunk = executor_.next_with_failures();
+    for (size_t i = 0; i < chunk.size(); ++i) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return ready_.size() < depth_ || stopping_; });
       if (stopping_) return false;
-      ready_.push_back({chunk.tickets[i].id, this->store().put(chunk.values[i])});
+      ready_.push_back(this->keep(chunk, i));
       changed_.notify_all();
     }
     return !chunk.empty();

@@ -49,6 +49,14 @@ constexpr uint64_t nested_epoch(uint64_t outer, uint64_t pass) {
   return outer == 0 ? pass : derive_key(outer, pass);
 }
 
+// Where one element becomes several (flat_map, unbatch, interleave), the id of the one at `place`:
+// a function of both, so that each draws its own random numbers and none depends on what other
+// elements become. The epoch is a 64-bit hash: two of n parents share one with probability below
+// n^2 / 2^65.
+constexpr ElementId child_id(const ElementId& parent, uint64_t place) {
+  return {derive_key(derive_key(parent.epoch, 0x6368696C64), parent.index), place};
+}
+
 struct Ticket {
   ElementId id;
   uint64_t ref = 0;  // which element, in the terms of the stage that wrote it
@@ -60,11 +68,14 @@ struct Ticket {
 template <class T>
 concept Element = std::default_initializable<T> && std::movable<T> && !std::same_as<T, bool>;
 
-// What Producer::produce did: all of it, or the first `count` elements and why not the next one.
-struct Produced {
-  size_t count = 0;
-  std::exception_ptr error = {};
+// An element that could not be computed: which of a chunk's, and what was thrown. It has its place
+// in the order, its id and its ticket as if it were good, and is passed on as such: it becomes an
+// exception where it leaves the pipeline, unless ignore_errors takes it out before.
+struct Failure {
+  size_t at = 0;
+  std::exception_ptr error;
 };
+using Failures = std::vector<Failure>;  // in the order of the elements; empty as a rule
 
 // Computes elements. Each belongs to one chunk in flight and keeps its scratch memory; several of
 // one stage work at the same time.
@@ -74,15 +85,17 @@ class Producer {
   virtual ~Producer() = default;
 
   // Computes the elements of `tickets` into `out` (of the same size, holding values that may be
-  // overwritten). Each ticket is produced once, and used up in any case: after an error, whatever
-  // upstream keeps for the rest is given up. Doesn't throw what an element's work throws.
-  virtual Produced produce(std::span<const Ticket> tickets, std::span<T> out) = 0;
+  // overwritten) and returns those that failed, whose values mean nothing. Each ticket is produced
+  // once, and one that fails keeps no other from being computed. Doesn't throw what an element's
+  // work throws; what it throws ends the pipeline.
+  virtual Failures produce(std::span<const Ticket> tickets, std::span<T> out) = 0;
 
   // The same cut into parts that several threads do at once: begin() says into how many (with the
   // same arguments as produce), then produce_part() is called once for each. Only operators whose
-  // elements are made of others (batch) have more than one.
+  // elements are made of others (batch) have more than one, and then for a single ticket, which
+  // fails if one of its parts does.
   virtual size_t begin(std::span<const Ticket>, std::span<T>) { return 1; }
-  virtual Produced produce_part(std::span<const Ticket> tickets, std::span<T> out,
+  virtual Failures produce_part(std::span<const Ticket> tickets, std::span<T> out,
                                 size_t /*part*/) {
     return produce(tickets, out);
   }
@@ -99,7 +112,8 @@ class Stage {
 
   // Writes the tickets of the next elements to the start of `out` (not empty) and returns how many:
   // at least 1, or 0 at the end and ever after; with Wait::no also 0 where it would have to wait.
-  // Throws only where there is nothing to return, and then the same again at every further call.
+  // Throws only where there is nothing to return, and then the same again at every further call:
+  // an error after which there is nothing more to come.
   virtual size_t plan(std::span<Ticket> out, Wait wait) = 0;
 
   // Gives up tickets that will not be produced.

@@ -67,7 +67,8 @@ class RecordProducer final : public Producer<Record> {
                  ValueStore<Record>& store, bool read)
       : paths_(paths), files_(files), store_(store), read_(read) {}
 
-  Produced produce(std::span<const Ticket> tickets, std::span<Record> out) override {
+  Failures produce(std::span<const Ticket> tickets, std::span<Record> out) override {
+    Failures failures;
     for (size_t i = 0; i < tickets.size(); ++i) {
       const uint64_t ref = tickets[i].ref;
       if (!is_mapped(ref)) {
@@ -82,13 +83,10 @@ class RecordProducer final : public Producer<Record> {
         out[i] = read_ ? file.read(record_of(ref)) : file.view(record_of(ref));
         out[i].path = paths_[file_of(ref)];
       } catch (...) {
-        for (const Ticket& ticket : tickets.subspan(i + 1)) {
-          if (!is_mapped(ticket.ref)) store_.discard({&ticket, 1});
-        }
-        return {i, std::current_exception()};
+        failures.push_back({i, std::current_exception()});
       }
     }
-    return {tickets.size()};
+    return failures;
   }
 
  private:

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,19 +34,35 @@ class ValueStore {
     return ref;
   }
 
+  // The same for an element that could not be computed.
+  uint64_t put_failure(std::exception_ptr error) {
+    T nothing{};
+    const uint64_t ref = put(nothing);
+    const std::lock_guard lock(mutex_);
+    errors_[ref] = std::move(error);
+    return ref;
+  }
+
   // Moves the tickets' values to `out`.
-  void take(std::span<const Ticket> tickets, std::span<T> out) {
+  Failures take(std::span<const Ticket> tickets, std::span<T> out) {
+    Failures failures;
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < tickets.size(); ++i) {
-      std::swap(slots_[tickets[i].ref], out[i]);
-      free_.push_back(tickets[i].ref);
+      const uint64_t ref = tickets[i].ref;
+      if (!errors_.empty()) {
+        if (auto error = errors_.extract(ref)) failures.push_back({i, std::move(error.mapped())});
+      }
+      std::swap(slots_[ref], out[i]);
+      free_.push_back(ref);
     }
+    return failures;
   }
 
   void discard(std::span<const Ticket> tickets) {
     const std::lock_guard lock(mutex_);
     for (const Ticket& ticket : tickets) {
       slots_[ticket.ref] = T{};
+      errors_.erase(ticket.ref);
       free_.push_back(ticket.ref);
     }
   }
@@ -52,6 +70,7 @@ class ValueStore {
  private:
   std::mutex mutex_;
   std::deque<T> slots_;
+  std::unordered_map<uint64_t, std::exception_ptr> errors_;  // by slot
   std::vector<uint64_t> free_;
 };
 
@@ -60,9 +79,8 @@ template <Element T>
 class StoreProducer final : public Producer<T> {
  public:
   explicit StoreProducer(ValueStore<T>& store) : store_(store) {}
-  Produced produce(std::span<const Ticket> tickets, std::span<T> out) override {
-    store_.take(tickets, out);
-    return {tickets.size()};
+  Failures produce(std::span<const Ticket> tickets, std::span<T> out) override {
+    return store_.take(tickets, out);
   }
 
  private:
@@ -81,6 +99,14 @@ class StoreStage : public Stage<T> {
 
  protected:
   ValueStore<T>& store() { return store_; }
+
+  // A ticket for element `i` of an executor's chunk, or for its failure.
+  template <class Chunk>
+  Ticket keep(const Chunk& chunk, size_t i) {
+    const std::exception_ptr& error = chunk.error_at(i);
+    const ElementId id = chunk.tickets[i].id;
+    return {id, error ? store_.put_failure(error) : store_.put(chunk.values[i])};
+  }
 
  private:
   ValueStore<T> store_;

@@ -31,8 +31,11 @@ auto everything(const Source& source) {
       .map_with_random(2, mix)
       .filter([](uint64_t x) { return x % 3 != 0; })
       .shuffle(50, 2)
+      .flat_map([](uint64_t x) { return std::vector<uint64_t>(x % 4, x); })
       .repeat(3)
       .map_with_random(2, mix)
+      .batch(5)
+      .unbatch()
       .skip(17)
       .take(1900);
 }

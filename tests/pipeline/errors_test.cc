@@ -1,4 +1,5 @@
 // Errors keep their place in the order, whatever runs beside them.
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -48,8 +49,48 @@ TEST_P(Errors, PassThroughFilterAndPrefetchInOrder) {
   const auto even = [](int x) { return x % 2 == 0; };
   EXPECT_EQ(run(failing().filter(even)), std::pair(size_t{69}, std::string("element 137")));
   EXPECT_EQ(run(failing().prefetch(5)), std::pair(size_t{137}, std::string("element 137")));
-  EXPECT_EQ(run(failing().filter(even).shuffle(10, 1)),
-            std::pair(size_t{69 - 10}, std::string("element 137")));
+}
+
+TEST_P(Errors, AreShuffledLikeElements) {
+  const auto odd_only = [](int x) {
+    if (x % 2 == 0) throw std::runtime_error("element " + std::to_string(x));
+    return x;
+  };
+  const auto all = [](int) { return true; };
+  const auto source = from_vector(numbers(40)).with_options(GetParam());
+  // The first even number in the order of the good elements.
+  const auto good = collect(source.shuffle(40, 2));
+  const size_t first = static_cast<size_t>(
+      std::ranges::find_if(good, [](int x) { return x % 2 == 0; }) - good.begin());
+  ASSERT_GT(first, 0u);
+  const std::pair expected(first, "element " + std::to_string(good[first]));
+  EXPECT_EQ(run(source.shuffle(40, 2).map(odd_only)), expected);
+  EXPECT_EQ(run(source.map(odd_only).filter(all).shuffle(40, 2)), expected);
+  EXPECT_EQ(run(source.map(odd_only).prefetch(3).shuffle(40, 2)), expected);
+}
+
+TEST_P(Errors, PassThroughFlatMapInOrder) {
+  const auto twice = [](int x) { return std::vector<int>{x, x}; };
+  const auto expected = std::pair(size_t{2 * 137}, std::string("element 137"));
+  EXPECT_EQ(run(failing().flat_map(twice)), expected);
+  EXPECT_EQ(run(failing().batch(1).unbatch().flat_map(twice)), expected);
+  const auto fails = [](int x) -> std::vector<int> {
+    if (x == 3) throw std::runtime_error("three");
+    return {x, x};
+  };
+  EXPECT_EQ(run(from_vector(numbers(10)).with_options(GetParam()).flat_map(fails)),
+            std::pair(size_t{6}, std::string("three")));
+}
+
+TEST_P(Errors, AreForgottenByARestore) {
+  const auto dataset = failing().batch(7).prefetch(2);
+  auto iterator = dataset.iterate();
+  const std::string start = iterator.state();
+  for (int life = 0; life < 3; ++life) {
+    iterator.restore(start);
+    for (int i = 0; i < 137 / 7; ++i) ASSERT_NE(iterator.next(), nullptr);
+    EXPECT_THROW(iterator.next(), std::runtime_error);
+  }
 }
 
 TEST_P(Errors, EndABatchThatCantBeFilled) {

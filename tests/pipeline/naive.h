@@ -66,6 +66,27 @@ class Pipeline {
     });
   }
 
+  template <class F>
+  auto flat_map(F function) const {
+    using U = typename std::decay_t<std::invoke_result_t<F, T>>::value_type;
+    return Pipeline<U>(
+        [=, pass = pass_](uint64_t epoch) {
+          std::vector<Item<U>> out;
+          for (const Item<T>& item : pass(epoch)) {
+            uint64_t place = 0;
+            for (U& value : function(item.value)) {
+              out.push_back({child_id(item.id, place++), std::move(value)});
+            }
+          }
+          return out;
+        },
+        random_operators_);
+  }
+
+  auto unbatch() const {
+    return flat_map([](const T& values) { return values; });
+  }
+
   Pipeline shuffle(size_t buffer_size, uint64_t seed) const {
     const uint64_t key = derive_key(seed, random_operators_);
     Pipeline shuffled = derived([=](std::vector<Item<T>> items, uint64_t epoch) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "dataset/base/philox.h"
 #include "dataset/pipeline/dataset.h"
@@ -18,7 +19,7 @@ struct Chain {
   void grow(Random& random, int& repeats) {
     const uint64_t seed = random();
     const uint32_t n = random.below(90) + 1;
-    switch (random.below(8)) {
+    switch (random.below(10)) {
       case 0: {
         const auto f = [n](int x) { return x * 7 + static_cast<int>(n); };
         dataset = dataset.map(f), twin = twin.map(f);
@@ -49,6 +50,16 @@ struct Chain {
         break;
       case 7:
         dataset = dataset.prefetch(n % 9 + 1);
+        break;
+      case 8: {
+        const auto f = [n](int x) {
+          return std::vector<int>(static_cast<uint32_t>(x) % (n % 4 + 1), x);
+        };
+        dataset = dataset.flat_map(f), twin = twin.flat_map(f);
+        break;
+      }
+      case 9:
+        dataset = dataset.batch(n % 11 + 1).unbatch(), twin = twin.batch(n % 11 + 1).unbatch();
         break;
     }
   }

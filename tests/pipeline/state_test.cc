@@ -100,6 +100,17 @@ TEST(IteratorState, GoesOnInRandomChains) {
   }
 }
 
+TEST(IteratorState, GoesOnInsideWhatAnElementBecame) {
+  const auto flat = from_vector(numbers(60))
+                        .shuffle(7, 1)
+                        .flat_map([](int x) { return numbers(x % 5); })
+                        .map_with_random(3, [](int x, Random& r) { return mix(x, r); })
+                        .repeat(2);
+  expect_resumes_anywhere(flat.with_options({.threads = 2, .chunk_size = 3}), on_any_machine(flat));
+  const auto unbatched = flat.batch(7).unbatch().prefetch(2);
+  expect_resumes_anywhere(unbatched, on_any_machine(unbatched));
+}
+
 // Through as many lives as there are batches.
 TEST(IteratorState, RestoredAgainAndAgain) {
   const auto dataset = everything().batch(16).prefetch(2);
