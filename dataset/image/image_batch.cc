@@ -8,9 +8,18 @@
 namespace recordpipe {
 namespace {
 
-[[noreturn]] void wrong_dtype(const char* wanted) {
-  throw Error({.kind = ErrorKind::invalid_argument,
-               .reason = std::string("the batch does not hold ") + wanted + " values"});
+const char* name_of(DType dtype) {
+  switch (dtype) {
+    case DType::uint8:
+      return "uint8";
+    case DType::float32:
+      return "float32";
+    case DType::float16:
+      return "float16";
+    case DType::bfloat16:
+      return "bfloat16";
+  }
+  return "unknown";
 }
 
 }  // namespace
@@ -21,14 +30,24 @@ void ImageBatch::reset(const ImageFormat& format, size_t size) {
   labels_.resize(size);
 }
 
-std::span<const float> ImageBatch::floats() const {
-  if (format_.dtype != DType::float32) wrong_dtype("float32");
-  return {reinterpret_cast<const float*>(data_.data()), data_.size() / sizeof(float)};
+template <class T>
+std::span<const T> ImageBatch::values(DType wanted) const {
+  if (format_.dtype != wanted) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = std::string("the batch holds ") + name_of(format_.dtype) +
+                           " values, not " + name_of(wanted)});
+  }
+  return {reinterpret_cast<const T*>(data_.data()), data_.size() / sizeof(T)};
 }
 
-std::span<const uint8_t> ImageBatch::uint8s() const {
-  if (format_.dtype != DType::uint8) wrong_dtype("uint8");
-  return {reinterpret_cast<const uint8_t*>(data_.data()), data_.size()};
+std::span<const float> ImageBatch::floats() const { return values<float>(DType::float32); }
+
+std::span<const uint8_t> ImageBatch::uint8s() const { return values<uint8_t>(DType::uint8); }
+
+std::span<const Float16> ImageBatch::float16s() const { return values<Float16>(DType::float16); }
+
+std::span<const BFloat16> ImageBatch::bfloat16s() const {
+  return values<BFloat16>(DType::bfloat16);
 }
 
 std::span<const std::byte> ImageBatch::bytes() const { return {data_.data(), data_.size()}; }

@@ -7,12 +7,19 @@
 #include <span>
 #include <vector>
 
+#include "dataset/image/half.h"
+
 namespace recordpipe {
 
-enum class DType { uint8, float32 };
+enum class DType { uint8, float32, float16, bfloat16 };
 enum class Layout { nhwc, nchw };
 
-// How the images of a batch lie in memory. Values are 0..255 in both types: nothing is scaled.
+constexpr size_t size_of(DType dtype) {
+  return dtype == DType::uint8 ? 1 : dtype == DType::float32 ? 4 : 2;
+}
+
+// How the images of a batch lie in memory. Values are 0..255 in every type, exactly, unless a
+// normalisation was asked for.
 struct ImageFormat {
   size_t height = 32;
   size_t width = 32;
@@ -21,9 +28,7 @@ struct ImageFormat {
   Layout layout = Layout::nhwc;
 
   size_t values_per_image() const { return height * width * channels; }
-  size_t bytes_per_image() const {
-    return values_per_image() * (dtype == DType::float32 ? sizeof(float) : 1);
-  }
+  size_t bytes_per_image() const { return values_per_image() * size_of(dtype); }
   bool operator==(const ImageFormat&) const = default;
 };
 
@@ -38,9 +43,11 @@ class ImageBatch {
   const ImageFormat& format() const { return format_; }
 
   // All images, [size, height, width, channels] or [size, channels, height, width], row-major.
-  // Which one fits the dtype; the other throws Error{invalid_argument}.
+  // The one that fits the dtype; the others throw Error{invalid_argument}.
   std::span<const float> floats() const;
   std::span<const uint8_t> uint8s() const;
+  std::span<const Float16> float16s() const;
+  std::span<const BFloat16> bfloat16s() const;
   // The same bytes whatever the dtype, for digests and uploads.
   std::span<const std::byte> bytes() const;
   std::span<const int32_t> labels() const { return labels_; }
@@ -62,6 +69,10 @@ class ImageBatch {
     void deallocate(T* p, size_t) { ::operator delete (p, std::align_val_t{64}); }
     bool operator==(const AlignedAllocator&) const { return true; }
   };
+
+  // All values as T's. Throws unless they are of type `wanted`.
+  template <class T>
+  std::span<const T> values(DType wanted) const;
 
   ImageFormat format_;
   std::vector<std::byte, AlignedAllocator<std::byte>> data_;

@@ -62,10 +62,20 @@ std::vector<int> direct(const std::vector<uint8_t>& image, const PadCropFlip& cr
   pad_crop_flip(image, crop, format, batch.image_at(0));
   const size_t n = format.values_per_image();
   std::vector<int> out;
-  if (format.dtype == DType::float32) {
-    for (const float value : batch.floats().first(n)) out.push_back(static_cast<int>(value));
-  } else {
-    for (const uint8_t value : batch.uint8s().first(n)) out.push_back(value);
+  const auto push = [&](float value) { out.push_back(static_cast<int>(value)); };
+  switch (format.dtype) {
+    case DType::uint8:
+      for (const uint8_t value : batch.uint8s().first(n)) out.push_back(value);
+      break;
+    case DType::float32:
+      for (const float value : batch.floats().first(n)) push(value);
+      break;
+    case DType::float16:
+      for (const Float16 value : batch.float16s().first(n)) push(to_float(value));
+      break;
+    case DType::bfloat16:
+      for (const BFloat16 value : batch.bfloat16s().first(n)) push(to_float(value));
+      break;
   }
   for (const std::byte untouched : batch.bytes().subspan(format.bytes_per_image())) {
     EXPECT_EQ(untouched, std::byte{0x5a});
@@ -74,7 +84,7 @@ std::vector<int> direct(const std::vector<uint8_t>& image, const PadCropFlip& cr
 }
 
 TEST(PadCropFlip, EqualsThePlainWayAtEveryPlace) {
-  for (const DType dtype : {DType::uint8, DType::float32}) {
+  for (const DType dtype : {DType::uint8, DType::float32, DType::float16, DType::bfloat16}) {
     for (const Layout layout : {Layout::nhwc, Layout::nchw}) {
       const ImageFormat format{.dtype = dtype, .layout = layout};
       const auto image = random_image(format, 0);
@@ -133,6 +143,10 @@ TEST(ImageBatch, GivesItsValuesInItsOwnTypeOnly) {
   EXPECT_EQ(batch.size(), 3u);
   EXPECT_EQ(batch.uint8s().size(), 3 * 3072u);
   EXPECT_THROW(batch.floats(), Error);
+  EXPECT_THROW(batch.float16s(), Error);
+  batch.reset({.dtype = DType::bfloat16}, 3);
+  EXPECT_EQ(batch.bfloat16s().size(), 3 * 3072u);
+  EXPECT_THROW(batch.float16s(), Error);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(batch.bytes().data()) % 64, 0u);
 }
 

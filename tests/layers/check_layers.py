@@ -32,6 +32,7 @@ LAYERS = {
 # A reader of records needs zlib (ISA-L if it is there) and nothing else; logging and option parsing
 # are for programs.
 LIBRARIES = {
+    "hwy/": ["dataset/image/crop_highway"],
     "isa-l/igzip_lib.h": ["dataset/io/isal_inflate_engine"],
     "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],
     "curl/": ["dataset/io/http_"],

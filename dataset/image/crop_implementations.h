@@ -1,0 +1,48 @@
+// The implementations crop_window.cc chooses from. They are compiled without contraction of
+// multiplications and additions to fused ones, so that they round alike everywhere.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "dataset/image/crop_window.h"
+#include "dataset/image/half.h"
+
+namespace recordpipe {
+
+// Plain loops, any number of channels.
+void write_window_portable(const CropWindow& window, const ImageFormat& format,
+                           const ChannelMap& map, std::byte* out);
+
+// By Google Highway: for each instruction set one, chosen when first called. Hands what it has no
+// vector code for (five channels and more, interleaved; very wide images) to the portable one.
+void write_window_highway(const CropWindow& window, const ImageFormat& format,
+                          const ChannelMap& map, std::byte* out);
+
+template <class T>
+T convert_to(float value) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return to_float16(value);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return to_bfloat16(value);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+// Calls `function` with a null pointer of the type that holds values of `dtype`.
+template <class Function>
+void with_value_type(DType dtype, Function function) {
+  switch (dtype) {
+    case DType::uint8:
+      return function(static_cast<uint8_t*>(nullptr));
+    case DType::float32:
+      return function(static_cast<float*>(nullptr));
+    case DType::float16:
+      return function(static_cast<Float16*>(nullptr));
+    case DType::bfloat16:
+      return function(static_cast<BFloat16*>(nullptr));
+  }
+}
+
+}  // namespace recordpipe
