@@ -108,6 +108,10 @@ TEST_P(CpuLayers, AgreeWithTheReferenceInInference) {
 INSTANTIATE_TEST_SUITE_P(All, CpuLayers, testing::ValuesIn(layer_networks()),
                          [](const auto& param_info) { return param_info.param.name; });
 
+TEST(CpuBackend, AgreesWithTheReferenceWhereLayersBranch) {
+  compare_steps(branching_network(), 5, 5e-5);
+}
+
 // Large enough for what oneDNN 2 takes Winograd's algorithm for in a training, whose rounding
 // errors are larger.
 TEST(CpuBackend, AgreesWithTheReferenceInConvolutionsOfATrainingsSize) {

@@ -59,6 +59,10 @@ TEST_P(ReferenceGradient, IsThatOfFiniteDifferencesForOneImage) {
 INSTANTIATE_TEST_SUITE_P(Layers, ReferenceGradient, testing::ValuesIn(layer_networks()),
                          [](const auto& param_info) { return param_info.param.name; });
 
+TEST(ReferenceGradientOfBranches, IsThatOfFiniteDifferences) {
+  check_gradients(branching_network(), 3, 12);
+}
+
 TEST(ReferenceGradientOfResNet, IsThatOfFiniteDifferences) {
   check_gradients(resnet({.layers = 8, .input = {3, 8, 8}}), 3, 3);
 }

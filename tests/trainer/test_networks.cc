@@ -23,6 +23,13 @@ Network with_convolution(const FeatureShape& input, size_t channels, const Conv2
                 [&](Network& network, NodeId x) { return network.conv2d(x, "layer", options); });
 }
 
+// A batch norm's residual may be what it normalises.
+Network with_residual_of_itself() {
+  return around({3, 4, 4}, 5, [](Network& network, NodeId x) {
+    return network.batch_norm(x, "layer", {.residual = x});
+  });
+}
+
 }  // namespace
 
 ImageBatch random_batch(const Network& network, size_t images, uint64_t seed) {
@@ -135,7 +142,28 @@ std::vector<NamedNetwork> layer_networks() {
     network.softmax_cross_entropy(network.dense(0, "dense", 6), /*label_smoothing=*/0.1);
     add("LabelSmoothing", std::move(network));
   }
+  add("ResidualOfItself", with_residual_of_itself());
   return networks;
+}
+
+Network branching_network() {
+  Network network({3, 4, 4});
+  const NodeId three_times = network.batch_norm(network.conv2d(0, "a", {.filters = 4}), "bn_a");
+  const NodeId conv = network.conv2d(three_times, "b", {.filters = 4});
+  const NodeId other = network.conv2d(three_times, "c", {.filters = 4});
+  const NodeId sum_b = network.batch_norm(conv, "bn_b", {.residual = three_times});
+  const NodeId sum_c = network.batch_norm(other, "bn_c", {.residual = conv});
+  const NodeId pooled = network.pool_and_pad(sum_c, "pool", 2, 8);
+  const NodeId shrunk = network.conv2d(sum_b, "d", {.filters = 8, .stride = 2});
+  const NodeId sum_d = network.batch_norm(shrunk, "bn_d", {.residual = pooled});
+  const NodeId sum_pool = network.batch_norm(pooled, "bn_pool", {.residual = sum_d});
+  const NodeId mean = network.global_average_pool(sum_pool, "mean");
+  const NodeId dense_a = network.dense(mean, "dense_a", 6);
+  const NodeId dense_b = network.dense(mean, "dense_b", 6);
+  const NodeId sum_dense = network.batch_norm(dense_b, "bn_dense", {.residual = dense_a});
+  network.softmax_cross_entropy(
+      network.batch_norm(sum_dense, "bn_sum", {.relu = false, .residual = dense_b}));
+  return network;
 }
 
 }  // namespace recordpipe

@@ -31,4 +31,8 @@ struct NamedNetwork {
 };
 std::vector<NamedNetwork> layer_networks();
 
+// The output of each kind of layer is read twice, that of a batch norm three times: gradients add
+// up. For two images or more: batch norm of one number has nothing to normalise.
+Network branching_network();
+
 }  // namespace recordpipe
