@@ -149,7 +149,10 @@ TEST_F(Safetensors, WithABadHeaderAreRefused) {
            std::string(R"({"__metadata__":{"a":{"b":"c"}}})"),    //
            std::string(R"({"__metadata__":{"a":"b","a":"c"}})"),  //
            std::string("{\"\xff\":" + good + "}"),                // not UTF-8
-           "{\"x\":" + std::string(100'000, '['),                 // deep
+           "{\"" + std::string(100'000, 'a') + "\":[]}",          // a long name
+           "{\"" + std::string(100'000, 'a') + "\":{\"b\":1}}",   //
+           "{\"" + std::string(100'000, 'a') + "\":" + good.substr(0, good.size() - 2) + "8]}}",
+           "{\"x\":" + std::string(100'000, '['),  // deep
            "{\"x\":" + std::string(100'000, '{'),
        }) {
     const Error error = error_for(header, 4);

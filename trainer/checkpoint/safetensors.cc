@@ -40,6 +40,7 @@ std::optional<uint64_t> byte_count(const SafetensorsHeader::Entry& entry, uint64
 }
 
 std::string to_string(std::span<const size_t> shape) {
+  if (shape.size() > 8) return "of " + std::to_string(shape.size()) + " dimensions";
   std::string text;
   for (const size_t length : shape) text += (text.empty() ? "" : "x") + std::to_string(length);
   return text.empty() ? "scalar" : text;
@@ -78,11 +79,11 @@ SafetensorsReader::SafetensorsReader(FileSystem& file_system, const std::string&
   uint64_t reached = 0;
   for (SafetensorsHeader::Entry* entry : by_offset) {
     const uint64_t begin = entry->offsets[0], end = entry->offsets[1];
-    const std::string name = "tensor '" + printable(entry->name) + "'";
+    const std::string name = "tensor " + in_quotes(entry->name);
     const auto value_size = bytes_per_value(entry->dtype);
     if (!value_size)
       throw fail(ErrorKind::unsupported, length_bytes,
-                 name + " is of an unknown type '" + printable(entry->dtype) + "'");
+                 name + " is of an unknown type " + in_quotes(entry->dtype));
     if (begin != reached || end < begin)
       throw fail(ErrorKind::corrupted, length_bytes,
                  name + " overlaps another or leaves a hole: it lies at [" + std::to_string(begin) +

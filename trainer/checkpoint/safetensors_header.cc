@@ -28,19 +28,18 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
     if (place_ == Place::metadata) {
       metadata_key_ = name;
       if (header_.metadata.contains(name))
-        return fail(fmt::format("metadata '{}' is there twice", printable(name)));
+        return fail(fmt::format("metadata {} is there twice", in_quotes(name)));
       return true;
     }
     if (place_ == Place::tensor) {
       if (name != "dtype" && name != "shape" && name != "data_offsets")
-        return fail(fmt::format("{} has an unknown member '{}'", tensor(), printable(name)));
+        return fail(fmt::format("{} has an unknown member {}", tensor(), in_quotes(name)));
       if (!members_.insert(name).second)
         return fail(fmt::format("{} has two members '{}'", tensor(), name));
       member_ = name;
       return true;
     }
-    if (!names_.insert(name).second)
-      return fail(fmt::format("'{}' is there twice", printable(name)));
+    if (!names_.insert(name).second) return fail(fmt::format("{} is there twice", in_quotes(name)));
     if (name == "__metadata__") return move_to(Place::metadata_value);
     entry_ = {.name = name, .dtype = {}, .shape = {}, .offsets = {}};
     members_.clear();
@@ -112,7 +111,7 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
     place_ = place;
     return true;
   }
-  std::string tensor() const { return fmt::format("tensor '{}'", printable(entry_.name)); }
+  std::string tensor() const { return "tensor " + in_quotes(entry_.name); }
   bool fail(std::string problem) {
     problem_ = std::move(problem);
     return false;
@@ -132,6 +131,12 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
 };
 
 }  // namespace
+
+std::string in_quotes(std::string_view text) {
+  constexpr size_t most = 100;
+  const bool whole = text.size() <= most;
+  return "'" + printable(text.substr(0, most)) + (whole ? "'" : "...'");
+}
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& path) {
   HeaderParser parser;

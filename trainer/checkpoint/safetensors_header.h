@@ -21,6 +21,10 @@ struct SafetensorsHeader {
   SafetensorsMetadata metadata;
 };
 
+// A name or another text of the file for an error message: 'TEXT', one printable line, cut where it
+// is long.
+std::string in_quotes(std::string_view text);
+
 // Memory stays in proportion to the header: nesting beyond what the format has is refused where it
 // starts. Throws Error{corrupted} with `path`.
 SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& path);
