@@ -7,8 +7,10 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,6 +32,7 @@ const char* kind_of(const NetworkNode& node) {
   // In the order of NetworkNode::op's alternatives.
   constexpr const char* kinds[] = {"input",        "convolution", "batch norm", "shortcut",
                                    "average pool", "dense",       "loss"};
+  static_assert(std::size(kinds) == std::variant_size_v<decltype(node.op)>);
   return kinds[node.op.index()];
 }
 

@@ -63,12 +63,14 @@ void TrainingLog::note(const std::string& text) {
   spdlog::info(text);
 }
 
-// Loss and accuracy are means since the lines before; the loss includes the weight decay's penalty,
-// as the tutorial's does.
+// The mean since the lines before; it includes the weight decay's penalty, as the tutorial's does.
+double TrainingLog::recent_loss() const {
+  return trainer_.total_loss({.loss = recent_.mean_loss()});
+}
+
 void TrainingLog::write_lines(const StepResult& result) {
-  const double loss = trainer_.total_loss({.loss = recent_.mean_loss()});
   spdlog::info("learning_rate = {:.6g}, loss = {:.4f}, accuracy = {:.4f} ({:.3f} sec){}",
-               result.learning_rate, loss, recent_.accuracy(), recent_.seconds, suffix_);
+               result.learning_rate, recent_loss(), recent_.accuracy(), recent_.seconds, suffix_);
   spdlog::info(
       "Average examples/sec: {:.1f} ({:.1f}), step = {} of {}, input wait {:.1f}%, {} left{}",
       total_.images_per_second(), recent_.images_per_second(), result.step, options_.last_step,
@@ -79,7 +81,7 @@ void TrainingLog::write_status(const StepResult& result) {
   const std::string status = fmt::format(
       "step {}/{}  loss {:.3f}  accuracy {:.1f}%  lr {:.4f}  {:.0f} images/s  input wait {:.1f}%  "
       "{} left{}",
-      result.step, options_.last_step, recent_.mean_loss(), 100 * recent_.accuracy(),
+      result.step, options_.last_step, recent_loss(), 100 * recent_.accuracy(),
       result.learning_rate, total_.images_per_second(), total_.wait_percent(),
       time_left(result.step), suffix_);
   // Without line wrap: a narrow terminal shows what fits, in the same line.

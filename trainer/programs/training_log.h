@@ -44,6 +44,7 @@ class TrainingLog {
 
   void write_lines(const StepResult& result);
   void write_status(const StepResult& result);
+  double recent_loss() const;
   std::string time_left(uint64_t step) const;
 
   const Trainer& trainer_;
