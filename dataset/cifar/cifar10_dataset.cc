@@ -152,9 +152,10 @@ Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
     });
   }
   const ImageFormat format{.dtype = options.dtype, .layout = options.layout};
+  check(options.normalization, format);
   auto batches = images.batch(options.batch_size,
                               options.drop_remainder ? DropRemainder::yes : DropRemainder::no,
-                              ImageCollator{format});
+                              ImageCollator{format, options.normalization});
   if (options.prefetch > 0) batches = batches.prefetch(options.prefetch);
   return batches.with_options({.threads = options.threads});
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dataset/image/image_batch.h"
+#include "dataset/image/normalization.h"
 #include "dataset/pipeline/dataset.h"
 
 namespace recordpipe {
@@ -28,6 +29,8 @@ struct Cifar10Options {
   int64_t epochs = 1;
   DType dtype = DType::float32;
   Layout layout = Layout::nhwc;
+  // Of the values 0..255, padding included; needs a floating-point dtype.
+  Normalization normalization = {};
   // Batches that a thread of its own keeps ready; 0: no such thread.
   size_t prefetch = 2;
   // Threads that decode, the consumer's included; 0: as many as the machine has.

@@ -18,19 +18,20 @@ PadCropFlip PadCropFlip::draw(Random& random, int pad) {
 }
 
 void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
-                   const ImageFormat& format, std::byte* out) {
+                   const ImageFormat& format, std::byte* out, const Normalization& normalization) {
   if (image.size() != format.values_per_image()) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "an image of " + std::to_string(image.size()) + " bytes where " +
                            std::to_string(format.values_per_image()) + " were expected"});
   }
-  write_window({.image = image.data(),
-                .image_height = format.height,
-                .image_width = format.width,
-                .top = crop.top,
-                .left = crop.left,
-                .flip = crop.flip},
-               format, {}, out);
+  check(normalization, format);
+  const CropWindow window = {.image = image.data(),
+                             .image_height = format.height,
+                             .image_width = format.width,
+                             .top = crop.top,
+                             .left = crop.left,
+                             .flip = crop.flip};
+  write_window(window, format, channel_map(normalization, window, format), out);
 }
 
 }  // namespace recordpipe

@@ -10,6 +10,7 @@
 
 #include "dataset/base/philox.h"
 #include "dataset/image/image_batch.h"
+#include "dataset/image/normalization.h"
 
 namespace recordpipe {
 
@@ -27,8 +28,11 @@ struct PadCropFlip {
 //   image: uint8, [channels, height, width], as CIFAR stores it; the sizes are `format`'s.
 //   out:   format.bytes_per_image() bytes in format's dtype and layout, values 0..255; pixels
 //          outside the image are 0. Aligned for the dtype.
+// Then `normalization` is applied to every value, padding included, on the way. Throws
+// Error{invalid_argument} for an image of another size and for a normalisation that doesn't fit.
 void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
-                   const ImageFormat& format, std::byte* out);
+                   const ImageFormat& format, std::byte* out,
+                   const Normalization& normalization = {});
 
 // An image on its way to a batch: where its pixels are, its label, and what is to be done to it.
 struct ImageRow {
@@ -41,11 +45,12 @@ struct ImageRow {
 struct ImageCollator {
   using Batch = ImageBatch;
   ImageFormat format;
+  Normalization normalization = {};
 
   void reset(ImageBatch& batch, size_t rows) const { batch.reset(format, rows); }
   void set(ImageBatch& batch, size_t row, const ImageRow& image) const {
     batch.set_label(row, image.label);
-    pad_crop_flip(image.pixels, image.distortion, format, batch.image_at(row));
+    pad_crop_flip(image.pixels, image.distortion, format, batch.image_at(row), normalization);
   }
 };
 

@@ -107,7 +107,7 @@ std::vector<Bytes> run_plainly(uint64_t images, const Cifar10Options& options) {
     for (const Row& row : batch) {
       ImageBatch one;
       one.reset(format, 1);
-      pad_crop_flip(row.image.pixels, row.crop, format, one.image_at(0));
+      pad_crop_flip(row.image.pixels, row.crop, format, one.image_at(0), options.normalization);
       bytes.pixels.insert(bytes.pixels.end(), one.bytes().begin(), one.bytes().end());
       bytes.labels.push_back(row.image.label);
     }
@@ -139,6 +139,21 @@ TEST_F(Cifar10Dataset, TheSameBytesAtAnyThreadCountAsThePlainTwins) {
       EXPECT_TRUE(run(zipped, options) == expected) << "gzip";
     }
   }
+}
+
+TEST_F(Cifar10Dataset, NormalizesInEveryFloatingPointType) {
+  const std::vector<std::string> files = {write("a", 0, 100)};
+  Cifar10Options options{.batch_size = 32, .distort = true};
+  for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16}) {
+    options.dtype = dtype;
+    for (const Normalization& normalization :
+         {Normalization{.scale = Normalization::kToUnit}, Normalization{.per_image = true}}) {
+      options.normalization = normalization;
+      EXPECT_TRUE(run(files, options) == run_plainly(100, options));
+    }
+  }
+  options.dtype = DType::uint8;
+  EXPECT_THROW(cifar10_batches(files, options), Error) << "before anything is read";
 }
 
 TEST_F(Cifar10Dataset, EvaluationSeesEachImageOnceUndistorted) {

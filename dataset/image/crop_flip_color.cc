@@ -1,0 +1,114 @@
+// Sums, the coefficients they give, and one pass over the pixels.
+#include "dataset/image/crop_flip_color.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "dataset/base/error.h"
+#include "dataset/image/channel_sums.h"
+#include "dataset/image/crop_window.h"
+
+namespace recordpipe {
+namespace {
+
+void require(bool condition, const std::string& reason) {
+  if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+}
+
+std::string text(const ImageSize& size) {
+  return std::to_string(size.height) + "x" + std::to_string(size.width);
+}
+
+// How far the middle `crop` pixels of `image` are from its first one, rounded towards it.
+int central_offset(size_t image, size_t crop) {
+  return (static_cast<int>(image) - static_cast<int>(crop)) / 2;
+}
+
+// With contrast k and brightness b, channel c's mean m[c], all channels' mean M and the divisor d
+// of the standardisation, a value x becomes
+//     ((x - m[c]) * k + m[c] + b - (M + b)) / d = (x - (m[c] - (m[c] - M) / k)) / (d / k),
+// where d^2 = k^2 * mean of the channels' variances + variance of the channels' means. In this form
+// the values of an image of one colour cancel as they do in the chain of operations.
+ChannelMap color_map(const CropWindow& window, const CropFlipColor& distortion,
+                     const ImageFormat& format, Standardize standardize) {
+  const size_t pixels = format.height * format.width;
+  const auto channels = static_cast<double>(format.channels);
+  const double contrast = distortion.contrast;
+  std::array<double, ChannelMap::kMaxChannels> means = {};
+  double mean = 0, variance_within = 0;
+  for (size_t c = 0; c < format.channels; ++c) {
+    const ChannelSums sums = sum_channel(window, format, c);
+    means[c] = static_cast<double>(sums.values) / static_cast<double>(pixels);
+    mean += means[c] / channels;
+    variance_within += sums.variance(pixels) / channels;
+  }
+  double variance_between = 0;
+  for (size_t c = 0; c < format.channels; ++c) {
+    variance_between += (means[c] - mean) * (means[c] - mean) / channels;
+  }
+  const double stddev = std::sqrt(contrast * contrast * variance_within + variance_between);
+  const double smallest = 1 / std::sqrt(static_cast<double>(format.values_per_image()));
+  ChannelMap map;
+  for (size_t c = 0; c < format.channels; ++c) {
+    if (standardize == Standardize::yes) {
+      map.add[c] = static_cast<float>((means[c] - mean) / contrast - means[c]);
+      map.divide[c] = static_cast<float>(std::max(stddev, smallest) / contrast);
+    } else {
+      map.multiply[c] = distortion.contrast;
+      map.add[c] = static_cast<float>(means[c] * (1 - contrast) + distortion.brightness);
+    }
+  }
+  return map;
+}
+
+}  // namespace
+
+CropFlipColor CropFlipColor::draw(Random& random, const ImageSize& image, const ImageSize& crop,
+                                  const ColorRanges& ranges) {
+  require(crop.height <= image.height && crop.width <= image.width,
+          "a crop of " + text(crop) + " from an image of " + text(image));
+  require(ranges.max_brightness >= 0, "a range of brightness below 0");
+  require(ranges.min_contrast > 0 && ranges.min_contrast <= ranges.max_contrast,
+          "a range of contrast that is empty or not above 0");
+  CropFlipColor distortion;
+  distortion.top =
+      static_cast<int>(random.below(static_cast<uint32_t>(image.height - crop.height + 1)));
+  distortion.left =
+      static_cast<int>(random.below(static_cast<uint32_t>(image.width - crop.width + 1)));
+  distortion.flip = random.below(2) == 1;
+  distortion.brightness = (2 * random.uniform() - 1) * ranges.max_brightness;
+  distortion.contrast =
+      ranges.min_contrast + random.uniform() * (ranges.max_contrast - ranges.min_contrast);
+  return distortion;
+}
+
+CropFlipColor CropFlipColor::central(const ImageSize& image, const ImageSize& crop) {
+  CropFlipColor distortion;
+  distortion.top = central_offset(image.height, crop.height);
+  distortion.left = central_offset(image.width, crop.width);
+  return distortion;
+}
+
+void crop_flip_color(std::span<const uint8_t> image, const ImageSize& size,
+                     const CropFlipColor& distortion, const ImageFormat& format, std::byte* out,
+                     Standardize standardize) {
+  const size_t expected = size.height * size.width * format.channels;
+  require(image.size() == expected, "an image of " + std::to_string(image.size()) +
+                                        " bytes where " + std::to_string(expected) +
+                                        " were expected");
+  require(format.dtype != DType::uint8, "distorted colours don't fit uint8 values");
+  require(format.channels >= 1 && format.channels <= ChannelMap::kMaxChannels,
+          "an image of " + std::to_string(format.channels) + " channels, not 1 to 4");
+  require(distortion.contrast > 0, "a contrast that is not above 0");
+  const CropWindow window = {.image = image.data(),
+                             .image_height = size.height,
+                             .image_width = size.width,
+                             .top = distortion.top,
+                             .left = distortion.left,
+                             .flip = distortion.flip};
+  write_window(window, format, color_map(window, distortion, format, standardize), out);
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,65 @@
+// Options to channel maps.
+#include "dataset/image/normalization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "dataset/base/error.h"
+#include "dataset/image/channel_sums.h"
+
+namespace recordpipe {
+namespace {
+
+void require(bool condition, const char* reason) {
+  if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+}
+
+ChannelMap standardization(const CropWindow& window, const ImageFormat& format) {
+  ChannelSums all;
+  for (size_t c = 0; c < format.channels; ++c) {
+    const ChannelSums channel = sum_channel(window, format, c);
+    all.values += channel.values;
+    all.squares += channel.squares;
+  }
+  const auto n = static_cast<double>(format.values_per_image());
+  const auto mean = static_cast<float>(static_cast<double>(all.values) / n);
+  const auto stddev = static_cast<float>(std::sqrt(all.variance(format.values_per_image())));
+  const float smallest = static_cast<float>(1 / std::sqrt(n));
+  ChannelMap map;
+  map.add.fill(-mean);
+  map.divide.fill(std::max(stddev, smallest));
+  return map;
+}
+
+}  // namespace
+
+void check(const Normalization& normalization, const ImageFormat& format) {
+  if (normalization == Normalization{}) return;
+  require(format.dtype != DType::uint8, "a batch of uint8 values can't be normalised");
+  require(format.channels <= Normalization::kMaxChannels,
+          "images of more than 4 channels can't be normalised");
+  if (normalization.per_image) {
+    require(normalization == Normalization{.per_image = true},
+            "standardisation per image takes no scale, mean or stddev");
+    return;
+  }
+  require(std::isfinite(normalization.scale), "the scale is not a finite number");
+  for (size_t c = 0; c < format.channels; ++c) {
+    require(std::isfinite(normalization.mean[c]), "a mean is not a finite number");
+    require(std::isfinite(normalization.stddev[c]) && normalization.stddev[c] > 0,
+            "a stddev is not a finite number above 0");
+  }
+}
+
+ChannelMap channel_map(const Normalization& normalization, const CropWindow& window,
+                       const ImageFormat& format) {
+  if (normalization.per_image) return standardization(window, format);
+  ChannelMap map;
+  map.multiply.fill(normalization.scale);
+  for (size_t c = 0; c < map.add.size(); ++c) map.add[c] = -normalization.mean[c];
+  map.divide = normalization.stddev;
+  return map;
+}
+
+}  // namespace recordpipe
