@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""quickstart.sh: what it runs for which options, and that a failure ends it.
+
+A copy of it beside stand-ins: nothing is installed, built or trained; each program writes down how it
+was called.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+QUICKSTART = pathlib.Path(__file__).resolve().parent.parent.parent / "quickstart.sh"
+
+STAND_IN = """#!/bin/sh
+echo "$(basename "$0") $*" >>{log}
+exit $(cat {root}/$(basename "$0").status 2>/dev/null || echo 0)
+"""
+
+
+class Quickstart(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
+        self.addCleanup(shutil.rmtree, self.root)
+        shutil.copy(QUICKSTART, self.root)
+        self.log = self.root / "log"
+        self.archive = self.root / "a b.tar.gz"
+        self.archive.touch()
+        for name in ("tools/install_packages.sh", "bin/cmake",
+                     "build/release/generate_cifar10_tfrecords", "build/release/cifar10_main"):
+            program = self.root / name
+            program.parent.mkdir(parents=True, exist_ok=True)
+            program.write_text(STAND_IN.format(log=self.log, root=self.root), encoding="utf-8")
+            program.chmod(0o755)
+
+    def run_it(self, *arguments):
+        path = f"{self.root / 'bin'}:{os.environ['PATH']}"
+        return subprocess.run([self.root / "quickstart.sh", *arguments], capture_output=True,
+                              text=True, check=False, cwd=self.root / "bin",
+                              env=dict(os.environ, PATH=path))
+
+    def calls(self):
+        lines = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
+        self.log.unlink(missing_ok=True)
+        return [line for line in lines if not line.startswith("cmake")]
+
+    def test_installs_makes_the_files_and_trains(self):
+        default = self.root / "data/cifar10"
+        for arguments, data_dir, generate, minutes in (
+                ([], default, "--synthetic-fallback", "5"),
+                (["--synthetic", "--minutes", "0.5"], default, "--synthetic --force", "0.5"),
+                (["--archive", self.archive, "--data-dir", "x"], "x",
+                 f"--archive {self.archive} --force", "5")):
+            with self.subTest(arguments):
+                result = self.run_it(*arguments)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                packages, made, trained = self.calls()
+                self.assertEqual(packages, "install_packages.sh ")
+                self.assertEqual(made,
+                                 f"generate_cifar10_tfrecords --data-dir {data_dir} {generate}")
+                self.assertRegex(trained, rf"^cifar10_main --data-dir {data_dir} --job-dir "
+                                          rf"{data_dir}/jobs/[-0-9]+ --minutes {minutes} ")
+
+    def test_a_failure_ends_it(self):
+        for program, status in (("install_packages.sh", 1), ("cmake", 1),
+                                ("generate_cifar10_tfrecords", 1),
+                                ("generate_cifar10_tfrecords", 130), ("cifar10_main", 130)):
+            with self.subTest(program):
+                wish = self.root / f"{program}.status"
+                wish.write_text(str(status), encoding="utf-8")
+                self.assertEqual(self.run_it().returncode, status)
+                wish.unlink()
+                self.assertEqual(any("cifar10_main" in call for call in self.calls()),
+                                 program == "cifar10_main")
+
+    def test_wrong_usage_is_said_before_anything_is_done(self):
+        for arguments in (["--bogus"], ["x"], ["--archive"], ["--archive", ""], ["--data-dir", ""],
+                          ["--archive", self.root / "none"], ["--minutes", "0"],
+                          ["--minutes", "-1"], ["--minutes", "soon"],
+                          ["--archive", self.archive, "--synthetic"]):
+            with self.subTest(arguments):
+                result = self.run_it(*arguments)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertTrue(result.stderr.startswith("quickstart.sh: "), result.stderr)
+                self.assertIn("usage: ", result.stderr)
+                self.assertEqual(self.calls(), [])
+
+    def test_help(self):
+        result = self.run_it("--help")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for option in ("--archive", "--synthetic", "--data-dir", "--minutes"):
+            self.assertIn(option, result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
