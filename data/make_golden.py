@@ -48,6 +48,13 @@ def example(**features):
     return field(1, b"".join(field(1, entry) for entry in entries))
 
 
+def sequence(context, **lists):
+    """A SequenceExample: an Example's bytes, then lists of steps."""
+    entries = [field(1, name.encode()) + field(2, b"".join(field(1, step) for step in steps))
+               for name, steps in lists.items()]
+    return context + field(2, b"".join(field(1, entry) for entry in entries))
+
+
 def bytes_feature(*values):
     return field(1, b"".join(field(1, value) for value in values))
 
@@ -72,6 +79,17 @@ EXAMPLES = {
     "empty": b"",
 }
 
+SEQUENCES = {
+    "steps": sequence(example(label=int64_feature(3)),
+                      frames=[bytes_feature(b"one"), bytes_feature(b"two")],
+                      words=[int64_feature(1, 2), b"", int64_feature(3)]),
+    "pieces": sequence(b"", a=[int64_feature(1)]) + sequence(b"", b=[int64_feature(2)])
+              + field(2, field(1, field(1, b"c") + field(2, field(1, int64_feature(1)))
+                               + field(2, field(1, int64_feature(2))))),
+    "kinds-differ": sequence(b"", a=[int64_feature(1), bytes_feature(b"x")]),
+    "no-steps": sequence(example(), a=[]),
+}
+
 VECTORS = [b"", b"foo", b"abc", b"defg", b"123456789", bytes.fromhex(
     "0a120a100a036b657912090a070a0576616c7565")]
 
@@ -91,6 +109,8 @@ def contents():
     }
     for name, data in EXAMPLES.items():
         files[f"examples/{name}.pb"] = data
+    for name, data in SEQUENCES.items():
+        files[f"sequences/{name}.pb"] = data
     return files
 
 

@@ -20,7 +20,7 @@ struct Record {
   // Keeps `data` alive where it lies in a buffer of its own: records of streams that outlive the
   // next read. Null for records of a mapped file (which live as long as the mapping) and for what
   // RecordReader::read returns (which lives until the next read).
-  std::shared_ptr<const std::byte[]> owner;
+  std::shared_ptr<const std::byte[]> owner = {};
 };
 
 }  // namespace recordpipe

@@ -114,22 +114,43 @@ std::string ExampleGenerator::feature() {
   return content + maybe_unknown();
 }
 
-std::string ExampleGenerator::entry() {
+std::string ExampleGenerator::feature_list() {
+  // Often of one kind throughout, as a list that makes sense is.
+  const std::string step = feature();
+  const bool same = one_in(2);
+  std::string content;
+  for (size_t i = random_.below(5); i > 0; --i) {
+    content += maybe_unknown() + nested(1, same ? step : feature());
+  }
+  return content;
+}
+
+std::string ExampleGenerator::entry(std::string (ExampleGenerator::*value)()) {
   static const std::array<std::string, 6> kKeys = {
       "a", "b", "label", "", "gr\xc3\xbc\xc3\x9f", std::string(200, 'k')};
   std::string content;
   if (!one_in(16)) content += nested(1, kKeys[random_.below(kKeys.size())]);
   if (one_in(16)) content += nested(1, kKeys[random_.below(kKeys.size())]);
   content += maybe_unknown();
-  if (!one_in(16)) content += nested(2, feature());
-  if (one_in(8)) content += nested(2, feature());
+  if (!one_in(16)) content += nested(2, (this->*value)());
+  if (one_in(8)) content += nested(2, (this->*value)());
   if (one_in(16)) content += nested(1, kKeys[random_.below(kKeys.size())]);
   return content + maybe_unknown();
 }
 
 std::string ExampleGenerator::features() {
   std::string content;
-  for (size_t i = random_.below(6); i > 0; --i) content += maybe_unknown() + nested(1, entry());
+  for (size_t i = random_.below(6); i > 0; --i) {
+    content += maybe_unknown() + nested(1, entry(&ExampleGenerator::feature));
+  }
+  return content;
+}
+
+std::string ExampleGenerator::feature_lists() {
+  std::string content;
+  for (size_t i = random_.below(5); i > 0; --i) {
+    content += maybe_unknown() + nested(1, entry(&ExampleGenerator::feature_list));
+  }
   return content;
 }
 
@@ -139,6 +160,14 @@ std::string ExampleGenerator::example() {
     content += maybe_unknown() + nested(1, features());
   }
   return content + maybe_unknown();
+}
+
+std::string ExampleGenerator::sequence_example() {
+  std::string content;
+  for (size_t i = one_in(4) ? random_.below(5) : 2; i > 0; --i) {
+    content += i % 2 == 0 ? nested(1, features()) : nested(2, feature_lists());
+  }
+  return content;
 }
 
 }  // namespace recordpipe

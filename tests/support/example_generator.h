@@ -1,4 +1,5 @@
-// Examples as any writer might encode them: each rule of the wire format is used by chance.
+// Examples and SequenceExamples as any writer might encode them: each rule of the wire format is
+// used by chance.
 #pragma once
 
 #include <string>
@@ -7,13 +8,14 @@
 
 namespace recordpipe {
 
-// A serialised Example that a protobuf parser must accept: packed and unpacked lists, lists in
+// Serialised messages that a protobuf parser must accept: packed and unpacked lists, lists in
 // pieces, lists of two kinds in one feature, values and keys given twice or not at all, features in
 // several messages, unknown fields and groups, tags, lengths and varints longer than they need be.
 class ExampleGenerator {
  public:
   explicit ExampleGenerator(uint64_t seed) : random_(seed) {}
   std::string example();
+  std::string sequence_example();
 
  private:
   bool one_in(size_t n) { return random_.below(n) == 0; }
@@ -26,8 +28,10 @@ class ExampleGenerator {
   std::string float_list();
   std::string int64_list();
   std::string feature();
-  std::string entry();
+  std::string feature_list();
+  std::string entry(std::string (ExampleGenerator::*value)());
   std::string features();
+  std::string feature_lists();
 
   Mutator random_;
 };

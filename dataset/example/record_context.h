@@ -1,0 +1,24 @@
+// Errors in a record's data, with the record they are about.
+#pragma once
+
+#include <string>
+
+#include "dataset/base/error.h"
+#include "dataset/record/record.h"
+
+namespace recordpipe {
+
+// `error` with the record's path and offset, where it has them. An offset of its own, which is one
+// in the data, goes into the reason.
+inline Error in_record(const Error& error, const Record& record) {
+  Error::Parts parts{.kind = error.kind(),
+                     .path = std::string(record.path),
+                     .reason = error.reason(),
+                     .hint = error.hint()};
+  if (error.offset()) parts.reason += " (byte " + std::to_string(*error.offset()) + " of the data)";
+  parts.reason += " in the record";
+  if (!record.path.empty()) parts.offset = record.offset;
+  return Error(std::move(parts));
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,131 @@
+// Where the values of a column are written: memory of one kind, kept from batch to batch.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "dataset/example/columns.h"
+#include "dataset/example/example_schema.h"
+#include "dataset/example/feature_reader.h"
+
+namespace recordpipe {
+
+class ValuesBuffer {
+ public:
+  // Where the next value goes.
+  struct Place {
+    size_t value = 0;
+    size_t byte = 0;
+  };
+
+  // Room for `values` values, with `bytes` bytes in all where they are bytes. What they are is
+  // unspecified until they are written.
+  void resize(FeatureKind kind, size_t values, size_t bytes) {
+    if (kind == FeatureKind::bytes) {
+      splits_.resize(values + 1);
+      splits_[0] = 0;
+      bytes_.resize(bytes);
+    } else if (kind == FeatureKind::floats) {
+      floats_.resize(values);
+    } else {
+      int64s_.resize(values);
+    }
+  }
+
+  // Writes the values of a checked Feature of `kind`, of which read_pieces(on_piece) calls
+  // on_piece(WireReader) for each piece, and returns the place behind them. A list that another
+  // kind's replaces later was not measured and may be longer than the room: nothing is written at
+  // `end` and beyond. Bytes are written in the order of their places.
+  template <typename ReadPieces>
+  Place write(FeatureKind kind, Place from, size_t end, ReadPieces read_pieces) {
+    Place at = from;
+    const auto restart = [&] { at = from; };
+    if (kind == FeatureKind::bytes) {
+      read_pieces([&](WireReader piece) {
+        read_values<FeatureKind::bytes>(piece, restart, [&](std::span<const std::byte> value) {
+          if (at.value < end && value.size() <= bytes_.size() - at.byte) at = append(at, value);
+        });
+      });
+    } else if (kind == FeatureKind::floats) {
+      read_pieces([&](WireReader piece) {
+        read_values<FeatureKind::floats>(piece, restart, [&](std::span<const std::byte> packed) {
+          const size_t count = std::min(packed.size() / sizeof(float), end - at.value);
+          for (size_t i = 0; i < count; ++i) {
+            floats_[at.value++] = load_float(packed.data() + i * sizeof(float));
+          }
+        });
+      });
+    } else {
+      read_pieces([&](WireReader piece) {
+        read_values<FeatureKind::int64s>(piece, restart, [&](int64_t value) {
+          if (at.value < end) int64s_[at.value++] = value;
+        });
+      });
+    }
+    return at;
+  }
+
+  // The same with a schema's values.
+  Place write(Place from, const DefaultValues& values) {
+    if (const auto* texts = std::get_if<std::vector<std::string>>(&values)) {
+      for (const std::string& text : *texts) from = append(from, std::as_bytes(std::span(text)));
+      return from;
+    }
+    if (const auto* floats = std::get_if<std::vector<float>>(&values)) {
+      return copy(*floats, from, floats_);
+    }
+    if (const auto* int64s = std::get_if<std::vector<int64_t>>(&values)) {
+      return copy(*int64s, from, int64s_);
+    }
+    return from;
+  }
+
+  // The first `count` values.
+  template <FeatureKind kind>
+  Values<kind> values(size_t count) const {
+    if constexpr (kind == FeatureKind::bytes) {
+      return {bytes_.data(), std::span(splits_).first(count + 1)};
+    } else if constexpr (kind == FeatureKind::floats) {
+      return std::span(floats_).first(count);
+    } else {
+      return std::span(int64s_).first(count);
+    }
+  }
+
+ private:
+  Place append(Place at, std::span<const std::byte> value) {
+    std::ranges::copy(value, bytes_.begin() + static_cast<std::ptrdiff_t>(at.byte));
+    at.byte += value.size();
+    splits_[++at.value] = static_cast<int64_t>(at.byte);
+    return at;
+  }
+
+  template <typename T>
+  static Place copy(const std::vector<T>& values, Place from, std::vector<T>& out) {
+    std::ranges::copy(values, out.begin() + static_cast<std::ptrdiff_t>(from.value));
+    from.value += values.size();
+    return from;
+  }
+
+  // Those of other kinds stay empty.
+  std::vector<float> floats_;
+  std::vector<int64_t> int64s_;
+  std::vector<std::byte> bytes_;
+  std::vector<int64_t> splits_;  // value i is bytes_[splits_[i], splits_[i + 1])
+};
+
+// Bytes of a schema's values.
+inline size_t bytes_of(const DefaultValues& values) {
+  size_t bytes = 0;
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&values)) {
+    for (const std::string& text : *texts) bytes += text.size();
+  }
+  return bytes;
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,111 @@
+#include "dataset/example/wanted_features.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "dataset/base/error.h"
+
+namespace recordpipe {
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, std::string reason) {
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "schema: feature '" + printable(name) + "' has " + std::move(reason)});
+}
+
+size_t values_of(const std::string& name, const std::vector<size_t>& shape) {
+  constexpr size_t kLimit = size_t{1} << 31;
+  size_t size = 1;
+  for (const size_t dimension : shape) {
+    if (dimension == 0) refuse(name, "a shape with a dimension of 0");
+    if (dimension >= kLimit || size * dimension >= kLimit) {
+      refuse(name, "a shape of 2^31 values or more");
+    }
+    size *= dimension;
+  }
+  return size;
+}
+
+void check_default(const WantedFeature& feature) {
+  std::visit(
+      [&](const auto& values) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(values)>, std::monostate>) {
+          if (feature.default_values.index() != static_cast<size_t>(feature.kind)) {
+            refuse(feature.name, "default values of another kind than its own");
+          }
+          if (values.size() != feature.size) {
+            refuse(feature.name, std::to_string(values.size()) + " default values for a shape of " +
+                                     std::to_string(feature.size));
+          }
+        }
+      },
+      feature.default_values);
+}
+
+struct Want {
+  const std::string& name;
+
+  WantedFeature operator()(const FixedLen& fixed) const {
+    WantedFeature feature{.name = name,
+                          .kind = fixed.kind,
+                          .fixed = true,
+                          .required = fixed.default_values.index() == 0,
+                          .shape = fixed.shape,
+                          .size = values_of(name, fixed.shape),
+                          .default_values = fixed.default_values};
+    check_default(feature);
+    return feature;
+  }
+  WantedFeature operator()(const FixedLenSequence& fixed) const {
+    return {.name = name,
+            .kind = fixed.kind,
+            .fixed = true,
+            .required = !fixed.allow_missing,
+            .shape = fixed.shape,
+            .size = values_of(name, fixed.shape)};
+  }
+  WantedFeature operator()(const Ragged& ragged) const {
+    return {.name = name, .kind = ragged.kind};
+  }
+};
+
+template <class Schema>
+std::vector<WantedFeature> want(const Schema& schema) {
+  std::vector<WantedFeature> features;
+  features.reserve(schema.size());
+  for (const auto& [name, form] : schema) {
+    features.push_back(std::visit(Want{name}, form));
+    if (features.back().kind == FeatureKind::none) refuse(name, "no kind");
+  }
+  return features;
+}
+
+}  // namespace
+
+WantedFeatures::WantedFeatures(const ExampleSchema& schema) : features_(want(schema)) {}
+
+WantedFeatures::WantedFeatures(const FeatureListSchema& schema) : features_(want(schema)) {}
+
+size_t WantedFeatures::find(std::string_view name, size_t guess) const {
+  if (guess < features_.size() && features_[guess].name == name) return guess;
+  const auto at = std::ranges::lower_bound(features_, name, {}, &WantedFeature::name);
+  return at != features_.end() && at->name == name ? static_cast<size_t>(at - features_.begin())
+                                                   : features_.size();
+}
+
+std::string_view to_string(FeatureKind kind) {
+  switch (kind) {
+    case FeatureKind::bytes:
+      return "bytes";
+    case FeatureKind::floats:
+      return "floats";
+    case FeatureKind::int64s:
+      return "int64s";
+    case FeatureKind::none:
+      break;
+  }
+  return "nothing";
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,147 @@
+// A Dataset of records to batches of columns.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/base/error.h"
+#include "dataset/example/example_builder.h"
+#include "dataset/example/parse_example.h"
+#include "dataset/example/parse_sequence_example.h"
+#include "dataset/pipeline/dataset.h"
+#include "tests/support/allocation_counter.h"
+#include "tests/support/bytes.h"
+
+namespace recordpipe {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kRecords = 500;
+
+// Record i: label i, and i % 11 words i, i + 1, ...
+const std::vector<std::string>& examples() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> out;
+    for (int i = 0; i < kRecords; ++i) {
+      std::vector<int64_t> words;
+      for (int word = 0; word < i % 11; ++word) words.push_back(i + word);
+      out.push_back(ExampleBuilder()
+                        .set_int64("label", i)
+                        .set_bytes("name", as_bytes(std::to_string(i)))
+                        .set_int64s("words", words)
+                        .serialize());
+    }
+    return out;
+  }();
+  return all;
+}
+
+Dataset<Record> records() {
+  std::vector<Record> all;
+  for (const std::string& example : examples()) all.push_back({.data = as_bytes(example)});
+  return from_vector(std::move(all));
+}
+
+ExampleSchema schema() {
+  return {{"label", FixedLen{FeatureKind::int64s}},
+          {"name", FixedLen{FeatureKind::bytes}},
+          {"words", Ragged{FeatureKind::int64s}}};
+}
+
+TEST(ExampleBatches, HoldEachRecordsValuesInItsRow) {
+  for (const size_t threads : {1, 2, 4, 16}) {
+    for (const size_t chunk_size : {1, 7, 64}) {
+      int64_t i = 0;
+      for (const ExampleBatch& batch :
+           records()
+               .batch(32, DropRemainder::no, ExampleCollator(schema()))
+               .prefetch(2)
+               .with_options({.threads = threads, .chunk_size = chunk_size})) {
+        const auto labels = batch.dense<FeatureKind::int64s>("label");
+        const auto names = batch.dense<FeatureKind::bytes>("name");
+        const auto words = batch.ragged<FeatureKind::int64s>("words");
+        for (size_t row = 0; row < batch.size(); ++row, ++i) {
+          ASSERT_EQ(labels.values[row], i);
+          ASSERT_EQ(as_text(names.values[row]), std::to_string(i));
+          ASSERT_EQ(words.row(row).size(), static_cast<size_t>(i % 11));
+          for (size_t word = 0; word < words.row(row).size(); ++word) {
+            ASSERT_EQ(words.row(row)[word], i + static_cast<int64_t>(word));
+          }
+        }
+      }
+      ASSERT_EQ(i, kRecords);
+    }
+  }
+}
+
+TEST(ExampleBatches, OfSequenceExamplesToo) {
+  const SequenceExampleCollator features({.context = schema()});
+  size_t rows = 0;
+  for (const SequenceExampleBatch& batch : records().batch(64, DropRemainder::no, features)) {
+    rows += batch.size();
+  }
+  EXPECT_EQ(rows, static_cast<size_t>(kRecords));
+}
+
+TEST(ExampleBatches, OutliveTheIteratorAndTheRecords) {
+  ExampleBatch kept;
+  {
+    const std::string example = ExampleBuilder().set_bytes("name", as_bytes("n")).serialize();
+    const auto batches =
+        from_vector<Record>({{.data = as_bytes(example)}})
+            .batch(1, DropRemainder::no, ExampleCollator({{"name", FixedLen{FeatureKind::bytes}}}));
+    kept = std::move(*batches.iterate().next());
+  }
+  EXPECT_EQ(as_text(kept.dense<FeatureKind::bytes>("name").values[0]), "n");
+}
+
+TEST(ExampleBatches, ABadRecordIsAnErrorAfterTheBatchesBeforeIt) {
+  std::vector<Record> all;
+  for (const std::string& example : examples()) {
+    all.push_back({.data = as_bytes(example), .offset = all.size(), .path = "a.tfrecords"});
+  }
+  all[100].data = {};
+  const auto batches =
+      from_vector(std::move(all)).batch(32, DropRemainder::no, ExampleCollator(schema()));
+  for (const size_t threads : {1, 4}) {
+    const auto dataset = batches.with_options({.threads = threads, .chunk_size = 5});
+    auto pass = dataset.iterate();
+    for (int i = 0; i < 3; ++i) ASSERT_NE(pass.next(), nullptr);
+    try {
+      pass.next();
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.offset(), 100u);
+      EXPECT_THAT(error.what(), HasSubstr("feature 'label' is missing"));
+    }
+  }
+}
+
+// Batches of nothing, to see what the pipeline itself allocates.
+struct NoCollator {
+  using Batch = int;
+  void reset(int&, size_t) const {}
+  void set(int&, size_t, Record) const {}
+};
+
+template <class Collator>
+size_t allocations_of_500_batches(const Collator& collator) {
+  const auto batches = records().repeat().batch(32, DropRemainder::no, collator);
+  const auto dataset = batches.with_options({.threads = 1});
+  auto pass = dataset.iterate();
+  for (int i = 0; i < 500; ++i) EXPECT_NE(pass.next(), nullptr);
+  const size_t before = allocations();
+  for (int i = 0; i < 500; ++i) EXPECT_NE(pass.next(), nullptr);
+  return allocations() - before;
+}
+
+TEST(ExampleBatches, ASteadyStateAllocatesNothing) {
+  EXPECT_EQ(allocations_of_500_batches(ExampleCollator(schema())),
+            allocations_of_500_batches(NoCollator()));
+}
+
+}  // namespace
+}  // namespace recordpipe

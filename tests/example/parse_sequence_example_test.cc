@@ -1,0 +1,151 @@
+// SequenceExamples to columns, on bytes that another writer made (see data/README.md).
+#include "dataset/example/parse_sequence_example.h"
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/example/example_builder.h"
+#include "tests/support/bytes.h"
+#include "tests/support/expect_error.h"
+
+namespace recordpipe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string golden(const std::string& name) {
+  std::ifstream in(RECORDPIPE_DATA_DIR "/golden/sequences/" + name + ".pb", std::ios::binary);
+  EXPECT_TRUE(in) << name;
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+SequenceExampleBatch parse(const std::vector<std::string>& sequences,
+                           const SequenceExampleSchema& schema) {
+  std::vector<Record> records;
+  for (const std::string& sequence : sequences) records.push_back({.data = as_bytes(sequence)});
+  return parse_sequence_example(records, SequenceExampleCollator(schema));
+}
+
+Error refusal(const std::string& sequence, const SequenceExampleSchema& schema) {
+  return error_of([&] { parse({sequence}, schema); });
+}
+
+TEST(ParseSequenceExample, AContextAndStepsOfBothForms) {
+  const SequenceExampleBatch batch =
+      parse({golden("steps"), golden("no-steps"), golden("steps")},
+            {.context = {{"label", FixedLen{FeatureKind::int64s, {}, std::vector<int64_t>{-1}}}},
+             .feature_lists = {{"frames", FixedLenSequence{FeatureKind::bytes, {}, true}},
+                               {"words", Ragged{FeatureKind::int64s}}}});
+  EXPECT_EQ(batch.size(), 3u);
+  EXPECT_THAT(batch.context().dense<FeatureKind::int64s>("label").values, ElementsAre(3, -1, 3));
+
+  const auto frames = batch.feature_lists().dense<FeatureKind::bytes>("frames");
+  EXPECT_THAT(frames.row_splits, ElementsAre(0, 2, 2, 4));
+  EXPECT_EQ(frames.item_size, 1u);
+  EXPECT_EQ(as_text(frames.row(2)[0]), "one");
+  EXPECT_EQ(as_text(frames.row(2)[1]), "two");
+
+  const auto words = batch.feature_lists().ragged<FeatureKind::int64s>("words");
+  EXPECT_THAT(words.row_splits, ElementsAre(0, 3, 3, 6));
+  EXPECT_THAT(words.step_splits, ElementsAre(0, 2, 2, 3, 5, 5, 6));
+  EXPECT_THAT(words.values, ElementsAre(1, 2, 3, 1, 2, 3));
+  EXPECT_EQ(words.steps(0), 3u);
+  EXPECT_THAT(words.step(2, 0), ElementsAre(1, 2));
+  EXPECT_THAT(words.step(2, 1), IsEmpty());
+  EXPECT_THAT(words.step(2, 2), ElementsAre(3));
+}
+
+TEST(ParseSequenceExample, PiecesMerge) {
+  const SequenceExampleBatch batch =
+      parse({golden("pieces")}, {.feature_lists = {{"a", FixedLenSequence{FeatureKind::int64s}},
+                                                   {"b", FixedLenSequence{FeatureKind::int64s}},
+                                                   {"c", FixedLenSequence{FeatureKind::int64s}}}});
+  const auto values = [&](const char* name) {
+    return batch.feature_lists().dense<FeatureKind::int64s>(name).values;
+  };
+  EXPECT_THAT(values("a"), ElementsAre(1));
+  EXPECT_THAT(values("b"), ElementsAre(2));
+  EXPECT_THAT(values("c"), ElementsAre(1, 2));  // one list in two pieces
+}
+
+TEST(ParseSequenceExample, StepsOfAFixedShape) {
+  // Two steps of two values each; the first unpacked.
+  const std::string sequence =
+      from_hex("12 17 0a 15 0a01 6b 12 10 0a 06 1a04 0801 0802 0a 06 1a04 0a02 0304");
+  const SequenceExampleBatch batch =
+      parse({sequence}, {.feature_lists = {{"k", FixedLenSequence{FeatureKind::int64s, {2}}}}});
+  const auto column = batch.feature_lists().dense<FeatureKind::int64s>("k");
+  EXPECT_EQ(column.items(0), 2u);
+  EXPECT_THAT(column.shape, ElementsAre(2u));
+  EXPECT_THAT(column.row(0), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(ParseSequenceExample, AMissingListIsNamedUnlessItMayBeMissing) {
+  const Error error = refusal(golden("no-steps"),
+                              {.feature_lists = {{"b", FixedLenSequence{FeatureKind::floats}}}});
+  EXPECT_EQ(error.kind(), ErrorKind::not_found);
+  EXPECT_THAT(error.what(), HasSubstr("feature list 'b' is missing"));
+  // One without steps is there.
+  const SequenceExampleBatch batch =
+      parse({golden("no-steps")}, {.feature_lists = {{"a", FixedLenSequence{FeatureKind::floats}},
+                                                     {"b", Ragged{FeatureKind::floats}}}});
+  EXPECT_EQ(batch.feature_lists().dense<FeatureKind::floats>("a").items(0), 0u);
+  EXPECT_EQ(batch.feature_lists().ragged<FeatureKind::floats>("b").steps(0), 0u);
+}
+
+TEST(ParseSequenceExample, AStepOfAnotherKindOrNumberIsNamed) {
+  for (const FeatureListSchema& lists :
+       {FeatureListSchema{{"a", FixedLenSequence{FeatureKind::int64s}}},
+        FeatureListSchema{{"a", Ragged{FeatureKind::int64s}}}}) {
+    const Error error = refusal(golden("kinds-differ"), {.feature_lists = lists});
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_THAT(error.what(), HasSubstr("feature list 'a' holds bytes, not int64s, at step 1"));
+  }
+  EXPECT_THAT(refusal(golden("steps"),
+                      {.feature_lists = {{"words", FixedLenSequence{FeatureKind::int64s}}}})
+                  .what(),
+              HasSubstr("feature list 'words' holds 2 values, not 1, at step 0"));
+  // A step with nothing in it has no kind and no values.
+  EXPECT_THAT(refusal(from_hex("12 09 0a 07 0a01 6b 12 02 0a 00"),
+                      {.feature_lists = {{"k", FixedLenSequence{FeatureKind::int64s}}}})
+                  .what(),
+              HasSubstr("holds 0 values, not 1, at step 0"));
+}
+
+TEST(ParseSequenceExample, AnExamplesBytesAreAContext) {
+  const std::string example = ExampleBuilder().set_int64("k", 4).serialize();
+  const Record record{.data = as_bytes(example)};
+  const SequenceExampleBatch batch = parse_single_sequence_example(
+      record, SequenceExampleCollator({.context = {{"k", FixedLen{FeatureKind::int64s}}}}));
+  EXPECT_EQ(batch.context().dense<FeatureKind::int64s>("k").values[0], 4);
+}
+
+TEST(ParseSequenceExample, ListsThatAreNotWantedAreCheckedToo) {
+  const std::string whole = golden("steps");
+  for (size_t size = 1; size < whole.size(); ++size) {
+    std::string cut = whole.substr(0, size);
+    // A cut between the context and the lists leaves a whole message.
+    if (size == 2 + static_cast<size_t>(whole[1])) continue;
+    const Error error = refusal(cut, {});
+    EXPECT_EQ(error.kind(), ErrorKind::corrupted) << size;
+  }
+}
+
+TEST(ParseSequenceExample, ListsAreAskedForAsTheSchemaHasThem) {
+  const SequenceExampleBatch batch =
+      parse({""}, {.feature_lists = {{"k", Ragged{FeatureKind::int64s}}}});
+  EXPECT_NO_THROW(batch.feature_lists().ragged<FeatureKind::int64s>("k"));
+  EXPECT_THROW(batch.feature_lists().dense<FeatureKind::int64s>("k"), Error);
+  EXPECT_THROW(batch.feature_lists().ragged<FeatureKind::floats>("k"), Error);
+  EXPECT_THROW(batch.context().ragged<FeatureKind::int64s>("k"), Error);
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,296 @@
+#include "tests/support/column_comparison.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <google/protobuf/stubs/logging.h>
+
+#include "dataset/base/error.h"
+#include "dataset/example/parse_example.h"
+#include "dataset/example/parse_sequence_example.h"
+#include "proto/example.pb.h"
+#include "tests/support/expected_values.h"
+
+namespace recordpipe {
+namespace {
+
+// What the comparison has to know of each kind of message.
+struct AsExample {
+  static constexpr bool kHasLists = false;
+  using Message = proto::Example;
+  using Batch = ExampleBatch;
+  static ExampleCollator collator(const SequenceExampleSchema& schema) {
+    return ExampleCollator(schema.context);
+  }
+  static const proto::Features& features(const Message& message) { return message.features(); }
+  static const proto::FeatureLists& lists(const Message&) {
+    return proto::FeatureLists::default_instance();
+  }
+  static const ExampleBatch& features(const Batch& batch) { return batch; }
+  static const FeatureListColumns& lists(const Batch&) {
+    static const FeatureListColumns none;
+    return none;
+  }
+};
+
+struct AsSequence {
+  static constexpr bool kHasLists = true;
+  using Message = proto::SequenceExample;
+  using Batch = SequenceExampleBatch;
+  static SequenceExampleCollator collator(const SequenceExampleSchema& schema) {
+    return SequenceExampleCollator(schema);
+  }
+  static const proto::Features& features(const Message& message) { return message.context(); }
+  static const proto::FeatureLists& lists(const Message& message) {
+    return message.feature_lists();
+  }
+  static const FeatureColumns& features(const Batch& batch) { return batch.context(); }
+  static const FeatureListColumns& lists(const Batch& batch) { return batch.feature_lists(); }
+};
+
+// What is to come of a record: an error that names a feature, or the values of features by their
+// names, and those of feature lists step by step.
+struct Expected {
+  std::optional<ErrorKind> error;
+  std::string culprit;
+  std::map<std::string, ExpectedValues> features;
+  std::map<std::string, std::vector<ExpectedValues>> lists;
+
+  void fail(ErrorKind kind, const std::string& name) {
+    if (error) return;  // the first one counts
+    error = kind;
+    culprit = "'" + printable(name) + "'";
+  }
+};
+
+size_t values_in(const std::vector<size_t>& shape) {
+  size_t values = 1;
+  for (const size_t dimension : shape) values *= dimension;
+  return values;
+}
+
+template <class Fixed, class Form>
+FeatureKind wanted_kind(const Form& form) {
+  const auto* fixed = std::get_if<Fixed>(&form);
+  return fixed ? fixed->kind : std::get<Ragged>(form).kind;
+}
+
+void expect_features(const proto::Features& features, const ExampleSchema& schema, Expected& out) {
+  for (const auto& [name, form] : schema) {
+    const auto at = features.feature().find(name);
+    const ExpectedValues found =
+        at == features.feature().end() ? ExpectedValues() : expected_values(at->second);
+    const auto* fixed = std::get_if<FixedLen>(&form);
+    const FeatureKind kind = wanted_kind<FixedLen>(form);
+    if (kind_of(found) == FeatureKind::none) {
+      out.features[name] = fixed ? expected_values(fixed->default_values) : nothing_of(kind);
+      if (fixed && fixed->default_values.index() == 0) out.fail(ErrorKind::not_found, name);
+    } else if (kind_of(found) != kind || (fixed && size_of(found) != values_in(fixed->shape))) {
+      out.fail(ErrorKind::unsupported, name);
+    } else {
+      out.features[name] = found;
+    }
+  }
+}
+
+void expect_lists(const proto::FeatureLists& lists, const FeatureListSchema& schema,
+                  Expected& out) {
+  for (const auto& [name, form] : schema) {
+    std::vector<ExpectedValues>& steps = out.lists[name];
+    const auto* fixed = std::get_if<FixedLenSequence>(&form);
+    const FeatureKind kind = wanted_kind<FixedLenSequence>(form);
+    const auto at = lists.feature_list().find(name);
+    if (at == lists.feature_list().end()) {
+      if (fixed && !fixed->allow_missing) out.fail(ErrorKind::not_found, name);
+      continue;
+    }
+    for (const proto::Feature& feature : at->second.feature()) {
+      ExpectedValues step = expected_values(feature);
+      if (kind_of(step) == FeatureKind::none) step = nothing_of(kind);
+      if (kind_of(step) != kind || (fixed && size_of(step) != values_in(fixed->shape))) {
+        out.fail(ErrorKind::unsupported, name);
+      }
+      steps.push_back(std::move(step));
+    }
+  }
+}
+
+template <class As>
+Expected expect(std::span<const std::byte> bytes, const SequenceExampleSchema& schema) {
+  typename As::Message message;
+  Expected expected;
+  if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    expect_features(As::features(message), schema.context, expected);
+    expect_lists(As::lists(message), schema.feature_lists, expected);
+  } else {
+    expected.error = ErrorKind::corrupted;
+  }
+  return expected;
+}
+
+template <class Columns>
+ExpectedValues values_found(const Columns& columns, const std::string& name,
+                            const ExampleSchema::mapped_type& form, size_t row) {
+  return with_kind(wanted_kind<FixedLen>(form), [&](auto kind) {
+    return std::holds_alternative<FixedLen>(form)
+               ? expected_values(columns.template dense<kind>(name).row(row))
+               : expected_values(columns.template ragged<kind>(name).row(row));
+  });
+}
+
+std::vector<ExpectedValues> steps_found(const FeatureListColumns& columns, const std::string& name,
+                                        const FeatureListSchema::mapped_type& form, size_t row) {
+  return with_kind(wanted_kind<FixedLenSequence>(form), [&](auto kind) {
+    std::vector<ExpectedValues> steps;
+    if (std::holds_alternative<FixedLenSequence>(form)) {
+      const auto column = columns.template dense<kind>(name);
+      for (size_t step = 0; step < column.items(row); ++step) {
+        steps.push_back(
+            expected_values(column.row(row).subspan(step * column.item_size, column.item_size)));
+      }
+    } else {
+      const auto column = columns.template ragged<kind>(name);
+      for (size_t step = 0; step < column.steps(row); ++step) {
+        steps.push_back(expected_values(column.step(row, step)));
+      }
+    }
+    return steps;
+  });
+}
+
+std::string difference(const Expected& expected, const std::optional<Error>& error) {
+  if (!error) return expected.error ? "accepted in spite of " + expected.culprit : "";
+  const std::string what = error->what();
+  if (!expected.error) return "refused: " + what;
+  if (error->kind() != *expected.error) return "an error of another kind: " + what;
+  return what.find(expected.culprit) == std::string::npos ? "another culprit: " + what : "";
+}
+
+// Decodes `rows` to `batch` and compares each with what is expected of it.
+template <class As, class Collator>
+std::string difference(const std::vector<std::span<const std::byte>>& rows,
+                       const SequenceExampleSchema& schema, const Collator& collator,
+                       typename As::Batch& batch) {
+  std::vector<Expected> expected;
+  collator.reset(batch, rows.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
+    expected.push_back(expect<As>(rows[row], schema));
+    std::optional<Error> error;
+    try {
+      collator.set(batch, row, {.data = rows[row]});
+    } catch (const Error& thrown) {
+      error = thrown;
+    }
+    const std::string other = difference(expected.back(), error);
+    if (!other.empty()) return other;
+    if (error) return batch.size() == 0 ? "" : "rows after an error";
+  }
+  collator.finish(batch);
+  if (batch.size() != rows.size()) return "another number of rows";
+  for (size_t row = 0; row < rows.size(); ++row) {
+    for (const auto& [name, values] : expected[row].features) {
+      if (values_found(As::features(batch), name, schema.context.at(name), row) != values) {
+        return "other values of '" + name + "' in row " + std::to_string(row);
+      }
+    }
+    for (const auto& [name, steps] : expected[row].lists) {
+      if (steps_found(As::lists(batch), name, schema.feature_lists.at(name), row) != steps) {
+        return "other steps of '" + name + "' in row " + std::to_string(row);
+      }
+    }
+  }
+  return "";
+}
+
+// Every second feature that may have a fixed shape gets one.
+bool is_even(const std::string& name) { return (name.size() + name[0]) % 2 == 0; }
+
+// The features of a message as they are, and one that is missing. Kinds that differ from step to
+// step fit nothing; then the first one is asked for.
+SequenceExampleSchema fitting_schema(const proto::Features& features,
+                                     const proto::FeatureLists& lists) {
+  SequenceExampleSchema schema;
+  schema.context["not there"] =
+      FixedLen{FeatureKind::bytes, {2}, some_defaults(FeatureKind::bytes, 2)};
+  for (const auto& [name, feature] : features.feature()) {
+    const ExpectedValues values = expected_values(feature);
+    const FeatureKind kind =
+        kind_of(values) == FeatureKind::none ? FeatureKind::floats : kind_of(values);
+    const size_t size = size_of(values);
+    schema.context[name] = Ragged{kind};
+    if (size > 0 && is_even(name)) {
+      schema.context[name] = FixedLen{kind, {1, size}, some_defaults(kind, size)};
+    }
+  }
+  for (const auto& [name, list] : lists.feature_list()) {
+    FeatureKind kind = FeatureKind::none;
+    size_t size = 0;
+    for (const proto::Feature& feature : list.feature()) {
+      const ExpectedValues values = expected_values(feature);
+      if (kind == FeatureKind::none) kind = kind_of(values), size = size_of(values);
+      if (size != size_of(values)) size = 0;
+    }
+    if (kind == FeatureKind::none) kind = FeatureKind::int64s;
+    schema.feature_lists[name] = Ragged{kind};
+    if (size > 0 && is_even(name)) {
+      schema.feature_lists[name] = FixedLenSequence{kind, {size}, /*allow_missing=*/true};
+    }
+  }
+  return schema;
+}
+
+// One feature each, which may or may not be as it is asked for.
+std::vector<SequenceExampleSchema> other_schemas(bool lists) {
+  std::vector<SequenceExampleSchema> schemas;
+  for (const char* name : {"a", "label"}) {
+    for (const FeatureKind kind : {FeatureKind::bytes, FeatureKind::floats, FeatureKind::int64s}) {
+      schemas.push_back({.context = {{name, FixedLen{kind}}}});
+      schemas.push_back({.context = {{name, FixedLen{kind, {2}, some_defaults(kind, 2)}}}});
+      schemas.push_back({.context = {{name, Ragged{kind}}}});
+      if (!lists) continue;
+      schemas.push_back({.feature_lists = {{name, FixedLenSequence{kind, {}, true}}}});
+      schemas.push_back({.feature_lists = {{name, FixedLenSequence{kind, {2}}}}});
+      schemas.push_back({.feature_lists = {{name, Ragged{kind}}}});
+    }
+  }
+  return schemas;
+}
+
+template <class As>
+std::string difference(std::span<const std::byte> bytes) {
+  const google::protobuf::LogSilencer no_complaints_about_utf8;
+  typename As::Message message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) message.Clear();
+  const SequenceExampleSchema fitting = fitting_schema(As::features(message), As::lists(message));
+  const auto collator = As::collator(fitting);
+  typename As::Batch batch;
+  // The second batch is shorter and in the first one's memory.
+  for (const auto& rows : {std::vector{bytes.first(0), bytes, bytes.first(0), bytes}, {bytes}}) {
+    const std::string found = difference<As>(rows, fitting, collator, batch);
+    if (!found.empty()) return "under a schema that fits: " + found;
+  }
+  static const std::vector<SequenceExampleSchema> others = other_schemas(As::kHasLists);
+  static const auto collators = [] {
+    std::vector<decltype(As::collator({}))> all;
+    for (const SequenceExampleSchema& schema : others) all.push_back(As::collator(schema));
+    return all;
+  }();
+  for (size_t i = 0; i < others.size(); ++i) {
+    const std::string found = difference<As>({bytes, bytes}, others[i], collators[i], batch);
+    if (!found.empty()) return "under schema " + std::to_string(i) + ": " + found;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string example_column_difference(std::span<const std::byte> bytes) {
+  return difference<AsExample>(bytes);
+}
+
+std::string sequence_column_difference(std::span<const std::byte> bytes) {
+  return difference<AsSequence>(bytes);
+}
+
+}  // namespace recordpipe
