@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <utility>
@@ -31,6 +32,12 @@ concept CollatorOf = Element<typename C::Batch> &&
 template <class C>
 concept FinishingCollator = requires(const C& collator, typename C::Batch& batch) {
   collator.finish(batch);
+};
+
+// One that has a name of its own in the plan, and parameters beside batch's.
+template <class C>
+concept DescribedCollator = requires(const C& collator) {
+  { collator.describe() } -> std::same_as<PlanDescription>;
 };
 
 // The default: a vector of the elements.
@@ -280,8 +287,12 @@ class BatchNode final : public UnaryNode<typename Collator::Batch, T> {
   }
 
   PlanDescription describe() const override {
-    return this->described("batch",
-                           {{"batch_size", batch_size_}, {"drop_remainder", drop_remainder_}});
+    PlanDescription collator = {.name = "batch"};
+    if constexpr (DescribedCollator<Collator>) collator = collator_.describe();
+    std::vector<PlanParameter> parameters = {{"batch_size", batch_size_},
+                                             {"drop_remainder", drop_remainder_}};
+    std::ranges::move(collator.parameters, std::back_inserter(parameters));
+    return this->described(std::move(collator.name), std::move(parameters));
   }
 
  private:

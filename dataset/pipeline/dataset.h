@@ -33,6 +33,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -45,14 +46,20 @@
 #include "dataset/pipeline/filter.h"
 #include "dataset/pipeline/flat_map.h"
 #include "dataset/pipeline/from_vector.h"
+#include "dataset/pipeline/ignore_errors.h"
+#include "dataset/pipeline/interleave.h"
 #include "dataset/pipeline/iterator_state.h"
 #include "dataset/pipeline/map.h"
 #include "dataset/pipeline/options.h"
+#include "dataset/pipeline/padded_batch.h"
 #include "dataset/pipeline/prefetch.h"
 #include "dataset/pipeline/repeat.h"
+#include "dataset/pipeline/scan.h"
 #include "dataset/pipeline/shuffle.h"
+#include "dataset/pipeline/skip_log.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/take_skip.h"
+#include "dataset/pipeline/window.h"
 
 namespace recordpipe {
 
@@ -63,7 +70,7 @@ template <Element T>
 class Iterator {
  public:
   Iterator(std::shared_ptr<const Node<T>> node, const StageContext& context)
-      : pass_(std::make_unique<Pass>(std::move(node), context)) {}
+      : pass_(std::make_unique<Pass>(std::move(node), context)), skipped_(context.skipped) {}
 
   // The next element, valid until the next call (it lies in a slot that is used again: move from it
   // to keep it); null at the end, and ever after. Throws what the pipeline throws.
@@ -97,6 +104,10 @@ class Iterator {
     restore_place(pass_->executor, place, /*epoch=*/0);
   }
 
+  // What ignore_errors has skipped: up to what has been planned ahead, until the end. From any
+  // thread.
+  SkippedReport skipped() const { return skipped_->report(); }
+
  private:
   // What the stages use of the node must outlive them, when an iterator is assigned to as well.
   struct Pass {
@@ -107,6 +118,7 @@ class Iterator {
   };
 
   std::unique_ptr<Pass> pass_;
+  std::shared_ptr<SkipLog> skipped_;
   typename Executor<T>::Chunk chunk_;
   size_t at_ = 0;
   size_t count_ = 0;
@@ -147,16 +159,46 @@ class Dataset {
     return with<T>(std::make_shared<FilterNode<T, P>>(node_, std::move(predicate)));
   }
 
-  // The elements of function(T) -> std::vector<U>, one after the other.
+  // The elements of function(T) -> std::vector<U> or Dataset<U>, one after the other.
   template <class F>
   auto flat_map(F function) const {
     using Result = std::decay_t<std::invoke_result_t<const F&, T&&>>;
-    using U = vector_element_t<Result>;
-    return with<U>(std::make_shared<FlatMapNode<T, U, F>>(node_, std::move(function)));
+    if constexpr (Vector<Result>) {
+      using U = vector_element_t<Result>;
+      return with<U>(std::make_shared<FlatMapNode<T, U, F>>(node_, std::move(function)));
+    } else {
+      return open_each<Result>("flat_map", 1, 1, std::move(function));
+    }
+  }
+
+  // The elements of function(T) -> Dataset<U>, `block_length` from each of `cycle_length` (1 to
+  // 65,536) that are open at the same time, in turns. The options of those datasets don't count.
+  template <class F>
+  auto interleave(F function, size_t cycle_length, size_t block_length = 1) const {
+    require(cycle_length > 0 && cycle_length <= 65536,
+            "interleave: cycle_length must be 1 to 65536");
+    require(block_length > 0, "interleave: block_length must be at least 1");
+    using Result = std::decay_t<std::invoke_result_t<const F&, T&&>>;
+    return open_each<Result>("interleave", cycle_length, block_length, std::move(function));
+  }
+
+  // function(const State&, T) -> std::pair<State, U>, one element after the other; yields the Us.
+  template <class State, class F>
+  auto scan(State initial, F function) const {
+    using U = typename std::invoke_result_t<const F&, const State&, T&&>::second_type;
+    return with<U>(
+        std::make_shared<ScanNode<T, U, State, F>>(node_, std::move(initial), std::move(function)));
+  }
+
+  // Leaves out elements whose computing threw recordpipe::Error, up to the limits; what was left
+  // out is in Iterator::skipped().
+  Dataset ignore_errors(const IgnoreErrorsOptions& limits = {}) const {
+    require(limits.max_rate >= 0 && limits.max_rate <= 1, "ignore_errors: max_rate must be 0 to 1");
+    return with<T>(std::make_shared<IgnoreErrorsNode<T>>(node_, limits));
   }
 
   // batch undone: the elements of std::vectors.
-  auto unbatch() const requires(!std::is_void_v<vector_element_t<T>>) {
+  auto unbatch() const requires Vector<T> {
     using U = vector_element_t<T>;
     return with<U>(std::make_shared<UnbatchNode<U>>(node_));
   }
@@ -195,6 +237,25 @@ class Dataset {
         node_, batch_size, drop_remainder == DropRemainder::yes, std::move(collator)));
   }
 
+  // Vectors as the rows of one dense batch, filled up with `padding` to the longest of them, or to
+  // `length`: then a longer one is an error.
+  auto padded_batch(size_t batch_size, vector_element_t<T> padding,
+                    DropRemainder drop_remainder = DropRemainder::no,
+                    std::optional<size_t> length = {}) const requires Vector<T> {
+    using V = vector_element_t<T>;
+    return batch(batch_size, drop_remainder, PaddedCollator<V>{std::move(padding), length});
+  }
+
+  // std::vectors of `size` > 0 elements, each starting `shift` > 0 elements after the one before;
+  // by default `size`. Those at the end are shorter, unless the remainder is dropped.
+  auto window(size_t size, std::optional<size_t> shift = {},
+              DropRemainder drop_remainder = DropRemainder::no) const {
+    require(size > 0, "window: size must be at least 1");
+    require(shift.value_or(size) > 0, "window: shift must be at least 1");
+    return with<std::vector<T>>(std::make_shared<WindowNode<T>>(
+        node_, size, shift.value_or(size), drop_remainder == DropRemainder::yes));
+  }
+
   // A thread of its own keeps up to `buffer_size` > 0 elements ready while the consumer works.
   Dataset prefetch(size_t buffer_size) const {
     require(buffer_size > 0, "prefetch: buffer_size must be at least 1");
@@ -203,6 +264,9 @@ class Dataset {
 
   Dataset with_options(const PipelineOptions& options) const { return Dataset(node_, options); }
   const PipelineOptions& options() const { return options_; }
+
+  // What it is made of: for operators.
+  const std::shared_ptr<const Node<T>>& node() const { return node_; }
 
   // The operators, one a line, in the order the elements take.
   std::string explain() const { return node_->describe().text(); }
@@ -237,6 +301,16 @@ class Dataset {
   template <class U>
   Dataset<U> with(std::shared_ptr<const Node<U>> node) const {
     return Dataset<U>(std::move(node), options_);
+  }
+
+  template <class Result, class F>
+  auto open_each(const char* name, size_t cycle_length, size_t block_length, F function) const {
+    using U = typename Result::value_type;
+    const auto node_of = [function = std::move(function)](T&& value) {
+      return std::invoke(function, std::move(value)).node();
+    };
+    return with<U>(std::make_shared<InterleaveNode<T, U, std::decay_t<decltype(node_of)>>>(
+        node_, name, cycle_length, block_length, node_of));
   }
 
   static void require(bool condition, const char* reason) {

@@ -41,7 +41,7 @@ class Executor {
     }
   };
 
-  Executor(std::unique_ptr<Stage<T>> stage, const StageContext& context)
+  Executor(std::shared_ptr<Stage<T>> stage, const StageContext& context)
       : stage_(std::move(stage)),
         pool_(stage_->has_work() ? context.pool : nullptr),
         max_visits_(context.threads - 1),
@@ -281,7 +281,7 @@ class Executor {
     std::rethrow_exception(error_);
   }
 
-  std::unique_ptr<Stage<T>> stage_;  // outlives the producers in slots_
+  std::shared_ptr<Stage<T>> stage_;  // outlives the producers in slots_
   std::shared_ptr<WorkerPool> pool_;
   const size_t max_visits_;
   std::shared_ptr<Ring> ring_;

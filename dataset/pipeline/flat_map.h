@@ -1,6 +1,7 @@
 // flat_map over vectors, and unbatch: one element becomes several.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -125,10 +126,11 @@ class UnbatchNode final : public UnaryNode<U, std::vector<U>> {
   PlanDescription describe() const override { return this->described("unbatch", {}); }
 };
 
-// The element type of a std::vector; void for anything else.
+// The element type of a std::vector; for anything else NoVector.
+struct NoVector {};
 template <class T>
 struct VectorElement {
-  using type = void;
+  using type = NoVector;
 };
 template <class U>
 struct VectorElement<std::vector<U>> {
@@ -136,5 +138,7 @@ struct VectorElement<std::vector<U>> {
 };
 template <class T>
 using vector_element_t = typename VectorElement<T>::type;
+template <class T>
+concept Vector = !std::same_as<vector_element_t<T>, NoVector>;
 
 }  // namespace recordpipe

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "dataset/base/error.h"
+#include "dataset/pipeline/skip_log.h"
 #include "dataset/pipeline/worker_pool.h"
 
 namespace recordpipe {
@@ -28,6 +29,7 @@ StageContext make_stage_context(const PipelineOptions& options) {
     context.threads = std::max<size_t>(1, std::thread::hardware_concurrency());
   }
   context.chunk_size = options.chunk_size;
+  context.skipped = std::make_shared<SkipLog>();
   if (context.threads > 1) context.pool = std::make_shared<WorkerPool>(context.threads - 1);
   return context;
 }

@@ -166,6 +166,7 @@ class Stage {
   virtual size_t max_parts() const { return 1; }
 };
 
+class SkipLog;
 class WorkerPool;
 
 // What the stages of one iteration share.
@@ -173,6 +174,7 @@ struct StageContext {
   std::shared_ptr<WorkerPool> pool;  // null: all work is done on the thread that asks for it
   size_t threads = 1;                // that work at the same time, the asking one included
   size_t chunk_size = 64;            // source elements that one thread does in one go
+  std::shared_ptr<SkipLog> skipped;  // what ignore_errors leaves out
 };
 
 template <Element T>

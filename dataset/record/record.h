@@ -15,7 +15,7 @@ struct Record {
   // where it is compressed).
   uint64_t offset = 0;
   // The file's, for messages; empty where the reader doesn't say. Lives as long as the reader (the
-  // pipeline's iterator).
+  // pipeline's iterator), and as `owner`.
   std::string_view path = {};
   // Keeps `data` alive where it lies in a buffer of its own: records of streams that outlive the
   // next read. Null for records of a mapped file (which live as long as the mapping) and for what

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,8 @@ using Pass = std::function<std::vector<Item<T>>(uint64_t epoch)>;
 template <class T>
 class Pipeline {
  public:
+  using value_type = T;
+
   explicit Pipeline(Pass<T> pass, uint64_t random_operators = 0)
       : pass_(std::move(pass)), random_operators_(random_operators) {}
 
@@ -79,6 +82,90 @@ class Pipeline {
             }
           }
           return out;
+        },
+        random_operators_);
+  }
+
+  // function: T -> Pipeline<U>
+  template <class F>
+  auto interleave(F function, size_t cycle_length, size_t block_length) const {
+    using U = typename std::decay_t<std::invoke_result_t<F, T>>::value_type;
+    return Pipeline<U>(
+        [=, pass = pass_](uint64_t epoch) {
+          std::vector<std::vector<Item<U>>> inputs;
+          for (const Item<T>& item : pass(epoch)) {
+            inputs.push_back(function(item.value).pass(child_id(item.id, 0).epoch));
+          }
+          struct Open {
+            size_t input, next;
+          };
+          std::vector<std::optional<Open>> cycle(cycle_length);
+          std::vector<Item<U>> out;
+          size_t next_input = 0, open = 0;
+          for (size_t turn = 0; next_input < inputs.size() || open > 0;
+               turn = (turn + 1) % cycle_length) {
+            if (!cycle[turn] && next_input < inputs.size()) {
+              cycle[turn] = Open{next_input++, 0};
+              ++open;
+            }
+            if (!cycle[turn]) continue;
+            auto& [input, next] = *cycle[turn];
+            size_t taken = 0;
+            for (; taken < block_length && next < inputs[input].size(); ++taken) {
+              Item<U>& item = inputs[input][next++];
+              item.id.epoch = derive_key(item.id.epoch, 0x696E707574);
+              out.push_back(std::move(item));
+            }
+            if (taken == block_length) continue;
+            cycle[turn].reset();  // its end is seen by asking for one more
+            --open;
+          }
+          return out;
+        },
+        random_operators_);
+  }
+
+  // function: (State, T) -> pair of State and U
+  template <class State, class F>
+  auto scan(State initial, F function) const {
+    using U = typename std::invoke_result_t<F, State, T>::second_type;
+    return Pipeline<U>(
+        [=, pass = pass_](uint64_t epoch) {
+          std::vector<Item<U>> out;
+          State state = initial;
+          for (const Item<T>& item : pass(epoch)) {
+            auto [next, value] = function(state, item.value);
+            state = next;
+            out.push_back({item.id, value});
+          }
+          return out;
+        },
+        random_operators_);
+  }
+
+  Pipeline<std::vector<T>> window(size_t size, size_t shift, bool drop_remainder = false) const {
+    return Pipeline<std::vector<T>>(
+        [=, pass = pass_](uint64_t epoch) {
+          const std::vector<Item<T>> items = pass(epoch);
+          std::vector<Item<std::vector<T>>> out;
+          for (size_t first = 0; first < items.size(); first += shift) {
+            Item<std::vector<T>> window{{epoch, out.size()}, {}};
+            for (size_t i = first; i < items.size() && i < first + size; ++i) {
+              window.value.push_back(items[i].value);
+            }
+            if (!drop_remainder || window.value.size() == size) out.push_back(std::move(window));
+          }
+          return out;
+        },
+        random_operators_);
+  }
+
+  Pipeline cache() const {
+    return Pipeline(
+        [pass = pass_](uint64_t epoch) {
+          std::vector<Item<T>> items = pass(0);
+          for (Item<T>& item : items) item.id.epoch = nested_epoch(epoch, item.id.epoch);
+          return items;
         },
         random_operators_);
   }
@@ -154,6 +241,8 @@ class Pipeline {
         },
         random_operators_);
   }
+
+  std::vector<Item<T>> pass(uint64_t epoch) const { return pass_(epoch); }
 
   std::vector<T> values() const {
     std::vector<T> out;

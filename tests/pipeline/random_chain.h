@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "dataset/base/philox.h"
@@ -19,9 +22,9 @@ struct Chain {
   void grow(Random& random, int& repeats) {
     const uint64_t seed = random();
     const uint32_t n = random.below(90) + 1;
-    switch (random.below(10)) {
+    switch (random.below(14)) {
       case 0: {
-        const auto f = [n](int x) { return x * 7 + static_cast<int>(n); };
+        const auto f = [n](int x) { return (x % 1'000'000) * 7 + static_cast<int>(n); };
         dataset = dataset.map(f), twin = twin.map(f);
         break;
       }
@@ -61,6 +64,65 @@ struct Chain {
       case 9:
         dataset = dataset.batch(n % 11 + 1).unbatch(), twin = twin.batch(n % 11 + 1).unbatch();
         break;
+      case 10: {
+        // What is bad is shuffled with the rest before it is left out.
+        const auto good = [n](int x) { return static_cast<uint32_t>(x) % (n % 5 + 3) != 1; };
+        const auto check = [good](int x) {
+          if (!good(x)) throw Error({.kind = ErrorKind::corrupted, .reason = "a bad element"});
+          return x;
+        };
+        dataset = dataset.map(check).shuffle(n, seed).ignore_errors();
+        twin = twin.shuffle(n, seed).filter(good);
+        break;
+      }
+      case 11: {
+        const auto open = [seed](auto source, int x) {
+          return source.take(static_cast<uint32_t>(x) % 6).shuffle(3, seed).map([x](int i) {
+            return x + i;
+          });
+        };
+        const size_t cycle_length = n % 5 + 1, block_length = n % 3 + 1;
+        dataset = dataset.interleave(
+            [open](int x) {
+              return open(from_vector(std::vector<int>{1, 2, 3, 4, 5}), x);
+            },
+            cycle_length, block_length);
+        twin = twin.interleave(
+            [open](int x) {
+              return open(naive::from_vector(std::vector<int>{1, 2, 3, 4, 5}), x);
+            },
+            cycle_length, block_length);
+        break;
+      }
+      case 12: {
+        const auto sum = [](const std::vector<int>& window) {
+          return std::accumulate(window.begin(), window.end(), 0,
+                                 [](int a, int b) { return (a * 3 + b) % 100'003; });
+        };
+        const size_t size = n % 7 + 1, shift = n % 4 + 1;
+        const bool drop = n % 2 == 0;
+        dataset =
+            dataset.window(size, shift, drop ? DropRemainder::yes : DropRemainder::no).map(sum);
+        twin = twin.window(size, shift, drop).map(sum);
+        break;
+      }
+      case 13: {
+        const auto f = [](uint32_t state, int x) {
+          const uint32_t next = (state * 31 + static_cast<uint32_t>(x)) % 1'000'003;
+          return std::pair(next, static_cast<int>(next));
+        };
+        // The second state is reached again by computing, as it can't be copied as bytes.
+        const auto g = [](const std::string& state, int x) {
+          const std::string next = std::to_string(x) + state.substr(0, 8);
+          return std::pair(next, static_cast<int>(next.size()) + x % 1000);
+        };
+        if (n % 2 == 0) {
+          dataset = dataset.scan(uint32_t{n}, f), twin = twin.scan(uint32_t{n}, f);
+        } else {
+          dataset = dataset.scan(std::string("s"), g), twin = twin.scan(std::string("s"), g);
+        }
+        break;
+      }
     }
   }
 };

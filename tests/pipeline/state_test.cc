@@ -111,6 +111,45 @@ TEST(IteratorState, GoesOnInsideWhatAnElementBecame) {
   expect_resumes_anywhere(unbatched, on_any_machine(unbatched));
 }
 
+TEST(IteratorState, GoesOnInEveryOpenInput) {
+  const auto open = [](int n) {
+    return from_vector(numbers(n % 7 + 3 * (n % 3)))
+        .shuffle(4, 5)
+        .map_with_random(6, [](int x, Random& r) { return mix(x, r); });
+  };
+  // Long inputs stay open while short ones come and go.
+  const auto source = from_vector(numbers(40)).shuffle(9, 1);
+  for (const size_t cycle_length : {1, 3, 50}) {
+    const auto turns = source.interleave(open, cycle_length, 2).repeat(2);
+    expect_resumes_anywhere(turns.with_options({.threads = 2, .chunk_size = 3}),
+                            on_any_machine(turns));
+  }
+  const auto nested = source.flat_map(
+      [open](int n) { return from_vector(numbers(n % 4)).interleave(open, 2).batch(3); });
+  expect_resumes_anywhere(nested, on_any_machine(nested.prefetch(2)));
+}
+
+TEST(IteratorState, GoesOnInAWindowAScanAndPastWhatWasSkipped) {
+  const auto bad_third = [](int x) {
+    if (x % 3 == 1) throw Error({.kind = ErrorKind::corrupted, .reason = "bad"});
+    return x;
+  };
+  const auto sum = [](int state, int x) { return std::pair(state + x, state + x); };
+  const auto text = [](const std::string& state, int x) {
+    return std::pair((state + std::to_string(x)).substr(0, 20), x + static_cast<int>(state.size()));
+  };
+  const auto good = from_vector(numbers(150)).map(bad_third).shuffle(20, 1).ignore_errors();
+  expect_resumes_anywhere(good, on_any_machine(good));
+  const auto scanned = good.scan(7, sum).scan(std::string("x"), text).repeat(2);
+  expect_resumes_anywhere(scanned, on_any_machine(scanned));
+  for (const size_t shift : {1, 3, 8}) {
+    const auto windows = good.window(5, shift).repeat(2);
+    expect_resumes_anywhere(windows, on_any_machine(windows));
+  }
+  const auto padded = from_vector(numbers(50)).map([](int n) { return numbers(n % 6); });
+  expect_resumes_anywhere(padded.padded_batch(4, -1), on_any_machine(padded.padded_batch(4, -1)));
+}
+
 // Through as many lives as there are batches.
 TEST(IteratorState, RestoredAgainAndAgain) {
   const auto dataset = everything().batch(16).prefetch(2);

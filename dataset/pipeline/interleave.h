@@ -1,0 +1,313 @@
+// interleave, and flat_map over datasets: each element opens a Dataset, some are read in turns.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/map.h"
+#include "dataset/pipeline/stage.h"
+#include "dataset/pipeline/value_store.h"
+#include "dataset/record/record.h"
+
+namespace recordpipe {
+
+// What an element points to in its input must be there after the input is closed. Records know how
+// to keep it; other elements of inputs must own what they hold.
+template <class U>
+void keep_alive(U&, const std::shared_ptr<const void>&) {}
+inline void keep_alive(Record& record, const std::shared_ptr<const void>& input) {
+  if (!record.owner) record.owner = {input, record.data.data()};
+}
+inline void keep_alive(std::vector<Record>& records, const std::shared_ptr<const void>& input) {
+  for (Record& record : records) keep_alive(record, input);
+}
+
+// Order, tf.data's deterministic one: a cycle of `cycle_length` places, each with an open input;
+// `block_length` elements are taken from one, then from the next. Where an input ends, the next
+// place has its turn, and the input that is opened in its stead waits for its own.
+//
+// Each open input is run by an Executor of its own, all on the same threads. Its passes begin in an
+// epoch that is derived from the id of the element that opened it, and so are its elements' ids:
+// what is random in it differs from input to input and from epoch to epoch.
+//
+// An element that fails is one that fails here. Where an input can't be opened, or ends with an
+// error, that is one failing element, and the other inputs go on.
+//
+// Saved: whose turn it is, which elements of the input are open and the place in each of them; the
+// input's place is that of the oldest open one.
+template <Element U>
+class InterleaveStage final : public StoreStage<U> {
+ public:
+  using Input = std::shared_ptr<const Node<U>>;
+
+  InterleaveStage(std::unique_ptr<Stage<Input>> inputs, size_t cycle_length, size_t block_length,
+                  const StageContext& context)
+      : block_length_(block_length),
+        context_(context),
+        inputs_(std::move(inputs), context),
+        cycle_(cycle_length) {}
+
+  size_t plan(std::span<Ticket> out, Wait) override {
+    size_t planned = 0;
+    try {
+      while (planned < out.size() && !stopping_ && (open_count_ > 0 || !inputs_ended_)) {
+        if (const auto ticket = step()) out[planned++] = *ticket;
+      }
+    } catch (...) {
+      if (planned == 0) throw;  // else thrown again by the next call
+    }
+    return planned;
+  }
+
+  void restart(uint64_t epoch) override {
+    forget();
+    inputs_.restart(epoch);
+  }
+
+  void save(PlanState& state) const override {
+    const uint64_t taken = inputs_.position() + input_at_;
+    const Open* oldest = nullptr;
+    for (const auto& open : cycle_) {
+      if (open && (!oldest || open->position < oldest->position)) oldest = open.get();
+    }
+    const uint64_t base = oldest ? oldest->position : taken;
+    state.reset(1 + open_count_).numbers = {turn_, taken_in_turn_, taken - base};
+    if (oldest) {
+      state.inputs[0] = oldest->place;
+    } else {
+      inputs_.save(taken, state.inputs[0]);
+    }
+    size_t input = 1;
+    for (const auto& open : cycle_) {
+      state.numbers.push_back(open ? 1 + 2 * (open->position - base) + open->failed : 0);
+      if (open) open->executor->save(open->executor->position() + open->at, state.inputs[input++]);
+    }
+  }
+
+  void restore(const PlanState& state, uint64_t epoch) override {
+    if (state.inputs.empty()) fail_state();
+    PlanNumbers numbers(state, state.inputs.size());
+    forget();
+    const size_t turn = numbers.next(cycle_.size() - 1);
+    const size_t taken_in_turn = numbers.next(block_length_ - 1);
+    const uint64_t taken = numbers.next();
+    for (std::unique_ptr<Open>& place : cycle_) {
+      const uint64_t number = numbers.next();
+      if (number == 0) continue;
+      const uint64_t offset = (number - 1) / 2;
+      if (offset >= taken || open_count_ + 1 >= state.inputs.size()) fail_state();
+      go_to(numbers.input(0), offset, epoch);
+      if (open_next(place) || !place) fail_state();
+      place->failed = (number - 1) % 2 == 1;
+      restore_place(*place->executor, numbers.input(open_count_), place->epoch);
+    }
+    go_to(numbers.input(0), taken, epoch);
+    turn_ = turn;
+    taken_in_turn_ = taken_in_turn;
+  }
+
+  void request_stop() override {
+    stopping_ = true;
+    inputs_.request_stop();
+    const std::lock_guard lock(mutex_);
+    for (const auto& open : cycle_) {
+      if (open) open->executor->request_stop();
+    }
+  }
+
+  size_t chunk_size() const override { return context_.chunk_size; }
+
+ private:
+  // What the elements of an input may point into.
+  struct Source {
+    Input node;
+    std::shared_ptr<Stage<U>> stage;
+  };
+
+  struct Open {
+    uint64_t position = 0;  // of the element that opened it
+    PlanState place;        // the input's there
+    ElementId id;           // its id
+    uint64_t epoch = 0;     // of what is read from it
+    std::shared_ptr<Source> source;
+    std::unique_ptr<Executor<U>> executor;
+    typename Executor<U>::Chunk chunk;
+    size_t at = 0;
+    bool failed = false;  // it has ended with an error
+  };
+
+  // The next element, if this step brings one.
+  std::optional<Ticket> step() {
+    std::unique_ptr<Open>& open = cycle_[turn_];
+    std::optional<Ticket> ticket;
+    if (open) {
+      ticket = next_of(*open);
+      if (ticket) {
+        if (++taken_in_turn_ == block_length_) next_turn();
+      } else if (!stopping_) {
+        close(open);
+        next_turn();
+      }
+    } else if (!inputs_ended_) {
+      ticket = open_next(open);
+    } else {
+      next_turn();
+    }
+    return ticket;
+  }
+
+  void next_turn() {
+    taken_in_turn_ = 0;
+    turn_ = (turn_ + 1) % cycle_.size();
+  }
+
+  // Nothing at its end.
+  std::optional<Ticket> next_of(Open& open) {
+    if (open.at == open.chunk.size()) {
+      if (open.failed) return {};
+      open.at = 0;
+      open.chunk = {};
+      try {
+        open.chunk = open.executor->next_with_failures();
+      } catch (...) {
+        open.failed = true;
+        return failing(open.id, std::current_exception());
+      }
+      open.executor->release(open.executor->position());
+      if (open.chunk.empty()) return {};
+    }
+    keep_alive(open.chunk.values[open.at], open.source);
+    Ticket ticket = this->keep(open.chunk, open.at++);
+    // Not the same id as within the input: operators there have drawn for that.
+    ticket.id.epoch = derive_key(ticket.id.epoch, kHandedOn);
+    return ticket;
+  }
+
+  // Opens the next input in `place`; a ticket where it can't be opened. At the end of the inputs
+  // neither.
+  std::optional<Ticket> open_next(std::unique_ptr<Open>& place) {
+    if (input_at_ == input_chunk_.size()) {
+      input_at_ = 0;
+      input_chunk_ = {};
+      input_chunk_ = inputs_.next_with_failures();
+      inputs_.release(inputs_.position());
+      if (input_chunk_.empty()) {
+        inputs_ended_ = !stopping_;
+        return {};
+      }
+    }
+    const size_t at = input_at_++;
+    auto open = std::make_unique<Open>();
+    open->id = input_chunk_.tickets[at].id;
+    if (const auto& error = input_chunk_.error_at(at)) return failing(open->id, error);
+    try {
+      open->position = inputs_.position() + at;
+      inputs_.save(open->position, open->place);
+      open->epoch = child_id(open->id, 0).epoch;
+      open->source = std::make_shared<Source>();
+      open->source->node = std::move(input_chunk_.values[at]);
+      open->source->stage = open->source->node->make_stage(context_);
+      open->executor = std::make_unique<Executor<U>>(open->source->stage, context_);
+      open->executor->restart(open->epoch);
+    } catch (...) {
+      return failing(open->id, std::current_exception());
+    }
+    const std::lock_guard lock(mutex_);
+    if (stopping_) open->executor->request_stop();
+    place = std::move(open);
+    ++open_count_;
+    return {};
+  }
+
+  Ticket failing(const ElementId& opener, std::exception_ptr error) {
+    return {child_id(opener, UINT64_MAX), this->store().put_failure(std::move(error))};
+  }
+
+  void close(std::unique_ptr<Open>& place) {
+    std::unique_ptr<Open> closed;
+    const std::lock_guard lock(mutex_);
+    closed = std::move(place);
+    --open_count_;
+  }
+
+  void go_to(const PlanState& base, uint64_t offset, uint64_t epoch) {
+    input_chunk_ = {};
+    input_at_ = 0;
+    restore_place(inputs_, base, epoch);
+    if (inputs_.advance(offset) < offset) fail_state();
+  }
+
+  void forget() {
+    stopping_ = false;
+    for (std::unique_ptr<Open>& open : cycle_) {
+      if (open) close(open);
+    }
+    input_chunk_ = {};
+    input_at_ = 0;
+    inputs_ended_ = false;
+    turn_ = taken_in_turn_ = 0;
+  }
+
+  static constexpr uint64_t kHandedOn = 0x696E707574;
+
+  const size_t block_length_;
+  const StageContext context_;
+  Executor<Input> inputs_;
+  typename Executor<Input>::Chunk input_chunk_;
+  size_t input_at_ = 0;
+  bool inputs_ended_ = false;
+  std::vector<std::unique_ptr<Open>> cycle_;  // guarded by mutex_ where another thread stops it
+  std::mutex mutex_;
+  size_t open_count_ = 0;
+  size_t turn_ = 0;  // a place in the cycle
+  size_t taken_in_turn_ = 0;
+  std::atomic<bool> stopping_ = false;
+};
+
+// `Function` gives the Node of the Dataset that an element opens.
+template <Element T, Element U, class Function>
+class InterleaveNode final : public UnaryNode<U, T> {
+ public:
+  // `name` is flat_map where there is nothing to take turns.
+  InterleaveNode(std::shared_ptr<const Node<T>> upstream, std::string name, size_t cycle_length,
+                 size_t block_length, Function function)
+      : UnaryNode<U, T>(std::move(upstream)),
+        name_(std::move(name)),
+        cycle_length_(cycle_length),
+        block_length_(block_length),
+        function_{std::move(function)} {}
+  std::unique_ptr<Stage<U>> make_stage(const StageContext& context) const override {
+    using Input = typename InterleaveStage<U>::Input;
+    auto inputs = std::make_unique<MapStage<T, Input, WithoutRandom<Function>>>(
+        this->upstream().make_stage(context), function_);
+    return std::make_unique<InterleaveStage<U>>(std::move(inputs), cycle_length_, block_length_,
+                                                context);
+  }
+
+  PlanDescription describe() const override {
+    if (name_ == "flat_map") return this->described(name_, {{"inputs", std::string("datasets")}});
+    return this->described(name_,
+                           {{"cycle_length", cycle_length_}, {"block_length", block_length_}});
+  }
+
+ private:
+  std::string name_;
+  size_t cycle_length_;
+  size_t block_length_;
+  WithoutRandom<Function> function_;
+};
+
+}  // namespace recordpipe
