@@ -90,6 +90,51 @@ TYPED_TEST(EachBackend, MovesItsStatisticsTowardsTheBatchs) {
   EXPECT_NEAR(runner->output(normal)[3], 0.25 / deviation, 1e-5);
 }
 
+// Values that lie close together but far from zero, where sums of squares lose their digits.
+TYPED_TEST(EachBackend, NormalisesWhatVariesLittle) {
+  Network network({1, 8, 8});
+  const NodeId x = network.conv2d(0, "conv", {.filters = 1, .kernel = 1, .padding = 0});
+  const NodeId normal = network.batch_norm(x, "bn", {.relu = false});
+  network.softmax_cross_entropy(network.dense(normal, "dense", 2));
+  const auto variables = this->backend.make_variables(network);
+  initialize(*variables, 1);
+  variables->write(id_of(network, "conv/weights"), std::vector<float>{100});
+  const auto runner = this->backend.make_runner(network, *variables, {.batch_size = 3});
+  ImageBatch batch = random_batch(network, 3, 1);
+  const std::span<float> pixels(reinterpret_cast<float*>(batch.image_at(0)), 3 * 64);
+  for (float& pixel : pixels) pixel = 200 + 0.3f * (pixel / 256);
+  runner->load(batch);
+  runner->forward();
+
+  const std::vector<float> inputs = runner->output(x), outputs = runner->output(normal);
+  double mean = 0, variance = 0;
+  for (const float value : inputs) mean += static_cast<double>(value) / 192;
+  for (const float value : inputs)
+    variance += (static_cast<double>(value) - mean) * (static_cast<double>(value) - mean) / 192;
+  ASSERT_GT(mean, 500 * std::sqrt(variance));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    ASSERT_NEAR(outputs[i], (static_cast<double>(inputs[i]) - mean) / std::sqrt(variance + 1e-5),
+                2e-3);
+}
+
+// A runner may keep copies of variables, but not past a write.
+TYPED_TEST(EachBackend, SeesWhatIsWrittenBetweenTwoBatches) {
+  const Network network = small_resnet();
+  const auto variables = this->backend.make_variables(network);
+  initialize(*variables, 1);
+  const RunnerOptions options = {.batch_size = 2, .mode = Mode::inference};
+  const auto runner = this->backend.make_runner(network, *variables, options);
+  const ImageBatch batch = random_batch(network, 2, 1);
+  runner->load(batch);
+  const double before = runner->forward().loss;
+  initialize(*variables, 2);
+  const double after = runner->forward().loss;
+  EXPECT_NE(after, before);
+  const auto anew = this->backend.make_runner(network, *variables, options);
+  anew->load(batch);
+  EXPECT_EQ(anew->forward().loss, after);
+}
+
 // A ReLU that made zeros of them would hide that a network has lost its numbers.
 TYPED_TEST(EachBackend, LetsWhatIsNoNumberThroughToTheLoss) {
   const Network network = small_resnet();
