@@ -238,7 +238,9 @@ TYPED_TEST(EachBackend, StartsFromGlorotsUniformDistribution) {
             variables->read(id_of(network, "stage2/block0/conv2/weights"))[0]);
 
   const std::vector<float> first = variables->read(0);
+  variables->write(0, first, Slot::momentum);
   initialize(*variables, 2);
+  EXPECT_EQ(variables->read(0, Slot::momentum), std::vector<float>(first.size(), 0));
   EXPECT_NE(variables->read(0), first);
   initialize(*variables, 1);
   EXPECT_EQ(variables->read(0), first);

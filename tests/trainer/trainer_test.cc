@@ -55,6 +55,35 @@ TYPED_TEST(TrainerOnEachBackend, LearnsATinySetByHeart) {
   EXPECT_EQ(last.batch.correct, 8u);
 }
 
+TEST(Trainer, UpdatesByItsOptionsAndTheStepsLearningRate) {
+  const Network network = small_resnet();
+  CpuBackend backend;
+  const auto variables = backend.make_variables(network);
+  randomize(*variables, 1);
+  std::vector<std::vector<float>> before;
+  for (VariableId id = 0; id < network.variables().size(); ++id) {
+    before.push_back(variables->read(id));
+    if (network.variables()[id].trained)
+      variables->write(id, std::vector<float>(before[id].size(), 2), Slot::momentum);
+  }
+  Trainer trainer(backend, network, *variables,
+                  {.batch_size = 4, .momentum = 0.75, .weight_decay = 0.125});
+  trainer.set_steps_done(6);
+  const auto schedule = [](uint64_t steps) { return steps == 6 ? 0.25 : 1e9; };
+  EXPECT_EQ(trainer.step(random_batch(network, 4, 1), schedule).learning_rate, 0.25);
+
+  for (VariableId id = 0; id < network.variables().size(); ++id) {
+    if (!network.variables()[id].trained) continue;
+    const std::vector<float> gradient = variables->read(id, Slot::gradient);
+    const std::vector<float> after = variables->read(id);
+    for (size_t i = 0; i < after.size(); ++i) {
+      const float velocity = 0.75f * 2 + gradient[i] + 0.125f * before[id][i];
+      ASSERT_NEAR(after[i], before[id][i] - 0.25f * velocity, 1e-6 * (1 + std::abs(velocity)))
+          << network.variables()[id].name;
+    }
+  }
+}
+
 TEST(Trainer, GivesTheSameWeightsAtEveryRun) {
   const Network network = small_resnet();
   std::vector<std::vector<float>> runs;

@@ -15,17 +15,16 @@ Network resnet(const ResNetOptions& options) {
   const size_t blocks = (options.layers - 2) / 6;
 
   Network network(options.input);
-  const auto batch_norm = [&](NodeId input, const std::string& name, bool relu,
-                              std::optional<NodeId> residual) {
+  const auto batch_norm = [&](NodeId input, const std::string& name,
+                              std::optional<NodeId> residual = {}) {
     return network.batch_norm(input, name,
-                              {.relu = relu,
-                               .residual = residual,
+                              {.residual = residual,
                                .decay = options.batch_norm_decay,
                                .epsilon = options.batch_norm_epsilon});
   };
 
   NodeId x = network.conv2d(0, "conv", {.filters = 16});
-  x = batch_norm(x, "bn", true, {});
+  x = batch_norm(x, "bn");
   for (size_t stage = 1; stage <= 3; ++stage) {
     const size_t filters = size_t{8} << stage;
     for (size_t block = 0; block < blocks; ++block) {
@@ -36,9 +35,9 @@ Network resnet(const ResNetOptions& options) {
       const NodeId shortcut =
           shrink ? network.pool_and_pad(x, name + "shortcut", stride, filters) : x;
       x = network.conv2d(x, name + "conv1", {.filters = filters, .stride = stride});
-      x = batch_norm(x, name + "bn1", true, {});
+      x = batch_norm(x, name + "bn1");
       x = network.conv2d(x, name + "conv2", {.filters = filters});
-      x = batch_norm(x, name + "bn2", true, shortcut);
+      x = batch_norm(x, name + "bn2", shortcut);
     }
   }
   x = network.global_average_pool(x, "global_pool");
