@@ -64,8 +64,18 @@ else
 fi
 
 job_dir=$data_dir/jobs/$(date +%Y%m%d-%H%M%S)
-say "Training for about $minutes minutes; results go to $job_dir"
+synthetic_words=""
+[[ -e "$data_dir/synthetic.txt" ]] && synthetic_words=" on synthetic images"
+say "Training for about $minutes minutes$synthetic_words; results go to $job_dir"
 # The recipe that got furthest in five minutes on two cores.
-"$programs/cifar10_main" --data-dir "$data_dir" --job-dir "$job_dir" --minutes "$minutes" \
-  --num-layers 14 --train-batch-size 64 --learning-rate 0.1 --learning-rate-schedule cosine \
-  --warmup-steps 200 --batch-norm-decay 0.99
+train=("$programs/cifar10_main" --data-dir "$data_dir" --job-dir "$job_dir" --minutes "$minutes"
+  --num-layers 14 --train-batch-size 64 --learning-rate 0.1 --learning-rate-schedule cosine
+  --warmup-steps 200 --batch-norm-decay 0.99)
+status=0
+"${train[@]}" || status=$?
+if ((status == 130)) && [[ -d "$job_dir" ]]; then
+  echo "This goes on with the same training:"
+  printf '  %q' "${train[@]}"
+  echo
+fi
+exit "$status"

@@ -1,13 +1,22 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs the whole test suite.
 #   ./test.sh [PRESET] [ctest arguments]      PRESET: dev (default), asan, tsan
+# At its end it says which tests were skipped, and why.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")"
 
 preset=dev
-if (($#)) && [[ "$1" != -* ]]; then preset=$1 && shift; fi
+case "${1-}" in
+  -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" && exit 0 ;;
+  release) echo "test.sh: the preset release builds no tests" >&2 && exit 2 ;;
+  "" | -*) ;;
+  *) preset=$1 && shift ;;
+esac
 
 tools/install_packages.sh
 cmake --preset "$preset"
 cmake --build --preset "$preset" --parallel "$(nproc)"
-ctest --preset "$preset" --parallel "$(nproc)" "$@"
+status=0
+ctest --preset "$preset" --parallel "$(nproc)" "$@" || status=$?
+python3 -B tests/list_skipped.py "build/$preset/Testing/Temporary/LastTest.log"
+exit "$status"

@@ -145,7 +145,9 @@ CifarArchiveSource obtain_cifar_archive(FileSystem& files, const std::string& da
       throw;
     }
     progress.note(printable(error.path()) + " can't be reached (" + error.reason() +
-                  "): going on with synthetic images");
+                  "): going on with synthetic images" +
+                  (request.synthetic_is_there ? ", those that are there" : ""));
+    if (request.synthetic_is_there) return {.synthetic = true};
   }
   return draw(files, data_dir, request, progress, stop);
 }
@@ -155,7 +157,7 @@ void note_unknown_checksum(const std::string& path, const std::string& sha256,
   const auto found = std::ranges::find(kPublishedArchives, sha256, &PublishedArchive::sha256);
   if (found != kPublishedArchives.end()) return;
   progress.note(printable(path) + ": not one of the published archives: its SHA-256 is " + sha256 +
-                " (--sha256 makes sure of it)");
+                " (with --sha256 that would be checked)");
 }
 
 }  // namespace recordpipe

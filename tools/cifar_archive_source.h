@@ -19,12 +19,13 @@ struct CifarArchiveRequest {
   std::string archive = {};
   bool synthetic = false;
   bool synthetic_fallback = false;  // where what must be downloaded can't be reached
+  bool synthetic_is_there = false;  // all files of an earlier fallback: they need not be drawn again
   uint64_t synthetic_seed = 1;
   std::string sha256 = {};  // hexadecimal digits, "none", or nothing
 };
 
 struct CifarArchiveSource {
-  std::string path = {};
+  std::string path = {};  // empty: nothing to convert, the synthetic files are there
   std::optional<std::string> sha256 = {};  // what it must be
   bool hash = false;                       // whether that is still to be found out
   bool synthetic = false;                  // drawn by program, now or earlier

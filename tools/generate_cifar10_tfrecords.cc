@@ -12,6 +12,7 @@
 #include "dataset/cifar/convert.h"
 #include "dataset/cifar/folder_lock.h"
 #include "dataset/cifar/split_files.h"
+#include "dataset/cifar/synthetic_mark.h"
 #include "dataset/io/file.h"
 #include "dataset/io/http_url.h"
 #include "dataset/io/sha256.h"
@@ -144,8 +145,8 @@ void require_file(FileSystem& files, const std::string& path) {
   require_replaceable(files, path);
 }
 
-// Whether all that was asked for is there. Throws if what is there is something else.
-bool is_done(FileSystem& files, const Arguments& arguments) {
+// Whether all the files are there. Throws if what is there is something else.
+bool is_complete(FileSystem& files, const Arguments& arguments) {
   if (arguments.force) return false;
   const CifarSplitFiles found = find_split_files(files, arguments.data_dir, arguments.shards);
   if (!found.others.empty()) fail_other(found.others.front(), "of another number of shards");
@@ -155,22 +156,38 @@ bool is_done(FileSystem& files, const Arguments& arguments) {
       fail_other(path, "compressed in another way");
     }
   }
-  if (!found.missing.empty()) return false;
-  if (!arguments.quiet) {
-    for (const std::string& path : found.present) {
-      const uint64_t bytes = files.status(path).value_or(FileStatus{}).size;
-      fmt::print("{}: {} bytes, there already\n", printable(path), bytes);
-    }
-    fmt::print("{}; --force writes them anew.\n",
-               arguments.keep_extracted ? "Nothing was extracted" : "Nothing to do");
-  }
-  return true;
+  return found.missing.empty();
 }
 
-void print_report(const CifarConvertReport& report) {
+void print_present(FileSystem& files, const Arguments& arguments, const char* kind) {
+  if (arguments.quiet) return;
+  for (const std::string& path :
+       find_split_files(files, arguments.data_dir, arguments.shards).present) {
+    const uint64_t bytes = files.status(path).value_or(FileStatus{}).size;
+    fmt::print("{}: {} bytes{}, there already\n", printable(path), bytes, kind);
+  }
+  fmt::print("{}; --force writes them anew.\n",
+             arguments.keep_extracted ? "Nothing was extracted" : "Nothing to do");
+}
+
+// What is wanted, seen beside what is there: what was drawn by program doesn't take the place of
+// other images unasked.
+CifarArchiveRequest request_beside(FileSystem& files, const Arguments& arguments) {
+  CifarArchiveRequest request = arguments.request;
+  const auto found = find_split_files(files, arguments.data_dir, arguments.shards);
+  const bool synthetic = is_marked_synthetic(files, arguments.data_dir);
+  if (!arguments.force && !synthetic && !found.present.empty()) {
+    if (request.synthetic) fail_other(found.present.front(), "not synthetic");
+    request.synthetic_fallback = false;
+  }
+  request.synthetic_is_there = synthetic && !arguments.force && found.missing.empty();
+  return request;
+}
+
+void print_report(const CifarConvertReport& report, bool synthetic) {
   for (const CifarFileReport& file : report.files) {
-    fmt::print("{}: {} records, {} bytes, {:.2f} s, {:.1f} MB/s\n", printable(file.path),
-               file.records, file.bytes, file.seconds,
+    fmt::print("{}: {} {}records, {} bytes, {:.2f} s, {:.1f} MB/s\n", printable(file.path),
+               file.records, synthetic ? "synthetic " : "", file.bytes, file.seconds,
                static_cast<double>(file.bytes) / 1e6 / file.seconds);
   }
   if (!report.extracted.empty()) {
@@ -205,14 +222,23 @@ CifarConvertReport convert(FileSystem& files, const CifarArchiveSource& source,
 
 void generate(const Arguments& arguments, std::stop_token stop) {
   FileSystem& files = posix_file_system();
-  if (is_done(files, arguments)) return;  // also where nothing may be written
+  const auto is_done = [&] {
+    // Synthetic files that took another archive's place are not what was wanted.
+    const bool synthetic = is_marked_synthetic(files, arguments.data_dir);
+    if (!is_complete(files, arguments)) return false;
+    if (synthetic && arguments.request.synthetic_fallback) return false;
+    print_present(files, arguments, synthetic ? " of synthetic images" : "");
+    return true;
+  };
+  if (is_done()) return;  // also where nothing may be written
   files.make_directories(arguments.data_dir);
   const FolderLock lock(files, arguments.data_dir);
-  if (is_done(files, arguments)) return;  // by another process, meanwhile
+  if (is_done()) return;  // by another process, meanwhile
 
   TerminalProgress progress(arguments.quiet);
-  const CifarArchiveSource source =
-      obtain_cifar_archive(files, arguments.data_dir, arguments.request, progress, stop);
+  const CifarArchiveSource source = obtain_cifar_archive(
+      files, arguments.data_dir, request_beside(files, arguments), progress, stop);
+  if (source.path.empty()) return print_present(files, arguments, " of synthetic images");
   CifarConvertOptions options{
       .compression = compression_named(arguments.compression),
       .shards = arguments.shards,
@@ -226,7 +252,7 @@ void generate(const Arguments& arguments, std::stop_token stop) {
   const CifarConvertReport report = convert(files, source, arguments.data_dir, options, progress);
   progress.clear();
   if (source.hash && !source.sha256) note_unknown_checksum(source.path, report.sha256, progress);
-  if (!arguments.quiet) print_report(report);
+  if (!arguments.quiet) print_report(report, source.synthetic);
 }
 
 int run(int argc, char** argv) {

@@ -12,7 +12,7 @@ while read -r package; do
 done <"$list"
 ((${#missing[@]})) || exit 0
 
-echo "Installing ${#missing[@]} packages: ${missing[*]}"
+echo "Installing ${#missing[@]} packages, which may take some minutes: ${missing[*]}"
 as_root=()
 if ((EUID != 0)); then
   command -v sudo >/dev/null ||
@@ -21,8 +21,10 @@ if ((EUID != 0)); then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# All that was said so far: an update that reached no server is not a failure to apt-get, and the
+# install that then finds no package doesn't say why.
 run() {
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" >"$log" 2>&1 ||
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" >>"$log" 2>&1 ||
     { cat "$log" >&2; echo "Failed: $*" >&2; exit 1; }
 }
 # A machine that was just started may be busy with updates of its own, and hold the lock.

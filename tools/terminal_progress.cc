@@ -34,6 +34,7 @@ void TerminalProgress::update(const Progress& progress) {
   if (quiet_) return;
   const std::lock_guard lock(mutex_);
   if (activity_ != progress.activity) begin(progress);
+  if (progress.done == 0 && !progress.total) return;  // nothing has come yet: not even a size
   const auto now = std::chrono::steady_clock::now();
   const bool ended = progress.total && progress.done >= *progress.total;
   if (!terminal_) {

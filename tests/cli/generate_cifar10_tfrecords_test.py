@@ -246,7 +246,7 @@ class Conversion(GenerateTest):
         archive = "cifar-10-python-synthetic.tar.gz"
         self.assertEqual(self.names(), [archive, "eval.tfrecords", "synthetic.txt",
                                         "train.tfrecords", "validation.tfrecords"])
-        self.assertIn("train.tfrecords: 40000 records", result.stdout)
+        self.assertIn("train.tfrecords: 40000 synthetic records", result.stdout)
         # Figures are called synthetic for as long as the images are, however they came there.
         self.expect_failure(self.generate("--archive", __file__, "--force"), "")
         self.assertIn("synthetic.txt", self.names())
@@ -542,8 +542,28 @@ class SyntheticFallback(ServedTest):
         self.assertEqual(len(said), 1, result.stderr)
         self.assertRegex(said[0], r"^https://\S+/cifar-10-python\.tar\.gz can't be reached \(.+\): "
                                   r"going on with synthetic images$")
-        self.assertIn("train.tfrecords: 40000 records", result.stdout)
+        self.assertIn("train.tfrecords: 40000 synthetic records", result.stdout)
         self.assertIn("synthetic.txt", self.names())
+
+        # The next run tries again, and keeps what is there only if that fails, too.
+        before = (self.data / "train.tfrecords").stat()
+        result = self.generate("--synthetic-fallback", env=self.UNREACHABLE)
+        self.expect_done(result)
+        self.assertIn("going on with synthetic images, those that are there", result.stderr)
+        self.assertIn("bytes of synthetic images, there already", result.stdout)
+        self.assertEqual((self.data / "train.tfrecords").stat().st_ino, before.st_ino)
+        self.expect_done(self.generate("--synthetic-fallback", "--url", self.url))
+        self.expect_same_images()
+        self.assertNotIn("synthetic.txt", self.names())
+
+    def test_other_images_are_not_replaced_unasked(self):
+        self.expect_done(self.generate("--archive", self.archive))
+        (self.data / "train.tfrecords").unlink()
+        before = self.names()
+        self.expect_failure(self.generate("--synthetic"), "is there already, and is not synthetic")
+        self.expect_failure(self.generate("--synthetic-fallback", env=self.UNREACHABLE),
+                            "cifar-10-python.tar.gz: ")
+        self.assertEqual(self.names(), before)
 
     def test_without_it_nothing_is_drawn(self):
         result = self.generate(env=self.UNREACHABLE)

@@ -74,6 +74,18 @@ class Quickstart(unittest.TestCase):
                 self.assertEqual(any("cifar10_main" in call for call in self.calls()),
                                  program == "cifar10_main")
 
+    def test_an_interrupted_training_can_go_on(self):
+        (self.root / "cifar10_main.status").write_text("130", encoding="utf-8")
+        main = self.root / "build/release/cifar10_main"
+        main.write_text(main.read_text(encoding="utf-8").replace("exit", 'mkdir -p "$4"; exit'),
+                        encoding="utf-8")
+        result = self.run_it("--data-dir", "x y", "--minutes", "3")
+        self.assertEqual(result.returncode, 130)
+        command = result.stdout.splitlines()[-1].strip()
+        _, _, first = self.calls()
+        subprocess.run(["bash", "-c", command], check=False, cwd=self.root / "bin")
+        self.assertEqual(self.calls(), [first])
+
     def test_wrong_usage_is_said_before_anything_is_done(self):
         for arguments in (["--bogus"], ["x"], ["--archive"], ["--archive", ""], ["--data-dir", ""],
                           ["--archive", self.root / "none"], ["--minutes", "0"],
