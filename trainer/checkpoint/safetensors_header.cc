@@ -134,8 +134,7 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
 
 std::string in_quotes(std::string_view text) {
   constexpr size_t most = 100;
-  const bool whole = text.size() <= most;
-  return "'" + printable(text.substr(0, most)) + (whole ? "'" : "...'");
+  return fmt::format("'{}{}'", printable(text.substr(0, most)), text.size() > most ? "..." : "");
 }
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& path) {
