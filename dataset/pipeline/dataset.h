@@ -41,8 +41,12 @@
 #include <vector>
 
 #include "dataset/base/error.h"
+#include "dataset/io/file.h"
 #include "dataset/pipeline/batch.h"
+#include "dataset/pipeline/cache.h"
+#include "dataset/pipeline/cache_codec.h"
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/file_cache.h"
 #include "dataset/pipeline/filter.h"
 #include "dataset/pipeline/flat_map.h"
 #include "dataset/pipeline/from_vector.h"
@@ -254,6 +258,21 @@ class Dataset {
     require(shift.value_or(size) > 0, "window: shift must be at least 1");
     return with<std::vector<T>>(std::make_shared<WindowNode<T>>(
         node_, size, shift.value_or(size), drop_remainder == DropRemainder::yes));
+  }
+
+  // Computes the elements once and keeps them in memory for later passes of the iterator; random
+  // numbers before it are those of epoch 0 in all of them.
+  Dataset cache(const CacheOptions& options = {}) const {
+    return with<T>(std::make_shared<CacheNode<T>>(node_, options));
+  }
+
+  // The same in a file, for later runs too. It appears when a pass has come to its end; one that
+  // was made by another pipeline or from other files is refused.
+  template <CacheCodecOf<T> C = CacheCodec<T>>
+  Dataset cache(std::string path, C codec = {},
+                FileSystem& file_system = posix_file_system()) const {
+    return with<T>(std::make_shared<FileCacheNode<T, C>>(node_, file_system, std::move(path),
+                                                         std::move(codec)));
   }
 
   // A thread of its own keeps up to `buffer_size` > 0 elements ready while the consumer works.

@@ -22,7 +22,7 @@ struct Chain {
   void grow(Random& random, int& repeats) {
     const uint64_t seed = random();
     const uint32_t n = random.below(90) + 1;
-    switch (random.below(14)) {
+    switch (random.below(15)) {
       case 0: {
         const auto f = [n](int x) { return (x % 1'000'000) * 7 + static_cast<int>(n); };
         dataset = dataset.map(f), twin = twin.map(f);
@@ -123,6 +123,9 @@ struct Chain {
         }
         break;
       }
+      case 14:
+        dataset = dataset.cache(), twin = twin.cache();
+        break;
     }
   }
 };

@@ -1,0 +1,124 @@
+#include "dataset/pipeline/cache_file.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "dataset/base/endian.h"
+#include "dataset/base/error.h"
+#include "dataset/pipeline/iterator_state.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr std::string_view kMagic = "recordpipe cache 1\n";
+constexpr std::string_view kEnd = "recordpipe cache end\n";
+constexpr size_t kIdSize = 16;
+
+void append_number(uint64_t number, std::string& out) {
+  std::array<std::byte, 8> bytes;
+  store_little_endian(number, bytes.data());
+  out.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::string header_of(const CacheIdentity& identity) {
+  std::string header(kMagic);
+  header += identity.codec;
+  header += '\0';
+  return header + save_iterator_state(identity.plan, {});
+}
+
+std::string end_of(uint64_t elements) {
+  std::string end(kEnd);
+  append_number(elements, end);
+  return end;
+}
+
+std::string_view text_of(const Record& record) {
+  return {reinterpret_cast<const char*>(record.data.data()), record.data.size()};
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .path = path,
+               .reason = "a cache of another pipeline: " + reason,
+               .hint = "remove it, or name another file"});
+}
+
+void check_header(const std::string& path, std::string_view header, const CacheIdentity& identity) {
+  header.remove_prefix(kMagic.size());
+  const std::string_view codec = header.substr(0, header.find('\0'));
+  if (codec != identity.codec) {
+    refuse(path, "its elements are written as " + printable(codec) + ", not as " +
+                     printable(identity.codec));
+  }
+  header.remove_prefix(std::min(header.size(), codec.size() + 1));
+  try {
+    load_iterator_state(identity.plan, header);
+  } catch (const Error& error) {
+    refuse(path,
+           error.path().empty() ? error.reason() : printable(error.path()) + ": " + error.reason());
+  }
+}
+
+}  // namespace
+
+CacheReader::CacheReader(FileSystem& file_system, const std::string& path,
+                         const CacheIdentity& identity)
+    : file_(file_system, path, {.compression = Compression::none}) {
+  const auto damaged = [&](const char* reason) {
+    return Error({.kind = ErrorKind::corrupted,
+                  .path = path,
+                  .reason = reason,
+                  .hint = "remove it, or name another file"});
+  };
+  if (file_.size() < 2) throw damaged("not a whole cache file");
+  const Record header = file_.read(0);
+  if (!text_of(header).starts_with(kMagic)) throw damaged("not a cache file");
+  check_header(path, text_of(header), identity);
+  if (text_of(file_.read(file_.size() - 1)) != end_of(size())) {
+    throw damaged("not a whole cache file");
+  }
+  for (uint64_t i = 0; i < size(); ++i) {
+    if (file_.view(i + 1).data.size() < kIdSize) throw damaged("not a cache file");
+  }
+}
+
+ElementId CacheReader::id(uint64_t i) const {
+  const std::byte* bytes = file_.view(i + 1).data.data();
+  return {load_little_endian<uint64_t>(bytes), load_little_endian<uint64_t>(bytes + 8)};
+}
+
+Record CacheReader::read(uint64_t i) const {
+  Record record = file_.read(i + 1);
+  record.data = record.data.subspan(kIdSize);
+  record.path = file_.path();
+  return record;
+}
+
+CacheWriter::CacheWriter(FileSystem& file_system, const std::string& path,
+                         const CacheIdentity& identity)
+    : writer_(file_system, path) {
+  const std::string header = header_of(identity);
+  writer_.write(std::as_bytes(std::span(header)));
+}
+
+void CacheWriter::start(const ElementId& id) {
+  bytes_.clear();
+  append_number(id.epoch, bytes_);
+  append_number(id.index, bytes_);
+}
+
+void CacheWriter::write() {
+  writer_.write(std::as_bytes(std::span(bytes_)));
+  ++elements_;
+}
+
+void CacheWriter::finish() {
+  const std::string end = end_of(elements_);
+  writer_.write(std::as_bytes(std::span(end)));
+  writer_.close();
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,73 @@
+// The file of cache(path): a TFRecord file.
+//
+//   first record   what it was made from: "recordpipe cache 1\n", the codec's name, a zero byte,
+//   and
+//                  the pipeline and its files as in a saved iterator (iterator_state.h)
+//   elements       8 bytes epoch and 8 bytes index of the element's id, little-endian, and what the
+//                  codec makes of it
+//   last record    "recordpipe cache end\n" and the number of elements, 8 bytes, little-endian
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "dataset/io/file.h"
+#include "dataset/pipeline/plan_description.h"
+#include "dataset/pipeline/stage.h"
+#include "dataset/record/record.h"
+#include "dataset/record/record_reader.h"
+#include "dataset/record/record_writer.h"
+
+namespace recordpipe {
+
+// What a cache holds.
+struct CacheIdentity {
+  std::string codec;
+  PlanDescription plan;
+};
+
+// A whole one. Safe to read from several threads.
+class CacheReader {
+ public:
+  // Throws Error{invalid_argument} for a cache that was made from something else, naming what, and
+  // Error{corrupted} for one that is damaged or no cache.
+  CacheReader(FileSystem& file_system, const std::string& path, const CacheIdentity& identity);
+
+  uint64_t size() const { return file_.size() - 2; }
+  // Of element i < size(); not checked.
+  ElementId id(uint64_t i) const;
+  // Its bytes, checked: throws Error{corrupted}.
+  Record read(uint64_t i) const;
+
+ private:
+  MappedRecordFile file_;
+};
+
+// One that is being written. It appears at finish(); destroyed before that, nothing is left of it.
+class CacheWriter {
+ public:
+  // Throws Error{busy} where another process or iterator is writing it.
+  CacheWriter(FileSystem& file_system, const std::string& path, const CacheIdentity& identity);
+
+  // `encode(std::string&)` appends the element's bytes.
+  template <class Encode>
+  void add(const ElementId& id, const Encode& encode) {
+    start(id);
+    encode(bytes_);
+    write();
+  }
+  void finish();
+
+ private:
+  void start(const ElementId& id);
+  void write();
+
+  RecordWriter writer_;
+  std::string bytes_;
+  uint64_t elements_ = 0;
+};
+
+}  // namespace recordpipe
