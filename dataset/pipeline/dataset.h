@@ -94,23 +94,27 @@ class Iterator {
   // prefetched beyond them. A serialized recordpipe.IteratorState (proto/iterator_state.proto), at
   // most 16 KiB and 8 bytes for each element in a shuffle's buffer. Not after an error.
   std::string state() const {
-    PlanState state;
-    pass_->executor.save(pass_->executor.position() + at_, state);
-    return save_iterator_state(pass_->node->describe(), state);
+    IteratorPlace place{.position = position()};
+    pass_->executor.save(pass_->executor.position() + at_, place.plan);
+    return save_iterator_state(pass_->node->describe(), place);
   }
 
   // Goes to where `state` was taken, in another run, with other threads, chunk sizes or prefetch
   // depths. Throws Error{invalid_argument}, naming the operator or the file, where it was saved
   // from another plan or the files have changed.
   void restore(std::string_view state) {
-    const PlanState place = load_iterator_state(pass_->node->describe(), state);
+    const IteratorPlace place = load_iterator_state(pass_->node->describe(), state);
     at_ = count_ = 0;
-    restore_place(pass_->executor, place, /*epoch=*/0);
+    restore_place(pass_->executor, place.plan, /*epoch=*/0);
+    earlier_ = place.position - pass_->executor.position();
   }
 
   // What ignore_errors has skipped: up to what has been planned ahead, until the end. From any
   // thread.
   SkippedReport skipped() const { return skipped_->report(); }
+
+  // How many elements next() has returned, those before the state that was restored included.
+  uint64_t position() const { return earlier_ + pass_->executor.position() + at_; }
 
  private:
   // What the stages use of the node must outlive them, when an iterator is assigned to as well.
@@ -126,6 +130,7 @@ class Iterator {
   typename Executor<T>::Chunk chunk_;
   size_t at_ = 0;
   size_t count_ = 0;
+  uint64_t earlier_ = 0;  // elements that the executor has not counted
 };
 
 template <Element T>

@@ -132,7 +132,7 @@ void check_files(const PlanDescription& plan, const proto::IteratorState& state)
 
 }  // namespace
 
-std::string save_iterator_state(const PlanDescription& plan, const PlanState& place) {
+std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place) {
   std::vector<SourceFile> files;
   collect_files(plan, files);
   const size_t per_fingerprint = files_per_fingerprint(files.size());
@@ -144,7 +144,8 @@ std::string save_iterator_state(const PlanDescription& plan, const PlanState& pl
     state.add_file_fingerprints(hash);
   }
   state.set_files_per_fingerprint(static_cast<uint32_t>(per_fingerprint));
-  write(place, *state.mutable_place());
+  write(place.plan, *state.mutable_place());
+  state.set_position(place.position);
   std::string serialized = state.SerializeAsString();
   proto::IteratorState tail;
   tail.set_crc32c(crc32c(std::as_bytes(std::span(serialized))));
@@ -152,7 +153,7 @@ std::string save_iterator_state(const PlanDescription& plan, const PlanState& pl
   return serialized;
 }
 
-PlanState load_iterator_state(const PlanDescription& plan, std::string_view serialized) {
+IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view serialized) {
   proto::IteratorState state;
   if (serialized.size() < kTailSize || serialized.size() > INT32_MAX ||
       !state.ParseFromArray(serialized.data(), static_cast<int>(serialized.size()))) {
@@ -170,7 +171,7 @@ PlanState load_iterator_state(const PlanDescription& plan, std::string_view seri
     refuse_plan(state.plan_text(), plan.text(/*with_free=*/false).substr(0, kMaxText));
   }
   check_files(plan, state);
-  return read(state.place());
+  return {read(state.place()), state.position()};
 }
 
 }  // namespace recordpipe

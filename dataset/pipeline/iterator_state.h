@@ -6,6 +6,7 @@
 // count, so data may be moved.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,11 +15,17 @@
 
 namespace recordpipe {
 
+// Where an iterator stands, and how many elements it has returned since its plan's first.
+struct IteratorPlace {
+  PlanState plan = {};
+  uint64_t position = 0;
+};
+
 // Throws what looking at the files throws.
-std::string save_iterator_state(const PlanDescription& plan, const PlanState& place);
+std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place);
 
 // Throws Error{invalid_argument} where `state` is no state, of another version, of another plan
 // (naming the operator), or of files that have changed since (naming the file).
-PlanState load_iterator_state(const PlanDescription& plan, std::string_view state);
+IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view state);
 
 }  // namespace recordpipe

@@ -50,6 +50,7 @@ void expect_resumes_anywhere(const Dataset<T>& dataset, const std::vector<Datase
     Iterator<T> restored = others[at / step % others.size()].iterate();
     restored.restore(saving.state());
     const std::vector<T> rest(expected.begin() + static_cast<std::ptrdiff_t>(at), expected.end());
+    ASSERT_EQ(restored.position(), at);
     ASSERT_TRUE(rest_of(restored) == rest) << "saved after " << at << " of " << expected.size();
   }
   EXPECT_EQ(saving.next(), nullptr);

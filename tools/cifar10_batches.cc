@@ -1,0 +1,237 @@
+// cifar10_batches: what the CIFAR-10 pipeline yields, as digests; how fast; and where it stands.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include "dataset/base/error.h"
+#include "dataset/checksum/crc32c.h"
+#include "dataset/cifar/cifar10_dataset.h"
+#include "dataset/cifar/synthetic_mark.h"
+#include "dataset/io/atomic_file.h"
+#include "dataset/io/file.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr char kProgram[] = "cifar10_batches";
+constexpr size_t kShuffleBuffer = 16'384;
+constexpr size_t kLabelsShown = 4;
+constexpr size_t kMaxStateSize = size_t{1} << 30;
+
+enum class Shuffle { none, buffer };
+
+struct Arguments {
+  std::string data_dir;
+  Cifar10Subset subset = Cifar10Subset::train;
+  Shuffle shuffle = Shuffle::buffer;
+  Cifar10Options options = {.distort = true};
+  std::optional<uint64_t> batches = {};
+  std::string save_state;
+  std::string restore_state;
+  bool digest = false;
+  bool stats = false;
+  bool explain = false;
+};
+
+constexpr char kDescription[] =
+    R"(Runs the input pipeline over the TFRecord files that generate_cifar10_tfrecords wrote, and says
+what it yields: files, shuffle, repeat, parse, pad-crop-flip, batch, prefetch.
+
+The batches depend on the files, the seed and the options above --threads only: never on the
+threads, the prefetch depth or the time. --digest shows it.)";
+
+constexpr char kExamples[] =
+    R"(Examples:
+  cifar10_batches --data-dir data/cifar10 --digest --batches 5
+  cifar10_batches --data-dir data/cifar10 --epochs 10 --stats
+  cifar10_batches --data-dir data/cifar10 --batches 100 --save-state place --digest
+  cifar10_batches --data-dir data/cifar10 --restore-state place --digest
+
+With --digest, a line for each batch, "batch K crc32c X labels A B C D": K counts from the run's very
+first batch, also after --restore-state; X is the CRC-32C of the batch's pixels, as they lie in
+memory, and of its labels, as 32-bit little-endian numbers; A to D are the first labels. The last
+line is "total batches N images M crc32c X", of this process's batches, one after the other.
+
+Exit status: 0 done, 1 failed, 2 wrong usage.)";
+
+template <class T>
+void add_choice(CLI::App& app, const std::string& name, T& value,
+                const std::map<std::string, T>& choices, const std::string& description) {
+  std::string names, present;
+  for (const auto& [choice, meaning] : choices) {
+    names += (names.empty() ? "" : "|") + choice;
+    if (meaning == value) present = choice;
+  }
+  app.add_option_function<std::string>(
+         name, [&value, choices](const std::string& choice) { value = choices.at(choice); },
+         description)
+      ->check(CLI::IsMember(choices).description(""))
+      ->type_name(names)
+      ->default_str(present);
+}
+
+void define_options(CLI::App& app, Arguments& arguments) {
+  Cifar10Options& options = arguments.options;
+  app.add_option("--data-dir", arguments.data_dir, "The folder with the TFRecord files")
+      ->type_name("DIR")
+      ->required();
+  add_choice<Cifar10Subset>(app, "--subset", arguments.subset,
+                            {{"train", Cifar10Subset::train},
+                             {"validation", Cifar10Subset::validation},
+                             {"eval", Cifar10Subset::eval}},
+                            "Which of the files");
+  app.add_option("--batch-size", options.batch_size, "Images in a batch")
+      ->check(CLI::Range(size_t{1}, size_t{1} << 20).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "Of the order and the distortions")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--epochs", options.epochs, "How often the files are read; -1: for ever")
+      ->check(CLI::Range(int64_t{-1}, std::numeric_limits<int64_t>::max()).description(""))
+      ->type_name("E")
+      ->capture_default_str();
+  app.add_option("--batches", arguments.batches, "Stop after so many batches")->type_name("N");
+  add_choice<Shuffle>(app, "--shuffle", arguments.shuffle,
+                      {{"none", Shuffle::none}, {"buffer", Shuffle::buffer}},
+                      fmt::format("buffer: of {} records", kShuffleBuffer));
+  app.add_option("--distort", options.distort, "Pad by 4, crop, flip")
+      ->type_name("true|false")
+      ->default_str("true");
+  add_choice<DType>(app, "--dtype", options.dtype,
+                    {{"float32", DType::float32}, {"uint8", DType::uint8}}, "Of the pixels");
+  add_choice<Layout>(app, "--layout", options.layout,
+                     {{"nhwc", Layout::nhwc}, {"nchw", Layout::nchw}}, "Of a batch");
+  app.add_option("--threads", options.threads, "That decode; 0: as many as there are cores")
+      ->check(CLI::Range(size_t{0}, PipelineOptions::kMaxThreads).description(""))
+      ->type_name("T")
+      ->capture_default_str();
+  app.add_option("--prefetch", options.prefetch, "Batches kept ready by a thread of its own")
+      ->check(CLI::Range(size_t{0}, size_t{1} << 16).description(""))
+      ->type_name("P")
+      ->capture_default_str();
+  app.add_flag("--digest", arguments.digest, "Print a line for each batch");
+  app.add_flag("--stats", arguments.stats, "Print speed, CPU time and peak memory at the end");
+  app.add_flag("--explain", arguments.explain, "Print the operators, and run nothing");
+  app.add_option("--save-state", arguments.save_state, "At the end, save the place here")
+      ->type_name("FILE");
+  app.add_option("--restore-state", arguments.restore_state, "Go on from a saved place")
+      ->type_name("FILE");
+  app.set_version_flag("--version", fmt::format("{} {}", kProgram, RECORDPIPE_VERSION));
+  app.footer(kExamples);
+}
+
+uint32_t extend_by_labels(uint32_t crc, const ImageBatch& batch) {
+  for (const int32_t label : batch.labels()) {
+    const auto bits = static_cast<uint32_t>(label);
+    const std::array<std::byte, 4> bytes = {std::byte(bits), std::byte(bits >> 8),
+                                            std::byte(bits >> 16), std::byte(bits >> 24)};
+    crc = crc32c_extend(crc, bytes);
+  }
+  return crc;
+}
+
+void print_digest(uint64_t number, const ImageBatch& batch) {
+  const uint32_t crc = extend_by_labels(crc32c(batch.bytes()), batch);
+  std::string labels;
+  for (size_t row = 0; row < std::min(batch.size(), kLabelsShown); ++row) {
+    labels += fmt::format(" {}", batch.labels()[row]);
+  }
+  fmt::print("batch {} crc32c {:08x} labels{}\n", number, crc, labels);
+}
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+void print_stats(uint64_t images, double elapsed, const std::string& kind) {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  const double cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  const auto count = static_cast<double>(images);
+  fmt::print("{:.0f} {}images/s, {:.3f} CPU seconds per million images, peak memory {:.1f} MiB\n",
+             count / elapsed, kind, 1e6 * cpu / count, static_cast<double>(usage.ru_maxrss) / 1024);
+}
+
+std::string read_file(const std::string& path) {
+  const auto source = posix_file_system().open_source(path);
+  const std::vector<std::byte> content = read_all(*source, kMaxStateSize);
+  return {reinterpret_cast<const char*>(content.data()), content.size()};
+}
+
+void write_file(const std::string& path, const std::string& content) {
+  AtomicFile file(posix_file_system(), path);
+  file.write(std::as_bytes(std::span(content)));
+  file.commit();
+}
+
+void yield_batches(const Arguments& arguments) {
+  Cifar10Options options = arguments.options;
+  options.shuffle_buffer = arguments.shuffle == Shuffle::buffer ? kShuffleBuffer : 0;
+  const Dataset<ImageBatch> dataset =
+      cifar10_batches(cifar10_files(arguments.data_dir, arguments.subset), options);
+  if (arguments.explain) {
+    fmt::print("{}", dataset.explain());
+    return;
+  }
+  Iterator<ImageBatch> iterator = dataset.iterate();
+  if (!arguments.restore_state.empty()) iterator.restore(read_file(arguments.restore_state));
+
+  const auto start = std::chrono::steady_clock::now();
+  uint64_t batches = 0, images = 0;
+  uint32_t crc = 0;
+  while (!arguments.batches || batches < *arguments.batches) {
+    const uint64_t number = iterator.position();
+    const ImageBatch* batch = iterator.next();
+    if (!batch) break;
+    ++batches;
+    images += batch->size();
+    if (!arguments.digest) continue;
+    print_digest(number, *batch);
+    crc = extend_by_labels(crc32c_extend(crc, batch->bytes()), *batch);
+  }
+  const double elapsed =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!arguments.save_state.empty()) write_file(arguments.save_state, iterator.state());
+  if (arguments.digest) {
+    fmt::print("total batches {} images {} crc32c {:08x}\n", batches, images, crc);
+  }
+  if (arguments.stats) {
+    const bool synthetic = is_marked_synthetic(posix_file_system(), arguments.data_dir);
+    print_stats(images, elapsed, synthetic ? "synthetic " : "");
+  }
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(kDescription, kProgram);
+  Arguments arguments;
+  define_options(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    yield_batches(arguments);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", kProgram, error.what());
+    return 1;
+  }
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace recordpipe
+
+int main(int argc, char** argv) { return recordpipe::run(argc, argv); }
