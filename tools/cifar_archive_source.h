@@ -19,7 +19,8 @@ struct CifarArchiveRequest {
   std::string archive = {};
   bool synthetic = false;
   bool synthetic_fallback = false;  // where what must be downloaded can't be reached
-  bool synthetic_is_there = false;  // all files of an earlier fallback: they need not be drawn again
+  bool synthetic_is_there =
+      false;  // all files of an earlier fallback: they need not be drawn again
   uint64_t synthetic_seed = 1;
   std::string sha256 = {};  // hexadecimal digits, "none", or nothing
 };
