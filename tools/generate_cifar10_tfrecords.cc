@@ -145,6 +145,19 @@ void require_file(FileSystem& files, const std::string& path) {
   require_replaceable(files, path);
 }
 
+// A plain file's framing tells whether it was cut; a compressed one would have to be read.
+void require_whole(FileSystem& files, const std::string& path) {
+  if (detect_compression(files, path) != Compression::none) return;
+  try {
+    const MappedRecordFile whole(files, path);
+  } catch (const Error& error) {
+    const bool damaged =
+        error.kind() == ErrorKind::truncated || error.kind() == ErrorKind::corrupted;
+    if (!damaged) throw;
+    fail_other(path, "damaged (" + error.reason() + ")");
+  }
+}
+
 // Whether all the files are there. Throws if what is there is something else.
 bool is_complete(FileSystem& files, const Arguments& arguments) {
   if (arguments.force) return false;
@@ -155,6 +168,7 @@ bool is_complete(FileSystem& files, const Arguments& arguments) {
     if (detect_compression(files, path) != compression_named(arguments.compression)) {
       fail_other(path, "compressed in another way");
     }
+    require_whole(files, path);
   }
   return found.missing.empty();
 }

@@ -111,6 +111,13 @@ class Usage(Cifar10MainTest):
         self.assertEqual(subprocess.run([PROGRAM], capture_output=True, check=False).returncode, 2)
         self.assertFalse(self.job.exists())
 
+    def test_help_and_version(self):
+        text = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("--data-format channels_first|channels_last [channels_last]", text)
+        self.assertIn("--use-distortion-for-training true|false [true]", text)
+        text = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
+        self.assertRegex(text.stdout, r"^cifar10_main \d+\.\d+\.\d+\n$")
+
     def test_missing_data(self):
         result = self.train(data=ROOT / "nowhere")
         self.expect_failure(result, 1, "nowhere", "run generate_cifar10_tfrecords")

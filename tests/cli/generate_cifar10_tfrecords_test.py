@@ -145,6 +145,15 @@ class Conversion(GenerateTest):
         self.expect_done(result)
         self.assertNotEqual((self.data / SPLITS[0]).stat().st_ino, before[SPLITS[0]].st_ino)
 
+    def test_a_damaged_file_is_not_there_already(self):
+        self.expect_done(self.generate("--archive", self.archive))
+        before = self.contents()
+        os.truncate(self.data / "train.tfrecords", 100_000)
+        self.expect_failure(self.generate("--archive", self.archive),
+                            "damaged (the file ends inside the ")
+        self.expect_done(self.generate("--archive", self.archive, "--force"))
+        self.assertEqual(self.contents(), before)
+
     def test_some_files_missing_all_are_written(self):
         self.expect_done(self.generate("--archive", self.archive))
         before = self.contents()

@@ -3,7 +3,6 @@
 #include <charconv>
 #include <functional>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -65,16 +64,21 @@ CLI::Option* add_number(
 
 // "True", "false", "1", ...: the tutorial's own flags took any word for true.
 void add_boolean(CLI::App& app, const std::string& name, bool& value, const std::string& text) {
-  app.add_option(name, value, text)
+  app.add_option_function<std::string>(
+         name,
+         [&value](const std::string& word) {
+           value = word == "1" || word.front() == 't' || word.front() == 'T';
+         },
+         text)
       ->type_name("true|false")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, std::string>{
-              {"true", "true"}, {"false", "false"}, {"1", "true"}, {"0", "false"}},
-          CLI::ignore_case));
+      ->default_str(value ? "true" : "false")
+      ->check(CLI::IsMember({"true", "false", "1", "0"}, CLI::ignore_case).description(""));
 }
 
 void add_data_flags(CLI::App& app, Cifar10Flags& flags) {
-  app.add_option("--data-dir", flags.data_dir, "Folder with {train,eval}.tfrecords")->required();
+  app.add_option("--data-dir", flags.data_dir,
+                 "Folder with train and eval files, as generate_cifar10_tfrecords writes them")
+      ->required();
   app.add_option("--job-dir", flags.job_dir, "Folder for checkpoints")->required();
   add_number<size_t>(app, "--train-batch-size", flags.train_batch_size, 1, most_images,
                      "Images in a training step");
@@ -82,10 +86,15 @@ void add_data_flags(CLI::App& app, Cifar10Flags& flags) {
                      "Images evaluated at once");
   add_boolean(app, "--use-distortion-for-training", flags.use_distortion_for_training,
               "Random crops and flips");
-  app.add_option("--data-format", flags.data_format, "Layout in which batches are made")
+  app.add_option_function<std::string>(
+         "--data-format",
+         [&flags](const std::string& name) {
+           flags.data_format = name == "channels_first" ? Layout::nchw : Layout::nhwc;
+         },
+         "Layout in which batches are made")
       ->type_name("channels_first|channels_last")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Layout>{
-          {"channels_first", Layout::nchw}, {"channels_last", Layout::nhwc}}));
+      ->default_str(flags.data_format == Layout::nchw ? "channels_first" : "channels_last")
+      ->check(CLI::IsMember({"channels_first", "channels_last"}).description(""));
 }
 
 void add_model_flags(CLI::App& app, Cifar10Flags& flags) {
@@ -128,12 +137,13 @@ void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
   app.add_option("--device", flags.device, "cpu: oneDNN; reference: plain loops, slow")
       ->check(CLI::IsMember({"cpu", "reference"}));
   // The tutorial's flags for devices that this build doesn't have.
-  app.add_option("--num-gpus", "Must be 0: this build has no GPU backend")
+  app.add_option("--num-gpus", "The tutorial's; must be 0: this build has no GPU backend")
       ->default_str("0")
       ->check([](const std::string& text) {
         return text == "0" ? std::string() : "this build has no GPU backend: leave it 0";
       });
-  app.add_option("--variable-strategy", "Must be CPU: this build has no GPU backend")
+  app.add_option("--variable-strategy",
+                 "The tutorial's; must be CPU: this build has no GPU backend")
       ->default_str("CPU")
       ->check([](const std::string& text) {
         return text == "CPU" ? std::string() : "this build has no GPU backend: leave it CPU";
@@ -156,6 +166,7 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   Cifar10Flags flags;
   CLI::App app(description, "cifar10_main");
   app.footer(footer);
+  app.set_version_flag("--version", std::string("cifar10_main ") + RECORDPIPE_VERSION);
   app.option_defaults()->always_capture_default();
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add_data_flags(app, flags);
