@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <variant>
@@ -99,7 +100,8 @@ class ValuesBuffer {
 
  private:
   Place append(Place at, std::span<const std::byte> value) {
-    std::ranges::copy(value, bytes_.begin() + static_cast<std::ptrdiff_t>(at.byte));
+    // (memcpy may not be given the null pointers of what is empty.)
+    if (!value.empty()) std::memcpy(bytes_.data() + at.byte, value.data(), value.size());
     at.byte += value.size();
     splits_[++at.value] = static_cast<int64_t>(at.byte);
     return at;
