@@ -31,7 +31,7 @@ using DefaultValues = std::variant<std::monostate, std::vector<std::string>, std
 
 // As many values in every Example. tf.io.FixedLenFeature.
 struct FixedLen {
-  FeatureKind kind;
+  FeatureKind kind = FeatureKind::none;  // one must be given
   // Of one Example's values, row-major; {} is a single value. No dimension may be 0.
   std::vector<size_t> shape = {};
   // What an Example without the feature gets: as many values as the shape has. None: it must be
@@ -41,7 +41,7 @@ struct FixedLen {
 
 // Any number of values, none where the feature is missing. tf.io.RaggedFeature.
 struct Ragged {
-  FeatureKind kind;
+  FeatureKind kind = FeatureKind::none;  // one must be given
 };
 // tf.io.VarLenFeature wants the same and gives it as a SparseTensor: sparse_indices() of columns.h
 // makes one's indices of a ragged column.
@@ -49,7 +49,7 @@ using VarLen = Ragged;
 
 // As many values in every step of a feature list. tf.io.FixedLenSequenceFeature.
 struct FixedLenSequence {
-  FeatureKind kind;
+  FeatureKind kind = FeatureKind::none;  // one must be given
   // Of one step's values, as in FixedLen.
   std::vector<size_t> shape = {};
   // Whether a SequenceExample without the list has no steps of it; else it must be there.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "dataset/base/error.h"
 #include "dataset/record/record.h"
