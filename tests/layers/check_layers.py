@@ -33,6 +33,9 @@ LAYERS = {
 # are for programs.
 LIBRARIES = {
     "hwy/": ["dataset/image/crop_highway"],
+    "jerror.h": ["dataset/image/jpeg_"],
+    "jpeglib.h": ["dataset/image/jpeg_"],
+    "png.h": ["dataset/image/png_"],
     "isa-l/igzip_lib.h": ["dataset/io/isal_inflate_engine"],
     "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],
     "curl/": ["dataset/io/http_"],

@@ -1,0 +1,127 @@
+"""Makes data/images: small JPEG and PNG files of all kinds, and data/image/decoded.json, what is in
+them.
+
+    python3 -B data/make_images.py data/images
+
+The PNG files are put together here, chunk by chunk, from the pixels that decoded.json lists. The
+JPEG files are written by Pillow (Debian's python3-pil), and their pixels are what Pillow reads.
+"""
+
+import json
+import pathlib
+import random
+import struct
+import sys
+import zlib
+
+from PIL import Image
+
+HEIGHT, WIDTH = 11, 13
+GREY, RGB, PALETTE, GREY_ALPHA, RGBA = 0, 2, 3, 4, 6
+SAMPLES = {GREY: 1, RGB: 3, PALETTE: 1, GREY_ALPHA: 2, RGBA: 4}
+ADAM7 = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2),
+         (1, 0, 2, 1)]
+
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def packed(rows, depth):
+    """Unfiltered scan lines of rows of samples."""
+    out = b""
+    for row in rows:
+        if not row:
+            continue
+        bits = "".join(format(sample, f"0{depth}b") for sample in row)
+        bits += "0" * (-len(bits) % 8)
+        out += b"\0" + int(bits, 2).to_bytes(len(bits) // 8, "big")
+    return out
+
+
+def png(color, depth, pixels, chunks=(), interlaced=False):
+    """`pixels` is [y][x][sample]."""
+    passes = ADAM7 if interlaced else [(0, 0, 1, 1)]
+    data = b""
+    for top, left, down, right in passes:
+        part = [row[left::right] for row in pixels[top::down]]
+        data += packed([[s for pixel in row for s in pixel] for row in part], depth)
+    header = struct.pack(">IIBBBBB", WIDTH, HEIGHT, depth, color, 0, 0, int(interlaced))
+    body = [chunk(b"IHDR", header), *chunks, chunk(b"IDAT", zlib.compress(data, 9))]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(body) + chunk(b"IEND", b"")
+
+
+def png_files(rng):
+    def pixels(samples, depth):
+        return [[[rng.randrange(1 << depth) for _ in range(samples)] for _ in range(WIDTH)]
+                for _ in range(HEIGHT)]
+
+    def case(name, color, depth, meaning, channels, chunks=(), interlaced=False):
+        stored = pixels(SAMPLES[color], depth)
+        values = [v for row in stored for pixel in row for v in meaning(pixel)]
+        return name, png(color, depth, stored, chunks, interlaced), channels, depth, values
+
+    def same(pixel):
+        return pixel
+
+    def upper_byte(pixel):
+        return [sample >> 8 for sample in pixel]
+
+    for depth in (1, 2, 4):
+        yield case(f"grey{depth}.png", GREY, depth,
+                   lambda pixel, top=(1 << depth) - 1: [pixel[0] * 255 // top], 1)
+    yield case("grey8.png", GREY, 8, same, 1)
+    yield case("grey16.png", GREY, 16, upper_byte, 1)
+    yield case("grey_alpha8.png", GREY_ALPHA, 8, same, 2)
+    yield case("rgb8.png", RGB, 8, same, 3)
+    yield case("rgb8_interlaced.png", RGB, 8, same, 3, interlaced=True)
+    yield case("rgb16_interlaced.png", RGB, 16, upper_byte, 3, interlaced=True)
+    yield case("rgba8.png", RGBA, 8, same, 4)
+    yield case("rgba16.png", RGBA, 16, upper_byte, 4)
+    gamma = chunk(b"gAMA", struct.pack(">I", 45455))
+    text = chunk(b"zTXt", b"Comment\0\0" + zlib.compress(b"x" * 10000))
+    yield case("rgb8_gamma_text.png", RGB, 8, same, 3, (gamma, text))
+    for depth in (2, 8):
+        colors = [[rng.randrange(256) for _ in range(3)] for _ in range(1 << depth)]
+        alphas = [rng.randrange(256) for _ in range(3)]
+        palette = chunk(b"PLTE", bytes(v for color in colors for v in color))
+        yield case(f"palette{depth}.png", PALETTE, depth, lambda pixel, c=colors: c[pixel[0]], 3,
+                   (palette,))
+        opaque = alphas + [255] * (len(colors) - len(alphas))
+        yield case(f"palette{depth}_alpha.png", PALETTE, depth,
+                   lambda pixel, c=colors, a=opaque: c[pixel[0]] + [a[pixel[0]]], 4,
+                   (palette, chunk(b"tRNS", bytes(alphas))))
+
+
+def jpeg_files(folder, rng):
+    smooth = bytes((x * 15 + c * 50 + y * (c + 3) * 5 + rng.randrange(8)) % 256
+                   for y in range(HEIGHT) for x in range(WIDTH) for c in range(3))
+    image = Image.frombytes("RGB", (WIDTH, HEIGHT), smooth)
+    for name, source, options in [
+            ("grey.jpg", image.convert("L"), {}),
+            ("rgb444.jpg", image, {"subsampling": 0, "quality": 95}),
+            ("rgb420.jpg", image, {"subsampling": 2, "quality": 85}),
+            ("rgb420_progressive.jpg", image, {"subsampling": 2, "progressive": True}),
+            ("cmyk.jpg", image.convert("CMYK"), {"quality": 95})]:
+        path = folder / name
+        source.save(path, **options)
+        decoded = Image.open(path)
+        channels = 1 if decoded.mode == "L" else 3
+        values = list((decoded if channels == 1 else decoded.convert("RGB")).tobytes())
+        yield name, path.read_bytes(), channels, 8, values
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    rng = random.Random(7)
+    expected = []
+    for name, file, channels, bits, values in [*png_files(rng), *jpeg_files(folder, rng)]:
+        (folder / name).write_bytes(file)
+        expected.append(json.dumps({"name": name, "channels": channels, "bits": bits,
+                                    "pixels": bytes(values).hex()}))
+    text = "[\n" + ",\n".join(expected) + "\n]\n"
+    (folder.parent / "image/decoded.json").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+// Tells the formats apart by their first bytes.
+#include "dataset/image/decode_image.h"
+
+#include <algorithm>
+#include <string>
+
+#include "dataset/base/error.h"
+#include "dataset/image/image_decoders.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr uint8_t kJpegStart[] = {0xFF, 0xD8, 0xFF};
+constexpr uint8_t kPngStart[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
+
+bool starts_with(std::span<const std::byte> file, std::span<const uint8_t> start) {
+  return file.size() >= start.size() &&
+         std::equal(start.begin(), start.end(), file.begin(),
+                    [](uint8_t a, std::byte b) { return a == std::to_integer<uint8_t>(b); });
+}
+
+ImageFileFormat format_of(std::span<const std::byte> file) {
+  if (starts_with(file, kJpegStart)) return ImageFileFormat::jpeg;
+  if (starts_with(file, kPngStart)) return ImageFileFormat::png;
+  throw Error({.kind = ErrorKind::unsupported,
+               .offset = 0,
+               .reason = "neither a JPEG nor a PNG file",
+               .hint = "convert the image to one of them"});
+}
+
+}  // namespace
+
+void check_pixels(const ImageInfo& info, const DecodeOptions& options) {
+  const uint64_t pixels = uint64_t{info.height} * info.width;  // each below 2^31
+  if (pixels <= options.max_pixels) return;
+  throw Error({.kind = ErrorKind::limit_exceeded,
+               .offset = 0,
+               .reason = "an image of " + std::to_string(info.height) + "x" +
+                         std::to_string(info.width) + " pixels, where at most " +
+                         std::to_string(options.max_pixels) + " are taken",
+               .hint = "raise max_pixels if the file can be trusted"});
+}
+
+ImageInfo image_info(std::span<const std::byte> file) {
+  return format_of(file) == ImageFileFormat::jpeg ? JpegDecoder().info(file)
+                                                  : PngDecoder().info(file);
+}
+
+struct ImageDecoder::State {
+  DecodeOptions options;
+  JpegDecoder jpeg = {};
+  PngDecoder png = {};
+  DecodedImage image = {};
+};
+
+ImageDecoder::ImageDecoder(const DecodeOptions& options) {
+  if (options.channels != 0 && options.channels != 1 && options.channels != 3 &&
+      options.channels != 4) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = std::to_string(options.channels) +
+                           " channels can't be asked for, only 0, 1, 3 or 4"});
+  }
+  state_.reset(new State{.options = options});
+}
+
+ImageDecoder::ImageDecoder(ImageDecoder&&) noexcept = default;
+ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
+ImageDecoder::~ImageDecoder() = default;
+
+const DecodedImage& ImageDecoder::decode(std::span<const std::byte> file) {
+  if (format_of(file) == ImageFileFormat::jpeg) {
+    state_->jpeg.decode(file, state_->options, state_->image);
+  } else {
+    state_->png.decode(file, state_->options, state_->image);
+  }
+  return state_->image;
+}
+
+DecodedImage decode_image(std::span<const std::byte> file, const DecodeOptions& options) {
+  return ImageDecoder(options).decode(file);
+}
+
+}  // namespace recordpipe

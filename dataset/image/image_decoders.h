@@ -1,0 +1,32 @@
+// The decoders behind decode_image.h, one for each library; their headers stay in the sources.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "dataset/image/decode_image.h"
+
+namespace recordpipe {
+
+class JpegDecoder {
+ public:
+  JpegDecoder();
+  ~JpegDecoder();
+  ImageInfo info(std::span<const std::byte> file);
+  void decode(std::span<const std::byte> file, const DecodeOptions& options, DecodedImage& image);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+class PngDecoder {
+ public:
+  ImageInfo info(std::span<const std::byte> file);
+  void decode(std::span<const std::byte> file, const DecodeOptions& options, DecodedImage& image);
+};
+
+// Throws Error{limit_exceeded} if the image has more pixels than options allow.
+void check_pixels(const ImageInfo& info, const DecodeOptions& options);
+
+}  // namespace recordpipe

@@ -1,0 +1,223 @@
+// JPEG by libjpeg-turbo. Its errors leave it by longjmp, past none of our objects.
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include "dataset/base/error.h"
+#include "dataset/image/image_decoders.h"
+
+namespace recordpipe {
+namespace {
+
+// A progressive image of a few kilobytes can go over all its pixels in each of thousands of scans.
+constexpr int kMaxScans = 500;
+// Each 8x8 block takes a bit or more of Huffman code.
+constexpr uint64_t kMaxPixelsPerByte = 8 * 64;
+// What libjpeg may take beside the coefficients of a progressive image: four channels, two bytes
+// each, and as much again for incomplete blocks at the edges.
+constexpr uint64_t kMemoryPerPixel = 16;
+constexpr uint64_t kMemoryPerImage = uint64_t{64} << 20;
+
+struct JpegErrors : jpeg_error_mgr {
+  std::jmp_buf escape;
+  char message[JMSG_LENGTH_MAX];
+  ErrorKind kind;
+  bool damaged;  // by a warning; `message` and `kind` are its
+};
+
+JpegErrors& errors_of(j_common_ptr codec) { return *static_cast<JpegErrors*>(codec->err); }
+
+[[noreturn]] void leave(j_common_ptr codec) {
+  JpegErrors& errors = errors_of(codec);
+  errors.damaged = false;
+  errors.format_message(codec, errors.message);
+  const int code = errors.msg_code;
+  errors.kind = code == JERR_INPUT_EMPTY || code == JERR_INPUT_EOF ? ErrorKind::truncated
+                : code == JERR_NO_BACKING_STORE || code == JERR_OUT_OF_MEMORY
+                    ? ErrorKind::limit_exceeded
+                : code == JERR_SOF_UNSUPPORTED || code == JERR_CONVERSION_NOTIMPL ||
+                        code == JERR_BAD_PRECISION
+                    ? ErrorKind::unsupported
+                    : ErrorKind::corrupted;
+  std::longjmp(errors.escape, 1);
+}
+
+// Warnings: of damage, whose first is kept, and of things that do no harm, as unknown versions and
+// stray bytes between segments, which files in use do have.
+void note(j_common_ptr codec, int level) {
+  JpegErrors& errors = errors_of(codec);
+  const int code = errors.msg_code;
+  if (level >= 0 || errors.damaged || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR ||
+      code == JWRN_EXTRANEOUS_DATA || code == JWRN_TOO_MUCH_DATA) {
+    return;
+  }
+  errors.damaged = true;
+  errors.format_message(codec, errors.message);
+  errors.kind = code == JWRN_JPEG_EOF ? ErrorKind::truncated : ErrorKind::corrupted;
+}
+
+void print_nothing(j_common_ptr) {}
+
+void count_scans(j_common_ptr codec) {
+  if (reinterpret_cast<j_decompress_ptr>(codec)->input_scan_number <= kMaxScans) return;
+  JpegErrors& errors = errors_of(codec);
+  errors.damaged = false;
+  std::snprintf(errors.message, sizeof errors.message, "more than %d scans", kMaxScans);
+  errors.kind = ErrorKind::limit_exceeded;
+  std::longjmp(errors.escape, 1);
+}
+
+// Runs `step`, which may own nothing. False if libjpeg gave up in it.
+template <class Step>
+__attribute__((noinline)) bool completes(JpegErrors& errors, Step step) {
+  if (setjmp(errors.escape) != 0) return false;
+  step();
+  return true;
+}
+
+// Adobe's CMYK files hold the inverse of each value; others are taken as they are.
+void cmyk_to_rgb(const uint8_t* from, size_t width, bool inverted, uint8_t* to) {
+  for (size_t x = 0; x < width; ++x, from += 4, to += 3) {
+    const int white = inverted ? from[3] : 255 - from[3];
+    for (int c = 0; c < 3; ++c) {
+      to[c] = static_cast<uint8_t>((inverted ? from[c] : 255 - from[c]) * white / 255);
+    }
+  }
+}
+
+void rgb_to_channels(const uint8_t* from, size_t width, size_t channels, uint8_t* to) {
+  for (size_t x = 0; x < width; ++x, from += 3, to += channels) {
+    if (channels == 1) {
+      to[0] = static_cast<uint8_t>((299 * from[0] + 587 * from[1] + 114 * from[2] + 500) / 1000);
+    } else {
+      std::copy_n(from, 3, to);
+      if (channels == 4) to[3] = 255;
+    }
+  }
+}
+
+}  // namespace
+
+struct JpegDecoder::State {
+  jpeg_decompress_struct codec = {};
+  JpegErrors errors = {};
+  jpeg_progress_mgr progress = {};
+  std::vector<uint8_t> rows;  // a row of CMYK and one of RGB
+  size_t file_size = 0;
+
+  State() {
+    codec.err = jpeg_std_error(&errors);
+    errors.error_exit = leave;
+    errors.emit_message = note;
+    errors.output_message = print_nothing;
+    if (!completes(errors, [this] { jpeg_create_decompress(&codec); })) fail();
+    progress.progress_monitor = count_scans;
+    codec.progress = &progress;
+  }
+  ~State() { jpeg_destroy_decompress(&codec); }
+
+  [[noreturn]] void fail() const {
+    Error::Parts parts = {.kind = errors.kind, .reason = errors.message};
+    if (codec.src != nullptr) parts.offset = file_size - codec.src->bytes_in_buffer;
+    // At the end of the input the codec reads an end-of-image marker that isn't there.
+    if (errors.kind == ErrorKind::truncated) parts.offset = file_size;
+    if (!parts.reason.empty()) parts.reason.insert(0, "JPEG: ");
+    throw Error(std::move(parts));
+  }
+
+  // Forgets the image at hand, whatever came of it; keeps what lives as long as the codec.
+  struct Ended {
+    State& state;
+    ~Ended() { jpeg_abort_decompress(&state.codec); }
+  };
+
+  bool is_cmyk() const {
+    return codec.jpeg_color_space == JCS_CMYK || codec.jpeg_color_space == JCS_YCCK;
+  }
+
+  ImageInfo read_header(std::span<const std::byte> file) {
+    file_size = file.size();
+    errors.damaged = false;
+    const bool complete = completes(errors, [&] {
+      jpeg_mem_src(&codec, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+      jpeg_read_header(&codec, TRUE);
+    });
+    if (!complete || errors.damaged) fail();
+    const bool grey = codec.jpeg_color_space == JCS_GRAYSCALE;
+    if (codec.jpeg_color_space == JCS_UNKNOWN) {
+      throw Error({.kind = ErrorKind::unsupported,
+                   .offset = 0,
+                   .reason = "JPEG: " + std::to_string(codec.num_components) +
+                             " channels of unknown meaning"});
+    }
+    return {.format = ImageFileFormat::jpeg,
+            .height = codec.image_height,
+            .width = codec.image_width,
+            .channels = grey ? size_t{1} : size_t{3},
+            .bits_per_channel = codec.data_precision};
+  }
+
+  void start(const ImageInfo& info, size_t channels) {
+    const uint64_t pixels = uint64_t{info.height} * info.width;
+    codec.mem->max_memory_to_use = static_cast<long>(kMemoryPerImage + pixels * kMemoryPerPixel);
+    codec.out_color_space = is_cmyk()       ? JCS_CMYK
+                            : channels == 1 ? JCS_GRAYSCALE
+                            : channels == 3 ? JCS_RGB
+                                            : JCS_EXT_RGBA;
+    if (!completes(errors, [this] { jpeg_start_decompress(&codec); })) fail();
+  }
+
+  void read_rows(DecodedImage& image) {
+    const size_t row_bytes = image.width * image.channels;
+    if (is_cmyk()) rows.resize(image.width * 7);
+    const bool complete = completes(errors, [&] {
+      while (codec.output_scanline < codec.output_height) {
+        uint8_t* to = image.pixels.data() + codec.output_scanline * row_bytes;
+        uint8_t* row = is_cmyk() ? rows.data() : to;
+        jpeg_read_scanlines(&codec, &row, 1);
+        if (!is_cmyk()) continue;
+        uint8_t* rgb = rows.data() + image.width * 4;
+        cmyk_to_rgb(row, image.width, codec.saw_Adobe_marker != FALSE, rgb);
+        rgb_to_channels(rgb, image.width, image.channels, to);
+      }
+      jpeg_finish_decompress(&codec);
+    });
+    if (!complete) fail();
+  }
+};
+
+JpegDecoder::JpegDecoder() : state_(std::make_unique<State>()) {}
+JpegDecoder::~JpegDecoder() = default;
+
+ImageInfo JpegDecoder::info(std::span<const std::byte> file) {
+  const State::Ended ended{*state_};
+  return state_->read_header(file);
+}
+
+void JpegDecoder::decode(std::span<const std::byte> file, const DecodeOptions& options,
+                         DecodedImage& image) {
+  const State::Ended ended{*state_};
+  const ImageInfo info = state_->read_header(file);
+  check_pixels(info, options);
+  if (!options.accept_damaged && !state_->codec.arith_code &&
+      uint64_t{info.height} * info.width / kMaxPixelsPerByte > file.size()) {
+    throw Error({.kind = ErrorKind::truncated,
+                 .offset = file.size(),
+                 .reason = "JPEG: too few bytes for " + std::to_string(info.height) + "x" +
+                           std::to_string(info.width) + " pixels"});
+  }
+  image.height = info.height;
+  image.width = info.width;
+  image.channels = options.channels == 0 ? info.channels : static_cast<size_t>(options.channels);
+  state_->start(info, image.channels);
+  image.pixels.resize(image.height * image.width * image.channels);
+  state_->read_rows(image);
+  if (state_->errors.damaged && !options.accept_damaged) state_->fail();
+}
+
+}  // namespace recordpipe
