@@ -145,10 +145,12 @@ TEST_F(CheckpointFolderTest, NoticesAFlippedBitWhereverItIs) {
     } catch (const Error& error) {
       FAIL() << "bit of byte " << at << ": " << error.what();
     }
-    if (restored->step == 1)
+    if (restored->step == 1) {
       ++noticed;
-    else
+    } else {
+      ASSERT_EQ(restored->step, 2u) << "bit of byte " << at;
       ASSERT_EQ(numbers(variables), saved) << "bit of byte " << at;
+    }
   }
   // Not those of the checksum's own name: a file without one is believed.
   EXPECT_GE(noticed, second.size() - 8);

@@ -1,6 +1,7 @@
 #include "trainer/checkpoint/safetensors.h"
 
 #include <cstring>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -108,6 +109,15 @@ TEST_F(Safetensors, CutAnywhereAreRefused) {
     EXPECT_EQ(error.kind(), ErrorKind::truncated) << size << ": " << error.what();
     EXPECT_EQ(error.path(), path);
   }
+}
+
+TEST_F(Safetensors, CutWhileTheyAreReadAreRefused) {
+  write_safetensors(posix_file_system(), path, {{"x", {{100'000}, std::vector<float>(100'000)}}},
+                    {});
+  const SafetensorsReader reader(posix_file_system(), path);
+  std::filesystem::resize_file(path, 5000);
+  EXPECT_EQ(error_of([&] { reader.read_floats("x", std::vector<size_t>{100'000}); }).kind(),
+            ErrorKind::io);
 }
 
 TEST_F(Safetensors, WithABadLengthAreRefused) {
