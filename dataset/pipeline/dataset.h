@@ -20,10 +20,11 @@
 //   - Errors keep their place: whatever an operator or a function throws is thrown by the iterator
 //     when all elements before it have been delivered, the same at any thread count, and again at
 //     every further call.
-//   - Memory is bounded by the chunks in flight (about 2 + threads of them at the end, and at each
-//     filter and prefetch), by the buffers you ask for, by 8 bytes for each record of a mapped
-//     file, and by what a shuffle holds: 24 bytes an element, and the element itself where it was
-//     computed before (behind filter, prefetch, or a compressed file).
+//   - Memory is bounded by the chunks in flight (about 2 + threads of them at the end, at each
+//     prefetch and operator that must see values, and in each open input of an interleave), by the
+//     buffers and caches you ask for, by 8 bytes for each record of a mapped file, and by what a
+//     shuffle holds: 24 bytes an element, and the element itself where it was computed before
+//     (behind filter, prefetch, or a compressed file).
 //   - Dropping an iterator at any moment stops and joins everything it started, as soon as the
 //     chunks that are in work at that moment are done.
 #pragma once

@@ -21,7 +21,8 @@ struct SkippedElement {
 };
 
 struct SkippedReport {
-  // By all ignore_errors of the iterator, since it was made, in all epochs.
+  // By all ignore_errors of the iterator, since it was made, in all epochs. After a restore also
+  // what was skipped on the way to the restored place, from the last place kept before it.
   uint64_t count = 0;
   // The first of them, at most kMaxFirst.
   std::vector<SkippedElement> first;
