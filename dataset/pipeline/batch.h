@@ -289,10 +289,15 @@ class BatchNode final : public UnaryNode<typename Collator::Batch, T> {
   PlanDescription describe() const override {
     PlanDescription collator = {.name = "batch"};
     if constexpr (DescribedCollator<Collator>) collator = collator_.describe();
-    std::vector<PlanParameter> parameters = {{"batch_size", batch_size_},
-                                             {"drop_remainder", drop_remainder_}};
-    std::ranges::move(collator.parameters, std::back_inserter(parameters));
-    return this->described(std::move(collator.name), std::move(parameters));
+    PlanDescription plan = this->described(std::move(collator.name), {});
+    // That of all workers together: each has its part of the same global batch.
+    const uint64_t workers = plan.inputs[0].free_shards();
+    plan.parameters = {{"batch_size", batch_size_ * workers}, {"drop_remainder", drop_remainder_}};
+    std::ranges::move(collator.parameters, std::back_inserter(plan.parameters));
+    if (workers > 1) {
+      plan.parameters.push_back(PlanParameter("of_this_shard", batch_size_).free());
+    }
+    return plan;
   }
 
  private:

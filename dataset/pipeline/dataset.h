@@ -36,7 +36,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -46,22 +45,25 @@
 #include "dataset/pipeline/batch.h"
 #include "dataset/pipeline/cache.h"
 #include "dataset/pipeline/cache_codec.h"
+#include "dataset/pipeline/concatenate.h"
+#include "dataset/pipeline/enumerate.h"
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/file_cache.h"
 #include "dataset/pipeline/filter.h"
 #include "dataset/pipeline/flat_map.h"
-#include "dataset/pipeline/from_vector.h"
+#include "dataset/pipeline/global_shuffle.h"
 #include "dataset/pipeline/ignore_errors.h"
+#include "dataset/pipeline/indexed_source.h"
 #include "dataset/pipeline/interleave.h"
-#include "dataset/pipeline/iterator_state.h"
+#include "dataset/pipeline/iterator.h"
 #include "dataset/pipeline/map.h"
 #include "dataset/pipeline/options.h"
 #include "dataset/pipeline/padded_batch.h"
 #include "dataset/pipeline/prefetch.h"
 #include "dataset/pipeline/repeat.h"
 #include "dataset/pipeline/scan.h"
+#include "dataset/pipeline/shard.h"
 #include "dataset/pipeline/shuffle.h"
-#include "dataset/pipeline/skip_log.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/take_skip.h"
 #include "dataset/pipeline/window.h"
@@ -69,70 +71,6 @@
 namespace recordpipe {
 
 enum class DropRemainder { no, yes };
-
-// One pass over a Dataset. Used by one thread at a time. Keeps the Dataset's description alive.
-template <Element T>
-class Iterator {
- public:
-  Iterator(std::shared_ptr<const Node<T>> node, const StageContext& context)
-      : pass_(std::make_unique<Pass>(std::move(node), context)), skipped_(context.skipped) {}
-
-  // The next element, valid until the next call (it lies in a slot that is used again: move from it
-  // to keep it); null at the end, and ever after. Throws what the pipeline throws.
-  T* next() {
-    if (at_ == count_) {
-      at_ = count_ = 0;  // first: next() may throw
-      Executor<T>& executor = pass_->executor;
-      chunk_ = executor.next();
-      executor.release(executor.position());
-      count_ = chunk_.values.size();
-      if (count_ == 0) return nullptr;
-    }
-    return &chunk_.values[at_++];
-  }
-
-  // Where the iterator stands: after the elements that next() has returned, whatever was planned or
-  // prefetched beyond them. A serialized recordpipe.IteratorState (proto/iterator_state.proto), at
-  // most 16 KiB and 8 bytes for each element in a shuffle's buffer. Not after an error.
-  std::string state() const {
-    IteratorPlace place{.position = position()};
-    pass_->executor.save(pass_->executor.position() + at_, place.plan);
-    return save_iterator_state(pass_->node->describe(), place);
-  }
-
-  // Goes to where `state` was taken, in another run, with other threads, chunk sizes or prefetch
-  // depths. Throws Error{invalid_argument}, naming the operator or the file, where it was saved
-  // from another plan or the files have changed.
-  void restore(std::string_view state) {
-    const IteratorPlace place = load_iterator_state(pass_->node->describe(), state);
-    at_ = count_ = 0;
-    restore_place(pass_->executor, place.plan, /*epoch=*/0);
-    earlier_ = place.position - pass_->executor.position();
-  }
-
-  // What ignore_errors has skipped: up to what has been planned ahead, until the end. From any
-  // thread.
-  SkippedReport skipped() const { return skipped_->report(); }
-
-  // How many elements next() has returned, those before the state that was restored included.
-  uint64_t position() const { return earlier_ + pass_->executor.position() + at_; }
-
- private:
-  // What the stages use of the node must outlive them, when an iterator is assigned to as well.
-  struct Pass {
-    Pass(std::shared_ptr<const Node<T>> n, const StageContext& context)
-        : node(std::move(n)), executor(node->make_stage(context), context) {}
-    std::shared_ptr<const Node<T>> node;
-    Executor<T> executor;
-  };
-
-  std::unique_ptr<Pass> pass_;
-  std::shared_ptr<SkipLog> skipped_;
-  typename Executor<T>::Chunk chunk_;
-  size_t at_ = 0;
-  size_t count_ = 0;
-  uint64_t earlier_ = 0;  // elements that the executor has not counted
-};
 
 template <Element T>
 class Dataset {
@@ -219,6 +157,34 @@ class Dataset {
     require(buffer_size > 0 && buffer_size <= UINT32_MAX,
             "shuffle: buffer_size must be 1 to 2^32-1");
     return with<T>(std::make_shared<ShuffleNode<T>>(node_, buffer_size, seed));
+  }
+
+  // A random order of all elements in O(1) memory, another in each epoch. Needs random access:
+  // throws Error{invalid_argument}, naming the operator that has none.
+  Dataset global_shuffle(uint64_t seed) const {
+    return with<T>(std::make_shared<GlobalShuffleNode<T>>(node_, seed));
+  }
+
+  // All of this, then all of `next`.
+  Dataset concatenate(const Dataset& next) const {
+    return with<T>(std::make_shared<ConcatenateNode<T>>(
+        std::vector<std::shared_ptr<const Node<T>>>{node_, next.node_}));
+  }
+
+  // Of each num_shards elements (1 to 65536) the one at `index` < num_shards. shard.h says what is
+  // promised of it, and that it belongs after shuffle and repeat.
+  Dataset shard(size_t num_shards, size_t index,
+                DropRemainder drop_remainder = DropRemainder::no) const {
+    require(num_shards >= 1 && num_shards <= ShardNode<T>::kMaxShards,
+            "shard: num_shards must be 1 to 65536");
+    require(index < num_shards, "shard: index must be below num_shards");
+    return with<T>(std::make_shared<ShardNode<T>>(node_, num_shards, index,
+                                                  drop_remainder == DropRemainder::yes));
+  }
+
+  // Pairs of a number, from `start` on, and an element.
+  Dataset<Enumerated<T>> enumerate(int64_t start = 0) const {
+    return with<Enumerated<T>>(std::make_shared<EnumerateNode<T>>(node_, start));
   }
 
   // The input `count` times over, -1: for ever (until a pass yields nothing).
@@ -349,7 +315,9 @@ class Dataset {
 // The elements of `values`, in order; the vector is shared by all copies of the Dataset.
 template <Element T>
 requires std::copyable<T> Dataset<T> from_vector(std::vector<T> values) {
-  return Dataset<T>(std::make_shared<VectorNode<T>>(std::move(values)));
+  std::vector<PlanParameter> parameters{{"elements", values.size()}};
+  return Dataset<T>(std::make_shared<IndexedNode<T, std::vector<T>>>(
+      "from_vector", std::move(parameters), std::move(values)));
 }
 
 }  // namespace recordpipe

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,10 @@ class MapStage final : public Stage<U> {
   void discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
   void restart(uint64_t epoch) override { upstream_->restart(epoch); }
   uint64_t advance(uint64_t count) override { return upstream_->advance(count); }
+  uint64_t size() override { return upstream_->size(); }
+  void tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+    upstream_->tickets_at(places, out);
+  }
   bool can_save() const override { return upstream_->can_save(); }
   void save(PlanState& state) const override { upstream_->save(state); }
   void restore(const PlanState& state, uint64_t epoch) override {
@@ -114,12 +119,17 @@ class MapNode final : public UnaryNode<U, T> {
   uint64_t random_operators() const override {
     return this->upstream().random_operators() + (random_ ? 1 : 0);
   }
+  std::string sequential_operator() const override {
+    return this->upstream().sequential_operator();
+  }
   PlanDescription describe() const override {
+    PlanDescription plan = this->described("map", {});
     if constexpr (requires { function_.seed; }) {
-      return this->described("map_with_random", {{"seed", function_.seed}});
-    } else {
-      return this->described("map", {});
+      plan.name = "map_with_random";
+      plan.parameters = {{"seed", function_.seed}};
     }
+    plan.is_element_wise = true;
+    return plan;
   }
 
  private:

@@ -42,4 +42,15 @@ uint64_t PlanDescription::hash() const {
   return hash;
 }
 
+uint64_t PlanDescription::free_shards() {
+  uint64_t workers = 1;
+  for (PlanDescription* plan = this; plan->is_element_wise || plan->num_shards > 0;
+       plan = &plan->inputs[0]) {
+    if (plan->num_shards == 0) continue;
+    workers *= plan->num_shards;
+    plan->is_free = true;
+  }
+  return workers;
+}
+
 }  // namespace recordpipe

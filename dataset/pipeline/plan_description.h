@@ -39,6 +39,10 @@ struct PlanDescription {
   std::vector<PlanDescription> inputs = {};
   // Changes how the plan is carried out, but not what it yields.
   bool is_free = false;
+  // An element for each of its input's, planned by the input (map).
+  bool is_element_wise = false;
+  // Into how many its input's elements are divided; 0 for all but shard.
+  uint64_t num_shards = 0;
   // That a source reads.
   FileSystem* file_system = nullptr;
   std::vector<std::string> files = {};
@@ -50,6 +54,11 @@ struct PlanDescription {
   // The same for plans of the same operators, parameters and inputs, free ones and files left out.
   // What functions do is not seen.
   uint64_t hash() const;
+
+  // Makes the shards that elements come from, directly or through element-wise operators, free, and
+  // returns how many of all workers' elements there are for each of this one's: for an operator
+  // (batch) that counts in the elements of all.
+  uint64_t free_shards();
 };
 
 }  // namespace recordpipe

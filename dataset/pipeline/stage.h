@@ -25,6 +25,7 @@
 #include <exception>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -55,6 +56,13 @@ constexpr uint64_t nested_epoch(uint64_t outer, uint64_t pass) {
 // n^2 / 2^65.
 constexpr ElementId child_id(const ElementId& parent, uint64_t place) {
   return {derive_key(derive_key(parent.epoch, 0x6368696C64), parent.index), place};
+}
+
+// The epoch of input number `input` of an operator that has several (concatenate, zip), in epoch
+// `outer`: the elements of two inputs have different ids, though they may read the same source.
+constexpr uint64_t input_epoch(uint64_t outer, uint64_t input) {
+  constexpr uint64_t kNoPass = uint64_t{1} << 63;  // no repeat comes so far
+  return derive_key(outer, kNoPass + input);
 }
 
 struct Ticket {
@@ -137,6 +145,14 @@ class Stage {
     return passed;
   }
 
+  // How many elements a pass has, and the tickets of those at `places`, each of which is below
+  // size(): wherever plan() stands, which they leave alone. Only where the Node says that it
+  // can (Node::sequential_operator).
+  virtual uint64_t size() { throw std::logic_error("a stage without random access"); }
+  virtual void tickets_at(std::span<const uint64_t> /*places*/, std::span<Ticket> /*out*/) {
+    throw std::logic_error("a stage without random access");
+  }
+
   // Whether the place between the last planned element and the next can be saved now. Where it
   // can't, planning one more element with Wait::yes brings it to one that can.
   virtual bool can_save() const { return true; }
@@ -186,6 +202,9 @@ class Node {
   // How many operators up to this one draw random numbers: keeps the streams of two shuffles with
   // the same seed apart.
   virtual uint64_t random_operators() const = 0;
+  // The operator, this one or one before it, that yields elements in one order only; empty where
+  // any element can be had at any time (Stage::tickets_at).
+  virtual std::string sequential_operator() const { return describe().name; }
 };
 
 // A Node with one input.

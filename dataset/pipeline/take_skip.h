@@ -1,4 +1,7 @@
 // take and skip: the first elements, or all but those.
+//
+// In the order of the input; what isn't wanted is not computed. Saved: how many were taken or
+// skipped. With random access where the input has it.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +10,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "dataset/pipeline/stage.h"
 
@@ -32,6 +37,11 @@ class TakeStage final : public OrderStage<T> {
     const uint64_t passed = this->upstream().advance(std::min(count, count_ - taken_));
     taken_ += passed;
     return passed;
+  }
+
+  uint64_t size() override { return std::min(count_, this->upstream().size()); }
+  void tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+    this->upstream().tickets_at(places, out);
   }
 
   void restart(uint64_t epoch) override {
@@ -63,6 +73,10 @@ class SkipStage final : public OrderStage<T> {
 
   // What is skipped is never computed.
   size_t plan(std::span<Ticket> out, Wait wait) override {
+    if (wait == Wait::yes) {
+      skipped_ += this->upstream().advance(count_ - skipped_);
+      if (skipped_ < count_) return 0;
+    }
     while (skipped_ < count_) {
       std::array<Ticket, 256> unwanted;
       const auto n = static_cast<size_t>(std::min<uint64_t>(unwanted.size(), count_ - skipped_));
@@ -77,6 +91,16 @@ class SkipStage final : public OrderStage<T> {
   uint64_t advance(uint64_t count) override {
     skipped_ += this->upstream().advance(count_ - skipped_);
     return skipped_ < count_ ? 0 : this->upstream().advance(count);
+  }
+
+  uint64_t size() override {
+    const uint64_t all = this->upstream().size();
+    return all - std::min(count_, all);
+  }
+  void tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+    places_.assign(places.begin(), places.end());
+    for (uint64_t& place : places_) place += count_;
+    this->upstream().tickets_at(places_, out);
   }
 
   void restart(uint64_t epoch) override {
@@ -98,6 +122,7 @@ class SkipStage final : public OrderStage<T> {
  private:
   const uint64_t count_;
   uint64_t skipped_ = 0;
+  std::vector<uint64_t> places_;  // tickets_at's
 };
 
 // A node of either.
@@ -110,6 +135,9 @@ class CountNode final : public UnaryNode<T> {
     return std::make_unique<CountStage<T>>(this->upstream().make_stage(context), count_);
   }
 
+  std::string sequential_operator() const override {
+    return this->upstream().sequential_operator();
+  }
   PlanDescription describe() const override { return this->described(name_, {{"count", count_}}); }
 
  private:

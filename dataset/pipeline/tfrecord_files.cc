@@ -147,6 +147,23 @@ class RecordStage final : public Stage<Record> {
     return passed;
   }
 
+  uint64_t size() override {
+    while (ends_.size() < paths_.size()) {
+      const size_t number = ends_.size();
+      ends_.push_back((number == 0 ? 0 : ends_.back()) + mapped_file(number).size());
+    }
+    return ends_.empty() ? 0 : ends_.back();
+  }
+
+  void tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+    for (size_t i = 0; i < places.size(); ++i) {
+      const auto end = std::ranges::upper_bound(ends_, places[i]);
+      const auto number = static_cast<uint64_t>(end - ends_.begin());
+      const uint64_t record = places[i] - (number == 0 ? 0 : ends_[number - 1]);
+      out[i] = {{epoch_, places[i]}, (number + 1) << kRecordBits | record};
+    }
+  }
+
   void save(PlanState& state) const override { state.reset(0).numbers = {file_, record_, index_}; }
 
   void restore(const PlanState& state, uint64_t epoch) override {
@@ -200,6 +217,22 @@ class RecordStage final : public Stage<Record> {
     }
     if (!mapped_[file_]) stream_.emplace(file_system_, path, options_);
     opened_ = true;
+  }
+
+  // For random access: mapped, or an error that says why it can't be.
+  const MappedRecordFile& mapped_file(size_t number) {
+    const std::string& path = paths_[number];
+    if (!mapped_[number]) {
+      if (file_system_.status(path) && !is_mappable(path)) {
+        throw Error({.kind = ErrorKind::unsupported,
+                     .path = path,
+                     .reason = "records can only be had in any order from a plain file, which is "
+                               "not compressed and no pipe",
+                     .hint = "decompress it, or use shuffle instead of global_shuffle"});
+      }
+      mapped_[number].emplace(file_system_, path, options_);
+    }
+    return *mapped_[number];
   }
 
   bool is_mappable(const std::string& path) {
@@ -256,6 +289,7 @@ class RecordStage final : public Stage<Record> {
   const RecordReadOptions options_;
   const size_t chunk_size_;
   MappedFiles mapped_;
+  std::vector<uint64_t> ends_;  // how many records there are up to the end of each file
   ValueStore<Record> store_;
   RecordKeeper keeper_;
   std::optional<RecordReader> stream_;
@@ -275,6 +309,8 @@ class RecordNode final : public Node<Record> {
     return std::make_unique<RecordStage>(file_system_, paths_, options_, context.chunk_size);
   }
   uint64_t random_operators() const override { return 0; }
+  // As long as the files are plain.
+  std::string sequential_operator() const override { return {}; }
   PlanDescription describe() const override {
     return {.name = "tfrecord_files",
             .parameters = {{"files", paths_.size()}},

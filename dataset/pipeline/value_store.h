@@ -24,14 +24,13 @@ class ValueStore {
   // Keeps `value` (what is left in it is an older value) and returns the ref for its ticket.
   uint64_t put(T& value) {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) {
-      free_.push_back(slots_.size());
-      slots_.emplace_back();
-    }
-    const uint64_t ref = free_.back();
-    free_.pop_back();
-    std::swap(slots_[ref], value);
-    return ref;
+    return keep(value);
+  }
+
+  // The same for several: the refs go to their tickets.
+  void put(std::span<T> values, std::span<Ticket> tickets) {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < values.size(); ++i) tickets[i].ref = keep(values[i]);
   }
 
   // The same for an element that could not be computed.
@@ -68,6 +67,17 @@ class ValueStore {
   }
 
  private:
+  uint64_t keep(T& value) {
+    if (free_.empty()) {
+      free_.push_back(slots_.size());
+      slots_.emplace_back();
+    }
+    const uint64_t ref = free_.back();
+    free_.pop_back();
+    std::swap(slots_[ref], value);
+    return ref;
+  }
+
   std::mutex mutex_;
   std::deque<T> slots_;
   std::unordered_map<uint64_t, std::exception_ptr> errors_;  // by slot

@@ -3,13 +3,16 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "dataset/base/permutation.h"
 #include "dataset/base/philox.h"
 #include "dataset/pipeline/stage.h"
 
@@ -194,6 +197,98 @@ class Pipeline {
     });
     ++shuffled.random_operators_;
     return shuffled;
+  }
+
+  Pipeline concatenate(const Pipeline& next) const {
+    return Pipeline(
+        [first = pass_, second = next.pass_](uint64_t epoch) {
+          std::vector<Item<T>> out = first(input_epoch(epoch, 0));
+          for (Item<T>& item : second(input_epoch(epoch, 1))) out.push_back(std::move(item));
+          return out;
+        },
+        std::max(random_operators_, next.random_operators_));
+  }
+
+  template <class U>
+  auto zip(const Pipeline<U>& other) const {
+    using Pair = std::tuple<T, U>;
+    return Pipeline<Pair>(
+        [first = pass_, second = other.pass()](uint64_t epoch) {
+          const auto a = first(input_epoch(epoch, 0));
+          const auto b = second(input_epoch(epoch, 1));
+          std::vector<Item<Pair>> out;
+          for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+            out.push_back({{epoch, i}, {a[i].value, b[i].value}});
+          }
+          return out;
+        },
+        std::max(random_operators_, other.random_operators()));
+  }
+
+  // With `other`, as parts of 2^31.
+  Pipeline sample(const Pipeline& other, std::array<uint32_t, 2> weights, uint64_t seed,
+                  bool stop_on_empty) const {
+    const uint64_t operators = std::max(random_operators_, other.random_operators_);
+    const uint64_t key = derive_key(seed, operators);
+    return Pipeline(
+        [=, passes = std::array{pass_, other.pass_}](uint64_t epoch) {
+          std::array<std::vector<Item<T>>, 2> inputs;
+          for (size_t i = 0; i < 2; ++i) inputs[i] = passes[i](input_epoch(epoch, i));
+          std::array<size_t, 2> at{};
+          std::array<uint32_t, 2> left = weights;
+          std::vector<Item<T>> out;
+          for (uint64_t draw = 0; left[0] + left[1] > 0; ++draw) {
+            Random random(key, epoch, draw);
+            const size_t input = random.below(left[0] + left[1]) < left[0] ? 0 : 1;
+            if (at[input] < inputs[input].size()) {
+              out.push_back(inputs[input][at[input]++]);
+            } else if (stop_on_empty) {
+              break;
+            } else {
+              left[input] = 0;
+            }
+          }
+          return out;
+        },
+        operators + 1);
+  }
+
+  Pipeline shard(size_t num_shards, size_t index, bool drop_remainder = false) const {
+    return derived([=](std::vector<Item<T>> items, uint64_t) {
+      if (drop_remainder) items.resize(items.size() / num_shards * num_shards);
+      std::vector<Item<T>> out;
+      for (size_t i = index; i < items.size(); i += num_shards) out.push_back(items[i]);
+      return out;
+    });
+  }
+
+  const Pass<T>& pass() const { return pass_; }
+  uint64_t random_operators() const { return random_operators_; }
+
+  Pipeline global_shuffle(uint64_t seed) const {
+    const uint64_t key = derive_key(seed, random_operators_);
+    Pipeline shuffled = derived([=](std::vector<Item<T>> items, uint64_t epoch) {
+      const Permutation order(items.size(), derive_key(key, epoch));
+      std::vector<Item<T>> out;
+      for (size_t i = 0; i < items.size(); ++i) out.push_back(items[order(i)]);
+      return out;
+    });
+    ++shuffled.random_operators_;
+    return shuffled;
+  }
+
+  auto enumerate(int64_t start = 0) const {
+    using Pair = std::pair<int64_t, T>;
+    return Pipeline<Pair>(
+        [=, pass = pass_](uint64_t epoch) {
+          std::vector<Item<Pair>> out;
+          int64_t number = start;
+          for (Item<T>& item : pass(epoch)) {
+            out.push_back({item.id, {number++, std::move(item.value)}});
+          }
+          return out;
+        },
+        random_operators_);
   }
 
   Pipeline repeat(uint64_t count) const {

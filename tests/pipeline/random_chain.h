@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "dataset/base/philox.h"
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/sample_from_datasets.h"
+#include "dataset/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"
 
@@ -18,19 +21,24 @@ namespace recordpipe {
 struct Chain {
   Dataset<int> dataset;
   naive::Pipeline<int> twin;
+  bool random_access = true;
 
   void grow(Random& random, int& repeats) {
     const uint64_t seed = random();
     const uint32_t n = random.below(90) + 1;
-    switch (random.below(15)) {
+    // Only what keeps it says so.
+    const bool had_random_access = std::exchange(random_access, false);
+    switch (random.below(21)) {
       case 0: {
-        const auto f = [n](int x) { return (x % 1'000'000) * 7 + static_cast<int>(n); };
+        const auto f = [n](int x) { return mixed(x, n); };
         dataset = dataset.map(f), twin = twin.map(f);
+        random_access = had_random_access;
         break;
       }
       case 1: {
         const auto f = [](int x, Random& r) { return static_cast<int>(x ^ r.below(1 << 20)); };
         dataset = dataset.map_with_random(seed, f), twin = twin.map_with_random(seed, f);
+        random_access = had_random_access;
         break;
       }
       case 2: {
@@ -47,9 +55,11 @@ struct Chain {
         break;
       case 5:
         dataset = dataset.take(n * 3), twin = twin.take(n * 3);
+        random_access = had_random_access;
         break;
       case 6:
         dataset = dataset.skip(n / 4), twin = twin.skip(n / 4);
+        random_access = had_random_access;
         break;
       case 7:
         dataset = dataset.prefetch(n % 9 + 1);
@@ -126,7 +136,77 @@ struct Chain {
       case 14:
         dataset = dataset.cache(), twin = twin.cache();
         break;
+      case 15:
+        if (!had_random_access) break;
+        dataset = dataset.global_shuffle(seed), twin = twin.global_shuffle(seed);
+        break;
+      case 16: {
+        const auto f = [](const std::pair<int64_t, int>& x) { return mixed(x.second, x.first); };
+        dataset = dataset.enumerate(n).map(f), twin = twin.enumerate(n).map(f);
+        random_access = had_random_access;
+        break;
+      }
+      case 17: {
+        const Chain other = short_one(random);
+        dataset = dataset.concatenate(other.dataset), twin = twin.concatenate(other.twin);
+        random_access = had_random_access && other.random_access;
+        break;
+      }
+      case 18: {
+        const Chain other = short_one(random);
+        const auto f = [](const std::tuple<int, int>& x) {
+          return mixed(std::get<0>(x), std::get<1>(x));
+        };
+        dataset = zip(dataset, other.dataset).map(f), twin = twin.zip(other.twin).map(f);
+        random_access = had_random_access && other.random_access;
+        break;
+      }
+      case 19: {
+        const Chain other = short_one(random);
+        const bool stop = n % 2 == 0;
+        dataset =
+            sample_from_datasets<int>({dataset, other.dataset}, {3, 1}, seed,
+                                      stop ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
+        twin = twin.sample(other.twin, {3u << 29, 1u << 29}, seed, stop);
+        break;
+      }
+      case 20: {
+        const size_t shards = n % 3 + 1, index = n % shards;
+        const bool drop = n % 2 == 0;
+        dataset = dataset.shard(shards, index, drop ? DropRemainder::yes : DropRemainder::no);
+        twin = twin.shard(shards, index, drop);
+        random_access = had_random_access;
+        break;
+      }
     }
+  }
+
+  // To be put together with another.
+  static Chain short_one(Random& random) {
+    const auto source = numbers(static_cast<int>(random.below(200)));
+    Chain chain{from_vector(source), naive::from_vector(source)};
+    const uint64_t seed = random();
+    const auto f = [](int x, Random& r) { return static_cast<int>(x ^ r.below(1 << 20)); };
+    const auto p = [](int x) { return x % 3 != 0; };
+    switch (random.below(4)) {
+      case 0:
+        chain.dataset = chain.dataset.shuffle(20, seed), chain.twin = chain.twin.shuffle(20, seed);
+        chain.random_access = false;
+        break;
+      case 1:
+        chain.dataset = chain.dataset.filter(p).prefetch(5), chain.twin = chain.twin.filter(p);
+        chain.random_access = false;
+        break;
+      default:
+        break;
+    }
+    chain.dataset = chain.dataset.map_with_random(seed, f);
+    chain.twin = chain.twin.map_with_random(seed, f);
+    return chain;
+  }
+
+  static int mixed(int x, int64_t y) {
+    return static_cast<int>((static_cast<uint32_t>(x) * 7 + static_cast<uint32_t>(y)) & 0x3FFFFFFF);
   }
 };
 

@@ -17,6 +17,7 @@
 #include "proto/iterator_state.pb.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/random_chain.h"
+#include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
@@ -26,46 +27,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-// What is still to come.
-template <class T>
-std::vector<T> rest_of(Iterator<T>& iterator) {
-  std::vector<T> out;
-  while (T* element = iterator.next()) out.push_back(*element);
-  return out;
-}
-
-// Saves after every `step`th element, restores into fresh iterators of `others`, in turns, and
-// compares all that follows.
-template <class T>
-void expect_resumes_anywhere(const Dataset<T>& dataset, const std::vector<Dataset<T>>& others,
-                             size_t step = 1) {
-  const std::vector<T> expected = collect(dataset);
-  Iterator<T> saving = dataset.iterate();
-  for (size_t at = 0; at <= expected.size(); ++at) {
-    if (at > 0) {
-      ASSERT_NE(saving.next(), nullptr);
-    }
-    if (at % step != 0 && at != expected.size()) continue;
-    Iterator<T> restored = others[at / step % others.size()].iterate();
-    restored.restore(saving.state());
-    const std::vector<T> rest(expected.begin() + static_cast<std::ptrdiff_t>(at), expected.end());
-    ASSERT_EQ(restored.position(), at);
-    ASSERT_TRUE(rest_of(restored) == rest) << "saved after " << at << " of " << expected.size();
-  }
-  EXPECT_EQ(saving.next(), nullptr);
-  Iterator<T> exhausted = others[0].iterate();
-  exhausted.restore(saving.state());
-  EXPECT_EQ(exhausted.next(), nullptr);
-}
-
-template <class T>
-std::vector<Dataset<T>> on_any_machine(const Dataset<T>& dataset) {
-  return {dataset.with_options({.threads = 1}),
-          dataset.with_options({.threads = 2, .chunk_size = 7}),
-          dataset.with_options({.threads = 3, .chunk_size = 1}),
-          dataset.with_options({.threads = 8, .chunk_size = 1000})};
-}
 
 uint64_t mix(uint64_t value, Random& random) { return value * 31 + random.next64(); }
 

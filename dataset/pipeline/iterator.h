@@ -1,0 +1,82 @@
+// Iterator: one pass over a Dataset, and its place in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/iterator_state.h"
+#include "dataset/pipeline/skip_log.h"
+#include "dataset/pipeline/stage.h"
+
+namespace recordpipe {
+
+// One pass over a Dataset. Used by one thread at a time. Keeps the Dataset's description alive.
+template <Element T>
+class Iterator {
+ public:
+  Iterator(std::shared_ptr<const Node<T>> node, const StageContext& context)
+      : pass_(std::make_unique<Pass>(std::move(node), context)), skipped_(context.skipped) {}
+
+  // The next element, valid until the next call (it lies in a slot that is used again: move from it
+  // to keep it); null at the end, and ever after. Throws what the pipeline throws.
+  T* next() {
+    if (at_ == count_) {
+      at_ = count_ = 0;  // first: next() may throw
+      Executor<T>& executor = pass_->executor;
+      chunk_ = executor.next();
+      executor.release(executor.position());
+      count_ = chunk_.values.size();
+      if (count_ == 0) return nullptr;
+    }
+    return &chunk_.values[at_++];
+  }
+
+  // Where the iterator stands: after the elements that next() has returned, whatever was planned or
+  // prefetched beyond them. A serialized recordpipe.IteratorState (proto/iterator_state.proto), at
+  // most 16 KiB and 8 bytes for each element in a shuffle's buffer. Not after an error.
+  std::string state() const {
+    IteratorPlace place{.position = position()};
+    pass_->executor.save(pass_->executor.position() + at_, place.plan);
+    return save_iterator_state(pass_->node->describe(), place);
+  }
+
+  // Goes to where `state` was taken, in another run, with other threads, chunk sizes or prefetch
+  // depths. Throws Error{invalid_argument}, naming the operator or the file, where it was saved
+  // from another plan or the files have changed.
+  void restore(std::string_view state) {
+    const IteratorPlace place = load_iterator_state(pass_->node->describe(), state);
+    at_ = count_ = 0;
+    restore_place(pass_->executor, place.plan, /*epoch=*/0);
+    earlier_ = place.position - pass_->executor.position();
+  }
+
+  // What ignore_errors has skipped: up to what has been planned ahead, until the end. From any
+  // thread.
+  SkippedReport skipped() const { return skipped_->report(); }
+
+  // How many elements next() has returned, those before the state that was restored included.
+  uint64_t position() const { return earlier_ + pass_->executor.position() + at_; }
+
+ private:
+  // What the stages use of the node must outlive them, when an iterator is assigned to as well.
+  struct Pass {
+    Pass(std::shared_ptr<const Node<T>> n, const StageContext& context)
+        : node(std::move(n)), executor(node->make_stage(context), context) {}
+    std::shared_ptr<const Node<T>> node;
+    Executor<T> executor;
+  };
+
+  std::unique_ptr<Pass> pass_;
+  std::shared_ptr<SkipLog> skipped_;
+  typename Executor<T>::Chunk chunk_;
+  size_t at_ = 0;
+  size_t count_ = 0;
+  uint64_t earlier_ = 0;  // elements that the executor has not counted
+};
+
+}  // namespace recordpipe

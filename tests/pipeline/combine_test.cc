@@ -1,0 +1,143 @@
+// What is made of several datasets: concatenate, zip, sample_from_datasets.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/range.h"
+#include "dataset/pipeline/sample_from_datasets.h"
+#include "dataset/pipeline/zip.h"
+#include "tests/pipeline/collect.h"
+#include "tests/pipeline/resume.h"
+#include "tests/support/expect_error.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+uint64_t draw(int64_t, Random& random) { return random.next64(); }
+
+int64_t fail_at_5(int64_t x) {
+  if (x == 5) throw Error({.kind = ErrorKind::corrupted, .reason = "five"});
+  return x;
+}
+
+TEST(Concatenate, YieldsOneAfterTheOther) {
+  EXPECT_THAT(collect(range(3).concatenate(range(10, 12))), ElementsAre(0, 1, 2, 10, 11));
+  EXPECT_THAT(collect(range(0).concatenate(range(2)).concatenate(range(0)).repeat(2)),
+              ElementsAre(0, 1, 0, 1));
+}
+
+TEST(Concatenate, HasRandomAccessWhereItsInputsHave) {
+  const auto both = range(50).concatenate(range(50, 80)).concatenate(range(80, 100));
+  auto out = collect(both.global_shuffle(1));
+  EXPECT_NE(out, collect(both));
+  std::ranges::sort(out);
+  EXPECT_EQ(out, collect(range(100)));
+  const Error error =
+      error_of([] { range(3).concatenate(range(3).shuffle(2, 1)).global_shuffle(1); });
+  EXPECT_THAT(error.reason(), HasSubstr("shuffle can't"));
+}
+
+// The same source, even: random numbers are drawn for an element, and these are two.
+TEST(Combined, NoTwoElementsDrawTheSame) {
+  const auto source = range(100);
+  const auto twice = source.concatenate(source);
+  const auto sampled = sample_from_datasets<int64_t>({twice, source, source}, {}, 3);
+  const auto drawn = collect(sampled.repeat(2).map_with_random(7, draw));
+  EXPECT_EQ(std::set<uint64_t>(drawn.begin(), drawn.end()).size(), 800u);
+
+  const auto own = source.map_with_random(7, draw);
+  std::set<uint64_t> zipped;
+  for (const auto& [a, b] : collect(zip(own, own))) {
+    zipped.insert(a);
+    zipped.insert(b);
+  }
+  EXPECT_EQ(zipped.size(), 200u);
+}
+
+TEST(Zip, EndsWithTheShortest) {
+  const auto letters = from_vector<char>({'a', 'b', 'c'});
+  const std::vector<std::tuple<char, int64_t>> expected{{'a', 7}, {'b', 8}};
+  EXPECT_EQ(collect(zip(letters, range(7, 9))), expected);
+  EXPECT_EQ(collect(zip(letters, range(100).repeat(), range(7, 9).prefetch(1))).size(), 2u);
+  EXPECT_EQ(collect(zip(range(0), letters)).size(), 0u);
+  EXPECT_EQ(collect(zip(letters)).size(), 3u);
+}
+
+TEST(Zip, AFailureOfOneFailsTheWhole) {
+  const auto failing = zip(range(10), range(10).map(fail_at_5), range(10).map(fail_at_5));
+  auto iterator = failing.iterate();
+  for (int i = 0; i < 5; ++i) ASSERT_NE(iterator.next(), nullptr);
+  EXPECT_EQ(error_of([&] { iterator.next(); }).reason(), "five");
+  EXPECT_EQ(collect(failing.ignore_errors()).size(), 9u);
+  // What comes after the end of the shortest is not looked at.
+  EXPECT_EQ(collect(zip(range(5), range(10).map(fail_at_5))).size(), 5u);
+}
+
+TEST(Zip, HasRandomAccess) {
+  const auto both = zip(range(100), range(100, 150));
+  auto out = collect(both.global_shuffle(1));
+  std::ranges::sort(out);
+  EXPECT_EQ(out, collect(both));
+}
+
+TEST(Sample, DrawsByWeightAndKeepsEachInputsOrder) {
+  const auto sampled =
+      sample_from_datasets<int64_t>({range(100'000), range(-1, -100'000, -1)}, {3, 1}, 5);
+  const auto all = collect(sampled.take(40'000));
+  std::vector<int64_t> first, second;
+  for (const int64_t x : all) (x >= 0 ? first : second).push_back(x);
+  EXPECT_NEAR(static_cast<double>(first.size()), 30'000, 400);  // 4.6 standard deviations
+  EXPECT_TRUE(std::ranges::is_sorted(first));
+  EXPECT_TRUE(std::ranges::is_sorted(second, std::greater<>()));
+}
+
+TEST(Sample, GoesOnWithTheOthersOrStopsWhenOneRunsOut) {
+  const std::vector<Dataset<int64_t>> inputs{range(10), range(100, 500)};
+  EXPECT_EQ(collect(sample_from_datasets(inputs, {}, 1)).size(), 410u);
+  const auto stopped = collect(sample_from_datasets(inputs, {}, 1, StopOnEmptyDataset::yes));
+  EXPECT_LT(stopped.size(), 60u);
+  EXPECT_EQ(std::ranges::count_if(stopped, [](int64_t x) { return x < 100; }), 10);
+  EXPECT_EQ(collect(sample_from_datasets(inputs, {1, 0}, 1)).size(), 10u);
+  EXPECT_NE(collect(sample_from_datasets(inputs, {}, 2)),
+            collect(sample_from_datasets(inputs, {}, 1)));
+}
+
+TEST(Sample, RefusesWeightsThatAreNone) {
+  const std::vector<Dataset<int64_t>> inputs{range(1), range(2)};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::vector<double>& weights :
+       {std::vector<double>{1}, {1, -1}, {0, 0}, {nan, 1}, {1e308, 1e308}}) {
+    EXPECT_EQ(error_of([&] { sample_from_datasets(inputs, weights, 1); }).kind(),
+              ErrorKind::invalid_argument);
+  }
+  EXPECT_EQ(error_of([&] { sample_from_datasets<int64_t>({}, {}, 1); }).kind(),
+            ErrorKind::invalid_argument);
+}
+
+TEST(Combined, GoOnAnywhere) {
+  const auto odd = [](int64_t x) { return x % 2 == 1; };
+  const auto a = range(60).shuffle(9, 1);
+  const auto b = range(100).filter(odd).prefetch(3);
+  const auto concatenated = a.concatenate(b).repeat(2);
+  expect_resumes_anywhere(concatenated, on_any_machine(concatenated));
+  const auto zipped = zip(b, a, range(70).batch(2)).repeat(2).prefetch(2);
+  expect_resumes_anywhere(zipped, on_any_machine(zipped));
+  const auto sampled = sample_from_datasets<int64_t>({a, b, range(5)}, {2, 1, 1}, 3).repeat(2);
+  expect_resumes_anywhere(sampled, on_any_machine(sampled));
+}
+
+}  // namespace
+}  // namespace recordpipe

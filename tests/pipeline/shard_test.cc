@@ -1,0 +1,201 @@
+// Any number of workers yields the same global batches, and resumes what any other has saved.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/range.h"
+#include "tests/pipeline/collect.h"
+#include "tests/pipeline/resume.h"
+#include "tests/support/expect_error.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using Batch = std::vector<uint64_t>;
+using Worker = Iterator<Batch>;
+
+TEST(Shard, TakesTheElementsAtItsIndexAsTfDataDoes) {
+  EXPECT_THAT(collect(range(10).shard(3, 0)), ElementsAre(0, 3, 6, 9));
+  EXPECT_THAT(collect(range(10).shard(3, 1)), ElementsAre(1, 4, 7));
+  EXPECT_THAT(collect(range(10).shard(3, 0, DropRemainder::yes)), ElementsAre(0, 3, 6));
+  EXPECT_THAT(collect(range(2).shard(3, 2)), ElementsAre());
+  EXPECT_EQ(error_of([] { range(2).shard(0, 0); }).kind(), ErrorKind::invalid_argument);
+  EXPECT_EQ(error_of([] { range(2).shard(2, 2); }).kind(), ErrorKind::invalid_argument);
+}
+
+TEST(Shard, ShardsAreDisjointAndTogetherAll) {
+  for (const size_t workers : {1, 2, 3, 4, 5, 8, 100}) {
+    for (const int n : {0, 1, 7, 64, 501}) {
+      std::vector<int> all;
+      for (size_t index = 0; index < workers; ++index) {
+        const auto shard = collect(from_vector(numbers(n))
+                                       .shuffle(100, 1)
+                                       .shard(workers, index)
+                                       .prefetch(3)
+                                       .with_options({.threads = 2, .chunk_size = index % 9 + 1}));
+        const size_t least = static_cast<size_t>(n) / workers;
+        EXPECT_TRUE(shard.size() == least || shard.size() == least + 1);
+        all.insert(all.end(), shard.begin(), shard.end());
+      }
+      std::ranges::sort(all);
+      EXPECT_EQ(all, numbers(n)) << workers << " workers";
+    }
+  }
+}
+
+TEST(Shard, ElementsBeforeAnErrorAreDelivered) {
+  const auto failing = from_vector(numbers(10)).map([](int x) {
+    if (x == 6) throw Error({.kind = ErrorKind::corrupted, .reason = "six"});
+    return x;
+  });
+  for (const size_t index : {0, 1}) {
+    auto iterator = failing.shard(2, index).iterate();
+    for (size_t i = 0; i < 3 + 2 * index; ++i) {
+      const int* element = iterator.next();
+      ASSERT_NE(element, nullptr);
+      EXPECT_EQ(*element, static_cast<int>(2 * i + index));
+    }
+    if (index == 0) {
+      EXPECT_EQ(error_of([&] { iterator.next(); }).reason(), "six");
+    } else {
+      EXPECT_EQ(iterator.next(), nullptr);
+    }
+  }
+}
+
+constexpr size_t kGlobalBatch = 16;
+
+Dataset<Batch> worker(size_t workers, size_t index, bool global, DropRemainder drop) {
+  const auto draw = [](int x, Random& random) {
+    return static_cast<uint64_t>(x) << 32 | random.below(1u << 31);
+  };
+  const auto source = from_vector(numbers(151));
+  return (global ? source.global_shuffle(3) : source.shuffle(40, 3))
+      .repeat(4)
+      .shard(workers, index, drop)
+      .map_with_random(5, draw)
+      .batch(kGlobalBatch / workers, drop)
+      .prefetch(index % 3 + 1)
+      .with_options({.threads = index % 3 + 1, .chunk_size = workers + 3});
+}
+
+std::vector<Worker> workers_of(size_t workers, bool global,
+                               DropRemainder drop = DropRemainder::yes) {
+  std::vector<Worker> out;
+  for (size_t i = 0; i < workers; ++i) out.push_back(worker(workers, i, global, drop).iterate());
+  return out;
+}
+
+// Row by row, in each the workers in turn; nothing at the end, which all reach together.
+std::optional<Batch> next_global(std::vector<Worker>& workers) {
+  std::vector<const Batch*> batches;
+  for (Worker& each : workers) batches.push_back(each.next());
+  if (std::ranges::count(batches, nullptr) > 0) {
+    EXPECT_EQ(std::ranges::count(batches, nullptr), static_cast<std::ptrdiff_t>(batches.size()));
+    return std::nullopt;
+  }
+  Batch global;
+  for (size_t row = 0; row < batches[0]->size(); ++row) {
+    for (const Batch* batch : batches) {
+      if (row < batch->size()) global.push_back((*batch)[row]);
+    }
+  }
+  return global;
+}
+
+std::vector<Batch> global_batches(std::vector<Worker> workers) {
+  std::vector<Batch> out;
+  while (const auto batch = next_global(workers)) out.push_back(*batch);
+  return out;
+}
+
+TEST(Shard, TheGlobalBatchIsTheSameForAnyNumberOfWorkers) {
+  for (const bool global : {false, true}) {
+    const auto expected = global_batches(workers_of(1, global));
+    EXPECT_EQ(expected.size(), 4 * 151 / kGlobalBatch);
+    for (const size_t workers : {2, 4, 8}) {
+      EXPECT_TRUE(global_batches(workers_of(workers, global)) == expected) << workers;
+    }
+    // The last one is not complete, but no element is missing.
+    const auto all = global_batches(workers_of(1, global, DropRemainder::no));
+    EXPECT_EQ(all.size(), expected.size() + 1);
+    EXPECT_TRUE(global_batches(workers_of(4, global, DropRemainder::no)) == all);
+  }
+}
+
+TEST(Shard, ARunSavedWithSomeWorkersResumesWithOthers) {
+  for (const bool global : {false, true}) {
+    const auto expected = global_batches(workers_of(1, global));
+    for (const size_t from : {1, 2, 4, 8}) {
+      for (const size_t to : {1, 2, 4, 8}) {
+        std::vector<Worker> saving = workers_of(from, global);
+        for (size_t batch = 0; batch <= expected.size(); ++batch) {
+          if (batch % 5 == from % 5 || batch == expected.size()) {
+            // From any of the states.
+            std::vector<Worker> resumed = workers_of(to, global);
+            for (size_t i = 0; i < to; ++i) {
+              resumed[i].restore(saving[(i * 3 + batch) % from].state());
+            }
+            const std::vector<Batch> rest(expected.begin() + static_cast<std::ptrdiff_t>(batch),
+                                          expected.end());
+            ASSERT_TRUE(global_batches(std::move(resumed)) == rest)
+                << from << " to " << to << " workers after batch " << batch;
+          }
+          if (batch < expected.size()) {
+            ASSERT_TRUE(next_global(saving));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Shard, OneWorkerNeedsNone) {
+  const auto source = from_vector(numbers(100)).shuffle(10, 1);
+  auto saving = source.shard(4, 2).batch(4).iterate();
+  saving.next();
+  auto alone = source.batch(16).iterate();
+  alone.restore(saving.state());
+  EXPECT_EQ(alone.next()->at(4 * 1 + 2), saving.next()->at(1));
+}
+
+TEST(Shard, IsPartOfThePlanWhereItsPlacesAreItsOwn) {
+  const auto refusal = [](const auto& from, const auto& to) {
+    auto iterator = to.iterate();
+    return error_of([&] { iterator.restore(from.iterate().state()); }).reason();
+  };
+  const auto source = from_vector(numbers(100));
+  EXPECT_THAT(refusal(source.shard(4, 0).batch(4), source.shard(2, 0).batch(4)),
+              HasSubstr("batch_size=8"));
+  EXPECT_THAT(refusal(source.shard(4, 0), source.shard(2, 0)), HasSubstr("num_shards=2"));
+  EXPECT_THAT(
+      refusal(source.shard(4, 0).shuffle(9, 1).batch(4), source.shard(4, 1).shuffle(9, 1).batch(4)),
+      HasSubstr("index=1"));
+  EXPECT_THAT(
+      refusal(source.shard(4, 0).prefetch(2).batch(4), source.shard(2, 0).prefetch(2).batch(8)),
+      HasSubstr("num_shards=2"));
+  EXPECT_EQ(source.shard(4, 1).batch(8).explain(),
+            "from_vector(elements=100)\n"
+            "shard(num_shards=4, index=1, drop_remainder=false)\n"
+            "batch(batch_size=32, drop_remainder=false, of_this_shard=8)\n");
+}
+
+TEST(Shard, GoesOnAnywhere) {
+  const auto shard = from_vector(numbers(103)).shuffle(20, 1).repeat(2).shard(4, 3);
+  expect_resumes_anywhere(shard, on_any_machine(shard));
+  const auto prefetched = from_vector(numbers(103)).prefetch(7).shard(5, 1).batch(3);
+  expect_resumes_anywhere(prefetched, on_any_machine(prefetched));
+}
+
+}  // namespace
+}  // namespace recordpipe
