@@ -1,0 +1,41 @@
+"""Lets the pipelines of a peer be measured, in turns with other programs."""
+import itertools
+import sys
+import time
+
+BATCH_SIZE = 128
+EPOCH = 40_000 // BATCH_SIZE
+BUFFERED = 64  # more than any of them keeps ready
+
+
+def measure(batches, count):
+    """Images per second, of `count` batches, without those that were made before."""
+    for _ in itertools.islice(batches, BUFFERED):
+        pass
+    start = time.perf_counter()
+    for images, labels in itertools.islice(batches, count):
+        pass
+    seconds = time.perf_counter() - start
+    assert tuple(images.shape) == (BATCH_SIZE, 32, 32, 3) and "float32" in str(images.dtype)
+    assert tuple(labels.shape) == (BATCH_SIZE,)
+    return count * BATCH_SIZE / seconds
+
+
+def serve(variants):
+    """Picks the fastest variant, then measures two epochs of it for each line of standard input.
+
+    `variants`: names, and functions that return an endless iterator of batches.
+    """
+    speeds = {}
+    for name, make in variants.items():
+        batches = iter(make())
+        measure(batches, EPOCH)  # the first epoch: to warm up
+        speeds[name] = max(measure(batches, EPOCH), measure(batches, EPOCH))
+        del batches
+        print(f"variant {speeds[name]:.0f} {name}", flush=True)
+    best = max(speeds, key=speeds.get)
+    batches = iter(variants[best]())
+    measure(batches, EPOCH)
+    print(f"best {best}", flush=True)
+    for _ in sys.stdin:
+        print(f"{measure(batches, 2 * EPOCH):.0f}", flush=True)
