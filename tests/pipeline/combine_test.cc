@@ -17,6 +17,7 @@
 #include "dataset/pipeline/sample_from_datasets.h"
 #include "dataset/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
+#include "tests/pipeline/naive.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/expect_error.h"
 
@@ -125,6 +126,59 @@ TEST(Sample, RefusesWeightsThatAreNone) {
   }
   EXPECT_EQ(error_of([&] { sample_from_datasets<int64_t>({}, {}, 1); }).kind(),
             ErrorKind::invalid_argument);
+}
+
+template <class T>
+void expect_equals(const Dataset<T>& dataset, const naive::Pipeline<T>& twin) {
+  const std::vector<T> expected = twin.values();
+  EXPECT_FALSE(expected.empty());
+  for (const Dataset<T>& run : on_any_machine(dataset)) {
+    EXPECT_TRUE(collect(run) == expected) << run.explain();
+    EXPECT_TRUE(collect(run.prefetch(3)) == expected) << run.explain();
+  }
+}
+
+TEST(Combined, EqualTheirTwins) {
+  const auto draw_int = [](int x, Random& r) { return x ^ static_cast<int>(r.below(1 << 20)); };
+  const auto draw_second = [](const auto& x, Random& r) { return std::get<1>(x) + r.next64(); };
+  // A pipeline and its twin have the same members.
+  const auto mixed = [&](const auto& source) {
+    return source.shuffle(30, 1).map_with_random(2, draw_int);
+  };
+  const auto sifted = [&](const auto& source) {
+    return source.filter([](int x) { return x % 3 != 0; }).map_with_random(2, draw_int).repeat(2);
+  };
+  const auto a = mixed(from_vector(numbers(150)));
+  const auto b = sifted(from_vector(numbers(200)));
+  const auto twin_a = mixed(naive::from_vector(numbers(150)));
+  const auto twin_b = sifted(naive::from_vector(numbers(200)));
+
+  expect_equals(a.concatenate(b).repeat(2).map_with_random(2, draw_int),
+                twin_a.concatenate(twin_b).repeat(2).map_with_random(2, draw_int));
+  expect_equals(zip(a, b).repeat(2).map_with_random(2, draw_second),
+                twin_a.zip(twin_b).repeat(2).map_with_random(2, draw_second));
+  expect_equals(a.enumerate(7).repeat(2).map_with_random(2, draw_second),
+                twin_a.enumerate(7).repeat(2).map_with_random(2, draw_second));
+  for (const auto stop : {StopOnEmptyDataset::no, StopOnEmptyDataset::yes}) {
+    const auto sampled = sample_from_datasets<int>({a, b}, {1, 3}, 5, stop);
+    const auto twin =
+        twin_a.sample(twin_b, {1u << 29, 3u << 29}, 5, stop == StopOnEmptyDataset::yes);
+    expect_equals(sampled.repeat(2).map_with_random(2, draw_int),
+                  twin.repeat(2).map_with_random(2, draw_int));
+  }
+  for (const size_t index : {0, 1, 2}) {
+    for (const auto drop : {DropRemainder::no, DropRemainder::yes}) {
+      expect_equals(b.shard(3, index, drop).repeat(2).map_with_random(2, draw_int),
+                    twin_b.shard(3, index, drop == DropRemainder::yes)
+                        .repeat(2)
+                        .map_with_random(2, draw_int));
+    }
+  }
+  const auto source = from_vector(numbers(150));
+  const auto twin_source = naive::from_vector(numbers(150));
+  expect_equals(
+      zip(source, source.concatenate(source).skip(20)).global_shuffle(3).repeat(3),
+      twin_source.zip(twin_source.concatenate(twin_source).skip(20)).global_shuffle(3).repeat(3));
 }
 
 TEST(Combined, GoOnAnywhere) {
