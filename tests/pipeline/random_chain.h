@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "dataset/base/philox.h"
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_generator.h"
 #include "dataset/pipeline/sample_from_datasets.h"
 #include "dataset/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
@@ -211,8 +213,15 @@ struct Chain {
 };
 
 inline Chain random_chain(Random& random) {
-  const auto source = numbers(static_cast<int>(random.below(300)));
-  Chain chain{from_vector(source), naive::from_vector(source)};
+  const int size = static_cast<int>(random.below(300));
+  Chain chain{from_vector(numbers(size)), naive::from_vector(numbers(size))};
+  if (random.below(4) == 0) {
+    chain.dataset = from_generator([size] {
+      return
+          [size, next = 0]() mutable { return next < size ? std::optional(next++) : std::nullopt; };
+    });
+    chain.random_access = false;
+  }
   int repeats = 0;
   for (uint32_t length = random.below(8); length > 0; --length) chain.grow(random, repeats);
   return chain;
