@@ -1,7 +1,23 @@
 // Telling compressed streams apart; inflate.cc and deflate.cc read and write them.
 #include "dataset/io/compression.h"
 
+#include <cstdint>
+
+#include "dataset/base/endian.h"
+
 namespace recordpipe {
+namespace {
+
+// RFC 8878, 3.1.1 and 3.1.2.
+bool is_zstd(std::span<const std::byte> head) {
+  constexpr uint32_t kFrame = 0xFD2FB528;
+  constexpr uint32_t kSkippableFrame = 0x184D2A50;  // to ...5F
+  if (head.size() < 4) return false;
+  const auto magic = load_little_endian<uint32_t>(head.data());
+  return magic == kFrame || (magic & ~0xFu) == kSkippableFrame;
+}
+
+}  // namespace
 
 std::string_view to_string(Compression compression) {
   switch (compression) {
@@ -11,6 +27,8 @@ std::string_view to_string(Compression compression) {
       return "gzip";
     case Compression::zlib:
       return "zlib";
+    case Compression::zstd:
+      return "zstd";
   }
   return "unknown";
 }
@@ -20,6 +38,7 @@ Compression sniff_compression(std::span<const std::byte> head) {
   const auto first = std::to_integer<unsigned>(head[0]);
   const auto second = std::to_integer<unsigned>(head[1]);
   if (first == 0x1f && second == 0x8b) return Compression::gzip;
+  if (is_zstd(head)) return Compression::zstd;
   // CMF and FLG of RFC 1950: CM 8, CINFO at most 7, no preset dictionary, FCHECK.
   const bool is_zlib = (first & 0x0f) == 8 && (first >> 4) <= 7 && (second & 0x20) == 0 &&
                        (first << 8 | second) % 31 == 0;

@@ -1,4 +1,4 @@
-// Deflating into gzip and zlib streams (compression.h) by zlib.
+// deflate(): into gzip and zlib streams by zlib; zstd_sink.cc does zstd.
 #include <algorithm>
 #include <new>
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "dataset/base/error.h"
 #include "dataset/io/compression.h"
+#include "dataset/io/zstd_sink.h"
 
 namespace recordpipe {
 namespace {
@@ -20,11 +21,6 @@ constexpr int kMemoryLevel = 8;  // zlib's default
 class DeflatingSink final : public ByteSink {
  public:
   DeflatingSink(ByteSink& sink, const DeflateOptions& options) : sink_(sink), output_(kOutputSize) {
-    if (options.level < 0 || options.level > 9) {
-      throw Error({.kind = ErrorKind::invalid_argument,
-                   .reason = "compression level " + std::to_string(options.level) +
-                             " is not between 0 and 9"});
-    }
     const int window = options.format == Compression::gzip ? kGzipWindow : kZlibWindow;
     if (deflateInit2(&stream_, options.level, Z_DEFLATED, window, kMemoryLevel,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
@@ -74,6 +70,16 @@ class DeflatingSink final : public ByteSink {
 }  // namespace
 
 std::unique_ptr<ByteSink> deflate(ByteSink& sink, const DeflateOptions& options) {
+  const bool is_zstd = options.format == Compression::zstd;
+  const int least = is_zstd ? kMinZstdLevel : 0;
+  const int most = is_zstd ? kMaxZstdLevel : 9;
+  if (options.level < least || options.level > most) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "compression level " + std::to_string(options.level) +
+                           " is not between " + std::to_string(least) + " and " +
+                           std::to_string(most)});
+  }
+  if (is_zstd) return make_zstd_sink(sink, options.level);
   return std::make_unique<DeflatingSink>(sink, options);
 }
 

@@ -1,4 +1,4 @@
-// inflate(): gzip members and padding, and what is said of damage; the engines do the rest.
+// inflate(): members, frames and padding, and what is said of damage; the engines do the rest.
 #include <exception>
 #include <string>
 #include <utility>
@@ -11,7 +11,13 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kInputSize = size_t{256} << 10;
-constexpr std::byte kGzipStart{0x1f};
+
+// Whether this may be the first byte of another member, or frame.
+bool starts_another(Compression format, std::byte first) {
+  if (format == Compression::gzip) return first == std::byte{0x1f};
+  const bool is_skippable = (first & std::byte{0xf0}) == std::byte{0x50};
+  return format == Compression::zstd && (first == std::byte{0x28} || is_skippable);
+}
 
 class InflatingSource final : public ByteSource {
  public:
@@ -73,7 +79,9 @@ class InflatingSource final : public ByteSource {
     rest_ = rest_.subspan(step.taken);
     starved_ = step.made == 0;
     if (step.ended) {
-      phase_ = format_ == Compression::gzip ? Phase::after_member : Phase::padding;
+      phase_ = Phase::after_member;
+    } else if (step.beyond_limit) {
+      fail(ErrorKind::limit_exceeded, fetched_ - rest_.size(), step.damage);
     } else if (step.damage) {
       damage_ = step.damage;
       if (step.made == 0) fail_damaged();
@@ -85,13 +93,13 @@ class InflatingSource final : public ByteSource {
     return step.made;
   }
 
-  // gzip: another member may follow, or zeros up to a tape's block.
+  // Another member may follow, or zeros up to a tape's block.
   void look_after_member() {
     if (rest_.empty()) {
       if (input_ended_) phase_ = Phase::ended;
     } else if (rest_.front() == std::byte{0}) {
       phase_ = Phase::padding;
-    } else if (rest_.front() == kGzipStart) {
+    } else if (starts_another(format_, rest_.front())) {
       engine_->start_again();
       phase_ = Phase::member;
     } else {
@@ -118,14 +126,22 @@ class InflatingSource final : public ByteSource {
   }
 
   [[noreturn]] void fail(ErrorKind kind, uint64_t offset, std::string reason) {
-    throw Error(
-        {.kind = kind,
-         .path = source_->path(),
-         .offset = offset,
-         .reason = std::move(reason),
-         .hint = kind == ErrorKind::truncated
-                     ? "the file is incomplete: fetch it again"
-                     : "the file is damaged: compare it with its source, or fetch it again"});
+    throw Error({.kind = kind,
+                 .path = source_->path(),
+                 .offset = offset,
+                 .reason = std::move(reason),
+                 .hint = hint_for(kind)});
+  }
+
+  static const char* hint_for(ErrorKind kind) {
+    switch (kind) {
+      case ErrorKind::truncated:
+        return "the file is incomplete: fetch it again";
+      case ErrorKind::limit_exceeded:
+        return "compress it again, without --long or with a smaller one";
+      default:
+        return "the file is damaged: compare it with its source, or fetch it again";
+    }
   }
 
   std::unique_ptr<ByteSource> source_;
@@ -150,7 +166,9 @@ std::unique_ptr<ByteSource> inflate_by(std::unique_ptr<InflateEngine> engine,
 
 std::unique_ptr<ByteSource> inflate(std::unique_ptr<ByteSource> compressed, Compression format) {
   if (format == Compression::none) return compressed;
-  auto engine = format == Compression::gzip ? make_isal_inflate_engine() : nullptr;
+  auto engine = format == Compression::gzip   ? make_isal_inflate_engine()
+                : format == Compression::zstd ? make_zstd_inflate_engine()
+                                              : nullptr;
   if (!engine) engine = make_zlib_inflate_engine(format);
   return inflate_by(std::move(engine), std::move(compressed), format);
 }

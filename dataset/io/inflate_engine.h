@@ -1,6 +1,6 @@
 // What inflate() of compression.h is made of: engines, each of which turns the compressed bytes of
-// one gzip member or zlib stream into its content. zlib's is the plain twin; ISA-L's
-// (https://github.com/intel/isa-l) inflates gzip in a little over half of zlib's time.
+// one gzip member, zlib stream or zstd frame into its content. For gzip zlib's is the plain twin;
+// ISA-L's (https://github.com/intel/isa-l) inflates it in a little over half of zlib's time.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@ struct InflateStep {
   size_t made = 0;               // at the front of `out`, and right even where damage follows
   bool ended = false;            // the trailer was read and fits
   const char* damage = nullptr;  // what is wrong with the next byte; nothing more will come
+  bool beyond_limit = false;     // it is no damage, but asks for more memory than is given
 };
 
 class InflateEngine {
@@ -39,6 +40,8 @@ std::unique_ptr<InflateEngine> make_zlib_inflate_engine(Compression format);
 
 // gzip only. Null where recordpipe was built without ISA-L.
 std::unique_ptr<InflateEngine> make_isal_inflate_engine();
+
+std::unique_ptr<InflateEngine> make_zstd_inflate_engine();
 
 // inflate(), by this engine.
 std::unique_ptr<ByteSource> inflate_by(std::unique_ptr<InflateEngine> engine,

@@ -32,14 +32,13 @@ std::string hint_for_start(std::span<const std::byte> start) {
   if (starts_with_any_case(trimmed, "<!doctype") || starts_with_any_case(trimmed, "<html")) {
     return "this is an HTML page, probably a server's error message: download the file again";
   }
-  if (text.starts_with("\x28\xb5\x2f\xfd")) {
-    return "this file is compressed with zstd: decompress it first (zstd -d)";
-  }
   switch (sniff_compression(start)) {
     case Compression::gzip:
       return "this file is compressed with gzip: read it with compression gzip";
     case Compression::zlib:
       return "this file looks compressed with zlib: read it with compression zlib";
+    case Compression::zstd:
+      return "this file is compressed with zstd: read it with compression zstd";
     case Compression::none:
       break;
   }

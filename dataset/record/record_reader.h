@@ -30,9 +30,9 @@ enum class CrcCheck {
 
 struct RecordReadOptions {
   // Nothing: found out from the first bytes. A length CRC that fits means plain; only where it
-  // doesn't fit are the bytes compared with gzip's and zlib's first ones. With CrcCheck::never, a
-  // length below 4 GiB means plain, too; a plain file whose first record's length happens to begin
-  // like gzip (1f 8b 08: 559,903 bytes, say) then must be named here.
+  // doesn't fit are the bytes compared with gzip's, zlib's and zstd's first ones. With
+  // CrcCheck::never, a length below 4 GiB means plain, too; a plain file whose first record's
+  // length happens to begin like gzip (1f 8b 08: 559,903 bytes, say) then must be named here.
   std::optional<Compression> compression = {};
   // `never` is for files whose writers got the CRCs wrong.
   CrcCheck crc = CrcCheck::once;

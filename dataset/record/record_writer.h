@@ -15,7 +15,7 @@ namespace recordpipe {
 
 struct RecordWriteOptions {
   Compression compression = Compression::none;
-  int compression_level = 6;
+  int compression_level = 6;  // 0 (stored) to 9; zstd: 1 to 22
 };
 
 // Appends one framed record to `out`: for callers that frame records in parallel and write the

@@ -10,9 +10,10 @@ namespace recordpipe {
 namespace {
 
 // Whether a header whose CRC isn't checked is one all the same: its length is below 4 GiB. That
-// puts zeros in bytes 4 to 7, where zlib streams have the middle of a block's header, no
-// compressor's is all zeros. gzip has its time there, which often is zero, and so stays gzip where
-// its third byte, the method, fits too.
+// puts zeros in bytes 4 to 7, where zlib streams have the middle of a block's header and zstd
+// frames the end of their own and the start of a block's: no compressor's is all zeros. gzip has
+// its time there, which often is zero, and so stays gzip where its third byte, the method, fits
+// too.
 bool looks_like_length(std::span<const std::byte, kRecordHeaderSize> header) {
   const bool is_gzip =
       header[0] == std::byte{0x1f} && header[1] == std::byte{0x8b} && header[2] == std::byte{0x08};

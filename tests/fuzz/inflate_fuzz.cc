@@ -1,5 +1,5 @@
-// Any bytes as a gzip or zlib stream: however it is read, in pieces or at once, the same content
-// and the same error come out; and ISA-L gives what zlib gives.
+// Any bytes as a gzip, zlib or zstd stream: however it is read, in pieces or at once, the same
+// content and the same error come out; and ISA-L gives what zlib gives.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -56,6 +56,11 @@ void check(const std::string& input) {
   const Inflated by_zlib = zlib(Compression::gzip, kMostContent);
   require(zlib(Compression::gzip, 13) == by_zlib);
   require(zlib(Compression::zlib, 13) == zlib(Compression::zlib, kMostContent));
+
+  const auto zstd = [&](size_t piece) {
+    return read(make_zstd_inflate_engine(), Compression::zstd, piece);
+  };
+  require(zstd(13) == zstd(kMostContent));
 
   if (!make_isal_inflate_engine()) return;
   const Inflated at_once = read(make_isal_inflate_engine(), Compression::gzip, kMostContent);

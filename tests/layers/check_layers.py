@@ -29,7 +29,7 @@ LAYERS = {
 }
 
 # Which files, by the start of their path, may include a library's headers, by the start of theirs.
-# A reader of records needs zlib (ISA-L if it is there) and nothing else; logging and option parsing
+# A reader of records needs zlib and zstd (ISA-L if it is there) and nothing else; logging and option parsing
 # are for programs.
 LIBRARIES = {
     "hwy/": ["dataset/image/crop_highway"],
@@ -38,6 +38,7 @@ LIBRARIES = {
     "png.h": ["dataset/image/png_"],
     "isa-l/igzip_lib.h": ["dataset/io/isal_inflate_engine"],
     "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],
+    "zstd": ["dataset/io/zstd_"],
     "curl/": ["dataset/io/http_"],
     "openssl/": ["dataset/io/sha256"],
     "nlohmann/": ["dataset/io/partial_download", "trainer/", "tools/"],
@@ -61,7 +62,7 @@ UNBOUND = "tests/"
 SYSTEM = re.compile(
     r"""(sys|asm|linux|arpa|net|netinet)/\w+(/\w+)*\.h
       | arm_\w+\.h | \w+intrin\.h | cpuid\.h | sanitizer/\w+\.h
-      | (dirent|dlfcn|fcntl|poll|pthread|pty|sched|semaphore|spawn|termios|ucontext|unistd)\.h""",
+      | (dirent|dlfcn|fcntl|fnmatch|poll|pthread|pty|sched|semaphore|spawn|termios|ucontext|unistd)\.h""",
     re.VERBOSE,
 )
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>

@@ -58,23 +58,27 @@ std::vector<std::string> golden_data() {
   return data;
 }
 
+// From the folder data.
 std::vector<std::string> read_golden_file(const std::string& name, RecordReadOptions options = {}) {
-  RecordReader reader(posix_file_system(), RECORDPIPE_DATA_DIR "/golden/" + name, options);
+  RecordReader reader(posix_file_system(), RECORDPIPE_DATA_DIR "/" + name, options);
   std::vector<std::string> records;
   while (const auto record = reader.read()) records.push_back(as_text(record->data));
   return records;
 }
 
 TEST(GoldenFiles, PlainAndCompressedAreTheSameRecords) {
-  for (const char* name : {"vectors.tfrecords", "vectors.tfrecords.gz", "vectors.tfrecords.zz",
-                           "vectors-two-members.tfrecords.gz"}) {
+  for (const char* name : {"golden/vectors.tfrecords", "golden/vectors.tfrecords.gz",
+                           "golden/vectors.tfrecords.zz", "golden/vectors-two-members.tfrecords.gz",
+                           "zstd/vectors.tfrecords.zst", "zstd/vectors-frames.tfrecords.zst"}) {
     EXPECT_EQ(read_golden_file(name), golden_data()) << name;
   }
 }
 
 TEST(GoldenFiles, ZeroCrcsAreReadWithChecksOff) {
-  EXPECT_EQ(read_golden_file("zero-crcs.tfrecords", {.crc = CrcCheck::never}), golden_data());
-  EXPECT_EQ(error_of([] { read_golden_file("zero-crcs.tfrecords"); }).kind(), ErrorKind::corrupted);
+  EXPECT_EQ(read_golden_file("golden/zero-crcs.tfrecords", {.crc = CrcCheck::never}),
+            golden_data());
+  EXPECT_EQ(error_of([] { read_golden_file("golden/zero-crcs.tfrecords"); }).kind(),
+            ErrorKind::corrupted);
 }
 
 TEST(GoldenFiles, AreMapped) {

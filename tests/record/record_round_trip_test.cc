@@ -84,7 +84,8 @@ TEST_P(RecordRoundTrip, TheSameBytesEveryTime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Compressions, RecordRoundTrip,
-                         testing::Values(Compression::none, Compression::gzip, Compression::zlib),
+                         testing::Values(Compression::none, Compression::gzip, Compression::zlib,
+                                         Compression::zstd),
                          [](const auto& instance) {
                            return std::string(to_string(instance.param));
                          });

@@ -1,0 +1,70 @@
+// Decompressing zstd frames by libzstd.
+#include <algorithm>
+#include <new>
+
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "dataset/io/inflate_engine.h"
+
+namespace recordpipe {
+namespace {
+
+// A frame says how much of its content it refers back to, and that much memory is taken. 128 MiB is
+// what zstd's own program makes and takes unless told otherwise.
+constexpr int kMaxWindowLog = 27;
+
+// In front of each block's content stands its size.
+constexpr size_t kBlockHeader = 3;
+
+class ZstdInflateEngine final : public InflateEngine {
+ public:
+  ZstdInflateEngine() : context_(ZSTD_createDCtx()) {
+    if (!context_) throw std::bad_alloc();
+    ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, kMaxWindowLog);
+  }
+
+  ~ZstdInflateEngine() override { ZSTD_freeDCtx(context_); }
+  ZstdInflateEngine(const ZstdInflateEngine&) = delete;
+  ZstdInflateEngine& operator=(const ZstdInflateEngine&) = delete;
+
+  InflateStep step(std::span<const std::byte> in, std::span<std::byte> out) override {
+    // A call that finds damage forgets what it has made before: so it is not given the header of
+    // the next block together with the content of this one.
+    const size_t wanted = hint_ > kBlockHeader ? hint_ - kBlockHeader : 1;
+    ZSTD_inBuffer input = {in.data(), std::min(in.size(), wanted), 0};
+    ZSTD_outBuffer output = {out.data(), out.size(), 0};
+    const size_t result = ZSTD_decompressStream(context_, &output, &input);
+    InflateStep step{.taken = input.pos, .made = output.pos};
+    if (!ZSTD_isError(result)) {
+      step.ended = result == 0;
+      hint_ = result;
+    } else if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) {
+      throw std::bad_alloc();
+    } else {
+      step.beyond_limit = ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge;
+      step.damage = step.beyond_limit ? "a zstd frame that asks for a window of more than 128 MiB"
+                                      : ZSTD_getErrorName(result);
+    }
+    return step;
+  }
+
+  size_t unused() const override { return 0; }
+
+  void start_again() override {
+    ZSTD_DCtx_reset(context_, ZSTD_reset_session_only);
+    hint_ = 0;
+  }
+
+ private:
+  ZSTD_DCtx* context_;
+  size_t hint_ = 0;  // how much libzstd wants next, with the header of the block behind it
+};
+
+}  // namespace
+
+std::unique_ptr<InflateEngine> make_zstd_inflate_engine() {
+  return std::make_unique<ZstdInflateEngine>();
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,16 @@
+// Compressing into zstd frames: what deflate() of compression.h does for that format.
+#pragma once
+
+#include <memory>
+
+#include "dataset/io/file.h"
+
+namespace recordpipe {
+
+inline constexpr int kMinZstdLevel = 1;
+inline constexpr int kMaxZstdLevel = 22;
+
+// A sink that compresses into `sink` (not owned): one frame, with a checksum of its content.
+std::unique_ptr<ByteSink> make_zstd_sink(ByteSink& sink, int level);
+
+}  // namespace recordpipe
