@@ -2,14 +2,17 @@
 #include "dataset/pipeline/tfrecord_files.h"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "dataset/base/error.h"
+#include "dataset/io/glob.h"
+#include "dataset/pipeline/record_keeper.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -23,47 +26,6 @@ constexpr uint64_t kMaxFiles = uint64_t{1} << (64 - kRecordBits - 1);
 constexpr bool is_mapped(uint64_t ref) { return ref >> kRecordBits != 0; }
 constexpr size_t file_of(uint64_t ref) { return (ref >> kRecordBits) - 1; }
 constexpr size_t record_of(uint64_t ref) { return ref & ((uint64_t{1} << kRecordBits) - 1); }
-
-// Copies records that were read from a stream: small ones to blocks that they share, so that
-// memory is not taken for each, larger ones to their own, so that one that stays long in a shuffle
-// keeps no others. The path goes with them: it must be there as long as they are.
-class RecordKeeper {
- public:
-  Record keep(const Record& record, std::string_view path) {
-    const size_t size = record.data.size();
-    if (size >= kOwn) {
-      auto own = std::make_shared_for_overwrite<std::byte[]>(size + path.size());
-      const std::string_view own_path = copy(path, own.get() + size);
-      std::memcpy(own.get(), record.data.data(), size);
-      const std::span<const std::byte> data(own.get(), size);
-      return {data, record.offset, own_path, std::move(own)};
-    }
-    if (size > left_ || path != path_) {
-      left_ = kBlock;
-      block_ = std::make_shared_for_overwrite<std::byte[]>(path.size() + left_);
-      path_ = copy(path, block_.get());
-      at_ = block_.get() + path.size();
-    }
-    if (size > 0) std::memcpy(at_, record.data.data(), size);
-    const Record kept{{at_, size}, record.offset, path_, block_};
-    at_ += size;
-    left_ -= size;
-    return kept;
-  }
-
- private:
-  static std::string_view copy(std::string_view text, std::byte* to) {
-    std::memcpy(to, text.data(), text.size());
-    return {reinterpret_cast<const char*>(to), text.size()};
-  }
-
-  static constexpr size_t kOwn = 1024;
-  static constexpr size_t kBlock = size_t{16} << 10;
-  std::shared_ptr<std::byte[]> block_;
-  std::string_view path_;  // at the start of block_
-  std::byte* at_ = nullptr;
-  size_t left_ = 0;
-};
 
 // Files that are mapped, by number. Written by the planning thread; a ticket for a file is only
 // handed on once its file is here, so workers read without a lock (a deque doesn't move them).
@@ -223,16 +185,24 @@ class RecordStage final : public Stage<Record> {
   const MappedRecordFile& mapped_file(size_t number) {
     const std::string& path = paths_[number];
     if (!mapped_[number]) {
-      if (file_system_.status(path) && !is_mappable(path)) {
-        throw Error({.kind = ErrorKind::unsupported,
-                     .path = path,
-                     .reason = "records can only be had in any order from a plain file, which is "
-                               "not compressed and no pipe",
-                     .hint = "decompress it, or use shuffle instead of global_shuffle"});
-      }
+      if (const auto status = file_system_.status(path)) require_random_access(path, *status);
       mapped_[number].emplace(file_system_, path, options_);
     }
     return *mapped_[number];
+  }
+
+  void require_random_access(const std::string& path, const FileStatus& status) {
+    const bool is_regular = status.kind == FileKind::regular;
+    const Compression compression =
+        is_regular ? detect_compression(file_system_, path, options_) : Compression::none;
+    if (is_regular && compression == Compression::none) return;
+    const std::string which =
+        is_regular ? "compressed with " + std::string(to_string(compression)) : "no regular file";
+    throw Error({.kind = ErrorKind::unsupported,
+                 .path = path,
+                 .reason = which + ": tfrecord_files can't give its records in any order, as "
+                                   "global_shuffle needs them",
+                 .hint = is_regular ? "decompress it, or use shuffle" : "use shuffle"});
   }
 
   bool is_mappable(const std::string& path) {
@@ -324,6 +294,25 @@ class RecordNode final : public Node<Record> {
   RecordReadOptions options_;
 };
 
+// Patterns give way to the files they match; what is there under its very name is no pattern.
+std::vector<std::string> matched_paths(FileSystem& file_system, std::vector<std::string> paths) {
+  std::vector<std::string> all;
+  for (std::string& path : paths) {
+    if (!has_glob_characters(path) || file_system.status(path)) {
+      all.push_back(std::move(path));
+      continue;
+    }
+    std::vector<std::string> found = glob(file_system, path);
+    if (found.empty()) {
+      throw Error({.kind = ErrorKind::not_found,
+                   .path = path,
+                   .reason = "tfrecord_files: no file has this name or matches this pattern"});
+    }
+    std::ranges::move(found, std::back_inserter(all));
+  }
+  return all;
+}
+
 }  // namespace
 
 Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options) {
@@ -332,6 +321,7 @@ Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions
 
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
                                RecordReadOptions options) {
+  paths = matched_paths(file_system, std::move(paths));
   if (paths.size() >= kMaxFiles) {
     throw Error(
         {.kind = ErrorKind::invalid_argument,

@@ -13,6 +13,10 @@ namespace recordpipe {
 
 // The records of `paths`, file after file, in order. An element's id is its number over all files.
 //
+// A path may be a pattern ("train-*.tfrecords", glob.h): it stands for the files that match at the
+// time of this call, sorted by their names. One that nothing matches throws Error{not_found}. A
+// file that is there under the very name is that file, whatever characters are in it.
+//
 // Plain files are mapped: a record is a span into the mapping, valid while the iterator lives, and
 // its CRC is checked on the threads that compute elements, after any shuffling. Compressed files,
 // pipes and devices are read as streams, in order, on the thread that plans: put a prefetch after
@@ -20,6 +24,10 @@ namespace recordpipe {
 //
 // Files are opened when their first record is wanted. Damage and missing files are errors at their
 // place: records before them are delivered.
+//
+// With random access where all files are plain: global_shuffle over others throws
+// Error{unsupported} when its first element is wanted. Saved: the file, the record in it, and what
+// files there were (iterator_state.h); a compressed file is read again up to the place.
 Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options = {});
 // The same through another file system than the operating system's, which must outlive it.
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,

@@ -1,6 +1,7 @@
 // Records of files as a Dataset: mapped and streamed, sound and damaged.
 #include "dataset/pipeline/tfrecord_files.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -14,12 +15,15 @@
 #include "dataset/base/error.h"
 #include "dataset/record/record_writer.h"
 #include "tests/pipeline/collect.h"
+#include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // "0.0", "0.1", ... for file 0; a few hundred bytes each, so that several share a read buffer.
@@ -57,14 +61,17 @@ class TfrecordFiles : public ::testing::Test {
 };
 
 TEST_F(TfrecordFiles, YieldsFileAfterFileWhateverTheirCompression) {
-  const std::vector<std::string> paths = {write("a", 0, 700), write("b", 1, 0), write("c", 2, 1),
+  const std::vector<std::string> paths = {write("a", 0, 700),
+                                          write("b", 1, 0),
+                                          write("c", 2, 1),
                                           write("d", 3, 900, Compression::gzip),
-                                          write("e", 4, 5, Compression::zlib)};
+                                          write("e", 4, 5, Compression::zlib),
+                                          write("f.zst", 5, 90, Compression::zstd)};
   const auto records = tfrecord_files(paths);
   for (const size_t threads : {1, 2, 8}) {
     for (const size_t chunk_size : {1, 64, 5000}) {
       const auto run = records.with_options({.threads = threads, .chunk_size = chunk_size});
-      EXPECT_EQ(texts(run), expected({700, 0, 1, 900, 5}));
+      EXPECT_EQ(texts(run), expected({700, 0, 1, 900, 5, 90}));
     }
   }
 }
@@ -131,6 +138,76 @@ TEST_F(TfrecordFiles, AMissingFileIsAnErrorAtItsPlace) {
     EXPECT_EQ(error.kind(), ErrorKind::not_found);
     EXPECT_THAT(error.what(), HasSubstr("missing"));
   }
+}
+
+TEST_F(TfrecordFiles, APatternStandsForItsFilesInOrder) {
+  write("train-2", 2, 30);
+  write("train-10.zst", 1, 20, Compression::zstd);
+  write("train-1", 0, 10);
+  const std::string eval = write("eval", 3, 5);
+  const auto records = tfrecord_files({directory / "train-*", eval});
+  EXPECT_EQ(texts(records), expected({10, 20, 30, 5}));
+  EXPECT_EQ(records.explain(), "tfrecord_files(files=4)\n");
+  // What appears later is not seen, and makes another plan.
+  write("train-0", 4, 1);
+  EXPECT_EQ(texts(records), expected({10, 20, 30, 5}));
+  auto saving = records.iterate();
+  saving.next();
+  auto more = tfrecord_files({directory / "train-*", eval}).iterate();
+  EXPECT_EQ(error_of([&] { more.restore(saving.state()); }).kind(), ErrorKind::invalid_argument);
+}
+
+TEST_F(TfrecordFiles, APatternThatNothingMatchesIsAnErrorAtOnce) {
+  const std::string pattern = directory / "train-*.tfrecords";
+  const Error error = error_of([&] { tfrecord_files({write("a", 0, 1), pattern}); });
+  EXPECT_EQ(error.kind(), ErrorKind::not_found);
+  EXPECT_EQ(error.path(), pattern);
+  EXPECT_THAT(error.reason(), HasSubstr("pattern"));
+}
+
+TEST_F(TfrecordFiles, AFileOfTheVeryNameIsNoPattern) {
+  write("a1", 1, 7);
+  const std::string path = write("a[1]*?", 0, 4);
+  EXPECT_EQ(texts(tfrecord_files({path})), expected({4}));
+}
+
+TEST_F(TfrecordFiles, AreShuffledOverAllFiles) {
+  const auto records =
+      tfrecord_files({write("a", 0, 300), write("b", 1, 0), write("c", 2, 1), write("d", 3, 200)});
+  const auto draw = [](const Record& record, Random& random) {
+    return as_text(record.data) + "#" + std::to_string(random.next64());
+  };
+  auto in_order = collect(records.map_with_random(3, draw));
+  const auto shuffled = records.map_with_random(3, draw).global_shuffle(7);
+  auto once = collect(shuffled);
+  EXPECT_NE(once, in_order);
+  std::ranges::sort(once);
+  std::ranges::sort(in_order);
+  EXPECT_EQ(once, in_order);
+  const auto batches = shuffled.repeat(2).batch(16).prefetch(2);
+  expect_resumes_anywhere(batches, on_any_machine(batches), 3);
+}
+
+TEST_F(TfrecordFiles, AreShuffledOverAllFilesOnlyWherePlain) {
+  const std::string plain = write("a", 0, 10);
+  const auto refusal = [&](const std::string& path) {
+    auto iterator = tfrecord_files({plain, path}).global_shuffle(7).iterate();
+    const Error error = error_of([&] { iterator.next(); });
+    EXPECT_EQ(error.path(), path);
+    EXPECT_STREQ(error_of([&] { iterator.next(); }).what(), error.what());  // and ever after
+    return error;
+  };
+  const Error zipped = refusal(write("a.gz", 0, 10, Compression::gzip));
+  EXPECT_EQ(zipped.kind(), ErrorKind::unsupported);
+  EXPECT_THAT(zipped.reason(), AllOf(HasSubstr("tfrecord_files"), HasSubstr("gzip")));
+  EXPECT_THAT(zipped.hint(), HasSubstr("use shuffle"));
+  const std::string fifo = directory / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(refusal(fifo).kind(), ErrorKind::unsupported);
+  EXPECT_EQ(refusal(directory / "missing").kind(), ErrorKind::not_found);
+  const std::string torn = write("torn", 0, 10);
+  std::filesystem::resize_file(torn, std::filesystem::file_size(torn) - 1);
+  EXPECT_EQ(refusal(torn).kind(), ErrorKind::truncated);
 }
 
 TEST_F(TfrecordFiles, ADirectoryIsRefused) {
