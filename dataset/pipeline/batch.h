@@ -1,4 +1,8 @@
 // batch: n elements become one, each written straight to its row of a reused slot.
+//
+// By default a std::vector<T>, and a last one that is shorter than the others. In order; batch k of
+// a pass has the id {epoch, k}. A batch with an element that failed fails. No random access. Saved:
+// the number of batches, and the input's place, which is always one between two of them.
 #pragma once
 
 #include <algorithm>

@@ -159,8 +159,9 @@ class Dataset {
     return with<T>(std::make_shared<ShuffleNode<T>>(node_, buffer_size, seed));
   }
 
-  // A random order of all elements in O(1) memory, another in each epoch. Needs random access:
-  // throws Error{invalid_argument}, naming the operator that has none.
+  // A random order of all elements in O(1) memory, uniform over all orders, another in each epoch.
+  // Needs random access (global_shuffle.h says what has it): throws Error{invalid_argument} here,
+  // naming the operator that has none.
   Dataset global_shuffle(uint64_t seed) const {
     return with<T>(std::make_shared<GlobalShuffleNode<T>>(node_, seed));
   }
@@ -264,28 +265,8 @@ class Dataset {
 
   Iterator<T> iterate() const { return {node_, make_stage_context(options_)}; }
 
-  // For range-for: an input range.
-  class InputIterator {
-   public:
-    using value_type = T;
-    using difference_type = std::ptrdiff_t;
-
-    explicit InputIterator(Iterator<T> pass)
-        : pass_(std::make_shared<Iterator<T>>(std::move(pass))), element_(pass_->next()) {}
-    T& operator*() const { return *element_; }
-    T* operator->() const { return element_; }
-    InputIterator& operator++() {
-      element_ = pass_->next();
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    bool operator==(std::default_sentinel_t) const { return element_ == nullptr; }
-
-   private:
-    std::shared_ptr<Iterator<T>> pass_;
-    T* element_;
-  };
-  InputIterator begin() const { return InputIterator(iterate()); }
+  // For range-for: an input range, a pass of its own each time.
+  InputIterator<T> begin() const { return InputIterator<T>(iterate()); }
   std::default_sentinel_t end() const { return {}; }
 
  private:

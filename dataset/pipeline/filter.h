@@ -1,4 +1,7 @@
 // filter: keeps the elements that a predicate holds for.
+//
+// In order. Elements keep their ids. No random access. Saved: the input's place; what the predicate
+// says is found out again.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
-// Iterator: one pass over a Dataset, and its place in it.
+// Iterator: one pass over a Dataset, and its place in it; InputIterator: the same for range-for.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -77,6 +78,29 @@ class Iterator {
   size_t at_ = 0;
   size_t count_ = 0;
   uint64_t earlier_ = 0;  // elements that the executor has not counted
+};
+
+// Of a range-for over a Dataset. Copies share their pass.
+template <Element T>
+class InputIterator {
+ public:
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+
+  explicit InputIterator(Iterator<T> pass)
+      : pass_(std::make_shared<Iterator<T>>(std::move(pass))), element_(pass_->next()) {}
+  T& operator*() const { return *element_; }
+  T* operator->() const { return element_; }
+  InputIterator& operator++() {
+    element_ = pass_->next();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  bool operator==(std::default_sentinel_t) const { return element_ == nullptr; }
+
+ private:
+  std::shared_ptr<Iterator<T>> pass_;
+  T* element_;
 };
 
 }  // namespace recordpipe

@@ -1,4 +1,9 @@
 // map: a function of each element, applied on all threads, results in order.
+//
+// In order. map_with_random's function also draws: from numbers of the element's own, keyed by the
+// seed, the operator and the element's id, so the same wherever it is computed and others in each
+// epoch. Elements keep their ids. With random access where the input has it. Saved: nothing but the
+// input's place.
 #pragma once
 
 #include <algorithm>

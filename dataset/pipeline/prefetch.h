@@ -1,4 +1,8 @@
 // prefetch: a thread of its own that keeps finished elements ready.
+//
+// In order; changes nothing but the time, and so is no part of the plan: a state that was saved
+// with one can be restored without it, or with another depth. No random access. Saved: the input's
+// place at the next element to be handed on, however far the thread is ahead of it.
 #pragma once
 
 #include <algorithm>

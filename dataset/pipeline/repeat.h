@@ -1,4 +1,7 @@
 // repeat: the whole input again and again.
+//
+// By default for ever. One pass after the other, each in an epoch of its own. No random access.
+// Saved: the number of the pass, and the input's place.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,9 @@
 // shuffle: a random order from a buffer of bounded size, as tf.data's.
+//
+// No default for the buffer's size or the seed. Uniform over all orders where the buffer holds the
+// whole input; with a smaller one an element comes less than that many places early. Each epoch has
+// an order of its own. Elements keep their ids. No random access. Saved: which draw is next, and 8
+// bytes for each element in the buffer: its place in the input.
 #pragma once
 
 #include <algorithm>

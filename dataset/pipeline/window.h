@@ -17,6 +17,8 @@
 
 namespace recordpipe {
 
+// By default one starts where the one before ends, and the last may be shorter.
+//
 // Window k holds `size` elements from k * shift on; those at the end of the input are shorter, or
 // dropped. In order, with the ids {epoch, k}. A window with an element that failed fails.
 //
