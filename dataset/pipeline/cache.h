@@ -17,12 +17,13 @@
 #include "dataset/base/error.h"
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/stage.h"
+#include "dataset/record/record.h"
 
 namespace recordpipe {
 
 struct CacheOptions {
-  // Elements and what they hold in std::strings and std::vectors (what other types keep elsewhere
-  // is not seen). An element more than fits is an Error{limit_exceeded}.
+  // Elements and what they hold in std::strings, std::vectors and Records of their own (what other
+  // types keep elsewhere is not seen). An element more than fits is an Error{limit_exceeded}.
   uint64_t max_bytes = UINT64_MAX;
 };
 
@@ -32,6 +33,7 @@ uint64_t heap_bytes(const T&) {
   return 0;
 }
 inline uint64_t heap_bytes(const std::string& value) { return value.capacity(); }
+inline uint64_t heap_bytes(const Record& record) { return record.owner ? record.data.size() : 0; }
 template <class V>
 uint64_t heap_bytes(const std::vector<V>& values) {
   uint64_t bytes = values.capacity() * sizeof(V);

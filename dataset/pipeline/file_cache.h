@@ -27,8 +27,8 @@ namespace recordpipe {
 // middle, or has an element that fails leaves none (tf.data's rule), and neither does one that
 // finds another process or iterator writing it: the next pass looks again.
 //
-// A file that was made from other operators, parameters or source files is refused by name; a
-// function that has changed is not seen: remove the file then.
+// A file that was made from other operators, parameters or source files is refused by name. Other
+// functions, or other values in a vector, are not seen: remove the file then.
 //
 // Saved: how many elements this pass has handed on.
 template <Element T, CacheCodecOf<T> Codec>
@@ -184,7 +184,14 @@ class FileCacheStage final : public Stage<T> {
         writer_.reset();
         place = computed_.put_failure(error);
       } else {
-        if (writer_) writer_->add(id, [&](std::string& bytes) { codec_.encode(value, bytes); });
+        try {
+          if (writer_) writer_->add(id, [&](std::string& bytes) { codec_.encode(value, bytes); });
+        } catch (...) {
+          if (planned == 0) throw;
+          writer_.reset();
+          failure_ = std::current_exception();  // thrown by the next call
+          break;
+        }
         place = computed_.put(value);
       }
       out[planned] = {id_in_pass(id), 2 * place + 1};

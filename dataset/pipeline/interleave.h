@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -17,23 +16,12 @@
 #include <vector>
 
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/keep_alive.h"
 #include "dataset/pipeline/map.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
-#include "dataset/record/record.h"
 
 namespace recordpipe {
-
-// What an element points to in its input must be there after the input is closed. Records know how
-// to keep it; other elements of inputs must own what they hold.
-template <class U>
-void keep_alive(U&, const std::shared_ptr<const void>&) {}
-inline void keep_alive(Record& record, const std::shared_ptr<const void>& input) {
-  if (!record.owner) record.owner = {input, record.data.data()};
-}
-inline void keep_alive(std::vector<Record>& records, const std::shared_ptr<const void>& input) {
-  for (Record& record : records) keep_alive(record, input);
-}
 
 // Order, tf.data's deterministic one: a cycle of `cycle_length` places, each with an open input;
 // `block_length` elements are taken from one, then from the next. Where an input ends, the next
@@ -47,7 +35,8 @@ inline void keep_alive(std::vector<Record>& records, const std::shared_ptr<const
 // error, that is one failing element, and the other inputs go on.
 //
 // Saved: whose turn it is, which elements of the input are open and the place in each of them; the
-// input's place is that of the oldest open one.
+// input's place is that of the oldest open one. The plan doesn't know the files that inputs will
+// read, so a saved state, or a cache, is not refused when those have changed.
 template <Element U>
 class InterleaveStage final : public StoreStage<U> {
  public:
@@ -64,6 +53,7 @@ class InterleaveStage final : public StoreStage<U> {
     size_t planned = 0;
     try {
       while (planned < out.size() && !stopping_ && (open_count_ > 0 || !inputs_ended_)) {
+        if (planned > 0 && next_may_be_long()) break;  // what is there doesn't wait for it
         if (const auto ticket = step()) out[planned++] = *ticket;
       }
     } catch (...) {
@@ -148,6 +138,12 @@ class InterleaveStage final : public StoreStage<U> {
     size_t at = 0;
     bool failed = false;  // it has ended with an error
   };
+
+  // The next step reads on in an input, or opens one.
+  bool next_may_be_long() const {
+    const Open* open = cycle_[turn_].get();
+    return open ? open->at == open->chunk.size() : !inputs_ended_;
+  }
 
   // The next element, if this step brings one.
   std::optional<Ticket> step() {

@@ -41,7 +41,9 @@ class WindowStage final : public StoreStage<std::vector<T>> {
   size_t plan(std::span<Ticket> out, Wait) override {
     size_t planned = 0;
     try {
-      for (; planned < out.size() && gather(); ++planned) {
+      for (; planned < out.size(); ++planned) {
+        if (planned > 0 && next_may_be_long()) break;  // what is there doesn't wait for it
+        if (!gather()) break;
         out[planned] = {{epoch_, next_++}, keep_window()};
         const size_t passed = std::min(shift_, elements_.size());
         elements_.erase(elements_.begin(), elements_.begin() + static_cast<std::ptrdiff_t>(passed));
@@ -82,6 +84,11 @@ class WindowStage final : public StoreStage<std::vector<T>> {
   };
 
   uint64_t first_element() const { return executor_.position() + at_ - elements_.size(); }
+
+  // The next window wants more than what is at hand.
+  bool next_may_be_long() const {
+    return elements_.size() + (chunk_.size() - at_) < size_ + unwanted_;
+  }
 
   // Has elements_ hold the next window; false where there is none.
   bool gather() {

@@ -30,7 +30,6 @@ using testing::HasSubstr;
 
 uint64_t draw(uint64_t value, Random& random) { return value * 31 + random.next64(); }
 
-// In memory, and in a file that is new for each test.
 class Cache : public ::testing::Test {
  protected:
   std::string path(const std::string& name = "cache") const {
@@ -142,6 +141,22 @@ TEST_F(Cache, AnElementThatFailsFailsInEveryPassAndLeavesNoFile) {
   for (int i = 0; i < 70; ++i) ASSERT_NE(iterator.next(), nullptr);
   EXPECT_EQ(error_of([&] { iterator.next(); }).reason(), "seventy");
   EXPECT_EQ(error_of([&] { iterator.next(); }).reason(), "seventy");
+}
+
+TEST_F(Cache, WhatCantBeWrittenIsAnErrorAtItsPlace) {
+  struct Fussy : CacheCodec<uint64_t> {
+    void encode(uint64_t value, std::string& out) const {
+      if (value == 70) throw std::runtime_error("no seventy");
+      CacheCodec<uint64_t>::encode(value, out);
+    }
+  };
+  auto iterator = counted().cache(path(), Fussy{}).iterate();
+  for (int i = 0; i < 70; ++i) ASSERT_NE(iterator.next(), nullptr);
+  EXPECT_THROW(iterator.next(), std::runtime_error);
+  EXPECT_THROW(iterator.next(), std::runtime_error);
+  EXPECT_THAT(files(), testing::IsEmpty());
+  auto nowhere = counted().cache(path("no/such/folder")).iterate();
+  EXPECT_EQ(error_of([&] { nowhere.next(); }).kind(), ErrorKind::not_found);
 }
 
 TEST_F(Cache, AFileOfAnotherPipelineIsRefusedByName) {

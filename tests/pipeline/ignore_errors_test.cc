@@ -180,6 +180,32 @@ TEST_F(IgnoreErrorsInFiles, DamagedFramingEndsItsSource) {
   EXPECT_EQ(collect(files.interleave(open, 2).map(text).ignore_errors()).size(), 23u);
 }
 
+TEST_F(IgnoreErrorsInFiles, InputsThatEndWithAnErrorAreThatInEveryLife) {
+  const std::vector<std::string> paths = {write("a", 0, {}), directory_.path() + "/missing",
+                                          write("b", 1, 3 * 24 + 1), write("c", 0, {})};
+  const auto open = [](const std::string& path) {
+    if (path.ends_with("/c")) throw Error({.kind = ErrorKind::io, .reason = "can't be opened"});
+    return tfrecord_files({path});
+  };
+  for (const size_t cycle_length : {1, 2, 4}) {
+    const auto dataset = from_vector(paths)
+                             .interleave(open, cycle_length, 2)
+                             .map(text)
+                             .ignore_errors({.max_count = 3})
+                             .repeat(2);
+    const auto expected = collect(dataset);
+    EXPECT_EQ(expected.size(), 26u);
+    for (size_t at = 0; at <= expected.size(); ++at) {
+      auto saving = dataset.with_options({.threads = 1, .chunk_size = 3}).iterate();
+      for (size_t i = 0; i < at; ++i) saving.next();
+      auto restored = dataset.with_options({.threads = 2}).iterate();
+      restored.restore(saving.state());
+      for (size_t i = at; i < expected.size(); ++i) ASSERT_EQ(*restored.next(), expected[i]);
+      EXPECT_EQ(restored.next(), nullptr);
+    }
+  }
+}
+
 TEST_F(IgnoreErrorsInFiles, RecordsOutliveTheInputTheyCameFrom) {
   std::vector<std::string> paths;
   for (int i = 0; i < 20; ++i) paths.push_back(write(std::to_string(i), 0, {}));

@@ -1,15 +1,22 @@
 // Stopping anywhere: everything that was started is joined, in bounded time.
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dataset/io/file.h"
 #include "dataset/pipeline/dataset.h"
 #include "tests/pipeline/collect.h"
+#include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
 namespace {
@@ -36,6 +43,82 @@ TEST(Lifecycle, IteratorsMayBeDroppedAtAnyElement) {
       { const auto dropped = std::move(iterator); }
       EXPECT_EQ(running, 0) << "work goes on after the iterator is gone";
     }
+  }
+}
+
+// Every operator that runs what is upstream by itself; some 290 elements.
+Dataset<int> everything_that_sees_values(std::function<int(int)> work, const std::string& cache) {
+  return from_vector(numbers(60))
+      .map(work)
+      .flat_map([work](int x) { return std::vector<int>(2, work(x)); })
+      .scan(0, [work](int sum, int x) { return std::pair(sum + x, work(x)); })
+      .filter([work](int x) { return work(x) % 5 != 0; })
+      .interleave(
+          [work](int x) {
+            return from_vector(numbers(work(x) % 7)).map(work).shuffle(3, 1).prefetch(1);
+          },
+          /*cycle_length=*/3)
+      .ignore_errors()
+      .window(3, 2)
+      .map([](const std::vector<int>& window) { return window.front(); })
+      .cache()
+      .cache(cache)
+      .repeat(2)
+      .batch(3)
+      .unbatch();
+}
+
+TEST(Lifecycle, WhatOperatorsHaveOpenIsClosedWithTheIterator) {
+  std::atomic<int> running = 0;
+  const auto work = [&](int x) {
+    ++running;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    --running;
+    return x;
+  };
+  const TemporaryDirectory directory;
+  for (const size_t threads : {1, 2, 4}) {
+    const auto dataset = everything_that_sees_values(work, directory.path() + "/cache")
+                             .with_options({.threads = threads, .chunk_size = 5});
+    for (int stop_after = 0; stop_after < 36; stop_after += 7) {
+      for (const bool prefetch : {false, true}) {
+        auto iterator = (prefetch ? dataset.prefetch(3) : dataset).iterate();
+        for (int i = 0; i < stop_after; ++i) ASSERT_NE(iterator.next(), nullptr);
+        { const auto dropped = std::move(iterator); }
+        EXPECT_EQ(running, 0) << "work goes on after the iterator is gone";
+      }
+    }
+  }
+  EXPECT_THAT(posix_file_system().list(directory.path()), testing::IsEmpty());
+}
+
+TEST(Lifecycle, AnExceptionInAnyFunctionAtAnyCallIsOneError) {
+  const TemporaryDirectory directory;
+  for (const size_t threads : {1, 3}) {
+    bool completed = false;
+    for (int at = 0; !completed; at += 11) {
+      std::atomic<int> calls_left = at;
+      const auto work = [&](int x) {
+        if (calls_left-- == 0) throw std::runtime_error("now");
+        return x;
+      };
+      const auto dataset = everything_that_sees_values(work, directory.path() + "/cache")
+                               .prefetch(2)
+                               .with_options({.threads = threads, .chunk_size = 5});
+      {
+        auto iterator = dataset.iterate();
+        try {
+          while (iterator.next()) {
+          }
+          completed = true;
+        } catch (const std::runtime_error& error) {
+          EXPECT_STREQ(error.what(), "now");
+          EXPECT_THROW(iterator.next(), std::runtime_error);
+        }
+      }
+      EXPECT_EQ(posix_file_system().list(directory.path()).empty(), !completed);
+    }
+    posix_file_system().remove(directory.path() + "/cache");
   }
 }
 
@@ -73,6 +156,33 @@ TEST(Lifecycle, DroppingAnIteratorDoesNotWaitForAWholePass) {
       ASSERT_EQ(*iterator.next(), 0);
     }
     EXPECT_LT(tested, 5000);
+  }
+}
+
+TEST(Lifecycle, WhatFindsNoMoreElementsForEverCanBeStopped) {
+  std::atomic<bool> first = true;
+  const auto fails = [&](int x) {
+    if (!first.exchange(false)) throw Error({.kind = ErrorKind::corrupted, .reason = "bad"});
+    return x;
+  };
+  const auto none = [&](int x) { return std::vector<int>(first.exchange(false) ? 1 : 0, x); };
+  const auto no_input = [none](int x) { return from_vector(none(x)); };
+  const auto endless = from_vector(numbers(50)).repeat().with_options({.threads = 2});
+  const Dataset<int> chains[] = {
+      endless.map(fails).ignore_errors(),
+      endless.flat_map(none),
+      endless.interleave(no_input, 4),
+      from_vector(numbers(1)).with_options(endless.options()).flat_map([&](int) {
+        return endless.flat_map(none);
+      }),
+      endless.flat_map(none).cache().scan(0, [](int, int x) { return std::pair(x, x); }),
+      endless.flat_map(none).window(1).unbatch(),
+  };
+  for (const Dataset<int>& chain : chains) {
+    first = true;
+    auto iterator = chain.prefetch(1).iterate();
+    ASSERT_NE(iterator.next(), nullptr);
+    // The prefetch thread now looks for the second element, which never comes.
   }
 }
 
