@@ -48,7 +48,9 @@ uint64_t PlanDescription::free_shards() {
        plan = &plan->inputs[0]) {
     if (plan->num_shards == 0) continue;
     workers *= plan->num_shards;
-    plan->is_free = true;
+    for (PlanParameter& parameter : plan->parameters) {
+      if (parameter.name == "num_shards" || parameter.name == "index") parameter.is_free = true;
+    }
   }
   return workers;
 }

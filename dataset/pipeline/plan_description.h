@@ -55,7 +55,7 @@ struct PlanDescription {
   // What functions do is not seen.
   uint64_t hash() const;
 
-  // Makes the shards that elements come from, directly or through element-wise operators, free, and
+  // Makes it free which shards elements come from, directly or through element-wise operators, and
   // returns how many of all workers' elements there are for each of this one's: for an operator
   // (batch) that counts in the elements of all.
   uint64_t free_shards();

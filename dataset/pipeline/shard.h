@@ -12,8 +12,8 @@
 // plan, and the batch size that is compared is that of all workers together: what one of 4 workers
 // with batches of 32 has saved after its batch K, each of 2 workers with batches of 64 can restore,
 // and goes on with the same global batch: row r of worker w is element r * workers + w of it.
-// So put shard last: source, shuffle, repeat, shard, map, batch. Elsewhere num_shards and index
-// are part of the plan.
+// So put shard last: source, shuffle, repeat, shard, map, batch; and where there is one worker
+// now, shard(1, 0). Elsewhere num_shards and index are part of the plan.
 #pragma once
 
 #include <algorithm>
@@ -82,11 +82,13 @@ class ShardStage final : public OrderStage<T> {
 
   // Not in the middle of a group.
   bool can_save() const override { return members_.empty() && OrderStage<T>::can_save(); }
-  void save(PlanState& state) const override { this->upstream().save(state); }
+  // The input's place by itself: what is passed over in it is not counted as here.
+  void save(PlanState& state) const override { this->upstream().save(state.reset(1).inputs[0]); }
   void restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 1);
     this->upstream().discard(members_);
     members_.clear();
-    this->upstream().restore(state, epoch);
+    restore_place(this->upstream(), numbers.input(), epoch);
   }
 
  private:

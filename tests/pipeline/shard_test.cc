@@ -160,13 +160,16 @@ TEST(Shard, ARunSavedWithSomeWorkersResumesWithOthers) {
   }
 }
 
-TEST(Shard, OneWorkerNeedsNone) {
+TEST(Shard, OneWorkerIsAShardToo) {
   const auto source = from_vector(numbers(100)).shuffle(10, 1);
   auto saving = source.shard(4, 2).batch(4).iterate();
   saving.next();
-  auto alone = source.batch(16).iterate();
+  auto alone = source.shard(1, 0).batch(16).iterate();
   alone.restore(saving.state());
   EXPECT_EQ(alone.next()->at(4 * 1 + 2), saving.next()->at(1));
+  auto undivided = source.batch(16).iterate();
+  EXPECT_THAT(error_of([&] { undivided.restore(saving.state()); }).reason(),
+              HasSubstr("saved with shard("));
 }
 
 TEST(Shard, IsPartOfThePlanWhereItsPlacesAreItsOwn) {
@@ -195,6 +198,11 @@ TEST(Shard, GoesOnAnywhere) {
   expect_resumes_anywhere(shard, on_any_machine(shard));
   const auto prefetched = from_vector(numbers(103)).prefetch(7).shard(5, 1).batch(3);
   expect_resumes_anywhere(prefetched, on_any_machine(prefetched));
+  // So long that the thread's own plan is saved on the way.
+  const auto on_the_way = from_vector(numbers(1000)).prefetch(2).shard(3, 0);
+  expect_resumes_anywhere(on_the_way.with_options({.chunk_size = 3}), on_any_machine(on_the_way));
+  expect_resumes_anywhere(on_the_way.batch(4).with_options({.chunk_size = 3}),
+                          on_any_machine(on_the_way.batch(4)));
 }
 
 }  // namespace
