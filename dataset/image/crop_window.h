@@ -22,6 +22,8 @@ struct CropWindow {
   int64_t top = 0;
   int64_t left = 0;
   bool flip = false;  // left to right, after the crop
+  // An image as large that will be read next, if known: fetched to the cache meanwhile.
+  const uint8_t* next = nullptr;
 };
 
 // What becomes of a value x of channel c: (x * multiply[c] + add[c]) / divide[c], in float, each

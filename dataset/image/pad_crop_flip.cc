@@ -18,7 +18,8 @@ PadCropFlip PadCropFlip::draw(Random& random, int pad) {
 }
 
 void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
-                   const ImageFormat& format, std::byte* out, const Normalization& normalization) {
+                   const ImageFormat& format, std::byte* out, const Normalization& normalization,
+                   const uint8_t* next) {
   if (image.size() != format.values_per_image()) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "an image of " + std::to_string(image.size()) + " bytes where " +
@@ -30,7 +31,8 @@ void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
                              .image_width = format.width,
                              .top = crop.top,
                              .left = crop.left,
-                             .flip = crop.flip};
+                             .flip = crop.flip,
+                             .next = next};
   write_window(window, format, channel_map(normalization, window, format), out);
 }
 

@@ -30,9 +30,11 @@ struct PadCropFlip {
 //          outside the image are 0. Aligned for the dtype.
 // Then `normalization` is applied to every value, padding included, on the way. Throws
 // Error{invalid_argument} for an image of another size and for a normalisation that doesn't fit.
+// `next`, if any, is the image of the same size that will be cropped next: the processor fetches it
+// to its cache meanwhile, which it can't foresee where images are read in a random order.
 void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
                    const ImageFormat& format, std::byte* out,
-                   const Normalization& normalization = {});
+                   const Normalization& normalization = {}, const uint8_t* next = nullptr);
 
 // An image on its way to a batch: where its pixels are, its label, and what is to be done to it.
 struct ImageRow {
@@ -51,6 +53,11 @@ struct ImageCollator {
   void set(ImageBatch& batch, size_t row, const ImageRow& image) const {
     batch.set_label(row, image.label);
     pad_crop_flip(image.pixels, image.distortion, format, batch.image_at(row), normalization);
+  }
+  void set(ImageBatch& batch, size_t row, const ImageRow& image, const ImageRow& next) const {
+    batch.set_label(row, image.label);
+    pad_crop_flip(image.pixels, image.distortion, format, batch.image_at(row), normalization,
+                  next.pixels.data());
   }
 };
 

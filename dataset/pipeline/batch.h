@@ -38,6 +38,14 @@ concept FinishingCollator = requires(const C& collator, typename C::Batch& batch
   collator.finish(batch);
 };
 
+// One that wants to know, while it sets a row, which one comes next, where it is known: to have the
+// processor fetch meanwhile what that one will read.
+template <class C, class T>
+concept ForesightedCollator = requires(const C& collator, typename C::Batch& batch, size_t n,
+                                       T& element, const T& next) {
+  collator.set(batch, n, std::move(element), next);
+};
+
 // One that has a name of its own in the plan, and parameters beside batch's.
 template <class C>
 concept DescribedCollator = requires(const C& collator) {
@@ -116,9 +124,7 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
     const Failures failures = producer->produce(tickets_of_part, {elements.data(), rows});
     if (!failures.empty()) return {{0, failures.front().error}};
     try {
-      for (size_t row = 0; row < rows; ++row) {
-        collator_.set(out[0], first + row, std::move(elements[row]));
-      }
+      set_rows(out[0], first, {elements.data(), rows});
       if constexpr (FinishingCollator<Collator>) {
         if (missing_parts_.fetch_sub(1, std::memory_order_acq_rel) == 1) collator_.finish(out[0]);
       }
@@ -129,6 +135,18 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
   }
 
  private:
+  void set_rows(Batch& batch, size_t first, std::span<T> elements) const {
+    size_t row = 0;
+    if constexpr (ForesightedCollator<Collator, T>) {
+      for (; row + 1 < elements.size(); ++row) {
+        collator_.set(batch, first + row, std::move(elements[row]), elements[row + 1]);
+      }
+    }
+    for (; row < elements.size(); ++row) {
+      collator_.set(batch, first + row, std::move(elements[row]));
+    }
+  }
+
   // All parts, after an error too: they use up their tickets.
   std::exception_ptr produce_one(std::span<const Ticket> ticket, std::span<Batch> out) {
     std::exception_ptr error;

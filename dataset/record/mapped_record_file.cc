@@ -75,19 +75,31 @@ struct MappedRecordFile::State {
     constexpr uint64_t kLine = 64;
     constexpr uint64_t kMost = uint64_t{4} << 10;
     const std::byte* const begin = bytes().data() + starts[i];
-    const std::byte* const end = begin + std::min(starts[i + 1] - starts[i], kMost);
-    for (const std::byte* line = begin; line < end; line += kLine) __builtin_prefetch(line);
+    const uint64_t size = starts[i + 1] - starts[i];
+    const auto fetch = [&](uint64_t from, uint64_t to) {
+      for (uint64_t at = from; at < to; at += kLine) __builtin_prefetch(begin + at);
+    };
+    if (needs_check(i) || size <= 4 * kLine) {
+      fetch(0, std::min(size, kMost));
+    } else {
+      // As much as the header and the small features of an Example, before or after a large one.
+      fetch(0, 2 * kLine);
+      fetch(size - 2 * kLine, size);
+    }
+  }
+
+  bool needs_check(size_t i) const {
+    if (crc != CrcCheck::once) return crc == CrcCheck::always;
+    return (checked[i / 64].load(std::memory_order_relaxed) >> i % 64 & 1) == 0;
   }
 
   bool is_right(size_t i, std::span<const std::byte> data,
                 std::span<const std::byte, kRecordFooterSize> footer) const {
-    if (crc == CrcCheck::never) return true;
-    if (crc == CrcCheck::always) return record_footer_matches(footer, data);
-    std::atomic<uint64_t>& bits = checked[i / 64];
-    const uint64_t bit = uint64_t{1} << i % 64;
-    if (bits.load(std::memory_order_relaxed) & bit) return true;
+    if (!needs_check(i)) return true;
     if (!record_footer_matches(footer, data)) return false;
-    bits.fetch_or(bit, std::memory_order_relaxed);
+    if (crc == CrcCheck::once) {
+      checked[i / 64].fetch_or(uint64_t{1} << i % 64, std::memory_order_relaxed);
+    }
     return true;
   }
 

@@ -87,9 +87,9 @@ class MappedRecordFile {
   Record read(size_t i) const;
   // The same without touching the data: not checked.
   Record view(size_t i) const;
-  // Has the processor fetch record i's first 4 KiB into its cache while something else is done:
-  // what it can't foresee where records are read in a random order. Costs no waiting and fails
-  // never.
+  // Has the processor fetch what read(i) will touch into its cache while something else is done,
+  // which it can't foresee where records are read in a random order: the first 4 KiB where the CRC
+  // is to be checked, the record's two ends where not. Fails never.
   void prefetch(size_t i) const;
   // Whether the file was cut short, or could not be read, since it was mapped.
   bool damaged() const;

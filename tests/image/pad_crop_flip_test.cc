@@ -116,6 +116,21 @@ TEST(PadCropFlip, TakesOtherShapesAndCropsThatLieOutside) {
   }
 }
 
+TEST(PadCropFlip, KnowingTheNextImageChangesNothing) {
+  for (const Layout layout : {Layout::nhwc, Layout::nchw}) {
+    const ImageFormat format{.layout = layout};
+    const auto image = random_image(format, 1);
+    const auto next = random_image(format, 2);
+    const PadCropFlip crop{.top = -3, .left = 2, .flip = true};
+    std::vector<float> alone(format.values_per_image());
+    std::vector<float> followed(format.values_per_image());
+    pad_crop_flip(image, crop, format, reinterpret_cast<std::byte*>(alone.data()));
+    pad_crop_flip(image, crop, format, reinterpret_cast<std::byte*>(followed.data()), {},
+                  next.data());
+    EXPECT_EQ(alone, followed);
+  }
+}
+
 TEST(PadCropFlip, DrawsEveryCropAboutEquallyOften) {
   std::map<std::tuple<int, int, bool>, int> count;
   for (uint64_t i = 0; i < 16200; ++i) {

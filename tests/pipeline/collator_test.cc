@@ -1,6 +1,7 @@
 // Collators of one's own: whose rows have no place before all of them are known.
 #include <atomic>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -56,6 +57,32 @@ TEST(Collator, IsFinishedOnceForEachBatchWhenAllRowsAreSet) {
           << threads << " threads, chunks of " << chunk_size;
       EXPECT_EQ(finished, 7);
     }
+  }
+}
+
+// Each element beside the one that was said to come next; -1 where none was.
+struct ForesightedPairs {
+  using Batch = std::vector<std::pair<int, int>>;
+  void reset(Batch& batch, size_t rows) const { batch.resize(rows); }
+  void set(Batch& batch, size_t row, int element) const { batch[row] = {element, -1}; }
+  void set(Batch& batch, size_t row, int element, const int& next) const {
+    batch[row] = {element, next};
+  }
+};
+
+TEST(Collator, IsToldTheNextElementWithinAPart) {
+  for (const size_t threads : {1, 3}) {
+    const auto batches = collect(from_vector(numbers(40))
+                                     .batch(32, DropRemainder::no, ForesightedPairs())
+                                     .with_options({.threads = threads, .chunk_size = 8}));
+    int expected = 0;
+    for (const auto& batch : batches) {
+      for (const auto& [element, next] : batch) {
+        EXPECT_EQ(element, expected++);
+        EXPECT_EQ(next, expected % 8 == 0 ? -1 : expected);
+      }
+    }
+    EXPECT_EQ(expected, 40);
   }
 }
 
