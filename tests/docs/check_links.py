@@ -13,7 +13,7 @@ import re
 import sys
 
 # A path that starts with one of these is the project's.
-FOLDERS = ("proto", "dataset", "trainer", "tools", "tests", "data")
+FOLDERS = ("proto", "dataset", "trainer", "tools", "examples", "tests", "data")
 # Paths that only appear where the programs have run.
 MADE = ("data/cifar10",)
 

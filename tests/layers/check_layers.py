@@ -25,6 +25,7 @@ LAYERS = {
     "dataset/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
     "trainer": ["dataset/cifar"],
     "tools": ["dataset/cifar"],
+    "examples": ["dataset/cifar"],
     "tests": ["trainer", "tools"],
 }
 
@@ -127,7 +128,7 @@ def check_tree(root):
     problems, count = [], 0
     for folder in sorted({layer.split("/")[0] for layer in LAYERS}):
         for file in sorted((root / folder).rglob("*")):
-            if file.suffix in (".h", ".cc", ".cu", ".cuh"):
+            if file.suffix in (".h", ".inc", ".cc", ".cu", ".cuh"):
                 problems += check_file(root, file.relative_to(root).as_posix())
                 count += 1
     if count == 0:

@@ -51,6 +51,12 @@ class CheckLayers(unittest.TestCase):
             "dataset/pipeline/map.h": HEADER + '  #  include "dataset/image/image.h"\n',
         }, "dataset/pipeline may not know dataset/image")
 
+    def test_a_part_that_is_included(self):
+        self.expect({
+            "dataset/pipeline/map.h": HEADER,
+            "dataset/image/crop.inc": "#include <zlib.h>\n#include \"dataset/pipeline/map.h\"\n",
+        }, "dataset/image/crop.inc:1: includes <zlib.h>", "dataset/image may not know")
+
     def test_tests_are_not_for_others(self):
         self.expect({
             "tests/support/bytes.h": HEADER,

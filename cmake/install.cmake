@@ -1,0 +1,124 @@
+# `cmake --install`: libraries, headers, programs, the CMake package and a pkg-config file for each
+# library. A user of one library finds and links what that one needs, nothing else: each is a
+# component of the package, in an export set of its own.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+# Headers keep their paths below this folder, so that #include "dataset/record/record_reader.h" is
+# the same in this tree and installed.
+set(recordpipe_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/recordpipe)
+set(recordpipe_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/recordpipe)
+# From a pkg-config file to the prefix: the installation may be moved.
+file(RELATIVE_PATH recordpipe_prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+
+# What the libraries link of others: the target, the CMake package that brings it, and what a
+# pkg-config file says instead: a module, or a linker's option. What is only compiled in (headers)
+# is linked as $<BUILD_INTERFACE:...> and doesn't stand here.
+set(recordpipe_foreign
+  "CURL::libcurl|CURL|libcurl"
+  "DNNL::dnnl|dnnl|-ldnnl"
+  "JPEG::JPEG|JPEG|libjpeg"
+  "LibArchive::LibArchive|LibArchive|libarchive"
+  "OpenMP::OpenMP_CXX|OpenMP|-fopenmp"
+  "OpenSSL::Crypto|OpenSSL|libcrypto"
+  "PNG::PNG|PNG|libpng"
+  "TBB::tbb|TBB|tbb"
+  "Threads::Threads|Threads|-pthread"
+  "ZLIB::ZLIB|ZLIB|zlib"
+  "fmt::fmt|fmt|fmt"
+  "hwy::hwy|hwy|libhwy"
+  "protobuf::libprotobuf|Protobuf|protobuf")
+
+# recordpipe_foreign_of(ITEM PACKAGE PKGCONFIG): both variables empty where the item isn't in the
+# table.
+function(recordpipe_foreign_of item package pkgconfig)
+  set(${package} "" PARENT_SCOPE)
+  set(${pkgconfig} "" PARENT_SCOPE)
+  foreach(row IN LISTS recordpipe_foreign)
+    string(REPLACE "|" ";" row "${row}")
+    list(GET row 0 target)
+    if(target STREQUAL item)
+      list(GET row 1 row_package)
+      list(GET row 2 row_pkgconfig)
+      set(${package} ${row_package} PARENT_SCOPE)
+      set(${pkgconfig} ${row_pkgconfig} PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
+# recordpipe_install_library(NAME DESCRIPTION TEXT HEADERS PATTERNS...): target recordpipe_NAME with
+# its public headers, as component NAME, and recordpipe-NAME.pc. To be called when all is linked to
+# it; does nothing where it was left out.
+function(recordpipe_install_library name)
+  cmake_parse_arguments(arg "" "DESCRIPTION" "HEADERS" ${ARGN})
+  set(target recordpipe_${name})
+  if(NOT TARGET ${target})
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  if(arg_HEADERS)
+    list(TRANSFORM arg_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/)
+    file(GLOB headers CONFIGURE_DEPENDS ${arg_HEADERS})
+    target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
+                   FILES ${headers})
+    set(header_set FILE_SET HEADERS DESTINATION ${recordpipe_include_dir})
+  endif()
+  install(TARGETS ${target} EXPORT recordpipe-${name} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          ${header_set})
+  install(EXPORT recordpipe-${name} NAMESPACE recordpipe:: DESTINATION ${recordpipe_cmake_dir}
+          FILE recordpipe-${name}-targets.cmake)
+
+  set(components "")
+  set(packages "")
+  set(requires "")
+  set(options "")
+  get_target_property(items ${target} LINK_LIBRARIES)
+  foreach(item IN LISTS items)
+    if(item MATCHES "^recordpipe::(.*)$")
+      list(APPEND components ${CMAKE_MATCH_1})
+      list(APPEND requires recordpipe-${CMAKE_MATCH_1})
+    elseif(item MATCHES "^\\$<INSTALL_INTERFACE:(.*)>$")
+      list(APPEND options -l${CMAKE_MATCH_1})
+    elseif(NOT item MATCHES "^\\$<BUILD_INTERFACE:")
+      recordpipe_foreign_of(${item} package pkgconfig)
+      if(NOT package)
+        message(FATAL_ERROR "${target} links ${item}: add it to the table in cmake/install.cmake")
+      endif()
+      list(APPEND packages ${package})
+      if(pkgconfig MATCHES "^-")
+        list(APPEND options ${pkgconfig})
+      else()
+        list(APPEND requires ${pkgconfig})
+      endif()
+    endif()
+  endforeach()
+
+  list(JOIN components " " components)
+  list(JOIN packages " " packages)
+  set_property(GLOBAL APPEND PROPERTY recordpipe_components
+    "list(APPEND _recordpipe_installed ${name})"
+    "set(_recordpipe_${name}_components ${components})"
+    "set(_recordpipe_${name}_packages ${packages})")
+  list(JOIN requires ", " requires)
+  list(JOIN options " " options)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/recordpipe.pc.in
+                 ${PROJECT_BINARY_DIR}/pkgconfig/recordpipe-${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/pkgconfig/recordpipe-${name}.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+# recordpipe_install_package(): the package of all components that were installed before.
+function(recordpipe_install_package)
+  get_property(recordpipe_components GLOBAL PROPERTY recordpipe_components)
+  list(JOIN recordpipe_components "\n" recordpipe_components)
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/recordpipe-config.cmake.in
+                                ${PROJECT_BINARY_DIR}/recordpipe-config.cmake
+                                INSTALL_DESTINATION ${recordpipe_cmake_dir}
+                                NO_SET_AND_CHECK_MACRO)
+  # Before 1.0 a minor version may change what others build on.
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/recordpipe-config-version.cmake
+                                   COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/recordpipe-config.cmake
+                ${PROJECT_BINARY_DIR}/recordpipe-config-version.cmake
+          DESTINATION ${recordpipe_cmake_dir})
+endfunction()

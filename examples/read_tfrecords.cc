@@ -1,0 +1,58 @@
+// Reads TFRecord files that somebody else made: prints what is in each record.
+//
+//     read_tfrecords FILE...       plain, gzip, zlib or zstd; found out from the first bytes
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dataset/example/example_view.h"
+#include "dataset/io/file.h"
+#include "dataset/record/record_reader.h"
+
+using namespace recordpipe;
+
+// One line for a feature: its name, its kind, how many values it has, and the first of them.
+void print_feature(std::string_view name, const FeatureView& feature) {
+  std::printf("  %.*s: %zu ", static_cast<int>(name.size()), name.data(), feature.size());
+  switch (feature.kind()) {
+    case FeatureKind::bytes:
+      std::printf("bytes values");
+      if (feature.size() > 0) std::printf(" (%zu bytes ...)", feature.bytes_values()[0].size());
+      break;
+    case FeatureKind::floats:
+      std::printf("floats");
+      if (feature.size() > 0) std::printf(" (%g ...)", feature.float_values()[0]);
+      break;
+    case FeatureKind::int64s:
+      std::printf("int64s");
+      if (feature.size() > 0) {
+        std::printf(" (%lld ...)", static_cast<long long>(feature.int64_values()[0]));
+      }
+      break;
+    case FeatureKind::none:
+      std::printf("values of no kind");
+  }
+  std::printf("\n");
+}
+
+int main(int argc, char** argv) {
+  try {
+    for (const char* const path : std::span(argv, argc).subspan(1)) {
+      RecordReader reader(posix_file_system(), path);
+      size_t count = 0;
+      // The bytes of a record are valid until the next call of read(), which returns nothing at the
+      // end and throws where the file is damaged.
+      while (const auto record = reader.read()) {
+        std::printf("record %zu: %zu bytes\n", count++, record->data.size());
+        // Most TFRecords hold a tf.train.Example: named lists of bytes, floats or int64s.
+        for_each_feature(record->data, print_feature);
+      }
+      std::printf("%s: %zu records\n", path, count);
+    }
+  } catch (const std::exception& error) {  // recordpipe::Error says where, why, and what to do
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

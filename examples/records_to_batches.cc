@@ -1,0 +1,66 @@
+// Writes records of one's own and reads them back as shuffled batches, ready for a training step.
+//
+//     records_to_batches FILE      is written first
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <string>
+
+#include "dataset/example/example_builder.h"
+#include "dataset/example/parse_example.h"
+#include "dataset/io/file.h"
+#include "dataset/pipeline/tfrecord_files.h"
+#include "dataset/record/record_writer.h"
+
+using namespace recordpipe;
+
+// A thousand points; the label says on which side of the diagonal each lies.
+void write_points(const char* path) {
+  RecordWriter writer(posix_file_system(), path);
+  ExampleBuilder example;  // a tf.train.Example: any reader of TFRecords understands it
+  for (int i = 0; i < 1000; ++i) {
+    const float point[] = {static_cast<float>(i % 37), static_cast<float>(i % 41)};
+    example.set_floats("point", point).set_int64("label", point[0] > point[1] ? 1 : 0);
+    const std::string bytes = example.serialize();
+    writer.write(std::as_bytes(std::span(bytes)));
+  }
+  writer.close();  // the file appears here, whole; without this, not at all
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: records_to_batches FILE\n");
+    return 2;
+  }
+  try {
+    write_points(argv[1]);
+
+    // What is wanted of each Example, and in what shape. Anything else in it is ignored; an Example
+    // without these is an error that names the feature.
+    const ExampleCollator features(
+        {{"point", FixedLen{FeatureKind::floats, {2}}}, {"label", FixedLen{FeatureKind::int64s}}});
+
+    // Nothing is read before the loop. What it yields depends on the file and the seed only, never
+    // on how many threads there are.
+    const auto batches = tfrecord_files({argv[1]})
+                             .shuffle(/*buffer_size=*/1000, /*seed=*/7)
+                             .repeat(2)  // two epochs, each in an order of its own
+                             .batch(128, DropRemainder::yes, features)
+                             .prefetch(2);  // made by other threads while this one works
+    size_t count = 0;
+    for (const ExampleBatch& batch : batches) {
+      const auto points = batch.dense<FeatureKind::floats>("point");  // 128 x 2, row by row
+      const auto labels = batch.dense<FeatureKind::int64s>("label");
+      double right_sides = 0;
+      for (const int64_t label : labels.values) right_sides += static_cast<double>(label);
+      std::printf("batch %zu: %zu points, the first (%g, %g), %g %% below the diagonal\n", count++,
+                  batch.size(), points.values[0], points.values[1],
+                  100 * right_sides / static_cast<double>(batch.size()));
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

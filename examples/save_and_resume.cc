@@ -1,0 +1,63 @@
+// Goes through a TFRecord file in shuffled batches, a few at each run: every run goes on where the
+// one before stopped, as if it had never been stopped.
+//
+//     save_and_resume FILE STATE_FILE BATCHES
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataset/io/atomic_file.h"
+#include "dataset/io/file.h"
+#include "dataset/pipeline/tfrecord_files.h"
+
+using namespace recordpipe;
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: save_and_resume FILE STATE_FILE BATCHES\n");
+    return 2;
+  }
+  const char* const state_path = argv[2];
+  try {
+    const auto batches = tfrecord_files({argv[1]})
+                             .shuffle(/*buffer_size=*/100, /*seed=*/7)
+                             .repeat(2)
+                             .map([](const Record& record) { return record.data.size(); })
+                             .batch(4)
+                             .prefetch(2);
+    auto iterator = batches.iterate();
+    if (std::filesystem::exists(state_path)) {
+      std::ifstream file(state_path, std::ios::binary);
+      // Refused, with the reason, if the file or the operators above are others than they were. The
+      // number of threads may be another.
+      iterator.restore(std::string(std::istreambuf_iterator<char>(file), {}));
+    }
+
+    for (int i = 0; i < std::atoi(argv[3]); ++i) {
+      const std::vector<size_t>* const sizes = iterator.next();
+      if (!sizes) {
+        std::printf("the end\n");
+        break;
+      }
+      std::printf("batch %llu: records of", static_cast<unsigned long long>(iterator.position()));
+      for (const size_t size : *sizes) std::printf(" %zu", size);
+      std::printf(" bytes\n");
+    }
+
+    // The place after the last batch that was taken: some bytes, however large the file is. Stored
+    // so that a crash leaves the old state or the new one, never half of it.
+    const std::string state = iterator.state();
+    AtomicFile file(posix_file_system(), state_path);
+    file.write(std::as_bytes(std::span(state)));
+    file.commit();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

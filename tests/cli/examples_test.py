@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""The programs of examples/: what they print, and how they fail.
+
+Run by CTest. Environment: RECORDPIPE_EXAMPLES, the folder that holds them.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+PROGRAMS = pathlib.Path(os.environ["RECORDPIPE_EXAMPLES"])
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent.parent / "data/golden"
+
+
+class Example(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_it(self, program, *arguments, status=0):
+        result = subprocess.run([PROGRAMS / program, *arguments], capture_output=True, text=True,
+                                check=False, cwd=self.folder)
+        self.assertEqual(result.returncode, status, result.stderr)
+        return result.stderr if status else result.stdout
+
+    def batches(self, *arguments):
+        """Of save_and_resume, a line each."""
+        return self.run_it("save_and_resume", self.folder / "points", *arguments).splitlines()
+
+
+class ReadTfrecords(Example):
+    def test_shows_what_is_in_the_records(self):
+        self.run_it("records_to_batches", "points")
+        text = self.run_it("read_tfrecords", "points")
+        self.assertIn("  label: 1 int64s (0 ...)\n  point: 2 floats (0 ...)\n", text)
+        self.assertTrue(text.endswith("points: 1000 records\n"))
+        self.assertIn("examples.tfrecords: ", self.run_it("read_tfrecords",
+                                                          GOLDEN / "examples.tfrecords"))
+
+    def test_says_where_a_file_is_damaged(self):
+        self.run_it("records_to_batches", "points")
+        whole = (self.folder / "points").read_bytes()
+        (self.folder / "cut").write_bytes(whole[:-1])
+        self.assertRegex(self.run_it("read_tfrecords", "cut", status=1),
+                         r"^cut: .*truncated record at \d+")
+        self.assertIn("missing", self.run_it("read_tfrecords", "missing", status=1))
+
+
+class RecordsToBatches(Example):
+    def test_every_run_gives_the_same_batches(self):
+        text = self.run_it("records_to_batches", "points")
+        lines = text.splitlines()
+        self.assertEqual(len(lines), 2 * 1000 // 128)
+        for number, line in enumerate(lines):
+            self.assertRegex(line, rf"^batch {number}: 128 points, the first \(\d+, \d+\), [\d.]+ %")
+        self.assertEqual(self.run_it("records_to_batches", "points"), text)
+
+    def test_what_cant_be_written_is_an_error(self):
+        self.assertIn("none/", self.run_it("records_to_batches", "none/points", status=1))
+
+
+class SaveAndResume(Example):
+    def setUp(self):
+        super().setUp()
+        self.run_it("records_to_batches", "points")
+
+    def test_goes_on_where_it_stopped(self):
+        whole = self.batches("whole", "600")
+        self.assertEqual(len(whole), 500 + 1)
+        self.assertEqual(whole[-1], "the end")
+        parts = [line for count in ("1", "200", "49", "600")
+                 for line in self.batches("parts", count)]
+        self.assertEqual(parts, whole)
+
+    def test_refuses_the_state_of_other_data(self):
+        self.batches("state", "3")
+        shutil.copy(GOLDEN / "examples.tfrecords", self.folder / "points")
+        message = self.run_it("save_and_resume", self.folder / "points", "state", "3", status=1)
+        self.assertRegex(message, re.compile("points.*chang|chang.*points", re.DOTALL))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,17 @@
+// Batches from files that aren't there.
+#include <cstdio>
+
+#include "dataset/base/error.h"
+#include "dataset/cifar/cifar10_dataset.h"
+#include "dataset/cifar/convert.h"
+
+using namespace recordpipe;
+
+int main() {
+  std::printf("%s\n", cifar10_batches({"none.tfrecords"}).explain().c_str());
+  try {
+    cifar10_files(".", Cifar10Subset::train);
+  } catch (const Error& error) {
+    std::printf("%s\n", error.what());
+  }
+}

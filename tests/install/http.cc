@@ -1,0 +1,14 @@
+// Downloads nothing: the URL is refused.
+#include <cstdio>
+
+#include "dataset/base/error.h"
+#include "dataset/io/file.h"
+#include "dataset/io/http_download.h"
+
+int main() {
+  try {
+    recordpipe::download(recordpipe::posix_file_system(), "ftp://example.org/x", "x");
+  } catch (const recordpipe::Error& error) {
+    std::printf("%s\n", error.what());
+  }
+}

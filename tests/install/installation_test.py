@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""The installation, as its users meet it: programs outside the tree that use it.
+
+usage: installation_test.py --install BUILD    installs to BUILD/installed, which the others use
+       installation_test.py CASE [unittest options]
+
+A case is a program and the components it names. It is configured, built and run by find_package,
+where only the packages that these components need can be found, and by pkg-config with a bare
+compiler; what each program links (NEEDED, by readelf) is compared with what it may.
+"""
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+GOLDEN = ROOT / "data/golden"
+
+
+@dataclasses.dataclass
+class Case:
+    source: pathlib.Path
+    components: list
+    packages: set  # that CMake may find
+    libraries: set  # that the program may link, the compiler's own aside
+    output: str  # a regular expression
+    arguments: list = dataclasses.field(default_factory=list)
+
+
+RECORD = ({"Threads", "ZLIB"}, {"isal", "z", "zstd"})
+PROTO = ({"Protobuf", "Threads"}, {"protobuf"})
+DIGEST = (RECORD[0] | {"OpenSSL"}, RECORD[1] | {"crypto"})
+IMAGE = (RECORD[0] | {"hwy"}, RECORD[1] | {"hwy"})
+PIPELINE = (RECORD[0] | PROTO[0] | {"TBB"}, RECORD[1] | PROTO[1] | {"tbb"})
+CIFAR = (PIPELINE[0] | IMAGE[0] | DIGEST[0] | {"LibArchive"},
+         PIPELINE[1] | IMAGE[1] | DIGEST[1] | {"archive"})
+
+CASES = {
+    "record": Case(HERE / "record.cc", ["record"], *RECORD, r"one\ntwo\n"),
+    "digest": Case(HERE / "digest.cc", ["digest"], *DIGEST, r"e3b0c442\w*\n"),
+    "example": Case(ROOT / "examples/read_tfrecords.cc", ["example"], *RECORD,
+                    r"record 0: (.|\n)* 10 records\n", [GOLDEN / "examples.tfrecords"]),
+    "http": Case(HERE / "http.cc", ["http"], DIGEST[0] | {"CURL"}, DIGEST[1] | {"curl"},
+                 r".*ftp(.|\n)*"),
+    "image": Case(HERE / "image.cc", ["image"], *IMAGE, r"9 7\n"),
+    "image_codecs": Case(HERE / "image_codecs.cc", ["image_codecs"], RECORD[0] | {"JPEG", "PNG"},
+                         RECORD[1] | {"jpeg", "png16"}, r"3 channels, \d+ values\n" * 2,
+                         [ROOT / "data/images/rgb444.jpg", ROOT / "data/images/rgb8.png"]),
+    "pipeline": Case(ROOT / "examples/save_and_resume.cc", ["pipeline"], *PIPELINE,
+                     r"(batch \d: .*\n){2}", [GOLDEN / "examples.tfrecords", "state", "2"]),
+    "proto": Case(HERE / "proto.cc", ["proto"], *PROTO, r'.*key: "label".*value: 3 .*\n'),
+    "cifar": Case(HERE / "cifar.cc", ["cifar"], *CIFAR, r"(.|\n)*train(.|\n)*"),
+    "trainer": Case(HERE / "trainer.cc", ["trainer"],
+                    PIPELINE[0] | IMAGE[0] | {"dnnl", "OpenCL", "OpenMP", "fmt"},
+                    PIPELINE[1] | IMAGE[1] | {"dnnl", "fmt", "gomp", "OpenCL"},
+                    r".*half the squared norm is 0\n"),
+}
+# Else a linker may pass over what is named without need.
+LINK_ALL = "-Wl,--no-as-needed"
+ALL_PACKAGES = set().union(*(case.packages for case in CASES.values()))
+COMPILERS_OWN = {"c", "gcc_s", "ld-linux-x86-64", "ld-linux-aarch64", "m", "pthread", "stdc++"}
+
+
+def run(*command, cwd, env=None):
+    result = subprocess.run([str(part) for part in command], cwd=cwd, env=env, text=True,
+                            capture_output=True, check=False)
+    if result.returncode != 0:
+        raise AssertionError(f"{command}: exit status {result.returncode}\n"
+                             f"{result.stdout[-2000:]}\n{result.stderr[-2000:]}")
+    return result.stdout
+
+
+def needed(program):
+    """The shared libraries that `program` links itself: {"z", ...}"""
+    text = run("readelf", "--dynamic", "--wide", program, cwd="/")
+    return set(re.findall(r"\(NEEDED\).*\[(?:lib)?([^\]]+?)\.so[^\]]*\]", text))
+
+
+def install(build):
+    # First to another place: an installation may be moved.
+    first, prefix = build / "installed.first", build / "installed"
+    for folder in (first, prefix):
+        shutil.rmtree(folder, ignore_errors=True)
+    run("cmake", "--install", build, "--prefix", first, cwd=build)
+    first.rename(prefix)
+    include = prefix / "include/recordpipe"
+    headers = [header for header in include.rglob("*") if header.is_file()]
+    missing = [f"{header.relative_to(include)} includes {name}" for header in headers
+               for name in re.findall(r'^#include "(.*)"', header.read_text("utf-8"), re.MULTILINE)
+               if not (include / name).is_file()]
+    if missing or not headers:
+        sys.exit("\n".join(["headers that are not installed:", *missing]))
+
+
+class Installation(unittest.TestCase):
+    prefix = pathlib.Path(os.environ.get("RECORDPIPE_PREFIX", "/nowhere"))
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        shutil.copy(self.case.source, self.folder / "program.cc")
+
+    def check(self, program):
+        self.assertRegex(run(program, *self.case.arguments, cwd=self.folder),
+                         re.compile(f"^{self.case.output}$"))
+        linked = needed(program)
+        self.assertIn("stdc++", linked)
+        self.assertEqual(linked - COMPILERS_OWN - self.case.libraries, set())
+
+    def test_by_find_package(self):
+        shutil.copy(HERE / "CMakeLists.txt", self.folder)
+        hidden = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON"
+                  for package in sorted(ALL_PACKAGES - self.case.packages)]
+        run("cmake", "-G", "Ninja", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            f"-DCMAKE_EXE_LINKER_FLAGS={LINK_ALL}", "-DSOURCE=program.cc",
+            f"-DCOMPONENTS={';'.join(self.case.components)}", *hidden, cwd=self.folder)
+        run("cmake", "--build", "build", cwd=self.folder)
+        self.check(self.folder / "build/consumer")
+
+    def test_by_pkg_config(self):
+        env = dict(os.environ, PKG_CONFIG_PATH=str(self.prefix / "lib/pkgconfig"))
+        modules = [f"recordpipe-{component}" for component in self.case.components]
+        flags = run("pkg-config", "--cflags", "--libs", *modules, cwd="/", env=env).split()
+        run("c++", "-std=c++20", LINK_ALL, "program.cc", "-o", "program", *flags, cwd=self.folder)
+        self.check(self.folder / "program")
+
+
+class Refusals(unittest.TestCase):
+    """What can't be had is said by name."""
+
+    def test_a_build_without_the_packages_of_some_parts(self):
+        hidden = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON"
+                  for package in ("CLI11", *(ALL_PACKAGES - RECORD[0]))]
+        with tempfile.TemporaryDirectory(prefix="recordpipe-") as folder:
+            text = run("cmake", "-G", "Ninja", "-S", ROOT, "-B", folder, "-DRECORDPIPE_WHOLE=OFF",
+                       "-DRECORDPIPE_TESTS=OFF", *hidden, cwd=folder)
+            targets = run("ninja", "-t", "targets", "all", cwd=folder)
+        self.assertIn("Left out: recordpipe::http, for there is no CURL::libcurl", text)
+        self.assertIn("Left out: cifar10_main, for there is no recordpipe::cifar", text)
+        self.assertEqual(set(re.findall(r"^librecordpipe_(\w+)\.a:", targets, re.MULTILINE)),
+                         {"example", "record"})
+
+    def configure(self, *options):
+        with tempfile.TemporaryDirectory(prefix="recordpipe-") as folder:
+            shutil.copy(HERE / "CMakeLists.txt", folder)
+            result = subprocess.run(
+                ["cmake", "-G", "Ninja", "-B", "build", "-DSOURCE=none.cc",
+                 f"-DCMAKE_PREFIX_PATH={Installation.prefix}", *options],
+                cwd=folder, text=True, capture_output=True, check=False)
+        self.assertNotEqual(result.returncode, 0)
+        return " ".join(result.stderr.split())
+
+    def test_a_component_that_is_not_there(self):
+        self.assertIn("recordz is not installed", self.configure("-DCOMPONENTS=record;recordz"))
+
+    def test_a_package_that_is_not_there(self):
+        self.assertIn("http needs the package CURL",
+                      self.configure("-DCOMPONENTS=http", "-DCMAKE_DISABLE_FIND_PACKAGE_CURL=ON"))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--install":
+        install(pathlib.Path(sys.argv[2]).resolve())
+    elif sys.argv[1] == "refusals":
+        unittest.main(argv=[sys.argv[0], "Refusals", *sys.argv[2:]])
+    else:
+        Installation.case = CASES[sys.argv[1]]
+        unittest.main(argv=[sys.argv[0], "Installation", *sys.argv[2:]])

@@ -1,0 +1,10 @@
+// An Example as protobuf's class.
+#include <cstdio>
+
+#include "proto/example.pb.h"
+
+int main() {
+  recordpipe::proto::Example example;
+  (*example.mutable_features()->mutable_feature())["label"].mutable_int64_list()->add_value(3);
+  std::printf("%s\n", example.ShortDebugString().c_str());
+}
