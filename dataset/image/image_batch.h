@@ -74,6 +74,10 @@ class ImageBatch {
   template <class T>
   std::span<const T> values(DType wanted) const;
 
+  friend uint64_t heap_bytes(const ImageBatch& batch) {
+    return batch.data_.capacity() + batch.labels_.capacity() * sizeof(int32_t);
+  }
+
   ImageFormat format_;
   std::vector<std::byte, AlignedAllocator<std::byte>> data_;
   std::vector<int32_t> labels_;

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -200,6 +201,10 @@ class BatchStage final : public Stage<typename Collator::Batch> {
     return planned;
   }
 
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
+    plans_.charge_to(account);
+  }
+
   void discard(std::span<const Ticket> tickets) override {
     discard_batches(tickets, plans_, *upstream_);
   }
@@ -303,7 +308,7 @@ class BatchNode final : public UnaryNode<typename Collator::Batch, T> {
         batch_size_(batch_size),
         drop_remainder_(drop_remainder),
         collator_(std::move(collator)) {}
-  std::unique_ptr<Stage<Batch>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<Batch>> build_stage(const StageContext& context) const override {
     return std::make_unique<BatchStage<T, Collator>>(this->upstream().make_stage(context),
                                                      batch_size_, drop_remainder_, collator_);
   }

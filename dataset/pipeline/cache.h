@@ -10,38 +10,22 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "dataset/base/error.h"
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/memory_account.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
-#include "dataset/record/record.h"
 
 namespace recordpipe {
 
 struct CacheOptions {
-  // Elements and what they hold in std::strings, std::vectors and Records of their own (what other
-  // types keep elsewhere is not seen). An element more than fits is an Error{limit_exceeded}.
+  // Elements and what they hold (element_bytes.h). An element more than fits is an
+  // Error{limit_exceeded}.
   uint64_t max_bytes = UINT64_MAX;
 };
-
-// What `value` holds beside itself.
-template <class T>
-uint64_t heap_bytes(const T&) {
-  return 0;
-}
-inline uint64_t heap_bytes(const std::string& value) { return value.capacity(); }
-inline uint64_t heap_bytes(const Record& record) { return record.owner ? record.data.size() : 0; }
-template <class V>
-uint64_t heap_bytes(const std::vector<V>& values) {
-  uint64_t bytes = values.capacity() * sizeof(V);
-  if constexpr (!std::is_trivially_copyable_v<V>) {
-    for (const V& value : values) bytes += heap_bytes(value);
-  }
-  return bytes;
-}
 
 // Order: the input's. The input is always run in epoch 0, once: what is random upstream is drawn
 // once and stays, whatever pass fills the cache. Downstream each pass has its own epoch as ever, so
@@ -60,6 +44,7 @@ class CacheStage final : public Stage<T> {
   CacheStage(std::unique_ptr<Stage<T>> upstream, const CacheOptions& options,
              const StageContext& context)
       : max_bytes_(options.max_bytes),
+        charge_(context.memory),
         chunk_size_(upstream->chunk_size()),
         executor_(std::move(upstream), context) {}
 
@@ -147,23 +132,24 @@ class CacheStage final : public Stage<T> {
   }
 
   void keep(Kept kept) {
-    bytes_ += sizeof(Kept) + heap_bytes(kept.value);
-    if (bytes_ > max_bytes_) {
+    charge_.add(sizeof(Kept) + heap_bytes(kept.value));
+    if (charge_.bytes() > max_bytes_) {
       failure_ = std::make_exception_ptr(
           Error({.kind = ErrorKind::limit_exceeded,
                  .reason = "cache: element " + std::to_string(kept_.size()) +
                            " doesn't fit in max_bytes=" + std::to_string(max_bytes_),
                  .hint = "allow more, or cache to a file"}));
-    } else {
-      kept_.push_back(std::move(kept));
+      return;
     }
+    charge_.check();
+    kept_.push_back(std::move(kept));
   }
 
   const uint64_t max_bytes_;
+  MemoryCharge charge_;  // for kept_
   const size_t chunk_size_;
   Executor<T> executor_;  // never restarted: it stands behind the last of kept_
   std::deque<Kept> kept_;
-  uint64_t bytes_ = 0;
   bool input_ended_ = false;
   std::atomic<bool> stopping_ = false;
   std::exception_ptr failure_;  // there is no room for the next
@@ -176,7 +162,7 @@ class CacheNode final : public UnaryNode<T> {
  public:
   CacheNode(std::shared_ptr<const Node<T>> upstream, const CacheOptions& options)
       : UnaryNode<T>(std::move(upstream)), options_(options) {}
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     return std::make_unique<CacheStage<T>>(this->upstream().make_stage(context), options_, context);
   }
 

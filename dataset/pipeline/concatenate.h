@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dataset/pipeline/merge.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 
 namespace recordpipe {
@@ -98,7 +99,7 @@ template <Element T>
 class ConcatenateNode final : public MergeNode<T> {
  public:
   using MergeNode<T>::MergeNode;
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     return std::make_unique<ConcatenateStage<T>>(this->make_inputs(context));
   }
   std::string sequential_operator() const override { return this->first_sequential_operator(); }

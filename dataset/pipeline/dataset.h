@@ -57,6 +57,7 @@
 #include "dataset/pipeline/interleave.h"
 #include "dataset/pipeline/iterator.h"
 #include "dataset/pipeline/map.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/options.h"
 #include "dataset/pipeline/padded_batch.h"
 #include "dataset/pipeline/prefetch.h"
@@ -248,8 +249,9 @@ class Dataset {
                                                          std::move(codec)));
   }
 
-  // A thread of its own keeps up to `buffer_size` > 0 elements ready while the consumer works.
-  Dataset prefetch(size_t buffer_size) const {
+  // A thread of its own keeps up to `buffer_size` > 0 elements ready while the consumer works; by
+  // default as many as turn out to be of use (prefetch_depth.h).
+  Dataset prefetch(size_t buffer_size = kAutotune) const {
     require(buffer_size > 0, "prefetch: buffer_size must be at least 1");
     return with<T>(std::make_shared<PrefetchNode<T>>(node_, buffer_size));
   }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -128,7 +129,7 @@ class EnumerateNode final : public UnaryNode<Enumerated<T>, T> {
  public:
   EnumerateNode(std::shared_ptr<const Node<T>> upstream, int64_t start)
       : UnaryNode<Enumerated<T>, T>(std::move(upstream)), start_(start) {}
-  std::unique_ptr<Stage<Enumerated<T>>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<Enumerated<T>>> build_stage(const StageContext& context) const override {
     return std::make_unique<EnumerateStage<T>>(this->upstream().make_stage(context),
                                                static_cast<uint64_t>(start_));
   }

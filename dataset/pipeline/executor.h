@@ -11,9 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/plan_snapshots.h"
 #include "dataset/pipeline/ring_buffer.h"
 #include "dataset/pipeline/stage.h"
+#include "dataset/pipeline/stage_context.h"
+#include "dataset/pipeline/stage_monitor.h"
+#include "dataset/pipeline/thread_tuner.h"
 #include "dataset/pipeline/worker_pool.h"
 
 namespace recordpipe {
@@ -44,13 +48,15 @@ class Executor {
   Executor(std::shared_ptr<Stage<T>> stage, const StageContext& context)
       : stage_(std::move(stage)),
         pool_(stage_->has_work() ? context.pool : nullptr),
-        max_visits_(context.threads - 1),
-        ring_(std::make_shared<Ring>()) {
+        helpers_(context.threads - 1, context.tune_threads),
+        memory_(context.memory),
+        owner_(context.stage),
+        ring_(std::make_shared<Ring>(context.stage)) {
     // Enough chunks that every thread has a part to do while the consumer holds one chunk.
     const size_t depth =
         pool_ ? 2 + (context.threads + stage_->max_parts() - 1) / stage_->max_parts() : 1;
     for (size_t i = 0; i < depth; ++i) {
-      slots_.push_back(std::make_unique<Slot>());
+      slots_.push_back(std::make_unique<Slot>(memory_));
       slots_.back()->tickets.resize(stage_->chunk_size());
       slots_.back()->values.resize(stage_->chunk_size());
       slots_.back()->producer = stage_->make_producer();
@@ -85,9 +91,11 @@ class Executor {
       return {};
     }
     Slot& slot = *slots_[oldest_];
+    helpers_.came(!ring_->is_done(slot));
     if (!ring_->wait(slot)) return {};
     holding_ = true;
     if (slot.broken) fail(slot.broken);
+    charge(slot);
     return {{slot.tickets.data(), slot.count}, {slot.values.data(), slot.count}, slot.failures};
   }
 
@@ -134,10 +142,13 @@ class Executor {
 
  private:
   struct Slot {
+    explicit Slot(const std::shared_ptr<MemoryAccount>& account) : memory(account) {}
+
     std::vector<Ticket> tickets;
     std::vector<T> values;
     std::unique_ptr<Producer<T>> producer;
-    size_t count = 0;  // of tickets in use
+    size_t count = 0;     // of tickets in use
+    MemoryCharge memory;  // for the values, also those that wait to be used again
     // The rest is guarded by Ring::mutex until all parts are done.
     size_t unfinished = 0;  // parts
     Failures failures;
@@ -155,6 +166,9 @@ class Executor {
 
   // What the workers see. Parts wait in the order of the elements.
   struct Ring final : WorkQueue {
+    explicit Ring(StageMonitor* stage) : owner(stage) {}
+
+    StageMonitor* const owner;  // lives until cancel() is over
     std::mutex mutex;
     std::condition_variable part_done;
     RingBuffer<std::pair<Slot*, size_t>> waiting;
@@ -168,11 +182,17 @@ class Executor {
       --visits;
     }
 
+    bool is_done(const Slot& slot) {
+      const std::lock_guard lock(mutex);
+      return slot.unfinished == 0;
+    }
+
     // Until all parts of the slot are done: true. False when it is to stop.
     bool wait(Slot& slot) {
       std::unique_lock lock(mutex);
       while (slot.unfinished > 0 && !stopping) {
         if (waiting.empty()) {
+          const ActivityScope scope(owner, Activity::waiting_for_input);
           part_done.wait(lock);
         } else {
           run_first(lock);
@@ -207,6 +227,7 @@ class Executor {
       Failures failures;
       std::exception_ptr broken;
       try {
+        const ActivityScope scope(owner, Activity::computing);
         failures = slot->producer->produce_part({slot->tickets.data(), slot->count},
                                                 {slot->values.data(), slot->count}, part);
       } catch (...) {
@@ -241,6 +262,7 @@ class Executor {
   void fill() {
     while (in_flight_ < slots_.size() && !ended_) {
       Slot& slot = *slots_[(oldest_ + in_flight_) % slots_.size()];
+      if (in_flight_ > 0 && !has_room_for(slot)) return;
       const Wait wait = in_flight_ == 0 ? Wait::yes : Wait::no;
       size_t parts = 0;
       try {
@@ -266,14 +288,39 @@ class Executor {
         const std::lock_guard lock(ring_->mutex);
         slot.unfinished = parts;
         for (size_t part = 0; part < parts; ++part) ring_->waiting.push_back({&slot, part});
-        if (pool_ && ring_->visits < max_visits_) {
-          missing_visits = std::min(parts, max_visits_ - ring_->visits);
+        if (pool_ && ring_->visits < helpers_.helpers()) {
+          missing_visits = std::min(parts, helpers_.helpers() - ring_->visits);
           ring_->visits += missing_visits;
         }
       }
       ++in_flight_;
       for (; missing_visits > 0; --missing_visits) pool_->submit(ring_);
     }
+  }
+
+  // Whether one more chunk fits in the limit of memory: then its room is taken. One is under way
+  // in any case; how large they are is known when the first is there.
+  bool has_room_for(Slot& slot) {
+    if (!memory_->is_limited()) return true;
+    const uint64_t there = slot.memory.bytes();
+    if (largest_ == 0 || !memory_->has_room_for(largest_ > there ? largest_ - there : 0)) {
+      slot.memory.set(0);
+      for (T& value : slot.values) value = T{};
+      return false;
+    }
+    slot.memory.set(std::max(largest_, there));
+    return true;
+  }
+
+  // What the oldest chunk takes, now that it is known. Others may be over the limit for a while,
+  // and give back; that the pipeline can't do with less shows when it stays so.
+  void charge(Slot& slot) {
+    slot.memory.set(bytes_of(std::span<const T>(slot.values)));
+    if (!memory_->is_limited()) return;
+    largest_ = std::max(largest_, slot.memory.bytes());
+    const bool is_over = in_flight_ == 1 && !memory_->has_room_for(0);
+    overruns_ = is_over ? overruns_ + 1 : 0;
+    if (overruns_ > kMaxOverruns) fail(std::make_exception_ptr(over_limit(memory_->use())));
   }
 
   [[noreturn]] void fail(const std::exception_ptr& error) {
@@ -283,7 +330,9 @@ class Executor {
 
   std::shared_ptr<Stage<T>> stage_;  // outlives the producers in slots_
   std::shared_ptr<WorkerPool> pool_;
-  const size_t max_visits_;
+  ThreadTuner helpers_;
+  const std::shared_ptr<MemoryAccount> memory_;
+  StageMonitor* const owner_;
   std::shared_ptr<Ring> ring_;
   std::vector<std::unique_ptr<Slot>> slots_;
   size_t oldest_ = 0;
@@ -291,6 +340,9 @@ class Executor {
   uint64_t position_ = 0;  // elements before the oldest chunk
   uint64_t planned_ = 0;   // elements, the chunks in flight included
   PlanSnapshots snapshots_;
+  uint64_t largest_ = 0;  // bytes of a chunk so far, where memory is limited
+  size_t overruns_ = 0;   // chunks in a row for which there was no room
+  static constexpr size_t kMaxOverruns = 64;
   bool holding_ = false;              // the oldest chunk is with the consumer
   bool ended_ = false;                // the stage has no more to plan
   std::exception_ptr plan_error_;     // thrown when what was planned before has been returned

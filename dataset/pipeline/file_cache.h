@@ -16,6 +16,7 @@
 #include "dataset/pipeline/cache_codec.h"
 #include "dataset/pipeline/cache_file.h"
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -230,7 +231,7 @@ class FileCacheNode final : public UnaryNode<T> {
         file_system_(file_system),
         path_(std::move(path)),
         codec_(std::move(codec)) {}
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     return std::make_unique<FileCacheStage<T, Codec>>(
         this->upstream().make_stage(context), file_system_, path_,
         CacheIdentity{codec_.name(), this->upstream().describe()}, codec_, context);

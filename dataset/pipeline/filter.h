@@ -13,6 +13,7 @@
 
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/map.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -99,7 +100,7 @@ class FilterNode final : public UnaryNode<T> {
  public:
   FilterNode(std::shared_ptr<const Node<T>> upstream, Predicate predicate)
       : UnaryNode<T>(std::move(upstream)), test_{std::move(predicate)} {}
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     auto tested = std::make_unique<MapStage<T, Tested<T>, TestElement<Predicate>>>(
         this->upstream().make_stage(context), test_);
     return std::make_unique<FilterStage<T>>(std::move(tested), context);

@@ -12,6 +12,7 @@
 
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/map.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -103,7 +104,7 @@ class FlatMapNode final : public UnaryNode<U, T> {
  public:
   FlatMapNode(std::shared_ptr<const Node<T>> upstream, Function function)
       : UnaryNode<U, T>(std::move(upstream)), function_{std::move(function)} {}
-  std::unique_ptr<Stage<U>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<U>> build_stage(const StageContext& context) const override {
     auto vectors = std::make_unique<MapStage<T, std::vector<U>, WithoutRandom<Function>>>(
         this->upstream().make_stage(context), function_);
     return std::make_unique<FlattenStage<U>>(std::move(vectors), context);
@@ -119,7 +120,7 @@ template <Element U>
 class UnbatchNode final : public UnaryNode<U, std::vector<U>> {
  public:
   using UnaryNode<U, std::vector<U>>::UnaryNode;
-  std::unique_ptr<Stage<U>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<U>> build_stage(const StageContext& context) const override {
     return std::make_unique<FlattenStage<U>>(this->upstream().make_stage(context), context);
   }
 

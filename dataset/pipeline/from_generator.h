@@ -26,6 +26,7 @@
 #include <utility>
 
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -125,7 +126,7 @@ template <GeneratorFactory F>
 class GeneratorNode final : public Node<generated_t<F>> {
  public:
   explicit GeneratorNode(F factory) : factory_(std::move(factory)) {}
-  std::unique_ptr<Stage<generated_t<F>>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<generated_t<F>>> build_stage(const StageContext& context) const override {
     return std::make_unique<GeneratorStage<F>>(factory_, context.chunk_size);
   }
   uint64_t random_operators() const override { return 0; }

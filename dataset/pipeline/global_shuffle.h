@@ -20,6 +20,7 @@
 #include "dataset/base/error.h"
 #include "dataset/base/permutation.h"
 #include "dataset/base/philox.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 
 namespace recordpipe {
@@ -91,7 +92,7 @@ class GlobalShuffleNode final : public UnaryNode<T> {
          .hint = "put global_shuffle before " + sequential +
                  ", or use shuffle, which needs no random access"});
   }
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     const uint64_t key = derive_key(seed_, this->upstream().random_operators());
     return std::make_unique<GlobalShuffleStage<T>>(this->upstream().make_stage(context), key);
   }

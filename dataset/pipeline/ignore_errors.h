@@ -14,6 +14,7 @@
 
 #include "dataset/base/error.h"
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/skip_log.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
@@ -165,7 +166,7 @@ class IgnoreErrorsNode final : public UnaryNode<T> {
  public:
   IgnoreErrorsNode(std::shared_ptr<const Node<T>> upstream, const IgnoreErrorsOptions& options)
       : UnaryNode<T>(std::move(upstream)), options_(options) {}
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     return std::make_unique<IgnoreErrorsStage<T>>(this->upstream().make_stage(context), options_,
                                                   context);
   }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 
 namespace recordpipe {
@@ -80,7 +81,7 @@ class IndexedNode final : public Node<T> {
  public:
   IndexedNode(std::string name, std::vector<PlanParameter> parameters, Values values)
       : name_(std::move(name)), parameters_(std::move(parameters)), values_(std::move(values)) {}
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     return std::make_unique<IndexedStage<T, Values>>(values_, context.chunk_size);
   }
   PlanDescription describe() const override { return {.name = name_, .parameters = parameters_}; }

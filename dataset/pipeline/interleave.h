@@ -18,6 +18,7 @@
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/keep_alive.h"
 #include "dataset/pipeline/map.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -45,7 +46,7 @@ class InterleaveStage final : public StoreStage<U> {
   InterleaveStage(std::unique_ptr<Stage<Input>> inputs, size_t cycle_length, size_t block_length,
                   const StageContext& context)
       : block_length_(block_length),
-        context_(context),
+        context_(context.unmonitored()),
         inputs_(std::move(inputs), context),
         cycle_(cycle_length) {}
 
@@ -285,7 +286,7 @@ class InterleaveNode final : public UnaryNode<U, T> {
         cycle_length_(cycle_length),
         block_length_(block_length),
         function_{std::move(function)} {}
-  std::unique_ptr<Stage<U>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<U>> build_stage(const StageContext& context) const override {
     using Input = typename InterleaveStage<U>::Input;
     auto inputs = std::make_unique<MapStage<T, Input, WithoutRandom<Function>>>(
         this->upstream().make_stage(context), function_);

@@ -11,8 +11,12 @@
 
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/iterator_state.h"
+#include "dataset/pipeline/memory_account.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/skip_log.h"
-#include "dataset/pipeline/stage.h"
+#include "dataset/pipeline/stage_context.h"
+#include "dataset/pipeline/stage_monitor.h"
+#include "dataset/pipeline/statistics.h"
 
 namespace recordpipe {
 
@@ -21,7 +25,7 @@ template <Element T>
 class Iterator {
  public:
   Iterator(std::shared_ptr<const Node<T>> node, const StageContext& context)
-      : pass_(std::make_unique<Pass>(std::move(node), context)), skipped_(context.skipped) {}
+      : pass_(std::make_unique<Pass>(std::move(node), context)) {}
 
   // The next element, valid until the next call (it lies in a slot that is used again: move from it
   // to keep it); null at the end, and ever after. Throws what the pipeline throws.
@@ -29,9 +33,11 @@ class Iterator {
     if (at_ == count_) {
       at_ = count_ = 0;  // first: next() may throw
       Executor<T>& executor = pass_->executor;
+      pass_->context.monitor->asked();
       chunk_ = executor.next();
       executor.release(executor.position());
       count_ = chunk_.values.size();
+      pass_->context.monitor->answered(count_);
       if (count_ == 0) return nullptr;
     }
     return &chunk_.values[at_++];
@@ -58,7 +64,13 @@ class Iterator {
 
   // What ignore_errors has skipped: up to what has been planned ahead, until the end. From any
   // thread.
-  SkippedReport skipped() const { return skipped_->report(); }
+  SkippedReport skipped() const { return pass_->context.skipped->report(); }
+
+  // Where the time went, up to now. From any thread.
+  PipelineStatistics statistics() const { return pass_->context.monitor->statistics(); }
+
+  // What the pipeline's elements and buffers take. From any thread.
+  MemoryUse memory() const { return pass_->context.memory->use(); }
 
   // How many elements next() has returned, those before the state that was restored included.
   uint64_t position() const { return earlier_ + pass_->executor.position() + at_; }
@@ -66,14 +78,14 @@ class Iterator {
  private:
   // What the stages use of the node must outlive them, when an iterator is assigned to as well.
   struct Pass {
-    Pass(std::shared_ptr<const Node<T>> n, const StageContext& context)
-        : node(std::move(n)), executor(node->make_stage(context), context) {}
+    Pass(std::shared_ptr<const Node<T>> n, const StageContext& c)
+        : node(std::move(n)), context(c), executor(node->make_stage(context), context) {}
     std::shared_ptr<const Node<T>> node;
+    StageContext context;
     Executor<T> executor;
   };
 
   std::unique_ptr<Pass> pass_;
-  std::shared_ptr<SkipLog> skipped_;
   typename Executor<T>::Chunk chunk_;
   size_t at_ = 0;
   size_t count_ = 0;

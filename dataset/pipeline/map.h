@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "dataset/base/philox.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 
 namespace recordpipe {
@@ -117,7 +118,7 @@ class MapNode final : public UnaryNode<U, T> {
  public:
   MapNode(std::shared_ptr<const Node<T>> upstream, Function function, bool random)
       : UnaryNode<U, T>(std::move(upstream)), function_(std::move(function)), random_(random) {}
-  std::unique_ptr<Stage<U>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<U>> build_stage(const StageContext& context) const override {
     return std::make_unique<MapStage<T, U, Function>>(this->upstream().make_stage(context),
                                                       function_);
   }

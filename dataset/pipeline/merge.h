@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 

@@ -7,7 +7,9 @@
 #include <thread>
 
 #include "dataset/base/error.h"
+#include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/skip_log.h"
+#include "dataset/pipeline/stage_monitor.h"
 #include "dataset/pipeline/worker_pool.h"
 
 namespace recordpipe {
@@ -28,8 +30,12 @@ StageContext make_stage_context(const PipelineOptions& options) {
   if (context.threads == 0) {
     context.threads = std::max<size_t>(1, std::thread::hardware_concurrency());
   }
+  context.tune_threads = options.threads == 0;
   context.chunk_size = options.chunk_size;
   context.skipped = std::make_shared<SkipLog>();
+  context.memory = std::make_shared<MemoryAccount>(options.memory_limit);
+  context.monitor = std::make_shared<PipelineMonitor>(context.threads, options.trace);
+  context.stage = &context.monitor->consumer();
   if (context.threads > 1) context.pool = std::make_shared<WorkerPool>(context.threads - 1);
   return context;
 }

@@ -2,17 +2,30 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 
-#include "dataset/pipeline/stage.h"
+#include "dataset/pipeline/chrome_trace.h"
+#include "dataset/pipeline/stage_context.h"
 
 namespace recordpipe {
 
 struct PipelineOptions {
-  // Threads that compute elements, the one that iterates (or a prefetch thread) included;
-  // 0: as many as the machine has cores. At most kMaxThreads.
+  // Threads that compute elements, the one that iterates (or a prefetch thread) included: always as
+  // many. 0: as many as the machine has cores, or fewer if that is enough to keep the consumer from
+  // waiting, found out while it runs. At most kMaxThreads.
   size_t threads = 0;
   // Source elements that one thread does in one go, the grain of the work: 1 to kMaxChunkSize.
   size_t chunk_size = 64;
+  // Bytes that elements and buffers may take, as Iterator::memory() counts them: elements in work,
+  // kept ready by prefetch, or held by cache, filter and others of that kind; 32 bytes for each
+  // place in a shuffle. element_bytes.h says how an element is measured. As the limit comes near,
+  // there is less work at the same time, and less kept ready; it may be passed by the elements that
+  // each operator needs at the very least. Where those alone stay above it, or a buffer that was
+  // asked for doesn't fit: Error{limit_exceeded}.
+  uint64_t memory_limit = UINT64_MAX;
+  // What the threads do is written there.
+  std::shared_ptr<ChromeTrace> trace = nullptr;
 
   static constexpr size_t kMaxThreads = 1024;
   static constexpr size_t kMaxChunkSize = size_t{1} << 20;

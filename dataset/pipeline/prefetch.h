@@ -13,12 +13,15 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "dataset/base/error.h"
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/node.h"
+#include "dataset/pipeline/prefetch_depth.h"
 #include "dataset/pipeline/ring_buffer.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
@@ -33,6 +36,8 @@ class PrefetchStage final : public StoreStage<T> {
   PrefetchStage(std::unique_ptr<Stage<T>> upstream, size_t depth, const StageContext& context)
       : chunk_size_(upstream->chunk_size()),
         depth_(depth),
+        memory_(context.memory),
+        monitor_(context.stage),
         executor_(std::move(upstream), context) {}
 
   ~PrefetchStage() override { stop(); }
@@ -40,8 +45,14 @@ class PrefetchStage final : public StoreStage<T> {
   size_t plan(std::span<Ticket> out, Wait wait) override {
     if (!thread_.joinable()) start();
     std::unique_lock lock(mutex_);
-    if (wait == Wait::no && ready_.empty()) return 0;
-    changed_.wait(lock, [&] { return !ready_.empty() || ended_ || stopping_; });
+    if (wait == Wait::yes) depth_.came(ready_.size());
+    if (ready_.empty() && !ended_ && !stopping_) {
+      if (wait == Wait::no) return 0;
+      const ActivityScope scope(monitor_ ? monitor_->consumer() : nullptr,
+                                Activity::waiting_for_input);
+      changed_.wait(lock, [&] { return !ready_.empty() || ended_ || stopping_; });
+    }
+    if (ready_.empty() && wait == Wait::no) return 0;
     if (ready_.empty()) {
       if (error_) std::rethrow_exception(error_);
       return 0;
@@ -86,7 +97,7 @@ class PrefetchStage final : public StoreStage<T> {
     changed_.notify_all();
   }
 
-  size_t chunk_size() const override { return std::min(chunk_size_, depth_); }
+  size_t chunk_size() const override { return std::min(chunk_size_, depth_.most()); }
 
  private:
   void start() {
@@ -97,7 +108,13 @@ class PrefetchStage final : public StoreStage<T> {
     }
   }
 
+  // One element is kept ready whatever memory it takes.
+  bool has_room() {
+    return ready_.empty() || (ready_.size() < depth_.depth() && memory_->has_room_for(0));
+  }
+
   void fetch() {
+    if (monitor_) monitor_->name_thread("prefetch");
     std::exception_ptr error;
     try {
       while (fetch_chunk()) {
@@ -116,7 +133,10 @@ class PrefetchStage final : public StoreStage<T> {
     const auto chunk = executor_.next_with_failures();
     for (size_t i = 0; i < chunk.size(); ++i) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return ready_.size() < depth_ || stopping_; });
+      if (!has_room() && !stopping_) {
+        const ActivityScope scope(monitor_, Activity::waiting_for_room);
+        changed_.wait(lock, [&] { return has_room() || stopping_; });
+      }
       if (stopping_) return false;
       ready_.push_back(this->keep(chunk, i));
       changed_.notify_all();
@@ -138,7 +158,9 @@ class PrefetchStage final : public StoreStage<T> {
   }
 
   const size_t chunk_size_;
-  const size_t depth_;
+  PrefetchDepth depth_;  // guarded by mutex_, as all below
+  const std::shared_ptr<MemoryAccount> memory_;
+  StageMonitor* const monitor_;
   Executor<T> executor_;  // the thread's, while there is one
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -155,18 +177,22 @@ class PrefetchNode final : public UnaryNode<T> {
  public:
   PrefetchNode(std::shared_ptr<const Node<T>> upstream, size_t depth)
       : UnaryNode<T>(std::move(upstream)), depth_(depth) {}
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     return std::make_unique<PrefetchStage<T>>(this->upstream().make_stage(context), depth_,
                                               context);
   }
 
   PlanDescription describe() const override {
-    PlanDescription plan = this->described("prefetch", {{"buffer_size", depth_}});
+    PlanDescription plan = this->described("prefetch", {{"buffer_size", describe_depth()}});
     plan.is_free = true;
     return plan;
   }
 
  private:
+  std::string describe_depth() const {
+    return depth_ == kAutotune ? "auto" : std::to_string(depth_);
+  }
+
   size_t depth_;
 };
 

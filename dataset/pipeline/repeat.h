@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 
 namespace recordpipe {
@@ -96,7 +97,7 @@ class RepeatNode final : public UnaryNode<T> {
  public:
   RepeatNode(std::shared_ptr<const Node<T>> upstream, int64_t count)
       : UnaryNode<T>(std::move(upstream)), count_(count) {}
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     return std::make_unique<RepeatStage<T>>(this->upstream().make_stage(context), count_);
   }
 

@@ -124,7 +124,7 @@ class SampleNode final : public MergeNode<T> {
   SampleNode(typename MergeNode<T>::Inputs inputs, std::vector<uint32_t> weights, uint64_t seed,
              StopOnEmptyDataset stop)
       : MergeNode<T>(std::move(inputs)), weights_(std::move(weights)), seed_(seed), stop_(stop) {}
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     const uint64_t key = derive_key(seed_, MergeNode<T>::random_operators());
     return std::make_unique<SampleStage<T>>(this->make_inputs(context), weights_, key, stop_);
   }

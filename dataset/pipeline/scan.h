@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -132,7 +133,7 @@ class ScanNode final : public UnaryNode<U, T> {
       : UnaryNode<U, T>(std::move(upstream)),
         initial_(std::move(initial)),
         function_(std::move(function)) {}
-  std::unique_ptr<Stage<U>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<U>> build_stage(const StageContext& context) const override {
     return std::make_unique<ScanStage<T, U, State, Function>>(this->upstream().make_stage(context),
                                                               initial_, function_, context);
   }

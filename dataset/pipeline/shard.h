@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 
 namespace recordpipe {
@@ -163,7 +164,7 @@ class ShardNode final : public UnaryNode<T> {
         num_shards_(num_shards),
         index_(index),
         drop_remainder_(drop_remainder) {}
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     return std::make_unique<ShardStage<T>>(this->upstream().make_stage(context), num_shards_,
                                            index_, drop_remainder_);
   }

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "dataset/base/philox.h"
+#include "dataset/pipeline/memory_account.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 
 namespace recordpipe {
@@ -30,6 +32,8 @@ class ShuffleStage final : public OrderStage<T> {
   ShuffleStage(std::unique_ptr<Stage<T>> upstream, size_t buffer_size, uint64_t key)
       : OrderStage<T>(std::move(upstream)), buffer_size_(buffer_size), key_(key) {}
 
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override { charge_.open(account); }
+
   size_t plan(std::span<Ticket> out, Wait wait) override {
     size_t planned = 0;
     try {
@@ -39,7 +43,9 @@ class ShuffleStage final : public OrderStage<T> {
         if (!input) break;
         buffer_.push_back(*input);
         places_.push_back(taken_++);
+        if (taken_ % kInputs == 0) charge();
       }
+      charge();
       for (; planned < out.size() && !buffer_.empty(); ++planned) {
         // Before the draw: an input that can't be had ends the shuffle, the same output at every
         // chunk size.
@@ -104,6 +110,7 @@ class ShuffleStage final : public OrderStage<T> {
     std::iota(order.begin(), order.end(), size_t{0});
     std::ranges::sort(order, {}, [this](size_t at) { return places_[at]; });
     buffer_.resize(places_.size());
+    charge();
     inputs_.resize(kInputs);
     for (size_t first = 0; first < order.size();) {
       size_t count = 1;  // of places in a row
@@ -123,6 +130,11 @@ class ShuffleStage final : public OrderStage<T> {
         taken_ += planned;
       }
     }
+  }
+
+  void charge() {
+    charge_.set(buffer_.capacity() * sizeof(Ticket) + places_.capacity() * sizeof(uint64_t));
+    charge_.check();
   }
 
   // The next of the upstream's tickets, fetched some at a time; null at the end, or where it would
@@ -145,7 +157,8 @@ class ShuffleStage final : public OrderStage<T> {
   uint64_t drawn_ = 0;
   std::vector<Ticket> buffer_;
   std::vector<uint64_t> places_;  // in the input, of the tickets in buffer_
-  uint64_t taken_ = 0;            // inputs that went into the buffer
+  MemoryCharge charge_;
+  uint64_t taken_ = 0;  // inputs that went into the buffer
   std::vector<Ticket> inputs_;
   size_t input_at_ = 0;
   size_t input_count_ = 0;
@@ -157,7 +170,7 @@ class ShuffleNode final : public UnaryNode<T> {
  public:
   ShuffleNode(std::shared_ptr<const Node<T>> upstream, size_t buffer_size, uint64_t seed)
       : UnaryNode<T>(std::move(upstream)), buffer_size_(buffer_size), seed_(seed) {}
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     const uint64_t key = derive_key(seed_, this->upstream().random_operators());
     return std::make_unique<ShuffleStage<T>>(this->upstream().make_stage(context), buffer_size_,
                                              key);

@@ -26,16 +26,16 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "dataset/base/philox.h"
-#include "dataset/pipeline/plan_description.h"
 #include "dataset/pipeline/plan_state.h"
 
 namespace recordpipe {
+
+class MemoryAccount;
 
 // What an element's random numbers are keyed by: where it came from, not when it is computed.
 struct ElementId {
@@ -172,6 +172,13 @@ class Stage {
   // The stage outlives its producers.
   virtual std::unique_ptr<Producer<T>> make_producer() = 0;
 
+  // Whether its producers are just its input's.
+  virtual bool hands_work_through() const { return false; }
+
+  // Called once, before all else: what the stage itself holds of elements is to be charged to
+  // `account`. What is in chunks is charged by those who have the chunks.
+  virtual void charge_to(const std::shared_ptr<MemoryAccount>& /*account*/) {}
+
   // Whether producing costs enough to be worth another thread.
   virtual bool has_work() const = 0;
 
@@ -180,52 +187,6 @@ class Stage {
 
   // At most how many parts a chunk has (see Producer::begin).
   virtual size_t max_parts() const { return 1; }
-};
-
-class SkipLog;
-class WorkerPool;
-
-// What the stages of one iteration share.
-struct StageContext {
-  std::shared_ptr<WorkerPool> pool;  // null: all work is done on the thread that asks for it
-  size_t threads = 1;                // that work at the same time, the asking one included
-  size_t chunk_size = 64;            // source elements that one thread does in one go
-  std::shared_ptr<SkipLog> skipped;  // what ignore_errors leaves out
-};
-
-template <Element T>
-class Node {
- public:
-  virtual ~Node() = default;
-  virtual std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const = 0;
-  virtual PlanDescription describe() const = 0;
-  // How many operators up to this one draw random numbers: keeps the streams of two shuffles with
-  // the same seed apart.
-  virtual uint64_t random_operators() const = 0;
-  // The operator, this one or one before it, that yields elements in one order only; empty where
-  // any element can be had at any time (Stage::tickets_at).
-  virtual std::string sequential_operator() const { return describe().name; }
-};
-
-// A Node with one input.
-template <Element T, Element Upstream = T>
-class UnaryNode : public Node<T> {
- public:
-  explicit UnaryNode(std::shared_ptr<const Node<Upstream>> upstream)
-      : upstream_(std::move(upstream)) {}
-  uint64_t random_operators() const override { return upstream_->random_operators(); }
-
- protected:
-  const Node<Upstream>& upstream() const { return *upstream_; }
-
-  PlanDescription described(std::string name, std::vector<PlanParameter> parameters) const {
-    PlanDescription plan{.name = std::move(name), .parameters = std::move(parameters)};
-    plan.inputs.push_back(upstream_->describe());
-    return plan;
-  }
-
- private:
-  std::shared_ptr<const Node<Upstream>> upstream_;
 };
 
 // A Stage that changes the order of its input's elements, but not the elements: tickets pass
@@ -237,6 +198,7 @@ class OrderStage : public Stage<T> {
   void discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
   void request_stop() override { upstream_->request_stop(); }
   std::unique_ptr<Producer<T>> make_producer() override { return upstream_->make_producer(); }
+  bool hands_work_through() const override { return true; }
   bool can_save() const override { return upstream_->can_save(); }
   bool has_work() const override { return upstream_->has_work(); }
   size_t chunk_size() const override { return upstream_->chunk_size(); }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 
 namespace recordpipe {
@@ -131,7 +132,7 @@ class CountNode final : public UnaryNode<T> {
  public:
   CountNode(std::shared_ptr<const Node<T>> upstream, const char* name, uint64_t count)
       : UnaryNode<T>(std::move(upstream)), name_(name), count_(count) {}
-  std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     return std::make_unique<CountStage<T>>(this->upstream().make_stage(context), count_);
   }
 

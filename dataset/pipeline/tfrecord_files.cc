@@ -12,6 +12,8 @@
 
 #include "dataset/base/error.h"
 #include "dataset/io/glob.h"
+#include "dataset/pipeline/memory_account.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/record_keeper.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
@@ -75,6 +77,11 @@ class RecordStage final : public Stage<Record> {
         options_(options),
         chunk_size_(chunk_size),
         mapped_(paths.size()) {}
+
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
+    store_.charge_to(account);
+    index_memory_.open(account);
+  }
 
   size_t plan(std::span<Ticket> out, Wait) override {
     if (failure_) std::rethrow_exception(failure_);
@@ -171,7 +178,7 @@ class RecordStage final : public Stage<Record> {
     const std::string& path = paths_[file_];
     if (!mapped_[file_] && is_mappable(path)) {
       try {
-        mapped_[file_].emplace(file_system_, path, options_);
+        map(file_);
       } catch (const Error& error) {
         // A damaged file: as a stream it yields the records before the damage, then the error.
         if (error.kind() != ErrorKind::truncated && error.kind() != ErrorKind::corrupted) throw;
@@ -186,7 +193,7 @@ class RecordStage final : public Stage<Record> {
     const std::string& path = paths_[number];
     if (!mapped_[number]) {
       if (const auto status = file_system_.status(path)) require_random_access(path, *status);
-      mapped_[number].emplace(file_system_, path, options_);
+      map(number);
     }
     return *mapped_[number];
   }
@@ -203,6 +210,11 @@ class RecordStage final : public Stage<Record> {
                  .reason = which + ": tfrecord_files can't give its records in any order, as "
                                    "global_shuffle needs them",
                  .hint = is_regular ? "decompress it, or use shuffle" : "use shuffle"});
+  }
+
+  void map(size_t number) {
+    mapped_[number].emplace(file_system_, paths_[number], options_);
+    index_memory_.add(mapped_[number]->size() * sizeof(uint64_t));
   }
 
   bool is_mappable(const std::string& path) {
@@ -260,6 +272,7 @@ class RecordStage final : public Stage<Record> {
   const size_t chunk_size_;
   MappedFiles mapped_;
   std::vector<uint64_t> ends_;  // how many records there are up to the end of each file
+  MemoryCharge index_memory_;   // 8 bytes for each record of mapped_
   ValueStore<Record> store_;
   RecordKeeper keeper_;
   std::optional<RecordReader> stream_;
@@ -275,7 +288,7 @@ class RecordNode final : public Node<Record> {
  public:
   RecordNode(FileSystem& file_system, std::vector<std::string> paths, RecordReadOptions options)
       : file_system_(file_system), paths_(std::move(paths)), options_(options) {}
-  std::unique_ptr<Stage<Record>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<Record>> build_stage(const StageContext& context) const override {
     return std::make_unique<RecordStage>(file_system_, paths_, options_, context.chunk_size);
   }
   uint64_t random_operators() const override { return 0; }

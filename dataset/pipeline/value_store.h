@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/stage.h"
 
 namespace recordpipe {
@@ -21,6 +22,9 @@ namespace recordpipe {
 template <Element T>
 class ValueStore {
  public:
+  // What is in it, used or waiting to be used again, is charged there from now on.
+  void charge_to(std::shared_ptr<MemoryAccount> account) { charge_.open(std::move(account)); }
+
   // Keeps `value` (what is left in it is an older value) and returns the ref for its ticket.
   uint64_t put(T& value) {
     const std::lock_guard lock(mutex_);
@@ -51,7 +55,7 @@ class ValueStore {
       if (!errors_.empty()) {
         if (auto error = errors_.extract(ref)) failures.push_back({i, std::move(error.mapped())});
       }
-      std::swap(slots_[ref], out[i]);
+      exchange(slots_[ref], out[i]);
       free_.push_back(ref);
     }
     return failures;
@@ -60,7 +64,8 @@ class ValueStore {
   void discard(std::span<const Ticket> tickets) {
     const std::lock_guard lock(mutex_);
     for (const Ticket& ticket : tickets) {
-      slots_[ticket.ref] = T{};
+      T nothing{};
+      exchange(slots_[ticket.ref], nothing);
       errors_.erase(ticket.ref);
       free_.push_back(ticket.ref);
     }
@@ -71,17 +76,24 @@ class ValueStore {
     if (free_.empty()) {
       free_.push_back(slots_.size());
       slots_.emplace_back();
+      charge_.add(sizeof(T));
     }
     const uint64_t ref = free_.back();
     free_.pop_back();
-    std::swap(slots_[ref], value);
+    exchange(slots_[ref], value);
     return ref;
+  }
+
+  void exchange(T& kept, T& other) {
+    charge_.set(charge_.bytes() + heap_bytes(other) - heap_bytes(kept));
+    std::swap(kept, other);
   }
 
   std::mutex mutex_;
   std::deque<T> slots_;
   std::unordered_map<uint64_t, std::exception_ptr> errors_;  // by slot
   std::vector<uint64_t> free_;
+  MemoryCharge charge_;
 };
 
 // Hands out what is in a store: no work.
@@ -106,6 +118,9 @@ class StoreStage : public Stage<T> {
     return std::make_unique<StoreProducer<T>>(store_);
   }
   bool has_work() const override { return false; }
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
+    store_.charge_to(account);
+  }
 
  protected:
   ValueStore<T>& store() { return store_; }

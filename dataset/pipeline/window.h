@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -151,7 +152,7 @@ class WindowNode final : public UnaryNode<std::vector<T>, T> {
         size_(size),
         shift_(shift),
         drop_remainder_(drop_remainder) {}
-  std::unique_ptr<Stage<std::vector<T>>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<std::vector<T>>> build_stage(const StageContext& context) const override {
     return std::make_unique<WindowStage<T>>(this->upstream().make_stage(context), size_, shift_,
                                             drop_remainder_, context);
   }

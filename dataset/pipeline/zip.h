@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/node.h"
 #include "dataset/pipeline/plan_snapshots.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
@@ -247,7 +248,8 @@ template <Element... Ts>
 class ZipNode final : public Node<std::tuple<Ts...>> {
  public:
   explicit ZipNode(std::shared_ptr<const Node<Ts>>... inputs) : inputs_(std::move(inputs)...) {}
-  std::unique_ptr<Stage<std::tuple<Ts...>>> make_stage(const StageContext& context) const override {
+  std::unique_ptr<Stage<std::tuple<Ts...>>> build_stage(
+      const StageContext& context) const override {
     return std::apply(
         [&](const auto&... input) {
           return std::make_unique<ZipStage<Ts...>>(std::tuple(input->make_stage(context)...));

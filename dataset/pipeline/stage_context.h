@@ -1,0 +1,34 @@
+// What the stages of one iteration share.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace recordpipe {
+
+class MemoryAccount;
+class PipelineMonitor;
+class SkipLog;
+class StageMonitor;
+class WorkerPool;
+
+struct StageContext {
+  std::shared_ptr<WorkerPool> pool;  // null: all work is done on the thread that asks for it
+  size_t threads = 1;                // that work at the same time, the asking one included
+  bool tune_threads = false;         // that is the most: as many of them as make a difference
+  size_t chunk_size = 64;            // source elements that one thread does in one go
+  std::shared_ptr<SkipLog> skipped;  // what ignore_errors leaves out
+  std::shared_ptr<MemoryAccount> memory;
+  std::shared_ptr<PipelineMonitor> monitor;  // null: nothing new is measured by itself
+  // Whose input is being made: what an Executor does and waits for is done for it. The monitor's.
+  StageMonitor* stage = nullptr;
+
+  // For what a stage makes while it runs: that counts as its own.
+  StageContext unmonitored() const {
+    StageContext context = *this;
+    context.monitor = nullptr;
+    return context;
+  }
+};
+
+}  // namespace recordpipe
