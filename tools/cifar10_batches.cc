@@ -6,6 +6,7 @@
 #include <exception>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ constexpr size_t kShuffleBuffer = 16'384;
 constexpr size_t kLabelsShown = 4;
 constexpr size_t kMaxStateSize = size_t{1} << 30;
 
-enum class Shuffle { none, buffer };
+enum class Shuffle { none, buffer, global };
 
 struct Arguments {
   std::string data_dir;
@@ -37,10 +38,12 @@ struct Arguments {
   Shuffle shuffle = Shuffle::buffer;
   Cifar10Options options = {.distort = true};
   std::optional<uint64_t> batches = {};
+  uint64_t memory_limit = UINT64_MAX;
   std::string save_state;
   std::string restore_state;
   bool digest = false;
   bool stats = false;
+  std::string trace;
   bool explain = false;
 };
 
@@ -54,7 +57,8 @@ threads, the prefetch depth or the time. --digest shows it.)";
 constexpr char kExamples[] =
     R"(Examples:
   cifar10_batches --data-dir data/cifar10 --digest --batches 5
-  cifar10_batches --data-dir data/cifar10 --epochs 10 --stats
+  cifar10_batches --data-dir data/cifar10 --epochs 10 --stats --trace trace.json
+  cifar10_batches --data-dir data/cifar10 --shuffle global --shard 1/4 --digest
   cifar10_batches --data-dir data/cifar10 --batches 100 --save-state place --digest
   cifar10_batches --data-dir data/cifar10 --restore-state place --digest
 
@@ -62,6 +66,11 @@ With --digest, a line for each batch, "batch K crc32c X labels A B C D": K count
 first batch, also after --restore-state; X is the CRC-32C of the batch's pixels, as they lie in
 memory, and of its labels, as 32-bit little-endian numbers; A to D are the first labels. The last
 line is "total batches N images M crc32c X", of this process's batches, one after the other.
+
+--stats ends with a table of the stages, in the order elements take: elements handed on, seconds
+spent planning (in order, on one thread) and computing (on all threads), seconds of waiting for what
+comes before and for room for what is ready, and the load, the share of the time it could have had.
+Open the file that --trace writes in https://ui.perfetto.dev.
 
 Exit status: 0 done, 1 failed, 2 wrong usage.)";
 
@@ -79,6 +88,15 @@ void add_choice(CLI::App& app, const std::string& name, T& value,
       ->check(CLI::IsMember(choices).description(""))
       ->type_name(names)
       ->default_str(present);
+}
+
+// An empty string, or what is wrong with `text`.
+std::string check_shard(const std::string& text) {
+  unsigned index = 0, count = 0;
+  int end = 0;
+  const int read = std::sscanf(text.c_str(), "%5u/%5u%n", &index, &count, &end);
+  const bool is_whole = read == 2 && static_cast<size_t>(end) == text.size();
+  return is_whole && index < count ? "" : text + " is not I/N with I from 0 to N-1";
 }
 
 void define_options(CLI::App& app, Arguments& arguments) {
@@ -104,8 +122,10 @@ void define_options(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--batches", arguments.batches, "Stop after so many batches")->type_name("N");
   add_choice<Shuffle>(app, "--shuffle", arguments.shuffle,
-                      {{"none", Shuffle::none}, {"buffer", Shuffle::buffer}},
-                      fmt::format("buffer: of {} records", kShuffleBuffer));
+                      {{"none", Shuffle::none},
+                       {"buffer", Shuffle::buffer},
+                       {"global", Shuffle::global}},
+                      fmt::format("buffer: of {} records; global: of all", kShuffleBuffer));
   app.add_option("--distort", options.distort, "Pad by 4, crop, flip")
       ->type_name("true|false")
       ->default_str("true");
@@ -113,16 +133,33 @@ void define_options(CLI::App& app, Arguments& arguments) {
                     {{"float32", DType::float32}, {"uint8", DType::uint8}}, "Of the pixels");
   add_choice<Layout>(app, "--layout", options.layout,
                      {{"nhwc", Layout::nhwc}, {"nchw", Layout::nchw}}, "Of a batch");
-  app.add_option("--threads", options.threads, "That decode; 0: as many as there are cores")
+  app.add_option_function<std::string>(
+         "--shard",
+         [&options](const std::string& text) {
+           const size_t slash = text.find('/');
+           options.shard_index = std::stoul(text.substr(0, slash));
+           options.num_shards = std::stoul(text.substr(slash + 1));
+         },
+         "The batches of worker I, from 0 on, of N")
+      ->check(check_shard)
+      ->type_name("I/N");
+  app.add_option("--threads", options.threads,
+                 "That decode; 0: as many as are of use, at most one for each core")
       ->check(CLI::Range(size_t{0}, PipelineOptions::kMaxThreads).description(""))
       ->type_name("T")
       ->capture_default_str();
   app.add_option("--prefetch", options.prefetch, "Batches kept ready by a thread of its own")
       ->check(CLI::Range(size_t{0}, size_t{1} << 16).description(""))
       ->type_name("P")
-      ->capture_default_str();
+      ->default_str("as many as are of use");
+  app.add_option("--memory-limit", arguments.memory_limit,
+                 "What batches and buffers may take; K, M and G stand for KiB, MiB and GiB")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->type_name("BYTES");
   app.add_flag("--digest", arguments.digest, "Print a line for each batch");
-  app.add_flag("--stats", arguments.stats, "Print speed, CPU time and peak memory at the end");
+  app.add_flag("--stats", arguments.stats, "Print speed, CPU time, memory and the stages");
+  app.add_option("--trace", arguments.trace, "Write a timeline of the threads here")
+      ->type_name("FILE");
   app.add_flag("--explain", arguments.explain, "Print the operators, and run nothing");
   app.add_option("--save-state", arguments.save_state, "At the end, save the place here")
       ->type_name("FILE");
@@ -155,13 +192,16 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
+double mebibytes(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
 void print_stats(uint64_t images, double elapsed, const std::string& kind) {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
   const double cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   const auto count = static_cast<double>(images);
   fmt::print("{:.0f} {}images/s, {:.3f} CPU seconds per million images, peak memory {:.1f} MiB\n",
-             count / elapsed, kind, 1e6 * cpu / count, static_cast<double>(usage.ru_maxrss) / 1024);
+             count / elapsed, kind, 1e6 * cpu / count,
+             mebibytes(static_cast<uint64_t>(usage.ru_maxrss) * 1024));
 }
 
 std::string read_file(const std::string& path) {
@@ -179,13 +219,17 @@ void write_file(const std::string& path, const std::string& content) {
 void yield_batches(const Arguments& arguments) {
   Cifar10Options options = arguments.options;
   options.shuffle_buffer = arguments.shuffle == Shuffle::buffer ? kShuffleBuffer : 0;
-  const Dataset<ImageBatch> dataset =
+  options.global_shuffle = arguments.shuffle == Shuffle::global;
+  Dataset<ImageBatch> dataset =
       cifar10_batches(cifar10_files(arguments.data_dir, arguments.subset), options);
   if (arguments.explain) {
     fmt::print("{}", dataset.explain());
     return;
   }
-  Iterator<ImageBatch> iterator = dataset.iterate();
+  PipelineOptions how = dataset.options();
+  how.memory_limit = arguments.memory_limit;
+  if (!arguments.trace.empty()) how.trace = std::make_shared<ChromeTrace>();
+  Iterator<ImageBatch> iterator = dataset.with_options(how).iterate();
   if (!arguments.restore_state.empty()) iterator.restore(read_file(arguments.restore_state));
 
   const auto start = std::chrono::steady_clock::now();
@@ -210,7 +254,10 @@ void yield_batches(const Arguments& arguments) {
   if (arguments.stats) {
     const bool synthetic = is_marked_synthetic(posix_file_system(), arguments.data_dir);
     print_stats(images, elapsed, synthetic ? "synthetic " : "");
+    fmt::print("{:.1f} MiB of it for batches and buffers\n{}", mebibytes(iterator.memory().peak),
+               iterator.statistics().text());
   }
+  if (how.trace) write_file(arguments.trace, how.trace->json());
 }
 
 int run(int argc, char** argv) {

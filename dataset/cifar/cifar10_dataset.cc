@@ -142,8 +142,13 @@ std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subse
 Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
                                     const Cifar10Options& options) {
   Dataset<Record> records = tfrecord_files(files);
-  if (options.shuffle_buffer > 0) records = records.shuffle(options.shuffle_buffer, options.seed);
+  if (options.global_shuffle) {
+    records = records.global_shuffle(options.seed);
+  } else if (options.shuffle_buffer > 0) {
+    records = records.shuffle(options.shuffle_buffer, options.seed);
+  }
   records = records.repeat(options.epochs);
+  if (options.num_shards > 1) records = records.shard(options.num_shards, options.shard_index);
   Dataset<Cifar10Row> images = records.map(parse);
   if (options.distort) {
     images = images.map_with_random(options.seed, [](Cifar10Row row, Random& random) {

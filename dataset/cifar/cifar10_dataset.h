@@ -23,6 +23,8 @@ struct Cifar10Options {
   uint64_t seed = 7;
   // Records a shuffle chooses from; 0: keep the order of the files.
   size_t shuffle_buffer = 0;
+  // Or a random order of all records, in O(1) memory; the files must be plain ones.
+  bool global_shuffle = false;
   // Zero padding of 4, a random 32x32 crop, a random left-right flip.
   bool distort = false;
   // How often the files are read; -1: for ever.
@@ -31,9 +33,12 @@ struct Cifar10Options {
   Layout layout = Layout::nhwc;
   // Of the values 0..255, padding included; needs a floating-point dtype.
   Normalization normalization = {};
+  // Of num_shards workers, each of which makes batches of batch_size, the batches of this one.
+  size_t num_shards = 1;
+  size_t shard_index = 0;
   // Batches that a thread of its own keeps ready; 0: no such thread.
-  size_t prefetch = 2;
-  // Threads that decode, the consumer's included; 0: as many as the machine has.
+  size_t prefetch = kAutotune;
+  // Threads that decode, the consumer's included: see PipelineOptions.
   size_t threads = 0;
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -12,8 +11,8 @@
 #include <vector>
 
 #include "dataset/pipeline/memory_account.h"
+#include "dataset/pipeline/part_queue.h"
 #include "dataset/pipeline/plan_snapshots.h"
-#include "dataset/pipeline/ring_buffer.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/stage_context.h"
 #include "dataset/pipeline/stage_monitor.h"
@@ -51,7 +50,7 @@ class Executor {
         helpers_(context.threads - 1, context.tune_threads),
         memory_(context.memory),
         owner_(context.stage),
-        ring_(std::make_shared<Ring>(context.stage)) {
+        queue_(std::make_shared<PartQueue<T>>(context.stage)) {
     // Enough chunks that every thread has a part to do while the consumer holds one chunk.
     const size_t depth =
         pool_ ? 2 + (context.threads + stage_->max_parts() - 1) / stage_->max_parts() : 1;
@@ -61,10 +60,11 @@ class Executor {
       slots_.back()->values.resize(stage_->chunk_size());
       slots_.back()->producer = stage_->make_producer();
     }
+    used_slots_ = memory_->is_limited() ? 1 : depth;
     snapshots_.start(*stage_, 0);
   }
 
-  ~Executor() { ring_->cancel(); }
+  ~Executor() { queue_->cancel(); }
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
@@ -91,8 +91,8 @@ class Executor {
       return {};
     }
     Slot& slot = *slots_[oldest_];
-    helpers_.came(!ring_->is_done(slot));
-    if (!ring_->wait(slot)) return {};
+    helpers_.came(!queue_->is_done(slot));
+    if (!queue_->wait(slot)) return {};
     holding_ = true;
     if (slot.broken) fail(slot.broken);
     charge(slot);
@@ -129,7 +129,7 @@ class Executor {
   // From any thread: next() is to return nothing soon, whatever it is doing. Undone by restart().
   void request_stop() {
     stage_->request_stop();
-    ring_->request_stop();
+    queue_->request_stop();
   }
 
   // Finishes and drops what is under way, so that its tickets are used up, and starts again.
@@ -141,111 +141,12 @@ class Executor {
   }
 
  private:
-  struct Slot {
-    explicit Slot(const std::shared_ptr<MemoryAccount>& account) : memory(account) {}
-
-    std::vector<Ticket> tickets;
-    std::vector<T> values;
-    std::unique_ptr<Producer<T>> producer;
-    size_t count = 0;     // of tickets in use
-    MemoryCharge memory;  // for the values, also those that wait to be used again
-    // The rest is guarded by Ring::mutex until all parts are done.
-    size_t unfinished = 0;  // parts
-    Failures failures;
-    size_t failed_part = 0;     // where there are failures
-    std::exception_ptr broken;  // what a producer threw itself
-
-    // The failures of the first part in the order of the elements that has some, whichever part was
-    // done first.
-    void add(size_t part, Failures&& of_part) {
-      if (!failures.empty() && failed_part < part) return;
-      failures = std::move(of_part);
-      failed_part = part;
-    }
-  };
-
-  // What the workers see. Parts wait in the order of the elements.
-  struct Ring final : WorkQueue {
-    explicit Ring(StageMonitor* stage) : owner(stage) {}
-
-    StageMonitor* const owner;  // lives until cancel() is over
-    std::mutex mutex;
-    std::condition_variable part_done;
-    RingBuffer<std::pair<Slot*, size_t>> waiting;
-    size_t running = 0;
-    size_t visits = 0;  // of workers that are here or on their way
-    bool stopping = false;
-
-    void work() override {
-      std::unique_lock lock(mutex);
-      while (!waiting.empty()) run_first(lock);
-      --visits;
-    }
-
-    bool is_done(const Slot& slot) {
-      const std::lock_guard lock(mutex);
-      return slot.unfinished == 0;
-    }
-
-    // Until all parts of the slot are done: true. False when it is to stop.
-    bool wait(Slot& slot) {
-      std::unique_lock lock(mutex);
-      while (slot.unfinished > 0 && !stopping) {
-        if (waiting.empty()) {
-          const ActivityScope scope(owner, Activity::waiting_for_input);
-          part_done.wait(lock);
-        } else {
-          run_first(lock);
-        }
-      }
-      return slot.unfinished == 0;
-    }
-
-    void request_stop() {
-      const std::lock_guard lock(mutex);
-      stopping = true;
-      part_done.notify_all();
-    }
-
-    void resume() {
-      const std::lock_guard lock(mutex);
-      stopping = false;
-    }
-
-    // Drops what waits and returns when nothing runs any more.
-    void cancel() {
-      std::unique_lock lock(mutex);
-      waiting.clear();
-      part_done.wait(lock, [&] { return running == 0; });
-    }
-
-    void run_first(std::unique_lock<std::mutex>& lock) {
-      const auto [slot, part] = waiting.front();
-      waiting.pop_front();
-      ++running;
-      lock.unlock();
-      Failures failures;
-      std::exception_ptr broken;
-      try {
-        const ActivityScope scope(owner, Activity::computing);
-        failures = slot->producer->produce_part({slot->tickets.data(), slot->count},
-                                                {slot->values.data(), slot->count}, part);
-      } catch (...) {
-        broken = std::current_exception();
-      }
-      lock.lock();
-      if (!failures.empty()) slot->add(part, std::move(failures));
-      if (broken) slot->broken = std::move(broken);
-      --slot->unfinished;
-      --running;
-      part_done.notify_all();
-    }
-  };
+  using Slot = ChunkSlot<T>;
 
   void finish() {
-    ring_->resume();
-    for (; in_flight_ > 0; --in_flight_, oldest_ = (oldest_ + 1) % slots_.size()) {
-      ring_->wait(*slots_[oldest_]);
+    queue_->resume();
+    for (; in_flight_ > 0; --in_flight_, oldest_ = (oldest_ + 1) % used_slots_) {
+      queue_->wait(*slots_[oldest_]);
     }
     holding_ = ended_ = false;
     error_ = plan_error_ = pending_error_ = nullptr;
@@ -253,16 +154,17 @@ class Executor {
 
   void retire_oldest() {
     holding_ = false;
+    slots_[oldest_]->measure();
     position_ += slots_[oldest_]->count;
-    oldest_ = (oldest_ + 1) % slots_.size();
+    oldest_ = (oldest_ + 1) % used_slots_;
     --in_flight_;
     if (pending_error_) fail(pending_error_);
   }
 
   void fill() {
-    while (in_flight_ < slots_.size() && !ended_) {
-      Slot& slot = *slots_[(oldest_ + in_flight_) % slots_.size()];
-      if (in_flight_ > 0 && !has_room_for(slot)) return;
+    fit_to_memory();
+    while (in_flight_ < used_slots_ && !ended_) {
+      Slot& slot = *slots_[(oldest_ + in_flight_) % used_slots_];
       const Wait wait = in_flight_ == 0 ? Wait::yes : Wait::no;
       size_t parts = 0;
       try {
@@ -285,37 +187,50 @@ class Executor {
       }
       size_t missing_visits = 0;
       {
-        const std::lock_guard lock(ring_->mutex);
+        const std::lock_guard lock(queue_->mutex);
         slot.unfinished = parts;
-        for (size_t part = 0; part < parts; ++part) ring_->waiting.push_back({&slot, part});
-        if (pool_ && ring_->visits < helpers_.helpers()) {
-          missing_visits = std::min(parts, helpers_.helpers() - ring_->visits);
-          ring_->visits += missing_visits;
+        for (size_t part = 0; part < parts; ++part) queue_->waiting.push_back({&slot, part});
+        if (pool_ && queue_->visits < helpers_.helpers()) {
+          missing_visits = std::min(parts, helpers_.helpers() - queue_->visits);
+          queue_->visits += missing_visits;
         }
       }
       ++in_flight_;
-      for (; missing_visits > 0; --missing_visits) pool_->submit(ring_);
+      for (; missing_visits > 0; --missing_visits) pool_->submit(queue_);
     }
   }
 
-  // Whether one more chunk fits in the limit of memory: then its room is taken. One is under way
-  // in any case; how large they are is known when the first is there.
-  bool has_room_for(Slot& slot) {
-    if (!memory_->is_limited()) return true;
-    const uint64_t there = slot.memory.bytes();
-    if (largest_ == 0 || !memory_->has_room_for(largest_ > there ? largest_ - there : 0)) {
-      slot.memory.set(0);
-      for (T& value : slot.values) value = T{};
-      return false;
+  // Where memory is limited, takes as many slots into use as fit, with room for one more chunk, on
+  // its way to or from another operator. One is in any case; how large
+  // chunks are is known when the first is there.
+  void fit_to_memory() {
+    if (!memory_->is_limited()) return;
+    if (!memory_->has_room_for(0)) {
+      use_slots(std::max<size_t>(1, in_flight_));
+    } else if (used_slots_ < slots_.size() && largest_ > 0 && memory_->has_room_for(2 * largest_)) {
+      if (++calm_ < kCalm) return;
+      use_slots(used_slots_ + 1);
+      slots_[used_slots_ - 1]->memory.set(largest_);
     }
-    slot.memory.set(std::max(largest_, there));
-    return true;
+  }
+
+  // `count` is not below in_flight_.
+  void use_slots(size_t count) {
+    std::ranges::rotate(slots_.begin(), slots_.begin() + static_cast<ptrdiff_t>(oldest_),
+                        slots_.begin() + static_cast<ptrdiff_t>(used_slots_));
+    oldest_ = 0;
+    for (size_t i = count; i < used_slots_; ++i) {
+      for (T& value : slots_[i]->values) value = T{};
+      slots_[i]->measure();
+    }
+    used_slots_ = count;
+    calm_ = 0;
   }
 
   // What the oldest chunk takes, now that it is known. Others may be over the limit for a while,
   // and give back; that the pipeline can't do with less shows when it stays so.
   void charge(Slot& slot) {
-    slot.memory.set(bytes_of(std::span<const T>(slot.values)));
+    slot.measure();
     if (!memory_->is_limited()) return;
     largest_ = std::max(largest_, slot.memory.bytes());
     const bool is_over = in_flight_ == 1 && !memory_->has_room_for(0);
@@ -333,8 +248,9 @@ class Executor {
   ThreadTuner helpers_;
   const std::shared_ptr<MemoryAccount> memory_;
   StageMonitor* const owner_;
-  std::shared_ptr<Ring> ring_;
+  std::shared_ptr<PartQueue<T>> queue_;
   std::vector<std::unique_ptr<Slot>> slots_;
+  size_t used_slots_ = 0;  // the first of slots_, a ring
   size_t oldest_ = 0;
   size_t in_flight_ = 0;
   uint64_t position_ = 0;  // elements before the oldest chunk
@@ -342,6 +258,8 @@ class Executor {
   PlanSnapshots snapshots_;
   uint64_t largest_ = 0;  // bytes of a chunk so far, where memory is limited
   size_t overruns_ = 0;   // chunks in a row for which there was no room
+  size_t calm_ = 0;       // chunks since used_slots_ changed, with room for more
+  static constexpr size_t kCalm = 16;
   static constexpr size_t kMaxOverruns = 64;
   bool holding_ = false;              // the oldest chunk is with the consumer
   bool ended_ = false;                // the stage has no more to plan

@@ -1,0 +1,113 @@
+// The bound on memory: counted, kept, read back; and it changes no element.
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/memory_account.h"
+#include "tests/pipeline/collect.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+// Elements of about a mebibyte each.
+Dataset<std::string> large(int count) {
+  return from_vector(numbers(count)).map([](int x) {
+    return std::string(kMiB, static_cast<char>('a' + x % 26));
+  });
+}
+
+template <class T>
+MemoryUse use_after_all(const Dataset<T>& dataset) {
+  auto iterator = dataset.iterate();
+  while (iterator.next()) {
+  }
+  return iterator.memory();
+}
+
+ErrorKind error_of(const auto& dataset) {
+  try {
+    use_after_all(dataset);
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("memory_limit="), std::string::npos) << error.what();
+    return error.kind();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+TEST(MemoryLimit, IsReadBack) {
+  const auto dataset = large(3).with_options({.chunk_size = 1, .memory_limit = 50 * kMiB});
+  EXPECT_EQ(use_after_all(dataset).limit, 50 * kMiB);
+  EXPECT_EQ(use_after_all(large(3)).limit, UINT64_MAX);
+}
+
+TEST(MemoryLimit, CountsWhatIsHeld) {
+  // Fills the prefetch buffer while the consumer holds the first.
+  auto iterator = large(50).prefetch(20).with_options({.threads = 1, .chunk_size = 1}).iterate();
+  while (iterator.next()) {
+  }
+  EXPECT_GE(iterator.memory().peak, kMiB);
+  EXPECT_LE(iterator.memory().bytes, 26 * kMiB);
+
+  const auto cached = use_after_all(large(10).cache().with_options({.chunk_size = 1}));
+  EXPECT_GE(cached.bytes, 10 * kMiB);
+  const auto shuffled = use_after_all(from_vector(numbers(100'000)).shuffle(50'000, 1));
+  EXPECT_GE(shuffled.peak, 50'000 * 32);
+}
+
+TEST(MemoryLimit, IsKept) {
+  for (const size_t threads : {1, 4, 16}) {
+    const auto dataset =
+        large(200).shuffle(8, 1).map([](std::string s) { return s; }).prefetch(100);
+    const PipelineOptions options{.threads = threads, .chunk_size = 1, .memory_limit = 12 * kMiB};
+    const MemoryUse use = use_after_all(dataset.with_options(options));
+    EXPECT_LE(use.peak, 12 * kMiB) << threads << " threads";
+  }
+}
+
+TEST(MemoryLimit, ChangesNoElement) {
+  const auto sizes = [](int x) { return std::string(static_cast<size_t>(x % 97) * 1000, 'x'); };
+  const auto dataset = from_vector(numbers(2000)).shuffle(64, 3).map(sizes).batch(7).prefetch();
+  const auto expected = collect(dataset.with_options({.threads = 1}));
+  for (const uint64_t limit : {3 * kMiB, 6 * kMiB, 100 * kMiB}) {
+    for (const size_t threads : {0, 2, 5}) {
+      EXPECT_EQ(collect(dataset.with_options({.threads = threads, .memory_limit = limit})),
+                expected);
+    }
+  }
+}
+
+TEST(MemoryLimit, WhatCannotFitIsAnError) {
+  const PipelineOptions options{.threads = 2, .chunk_size = 1, .memory_limit = kMiB / 2};
+  EXPECT_EQ(error_of(large(500).with_options(options)), ErrorKind::limit_exceeded);
+  EXPECT_EQ(error_of(large(500).prefetch(3).with_options(options)), ErrorKind::limit_exceeded);
+  EXPECT_EQ(error_of(large(3).cache().with_options(options)), ErrorKind::limit_exceeded);
+  EXPECT_EQ(error_of(from_vector(numbers(100'000)).shuffle(90'000, 1).with_options(options)),
+            ErrorKind::limit_exceeded);
+}
+
+TEST(MemoryAccount, IsEmptyWhenAllIsGivenBack) {
+  const auto account = std::make_shared<MemoryAccount>(100);
+  {
+    MemoryCharge first(account), second;
+    first.set(70);
+    second.set(40);
+    EXPECT_EQ(account->use().bytes, 70u);
+    second.open(account);
+    EXPECT_EQ(account->use().bytes, 110u);
+    EXPECT_FALSE(account->has_room_for(0));
+    first.subtract(20);
+    EXPECT_TRUE(account->has_room_for(10));
+    EXPECT_FALSE(account->has_room_for(11));
+    EXPECT_FALSE(account->has_room_for(UINT64_MAX));
+  }
+  EXPECT_EQ(account->use().bytes, 0u);
+  EXPECT_EQ(account->use().peak, 110u);
+}
+
+}  // namespace
+}  // namespace recordpipe

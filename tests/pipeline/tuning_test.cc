@@ -1,0 +1,91 @@
+// How threads and depths tune themselves, and that it changes nothing else.
+#include <cstddef>
+
+#include <gtest/gtest.h>
+
+#include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/prefetch_depth.h"
+#include "dataset/pipeline/thread_tuner.h"
+#include "tests/pipeline/collect.h"
+
+namespace recordpipe {
+namespace {
+
+TEST(ThreadTuner, LetsHelpersGoThatNobodyWaitsFor) {
+  ThreadTuner tuner(3, /*tune=*/true);
+  EXPECT_EQ(tuner.helpers(), 3u);
+  for (int i = 0; i < 1000; ++i) tuner.came(/*had_to_wait=*/false);
+  EXPECT_EQ(tuner.helpers(), 0u);
+}
+
+TEST(ThreadTuner, TakesAllWhereTheConsumerWaits) {
+  ThreadTuner tuner(3, /*tune=*/true);
+  for (int i = 0; i < 1000; ++i) tuner.came(false);
+  for (int i = 0; i < 3 * 16; ++i) tuner.came(true);
+  EXPECT_EQ(tuner.helpers(), 3u);
+}
+
+// A consumer that two helpers are enough for, and one is not.
+TEST(ThreadTuner, SettlesAtWhatIsEnough) {
+  ThreadTuner tuner(8, /*tune=*/true);
+  size_t enough = 0, total = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    tuner.came(tuner.helpers() < 2);
+    if (i < 10'000) continue;
+    ++total;
+    enough += tuner.helpers() == 2 ? 1 : 0;
+  }
+  EXPECT_GE(enough, total * 95 / 100);
+}
+
+TEST(ThreadTuner, ASetNumberStays) {
+  ThreadTuner tuner(3, /*tune=*/false);
+  for (int i = 0; i < 1000; ++i) tuner.came(false);
+  EXPECT_EQ(tuner.helpers(), 3u);
+}
+
+TEST(PrefetchDepth, GrowsWhereALargerBufferWouldHaveHelped) {
+  PrefetchDepth depth(kAutotune);
+  const size_t first = depth.depth();
+  depth.came(0);  // never full: the producer is too slow for any buffer
+  EXPECT_EQ(depth.depth(), first);
+  depth.came(first);
+  depth.came(0);
+  EXPECT_EQ(depth.depth(), 2 * first);
+  depth.came(0);
+  EXPECT_EQ(depth.depth(), 2 * first);
+  for (int i = 0; i < 100; ++i) {
+    depth.came(depth.depth());
+    depth.came(0);
+  }
+  EXPECT_EQ(depth.depth(), depth.most());
+}
+
+TEST(PrefetchDepth, ASetDepthStays) {
+  PrefetchDepth depth(3);
+  depth.came(3);
+  depth.came(0);
+  EXPECT_EQ(depth.depth(), 3u);
+  EXPECT_EQ(depth.most(), 3u);
+}
+
+TEST(Tuning, ChangesNoElement) {
+  const auto draw = [](int x, Random& random) { return x + static_cast<int>(random.below(1000)); };
+  const auto dataset = from_vector(numbers(5000)).shuffle(200, 5).map_with_random(6, draw).batch(9);
+  const auto expected = collect(dataset.with_options({.threads = 1}));
+  EXPECT_EQ(collect(dataset), expected);
+  EXPECT_EQ(collect(dataset.prefetch()), expected);
+  EXPECT_EQ(collect(dataset.prefetch().with_options({.threads = 4})), expected);
+}
+
+TEST(Tuning, IsNoPartOfThePlan) {
+  const auto dataset = from_vector(numbers(500)).shuffle(50, 5);
+  auto tuned = dataset.prefetch().iterate();
+  for (int i = 0; i < 100; ++i) tuned.next();
+  auto set = dataset.prefetch(7).iterate();
+  set.restore(tuned.state());
+  EXPECT_EQ(*set.next(), *tuned.next());
+}
+
+}  // namespace
+}  // namespace recordpipe
