@@ -222,6 +222,7 @@ class Executor {
     for (size_t i = count; i < used_slots_; ++i) {
       for (T& value : slots_[i]->values) value = T{};
       slots_[i]->measure();
+      slots_[i]->producer = stage_->make_producer();  // without scratch memory
     }
     used_slots_ = count;
     calm_ = 0;

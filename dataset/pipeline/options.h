@@ -20,9 +20,10 @@ struct PipelineOptions {
   // Bytes that elements and buffers may take, as Iterator::memory() counts them: elements in work,
   // kept ready by prefetch, or held by cache, filter and others of that kind; 32 bytes for each
   // place in a shuffle. element_bytes.h says how an element is measured. As the limit comes near,
-  // there is less work at the same time, and less kept ready; it may be passed by the elements that
-  // each operator needs at the very least. Where those alone stay above it, or a buffer that was
-  // asked for doesn't fit: Error{limit_exceeded}.
+  // there is less work at the same time, and less kept ready; it may be passed for a moment, by a
+  // chunk that came out larger than those before. Where the pipeline stays above it with one chunk
+  // at a time for each operator that computes, or a buffer that was asked for doesn't fit:
+  // Error{limit_exceeded}.
   uint64_t memory_limit = UINT64_MAX;
   // What the threads do is written there.
   std::shared_ptr<ChromeTrace> trace = nullptr;

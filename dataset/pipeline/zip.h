@@ -252,7 +252,9 @@ class ZipNode final : public Node<std::tuple<Ts...>> {
       const StageContext& context) const override {
     return std::apply(
         [&](const auto&... input) {
-          return std::make_unique<ZipStage<Ts...>>(std::tuple(input->make_stage(context)...));
+          // Braces: the first input first.
+          return std::make_unique<ZipStage<Ts...>>(
+              std::tuple<std::unique_ptr<Stage<Ts>>...>{input->make_stage(context)...});
         },
         inputs_);
   }
