@@ -3,6 +3,7 @@
 
 Run by CTest. Environment: RECORDPIPE_GENERATE and RECORDPIPE_CIFAR10_BATCHES, the programs.
 """
+import json
 import os
 import pathlib
 import re
@@ -96,6 +97,13 @@ class Digests(BatchesTest):
             self.assertEqual(self.lines("--digest", "--epochs", 3, "--batch-size", 7, "--threads",
                                         threads, "--prefetch", prefetch), expected)
 
+    def test_a_global_shuffle_is_another_order_of_the_same_images(self):
+        common = ("--digest", "--batch-size", 1, "--distort", "false")
+        crcs = {shuffle: [line.split()[3] for line in self.lines(*common, "--shuffle", shuffle)[:-1]]
+                for shuffle in ("none", "buffer", "global")}
+        self.assertEqual(len({tuple(order) for order in crcs.values()}), 3)
+        self.assertEqual(len({tuple(sorted(order)) for order in crcs.values()}), 1)
+
     def test_seeds_and_epochs_differ(self):
         lines = self.lines("--digest", "--batch-size", 160, "--epochs", 2)
         other = self.lines("--digest", "--batch-size", 160, "--epochs", 2, "--seed", 8)
@@ -134,6 +142,34 @@ class Places(BatchesTest):
         self.assertIn("missing", result.stderr)
 
 
+class Shards(BatchesTest):
+    def labels(self, *arguments):
+        lines = self.lines("--digest", "--dtype", "uint8", *arguments)[:-1]
+        return [line.split("labels ")[1].split() for line in lines]
+
+    def test_batches_of_all_workers_are_the_global_batch(self):
+        for shuffle in ("buffer", "global", "none"):
+            common = ("--shuffle", shuffle, "--epochs", 2)
+            whole = self.labels("--batch-size", 16, *common)
+            self.assertEqual(len(whole), 20)
+            for worker in range(2):
+                part = self.labels("--batch-size", 8, "--shard", f"{worker}/2", *common)
+                self.assertEqual([labels[:2] for labels in part],
+                                 [labels[worker::2] for labels in whole])
+
+    def test_what_four_workers_save_two_resume(self):
+        common = ("--shuffle", "global", "--epochs", 2)
+        whole = self.labels("--batch-size", 32, *common)
+        place = ROOT / "place"
+        self.labels("--batch-size", 8, "--shard", "3/4", "--batches", 4, "--save-state", place,
+                    *common)
+        for worker in range(2):
+            part = self.labels("--batch-size", 16, "--shard", f"{worker}/2", "--restore-state",
+                               place, *common)
+            self.assertEqual([labels[:2] for labels in part],
+                             [labels[worker::2] for labels in whole[4:]])
+
+
 class Usage(BatchesTest):
     def test_explain(self):
         lines = self.lines("--explain", "--batch-size", 32)
@@ -143,13 +179,37 @@ class Usage(BatchesTest):
         self.assertIn("batch(batch_size=32, drop_remainder=false)", lines)
 
     def test_stats(self):
-        (line,) = self.lines("--stats")
-        self.assertRegex(line, r"^\d+ images/s, [\d.]+ CPU seconds per million images, "
-                               r"peak memory [\d.]+ MiB$")
+        lines = self.lines("--stats", "--batch-size", 16, "--epochs", 2)
+        self.assertRegex(lines[0], r"^\d+ images/s, [\d.]+ CPU seconds per million images, "
+                                   r"peak memory [\d.]+ MiB$")
+        self.assertRegex(lines[1], r"^[\d.]+ MiB of it for batches and buffers$")
+        self.assertEqual([(line.split()[0], line.split()[1]) for line in lines[3:-1]],
+                         [("tfrecord_files", "320"), ("shuffle", "320"), ("repeat", "320"),
+                          ("map", "320"), ("map_with_random", "320"), ("batch", "20"),
+                          ("prefetch", "20"), ("consumer", "20")])
+        self.assertRegex(lines[-1], r"^bottleneck: [a-z_]+, at \d+% of what \d+ threads? can give")
+
+    def test_trace(self):
+        trace = ROOT / "trace.json"
+        self.lines("--trace", trace)
+        events = json.loads(trace.read_text())["traceEvents"]
+        self.assertLessEqual({"tfrecord_files", "shuffle", "map", "batch", "prefetch", "consumer"},
+                             {event["name"] for event in events})
+        for event in events:
+            self.assertIn("dur" if event["ph"] == "X" else "args", event)
+
+    def test_memory_limit(self):
+        unlimited = self.lines("--digest", "--batch-size", 16, "--epochs", 3)
+        self.assertEqual(self.lines("--digest", "--batch-size", 16, "--epochs", 3, "--memory-limit",
+                                    "1500K"), unlimited)
+        result = self.run_program("--batch-size", 16, "--epochs", 100, "--memory-limit", 100_000)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("memory_limit=100000", result.stderr)
 
     def test_wrong_usage(self):
         for arguments in (("--batch-size", 0), ("--shuffle", "twice"), ("--dtype", "int4"),
-                          ("--no-such-option",)):
+                          ("--shard", "2/2"), ("--shard", "1"), ("--shard", "a/b"),
+                          ("--memory-limit", "much"), ("--no-such-option",)):
             self.assertEqual(self.run_program(*arguments).returncode, 2, arguments)
         self.assertEqual(subprocess.run([PROGRAM], capture_output=True, check=False).returncode, 2)
 
