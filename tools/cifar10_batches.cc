@@ -121,11 +121,10 @@ void define_options(CLI::App& app, Arguments& arguments) {
       ->type_name("E")
       ->capture_default_str();
   app.add_option("--batches", arguments.batches, "Stop after so many batches")->type_name("N");
-  add_choice<Shuffle>(app, "--shuffle", arguments.shuffle,
-                      {{"none", Shuffle::none},
-                       {"buffer", Shuffle::buffer},
-                       {"global", Shuffle::global}},
-                      fmt::format("buffer: of {} records; global: of all", kShuffleBuffer));
+  add_choice<Shuffle>(
+      app, "--shuffle", arguments.shuffle,
+      {{"none", Shuffle::none}, {"buffer", Shuffle::buffer}, {"global", Shuffle::global}},
+      fmt::format("buffer: of {} records; global: of all", kShuffleBuffer));
   app.add_option("--distort", options.distort, "Pad by 4, crop, flip")
       ->type_name("true|false")
       ->default_str("true");
