@@ -103,6 +103,9 @@ class Executor {
   // before the next one: counted from the last restart or restore.
   uint64_t position() const { return position_; }
 
+  // The bytes of a chunk so far, where memory is limited. On the thread of next().
+  uint64_t largest_chunk() const { return largest_; }
+
   // From any thread: the place after the first `position` elements, however far the plan is ahead.
   void save(uint64_t position, PlanState& state) const { snapshots_.save(position, state); }
   // From any thread: places before this one will not be saved any more.

@@ -1,6 +1,7 @@
 // What an iteration's elements take, against the limit that the user has set.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -40,7 +41,8 @@ class MemoryAccount {
   void check(uint64_t bytes) const;
 
   MemoryUse use() const {
-    return {bytes_.load(std::memory_order_relaxed), peak_.load(std::memory_order_relaxed), limit_};
+    const uint64_t bytes = bytes_.load(std::memory_order_relaxed);
+    return {bytes, std::max(bytes, peak_.load(std::memory_order_relaxed)), limit_};
   }
 
  private:

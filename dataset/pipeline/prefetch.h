@@ -108,9 +108,10 @@ class PrefetchStage final : public StoreStage<T> {
     }
   }
 
-  // One element is kept ready whatever memory it takes.
+  // One element is kept ready whatever memory it takes; more where the next chunk fits beside them.
   bool has_room() {
-    return ready_.empty() || (ready_.size() < depth_.depth() && memory_->has_room_for(0));
+    return ready_.empty() ||
+           (ready_.size() < depth_.depth() && memory_->has_room_for(executor_.largest_chunk()));
   }
 
   void fetch() {

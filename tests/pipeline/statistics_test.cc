@@ -174,7 +174,8 @@ TEST(Statistics, AreReadWhileOthersWork) {
     while (!done) {
       const uint64_t now = iterator.statistics().stages.back().elements;
       EXPECT_GE(now, last);
-      EXPECT_LE(iterator.memory().bytes, iterator.memory().peak);
+      const MemoryUse use = iterator.memory();
+      EXPECT_LE(use.bytes, use.peak);
       last = now;
     }
   });
