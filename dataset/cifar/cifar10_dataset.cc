@@ -148,7 +148,7 @@ Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
     records = records.shuffle(options.shuffle_buffer, options.seed);
   }
   records = records.repeat(options.epochs);
-  if (options.num_shards > 1) records = records.shard(options.num_shards, options.shard_index);
+  if (options.num_shards > 0) records = records.shard(options.num_shards, options.shard_index);
   Dataset<Cifar10Row> images = records.map(parse);
   if (options.distort) {
     images = images.map_with_random(options.seed, [](Cifar10Row row, Random& random) {

@@ -33,8 +33,9 @@ struct Cifar10Options {
   Layout layout = Layout::nhwc;
   // Of the values 0..255, padding included; needs a floating-point dtype.
   Normalization normalization = {};
-  // Of num_shards workers, each of which makes batches of batch_size, the batches of this one.
-  size_t num_shards = 1;
+  // Of num_shards workers, each of which makes batches of batch_size, the batches of this one; 0:
+  // there are no others. What some workers have saved others resume, also a single one, as 0 of 1.
+  size_t num_shards = 0;
   size_t shard_index = 0;
   // Batches that a thread of its own keeps ready; 0: no such thread.
   size_t prefetch = kAutotune;

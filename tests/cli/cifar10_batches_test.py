@@ -163,6 +163,8 @@ class Shards(BatchesTest):
         place = ROOT / "place"
         self.labels("--batch-size", 8, "--shard", "3/4", "--batches", 4, "--save-state", place,
                     *common)
+        self.assertEqual(self.labels("--batch-size", 32, "--shard", "0/1", "--restore-state",
+                                     place, *common), whole[4:])
         for worker in range(2):
             part = self.labels("--batch-size", 16, "--shard", f"{worker}/2", "--restore-state",
                                place, *common)
