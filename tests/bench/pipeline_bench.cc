@@ -104,10 +104,12 @@ void distort(const Images& images, const ImageFormat& format, size_t threads) {
 // Epochs of the training pipeline after the first, which maps the files and checks the CRCs.
 class TrainingPipeline {
  public:
-  TrainingPipeline(const std::vector<std::string>& files, DType dtype, size_t threads)
+  TrainingPipeline(const std::vector<std::string>& files, DType dtype, size_t threads,
+                   bool global_shuffle = false)
       : batches_(cifar10_batches(files, {.batch_size = kBatchSize,
                                          .drop_remainder = true,
-                                         .shuffle_buffer = kShuffleBuffer,
+                                         .shuffle_buffer = global_shuffle ? 0 : kShuffleBuffer,
+                                         .global_shuffle = global_shuffle,
                                          .distort = true,
                                          .epochs = -1,
                                          .dtype = dtype,
@@ -161,6 +163,13 @@ void run(const std::string& data_dir) {
         fmt::format("training pipeline, {}, {} threads", floats ? "float32" : "uint8", cores),
         floats ? "at least 0.7" : "at least 0.6", count, "million images/s",
         [&] { pipeline.epoch(); }, [&] { distort(images, format, cores); });
+  }
+  {
+    TrainingPipeline global(files, DType::float32, cores, true);
+    TrainingPipeline buffered(files, DType::float32, cores);
+    compare(
+        "global shuffle beside buffered", "at least 0.8", count, "million images/s",
+        [&] { global.epoch(); }, [&] { buffered.epoch(); });
   }
   {
     TrainingPipeline one(files, DType::float32, 1);
