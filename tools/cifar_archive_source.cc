@@ -144,7 +144,7 @@ CifarArchiveSource obtain_cifar_archive(FileSystem& files, const std::string& da
           "without the network: --archive FILE takes one you have, --synthetic draws one");
       throw;
     }
-    progress.note(printable(error.path()) + " can't be reached (" + error.reason() +
+    progress.warn(printable(error.path()) + " can't be reached (" + error.reason() +
                   "): going on with synthetic images" +
                   (request.synthetic_is_there ? ", those that are there" : ""));
     if (request.synthetic_is_there) return {.synthetic = true};

@@ -120,7 +120,8 @@ void define_options(CLI::App& app, Arguments& arguments) {
   app.add_flag("--keep-extracted", arguments.keep_extracted,
                "Also leave the folder that the archive extracts to");
   app.add_flag("--force", arguments.force, "Write the files anew, replacing those that are there");
-  app.add_flag("--quiet", arguments.quiet, "Print nothing but errors");
+  app.add_flag("--quiet", arguments.quiet,
+               "Print nothing but errors, and that images are synthetic in place of others");
   app.set_version_flag("--version", fmt::format("{} {}", kProgram, RECORDPIPE_VERSION));
   app.footer(kExamples);
 }

@@ -60,7 +60,10 @@ void TerminalProgress::update(const Progress& progress) {
 }
 
 void TerminalProgress::note(const std::string& text) {
-  if (quiet_) return;
+  if (!quiet_) warn(text);
+}
+
+void TerminalProgress::warn(const std::string& text) {
   const std::lock_guard lock(mutex_);
   erase();
   fmt::print(stderr, "{}\n", text);

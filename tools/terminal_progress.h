@@ -26,6 +26,8 @@ class TerminalProgress {
   void update(const Progress& progress);
   // A line of text, which doesn't tear the bar. Nothing where quiet.
   void note(const std::string& text);
+  // The same, for what must be known: quiet or not.
+  void warn(const std::string& text);
   // Takes the bar away, so that something else can be printed.
   void clear();
 

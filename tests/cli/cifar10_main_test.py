@@ -271,8 +271,9 @@ class Training(Cifar10MainTest):
         data = ROOT / "synthetic"
         shutil.copytree(DATA, data)
         (data / "synthetic.txt").write_text("drawn by program\n")
-        result = self.train(data=data)
+        result = self.train("--minutes", 0.02, data=data)
         self.expect_done(result)
+        self.assertRegex(result.stderr, r"[0-9.]+ ms a step on synthetic data: training to step ")
         self.assertRegex(result.stdout.splitlines()[-1], "^synthetic eval accuracy ")
         for line in result.stderr.splitlines():
             if "loss" in line or "examples/sec" in line:

@@ -565,6 +565,12 @@ class SyntheticFallback(ServedTest):
         self.expect_same_images()
         self.assertNotIn("synthetic.txt", self.names())
 
+    def test_quiet_or_not_it_is_said(self):
+        result = self.generate("--synthetic-fallback", "--quiet", env=self.UNREACHABLE)
+        self.expect_done(result)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, r"^https://\S+ can't be reached .*synthetic images\n$")
+
     def test_other_images_are_not_replaced_unasked(self):
         self.expect_done(self.generate("--archive", self.archive))
         (self.data / "train.tfrecords").unlink()

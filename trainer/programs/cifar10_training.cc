@@ -149,8 +149,8 @@ class Cifar10Training {
     load_start();
     const double left = std::max(0.0, budget - seconds_since(start));
     const uint64_t last_step = first_step + 1 + static_cast<uint64_t>(left / per_step);
-    spdlog::info("{:.1f} ms a step: training to step {}; --train-steps {} repeats this run",
-                 1e3 * per_step, last_step, last_step);
+    spdlog::info("{:.1f} ms a step{}: training to step {}; --train-steps {} repeats this run",
+                 1e3 * per_step, data_.synthetic ? " on synthetic data" : "", last_step, last_step);
     return last_step;
   }
 
