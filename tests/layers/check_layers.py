@@ -42,7 +42,7 @@ LIBRARIES = {
     "zstd": ["dataset/io/zstd_"],
     "curl/": ["dataset/io/http_"],
     "openssl/": ["dataset/io/sha256"],
-    "nlohmann/": ["dataset/io/partial_download", "trainer/", "tools/"],
+    "nlohmann/": ["dataset/io/partial_download", "dataset/pipeline/chrome_trace", "trainer/", "tools/"],
     "archive.h": ["dataset/cifar/"],
     "archive_entry.h": ["dataset/cifar/"],
     "google/protobuf/": ["dataset/example/", "dataset/pipeline/iterator_state", "trainer/"],
