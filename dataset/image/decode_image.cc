@@ -41,6 +41,14 @@ void check_pixels(const ImageInfo& info, const DecodeOptions& options) {
                .hint = "raise max_pixels if the file can be trusted"});
 }
 
+Error too_few_bytes(const char* format, size_t file_size, const ImageInfo& info) {
+  return Error({.kind = ErrorKind::truncated,
+                .offset = file_size,
+                .reason = std::string(format) + ": too few bytes for " +
+                          std::to_string(info.height) + "x" + std::to_string(info.width) +
+                          " pixels"});
+}
+
 ImageInfo image_info(std::span<const std::byte> file) {
   return format_of(file) == ImageFileFormat::jpeg ? JpegDecoder().info(file)
                                                   : PngDecoder().info(file);

@@ -1,9 +1,11 @@
 // The decoders behind decode_image.h, one for each library; their headers stay in the sources.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 
+#include "dataset/base/error.h"
 #include "dataset/image/decode_image.h"
 
 namespace recordpipe {
@@ -28,5 +30,8 @@ class PngDecoder {
 
 // Throws Error{limit_exceeded} if the image has more pixels than options allow.
 void check_pixels(const ImageInfo& info, const DecodeOptions& options);
+
+// Error{truncated}: no file of `format` ("JPEG") with so few bytes holds that many pixels.
+Error too_few_bytes(const char* format, size_t file_size, const ImageInfo& info);
 
 }  // namespace recordpipe

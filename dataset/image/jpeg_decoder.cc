@@ -206,10 +206,7 @@ void JpegDecoder::decode(std::span<const std::byte> file, const DecodeOptions& o
   check_pixels(info, options);
   if (!options.accept_damaged && !state_->codec.arith_code &&
       uint64_t{info.height} * info.width / kMaxPixelsPerByte > file.size()) {
-    throw Error({.kind = ErrorKind::truncated,
-                 .offset = file.size(),
-                 .reason = "JPEG: too few bytes for " + std::to_string(info.height) + "x" +
-                           std::to_string(info.width) + " pixels"});
+    throw too_few_bytes("JPEG", file.size(), info);
   }
   image.height = info.height;
   image.width = info.width;

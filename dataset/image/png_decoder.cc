@@ -163,10 +163,7 @@ void PngDecoder::decode(std::span<const std::byte> file, const DecodeOptions& op
   const ImageInfo info = reader.read_header();
   check_pixels(info, options);
   if (!options.accept_damaged && !reader.is_plausible(info)) {
-    throw Error({.kind = ErrorKind::truncated,
-                 .offset = file.size(),
-                 .reason = "PNG: too few bytes for " + std::to_string(info.height) + "x" +
-                           std::to_string(info.width) + " pixels"});
+    throw too_few_bytes("PNG", file.size(), info);
   }
   image.height = info.height;
   image.width = info.width;

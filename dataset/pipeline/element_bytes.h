@@ -30,10 +30,7 @@ uint64_t heap_bytes(const std::vector<V>& values) {
   return bytes;
 }
 
-template <class T>
-uint64_t bytes_of(const T& value) {
-  return sizeof(T) + heap_bytes(value);
-}
+// What `values` take together, themselves included.
 template <class T>
 uint64_t bytes_of(std::span<const T> values) {
   uint64_t bytes = values.size_bytes();

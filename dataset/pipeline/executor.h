@@ -203,9 +203,9 @@ class Executor {
     }
   }
 
-  // Where memory is limited, takes as many slots into use as fit, with room for one more chunk, on
-  // its way to or from another operator. One is in any case; how large
-  // chunks are is known when the first is there.
+  // Where memory is limited, takes as many slots into use as fit, with room for one more chunk on
+  // its way to or from another operator. One is used in any case; how large chunks are is known
+  // when the first is there.
   void fit_to_memory() {
     if (!memory_->is_limited()) return;
     if (!memory_->has_room_for(0)) {

@@ -76,7 +76,6 @@ class MemoryCharge {
     bytes_ = bytes;
   }
   void add(uint64_t bytes) { set(bytes_ + bytes); }
-  void subtract(uint64_t bytes) { set(bytes_ - bytes); }
   uint64_t bytes() const { return bytes_; }
   void check() const {
     if (account_) account_->check(bytes_);

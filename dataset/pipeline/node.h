@@ -22,10 +22,9 @@ class Node {
 
   // A stage that is measured, and so are its inputs, where the context has a monitor.
   std::unique_ptr<Stage<T>> make_stage(const StageContext& context) const {
-    std::unique_ptr<Stage<T>> stage;
     StageContext own = context;
     if (context.monitor) own.stage = &context.monitor->add(describe().name, *context.stage);
-    stage = build_stage(own);
+    std::unique_ptr<Stage<T>> stage = build_stage(own);
     stage->charge_to(context.memory);
     if (!context.monitor) return stage;
     return std::make_unique<MeasuredStage<T>>(std::move(stage), *own.stage, context.memory);

@@ -45,14 +45,13 @@ class PrefetchStage final : public StoreStage<T> {
   size_t plan(std::span<Ticket> out, Wait wait) override {
     if (!thread_.joinable()) start();
     std::unique_lock lock(mutex_);
+    if (wait == Wait::no && ready_.empty()) return 0;
     if (wait == Wait::yes) depth_.came(ready_.size());
     if (ready_.empty() && !ended_ && !stopping_) {
-      if (wait == Wait::no) return 0;
       const ActivityScope scope(monitor_ ? monitor_->consumer() : nullptr,
                                 Activity::waiting_for_input);
       changed_.wait(lock, [&] { return !ready_.empty() || ended_ || stopping_; });
     }
-    if (ready_.empty() && wait == Wait::no) return 0;
     if (ready_.empty()) {
       if (error_) std::rethrow_exception(error_);
       return 0;

@@ -36,7 +36,6 @@ class StageMonitor {
 
   // The operator that takes its elements; null for the iterator itself.
   StageMonitor* consumer() const { return consumer_; }
-  const std::string& name() const { return name_; }
   StageStatistics statistics() const;
 
  private:

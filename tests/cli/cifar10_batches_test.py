@@ -23,10 +23,7 @@ ROWS = 40  # in each of the six batches: 160 images to train on
 def setUpModule():
     global ROOT, DATA
     ROOT = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
-    DATA = ROOT / "data"
-    archive = ROOT / "cifar.tar.gz"
-    small_archives.write_archive(archive, small_archives.python_members(ROWS))
-    subprocess.run([GENERATE, "--data-dir", DATA, "--archive", archive, "--quiet"], check=True)
+    DATA = small_archives.convert_in(ROOT, GENERATE, ROWS)
 
 
 def tearDownModule():

@@ -26,10 +26,7 @@ ROWS = 24  # in each of the six batches: 96 images to train on, 24 to evaluate
 def setUpModule():
     global ROOT, DATA
     ROOT = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
-    DATA = ROOT / "data"
-    archive = ROOT / "cifar.tar.gz"
-    small_archives.write_archive(archive, small_archives.python_members(ROWS))
-    subprocess.run([GENERATE, "--data-dir", DATA, "--archive", archive, "--quiet"], check=True)
+    DATA = small_archives.convert_in(ROOT, GENERATE, ROWS)
 
 
 def tearDownModule():

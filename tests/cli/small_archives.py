@@ -1,6 +1,7 @@
 """Small CIFAR-10 archives for tests, made with Python's standard library only."""
 import io
 import struct
+import subprocess
 import tarfile
 
 PUBLISHED_ORDER = ["data_batch_4", "readme.html", "test_batch", "data_batch_3", "batches.meta",
@@ -45,3 +46,11 @@ def write_archive(path, members, folder="cifar-10-batches-py"):
             info = tarfile.TarInfo(f"{folder}/{name}")
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
+
+
+def convert_in(root, generate, rows):
+    """A folder in `root` with the TFRecord files of an archive of `rows` images a batch."""
+    archive, data = root / "cifar.tar.gz", root / "data"
+    write_archive(archive, python_members(rows))
+    subprocess.run([generate, "--data-dir", data, "--archive", archive, "--quiet"], check=True)
+    return data

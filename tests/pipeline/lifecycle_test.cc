@@ -21,14 +21,19 @@
 namespace recordpipe {
 namespace {
 
-TEST(Lifecycle, IteratorsMayBeDroppedAtAnyElement) {
-  std::atomic<int> running = 0;
-  const auto work = [&](int x) {
+// Work that takes a while, and counts how much of it is being done.
+auto counted_by(std::atomic<int>& running) {
+  return [&running](int x) {
     ++running;
     std::this_thread::sleep_for(std::chrono::microseconds(20));
     --running;
     return x;
   };
+}
+
+TEST(Lifecycle, IteratorsMayBeDroppedAtAnyElement) {
+  std::atomic<int> running = 0;
+  const auto work = counted_by(running);
   for (const size_t threads : {1, 2, 4}) {
     const auto dataset = from_vector(numbers(200))
                              .map(work)
@@ -70,12 +75,7 @@ Dataset<int> everything_that_sees_values(std::function<int(int)> work, const std
 
 TEST(Lifecycle, WhatOperatorsHaveOpenIsClosedWithTheIterator) {
   std::atomic<int> running = 0;
-  const auto work = [&](int x) {
-    ++running;
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-    --running;
-    return x;
-  };
+  const auto work = counted_by(running);
   const TemporaryDirectory directory;
   for (const size_t threads : {1, 2, 4}) {
     const auto dataset = everything_that_sees_values(work, directory.path() + "/cache")

@@ -116,7 +116,7 @@ TEST(MemoryAccount, IsEmptyWhenAllIsGivenBack) {
     second.open(account);
     EXPECT_EQ(account->use().bytes, 110u);
     EXPECT_FALSE(account->has_room_for(0));
-    first.subtract(20);
+    first.set(50);
     EXPECT_TRUE(account->has_room_for(10));
     EXPECT_FALSE(account->has_room_for(11));
     EXPECT_FALSE(account->has_room_for(UINT64_MAX));
