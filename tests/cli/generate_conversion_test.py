@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""generate_cifar10_tfrecords: the files it makes out of an archive, and what it says of them.
+
+Run by CTest. Environment: RECORDPIPE_GENERATE, the program; RECORDPIPE_CIFAR10_ARCHIVE, a real
+archive to convert and compare image by image (optional).
+"""
+import contextlib
+import hashlib
+import os
+import pty
+import shutil
+import subprocess
+import sys
+import unittest
+
+import small_archives
+from generate_test_case import PROGRAM, ROWS, SOURCE, SPLITS, GenerateTest, run
+
+
+class Conversion(GenerateTest):
+    def test_makes_three_files_with_the_archives_images(self):
+        result = self.generate("--archive", self.archive)
+        self.expect_done(result)
+        self.assertEqual(self.names(), SPLITS)
+        lines = result.stdout.splitlines()
+        self.assertEqual(len(lines), 3)
+        size = (self.data / "train.tfrecords").stat().st_size
+        self.assertRegex(lines[0], rf"^{self.data}/train\.tfrecords: {4 * ROWS} records, {size} "
+                                   r"bytes, \d+\.\d\d s, \d+\.\d MB/s$")
+        self.assertIn("not one of the published archives", result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1)
+        self.expect_same_images()
+
+    def test_a_binary_archive_gives_the_same_bytes(self):
+        self.expect_done(self.generate("--archive", self.archive))
+        from_python = self.contents()
+        binary = self.root / "binary.tar.gz"
+        small_archives.write_archive(binary, small_archives.binary_members(ROWS), "bin")
+        self.expect_done(self.generate("--archive", binary, "--force"))
+        self.assertEqual(self.contents(), from_python)
+
+    def test_a_second_run_says_what_is_there_and_does_nothing(self):
+        self.expect_done(self.generate("--archive", self.archive))
+        before = {name: (self.data / name).stat() for name in SPLITS}
+        result = self.generate("--archive", self.archive)
+        self.expect_done(result)
+        self.assertIn("train.tfrecords: 250080 bytes, there already", result.stdout)
+        self.assertIn("--force", result.stdout)
+        for name in SPLITS:
+            self.assertEqual((self.data / name).stat().st_ino, before[name].st_ino)
+        result = self.generate("--archive", self.archive, "--force")
+        self.expect_done(result)
+        self.assertNotEqual((self.data / SPLITS[0]).stat().st_ino, before[SPLITS[0]].st_ino)
+
+    def test_a_damaged_file_is_not_there_already(self):
+        self.expect_done(self.generate("--archive", self.archive))
+        before = self.contents()
+        os.truncate(self.data / "train.tfrecords", 100_000)
+        self.expect_failure(self.generate("--archive", self.archive),
+                            "damaged (the file ends inside the ")
+        self.expect_done(self.generate("--archive", self.archive, "--force"))
+        self.assertEqual(self.contents(), before)
+
+    def test_some_files_missing_all_are_written(self):
+        self.expect_done(self.generate("--archive", self.archive))
+        before = self.contents()
+        (self.data / "eval.tfrecords").unlink()
+        self.expect_done(self.generate("--archive", self.archive))
+        self.assertEqual(self.contents(), before)
+
+    def test_shards(self):
+        self.expect_done(self.generate("--archive", self.archive))
+        whole = self.contents()
+        self.expect_failure(self.generate("--archive", self.archive, "--shards", 3),
+                            "of another number of shards (--force replaces it)")
+        self.expect_done(self.generate("--archive", self.archive, "--shards", 3, "--force"))
+        shards = self.contents()
+        self.assertEqual(len(shards), 9)
+        for split in ("train", "validation", "eval"):
+            self.assertEqual(b"".join(shards[f"{split}-{i:05}-of-00003.tfrecords"]
+                                      for i in range(3)), whole[f"{split}.tfrecords"])
+        self.expect_same_images()
+        self.expect_done(self.generate("--archive", self.archive, "--force"))
+        self.assertEqual(self.contents(), whole)
+
+    def test_compression(self):
+        for compression, start in (("gzip", b"\x1f\x8b"), ("zlib", b"\x78")):
+            with self.subTest(compression):
+                self.expect_done(self.generate("--archive", self.archive, "--force",
+                                               "--compression", compression, "--shards", 2))
+                for content in self.contents().values():
+                    self.assertTrue(content.startswith(start))
+                self.expect_same_images()
+                self.expect_failure(self.generate("--archive", self.archive, "--shards", 2),
+                                    "compressed in another way")
+
+    def test_keep_extracted(self):
+        result = self.generate("--archive", self.archive, "--keep-extracted")
+        self.expect_done(result)
+        folder = self.data / "cifar-10-batches-py"
+        self.assertIn(f"{folder}: the extracted files", result.stdout)
+        self.assertEqual({path.name: path.read_bytes() for path in folder.iterdir()},
+                         small_archives.python_members(ROWS))
+
+    def test_an_archive_in_the_data_folder_is_used(self):
+        self.data.mkdir()
+        binary = self.data / "cifar-10-binary.tar.gz"
+        small_archives.write_archive(binary, small_archives.binary_members(ROWS + 1), "bin")
+        self.expect_done(self.generate())
+        self.expect_same_images(binary)
+        python = shutil.copy(self.archive, self.data / "cifar-10-python.tar.gz")
+        self.expect_done(self.generate("--force"))
+        self.expect_same_images(python)
+
+    def test_checksums(self):
+        sha256 = hashlib.sha256(self.archive.read_bytes()).hexdigest()
+        result = self.generate("--archive", self.archive, "--sha256", "0" * 64)
+        self.expect_failure(result, f"its SHA-256 is {sha256}, not 000000")
+        self.assertEqual(self.names(), [])
+        result = self.generate("--archive", self.archive, "--sha256", sha256.upper())
+        self.expect_done(result)
+        self.assertEqual(result.stderr, "")
+        result = self.generate("--archive", self.archive, "--sha256", "none", "--force")
+        self.expect_done(result)
+        self.assertEqual(result.stderr, "")
+
+    def test_quiet(self):
+        result = self.generate("--archive", self.archive, "--quiet")
+        self.expect_done(result)
+        self.assertEqual((result.stdout, result.stderr), ("", ""))
+        self.assertEqual(self.generate("--quiet").stdout, "")
+
+    def test_a_bar_on_a_terminal(self):
+        controller, terminal = pty.openpty()
+        with subprocess.Popen([PROGRAM, "--data-dir", self.data, "--archive", self.archive],
+                              stderr=terminal, stdout=subprocess.DEVNULL) as process:
+            os.close(terminal)
+            shown = b""
+            with contextlib.suppress(OSError):  # EIO where the other side is closed
+                while piece := os.read(controller, 4096):
+                    shown += piece
+        os.close(controller)
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(shown.decode(), r"convert: \[[#.]{24}\] +\d+% of ")
+        self.assertIn(b"\r\x1b[K", shown)
+
+    def test_the_present_folder_by_default(self):
+        self.data.mkdir()
+        self.expect_done(run("--archive", self.archive, cwd=self.data))
+        self.assertEqual(self.names(), SPLITS)
+
+    def test_an_archive_from_a_pipe(self):
+        pipe = self.root / "pipe"
+        os.mkfifo(pipe)
+        with subprocess.Popen(["cp", self.archive, pipe]):
+            self.expect_done(self.generate("--archive", pipe))
+        self.expect_same_images()
+
+    def test_synthetic(self):
+        result = self.generate("--synthetic")
+        self.expect_done(result)
+        archive = "cifar-10-python-synthetic.tar.gz"
+        self.assertEqual(self.names(), [archive, "eval.tfrecords", "synthetic.txt",
+                                        "train.tfrecords", "validation.tfrecords"])
+        self.assertIn("train.tfrecords: 40000 synthetic records", result.stdout)
+        # Figures are called synthetic for as long as the images are, however they came there.
+        self.expect_failure(self.generate("--archive", __file__, "--force"), "")
+        self.assertIn("synthetic.txt", self.names())
+        self.expect_done(self.generate("--archive", self.archive, "--force"))
+        self.assertNotIn("synthetic.txt", self.names())
+        self.expect_done(self.generate("--archive", self.data / archive, "--force"))
+        self.assertIn("synthetic.txt", self.names())
+
+    def test_names_are_printed_on_one_line(self):
+        odd = os.fsencode(self.root) + b"/a\nb\xff"
+        shutil.copy(self.archive, odd + b".tar.gz")
+        for _ in range(2):
+            result = subprocess.run([PROGRAM, "--data-dir", odd, "--archive", odd + b".tar.gz"],
+                                    capture_output=True, text=True, check=False)
+            self.expect_done(result)
+            for line in (result.stderr + result.stdout).splitlines()[:3]:
+                self.assertIn("/a\\x0ab\\xff", line)
+
+    def test_what_is_done_needs_no_right_to_write(self):
+        self.expect_done(self.generate("--archive", self.archive))
+        # No lock can be had, as on a disk that is read-only.
+        (self.data / ".generate_cifar10_tfrecords.lock").mkdir()
+        result = self.generate("--archive", self.archive)
+        self.expect_done(result)
+        self.assertIn("Nothing to do", result.stdout)
+        self.assertIn("Nothing was extracted", self.generate("--keep-extracted").stdout)
+        self.expect_failure(self.generate("--archive", self.archive, "--force"), ".lock: ")
+
+    def test_a_folder_with_slashes_at_its_end(self):
+        result = run("--data-dir", f"{self.data}//", "--archive", self.archive)
+        self.expect_done(result)
+        self.assertIn(f"{self.data}/train.tfrecords: ", result.stdout)
+
+
+class SmallRealArchives(GenerateTest):
+    """CIFAR-10's images, packed with 200 to a batch where there are means to do that."""
+
+    def test_every_label_and_pixel(self):
+        build = SOURCE.parent / "shared/data/cifar10/build_archives"
+        if not build.exists():
+            self.skipTest(f"no {build}, which makes small archives of CIFAR-10's images")
+        real = self.root / "real"
+        for python in (sys.executable, "/usr/bin/python3"):
+            made = subprocess.run([python, "-B", build, real, "--per-batch", "200"],
+                                  capture_output=True, text=True, check=False)
+            if made.returncode == 0:
+                break
+        else:
+            self.skipTest(f"{build} failed: {made.stderr}")
+        for name in ("cifar-10-python.tar.gz", "cifar-10-binary.tar.gz"):
+            with self.subTest(name):
+                self.expect_done(self.generate("--archive", real / name, "--force"))
+                self.expect_same_images(real / name)
+
+
+class GivenArchive(GenerateTest):
+    def test_every_label_and_pixel(self):
+        archive = os.environ.get("RECORDPIPE_CIFAR10_ARCHIVE")
+        if not archive:
+            self.skipTest("RECORDPIPE_CIFAR10_ARCHIVE names no archive to compare with")
+        self.expect_done(self.generate("--archive", archive))
+        self.expect_same_images(archive)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
