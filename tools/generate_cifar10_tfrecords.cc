@@ -108,9 +108,10 @@ void define_options(CLI::App& app, Arguments& arguments) {
         if (text != "none") parse_sha256(text);
       }))
       ->type_name("HEX|none");
-  app.add_option("--compression", arguments.compression, "Of the TFRecord files")
-      ->check(CLI::IsMember({"none", "gzip", "zlib"}).description(""))
-      ->type_name("none|gzip|zlib")
+  app.add_option("--compression", arguments.compression,
+                 "Of the TFRecord files (TensorFlow reads all but zstd)")
+      ->check(CLI::IsMember({"none", "gzip", "zlib", "zstd"}).description(""))
+      ->type_name("none|gzip|zlib|zstd")
       ->capture_default_str();
   app.add_option("--shards", arguments.shards,
                  "Files that each split is dealt to, in order: train-00000-of-0000N.tfrecords")
@@ -127,7 +128,7 @@ void define_options(CLI::App& app, Arguments& arguments) {
 }
 
 Compression compression_named(const std::string& name) {
-  for (const Compression compression : {Compression::gzip, Compression::zlib}) {
+  for (const Compression compression : {Compression::gzip, Compression::zlib, Compression::zstd}) {
     if (name == to_string(compression)) return compression;
   }
   return Compression::none;

@@ -3,12 +3,14 @@
 
 usage: check_cifar10_tfrecords.py ARCHIVE DATA_DIR
 
-An independent decoder: Python's standard library only, and no code of recordpipe's. Every record's
-framing, both its CRCs, its Example, its label and all its pixels are checked, in order, for the
-train, validation and eval files in DATA_DIR (one file each, or shards; plain, gzip or zlib).
+An independent decoder: Python's standard library only (and libzstd for zstd files), no code of
+recordpipe's. Every record's framing, both its CRCs, its Example, its label and all its pixels are
+checked, in order, for the train, validation and eval files in DATA_DIR (one file each, or shards;
+plain, gzip, zlib or zstd).
 Prints a line per split; exits 1 with the first difference.
 """
 import argparse
+import ctypes
 import gzip
 import io
 import itertools
@@ -128,12 +130,29 @@ def masked_crc32c(data):
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
+def zstd_decompressed(content):
+    """By libzstd: Python has no module for it."""
+    library = ctypes.CDLL("libzstd.so.1")
+    library.ZSTD_decompressBound.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    library.ZSTD_decompressBound.restype = ctypes.c_ulonglong
+    library.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t] * 2
+    library.ZSTD_decompress.restype = ctypes.c_size_t
+    room = library.ZSTD_decompressBound(content, len(content))
+    assert room < 1 << 32, "no zstd frames"
+    out = ctypes.create_string_buffer(room)
+    size = library.ZSTD_decompress(out, room, content, len(content))
+    assert size <= room, "a damaged zstd frame"
+    return out.raw[:size]
+
+
 def read_file(path):
     content = path.read_bytes()
     if content[:2] == b"\x1f\x8b":
         return gzip.decompress(content)
     if content[:1] == b"\x78":
         return zlib.decompress(content)
+    if content[:4] == b"\x28\xb5\x2f\xfd":
+        return zstd_decompressed(content)
     return content
 
 

@@ -84,7 +84,8 @@ class Conversion(GenerateTest):
         self.assertEqual(self.contents(), whole)
 
     def test_compression(self):
-        for compression, start in (("gzip", b"\x1f\x8b"), ("zlib", b"\x78")):
+        for compression, start in (("gzip", b"\x1f\x8b"), ("zlib", b"\x78"),
+                                   ("zstd", b"\x28\xb5\x2f\xfd")):
             with self.subTest(compression):
                 self.expect_done(self.generate("--archive", self.archive, "--force",
                                                "--compression", compression, "--shards", 2))

@@ -18,7 +18,7 @@ SANITIZE = os.environ.get("RECORDPIPE_SANITIZE", "")
 class Usage(GenerateTest):
     def test_mistakes_are_status_2_and_touch_nothing(self):
         for arguments in (["--no-such-flag"], ["--shards", "0"], ["--shards", "257"],
-                          ["--shards", "x"], ["--compression", "zstd"], ["--sha256", "12ab"],
+                          ["--shards", "x"], ["--compression", "xz"], ["--sha256", "12ab"],
                           ["--url", "ftp://example.org/a.tar.gz"], ["--url", "file:///etc/passwd"],
                           ["--url", "http://localhost/a", "--synthetic"],
                           ["--archive", "a", "--synthetic"], ["--archive", "a", "--url", "http://h/a"],
@@ -43,7 +43,7 @@ class Usage(GenerateTest):
     def test_help_and_version(self):
         result = run("--help")
         self.expect_done(result)
-        for words in ("--keep-extracted", "Examples:", "Exit status:", "validation"):
+        for words in ("none|gzip|zlib|zstd", "--keep-extracted", "Examples:", "Exit status:", "validation"):
             self.assertIn(words, result.stdout)
         self.assertRegex(run("--version").stdout, r"^generate_cifar10_tfrecords \d+\.\d+\.\d+\n$")
 
