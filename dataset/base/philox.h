@@ -75,6 +75,14 @@ class Random {
     return static_cast<uint32_t>(product >> 32);
   }
 
+  // The same for more than 32 bits.
+  constexpr uint64_t below64(uint64_t n) {
+    const uint64_t beyond_whole_rounds = -n % n;  // 2^64 mod n
+    uint64_t drawn = next64();
+    while (drawn < beyond_whole_rounds) drawn = next64();
+    return drawn % n;
+  }
+
   // A float in [0, 1), a multiple of 2^-24.
   constexpr float uniform() { return static_cast<float>((*this)() >> 8) * 0x1p-24f; }
 

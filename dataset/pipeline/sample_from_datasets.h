@@ -4,6 +4,7 @@
 // their order. Saved: how many draws there were, which inputs have ended, and the places in all.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +22,12 @@ namespace recordpipe {
 
 enum class StopOnEmptyDataset { no, yes };
 
-// Draw d is Random(key, epoch, d).below(the weights of the inputs that have not ended). One that
+// Draw d is Random(key, epoch, d).below64(the weights of the inputs that have not ended). One that
 // finds its input at the end yields nothing, and is the last for it.
 template <Element T>
 class SampleStage final : public MergeStage<T> {
  public:
-  SampleStage(StageInputs<T> inputs, const std::vector<uint32_t>& weights, uint64_t key,
+  SampleStage(StageInputs<T> inputs, const std::vector<uint64_t>& weights, uint64_t key,
               StopOnEmptyDataset stop)
       : MergeStage<T>(std::move(inputs)),
         weights_(weights),
@@ -67,7 +68,7 @@ class SampleStage final : public MergeStage<T> {
 
   void save(PlanState& state) const override {
     state.reset(this->input_count()).numbers = {draws_};
-    for (const uint32_t weight : left_) state.numbers.push_back(weight > 0);
+    for (const uint64_t weight : left_) state.numbers.push_back(weight > 0);
     this->save_inputs(state);
   }
 
@@ -82,25 +83,26 @@ class SampleStage final : public MergeStage<T> {
  private:
   // Which input comes next; input_count() where all have ended.
   size_t draw() const {
-    uint32_t total = 0;
-    for (const uint32_t weight : left_) total += weight;
+    uint64_t total = 0;
+    for (const uint64_t weight : left_) total += weight;
     if (total == 0) return left_.size();
-    uint32_t rest = Random(key_, epoch_, draws_).below(total);
+    uint64_t rest = Random(key_, epoch_, draws_).below64(total);
     size_t input = 0;
     while (rest >= left_[input]) rest -= left_[input++];
     return input;
   }
 
-  const std::vector<uint32_t>& weights_;  // the node's
+  const std::vector<uint64_t>& weights_;  // the node's
   const uint64_t key_;
   const bool stop_on_empty_;
   uint64_t epoch_ = 0;
   uint64_t draws_ = 0;
-  std::vector<uint32_t> left_;  // weights, 0 for inputs that have ended
+  std::vector<uint64_t> left_;  // weights, 0 for inputs that have ended
 };
 
-// `weights` as parts of 2^31: whole numbers, so that the draws are the same on any machine.
-inline std::vector<uint32_t> whole_weights(std::span<const double> weights) {
+// `weights` as parts of about 2^62: whole numbers, so that the draws are the same on any machine.
+// However small one is beside the others, it is no 0: its input is drawn when those have run out.
+inline std::vector<uint64_t> whole_weights(std::span<const double> weights) {
   const auto fail = [](const char* reason) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = std::string("sample_from_datasets: ") + reason});
@@ -111,9 +113,10 @@ inline std::vector<uint32_t> whole_weights(std::span<const double> weights) {
     sum += weight;
   }
   if (!std::isfinite(sum) || !(sum > 0)) fail("the sum of the weights must be above 0 and finite");
-  std::vector<uint32_t> whole;
+  std::vector<uint64_t> whole;
   for (const double weight : weights) {
-    whole.push_back(static_cast<uint32_t>(std::llround(weight / sum * 0x1p31)));
+    const auto parts = static_cast<uint64_t>(std::llround(weight / sum * 0x1p62));
+    whole.push_back(weight > 0 ? std::max<uint64_t>(parts, 1) : 0);
   }
   return whole;
 }
@@ -121,7 +124,7 @@ inline std::vector<uint32_t> whole_weights(std::span<const double> weights) {
 template <Element T>
 class SampleNode final : public MergeNode<T> {
  public:
-  SampleNode(typename MergeNode<T>::Inputs inputs, std::vector<uint32_t> weights, uint64_t seed,
+  SampleNode(typename MergeNode<T>::Inputs inputs, std::vector<uint64_t> weights, uint64_t seed,
              StopOnEmptyDataset stop)
       : MergeNode<T>(std::move(inputs)), weights_(std::move(weights)), seed_(seed), stop_(stop) {}
   std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
@@ -131,7 +134,7 @@ class SampleNode final : public MergeNode<T> {
   uint64_t random_operators() const override { return MergeNode<T>::random_operators() + 1; }
   PlanDescription describe() const override {
     std::string parts;
-    for (const uint32_t weight : weights_) {
+    for (const uint64_t weight : weights_) {
       parts += (parts.empty() ? "" : ":") + std::to_string(weight);
     }
     return this->described("sample_from_datasets",
@@ -141,7 +144,7 @@ class SampleNode final : public MergeNode<T> {
   }
 
  private:
-  std::vector<uint32_t> weights_;
+  std::vector<uint64_t> weights_;
   uint64_t seed_;
   StopOnEmptyDataset stop_;
 };
@@ -149,7 +152,8 @@ class SampleNode final : public MergeNode<T> {
 // A mixture of `datasets` (at least one), with the options of the first. `weights` says how likely
 // each is; none: all alike. An input that has run out is drawn no more, unless the whole is to stop
 // there (tf.data's stop_on_empty_dataset, whose default is no, too). An input of weight 0 never
-// comes. Throws Error{invalid_argument} for weights that are none.
+// comes, one of any other weight does: it counts as a multiple of 2^-62 of the sum of the weights,
+// 1 at least. Throws Error{invalid_argument} for weights that are none.
 template <Element T>
 Dataset<T> sample_from_datasets(const std::vector<Dataset<T>>& datasets,
                                 std::vector<double> weights, uint64_t seed,

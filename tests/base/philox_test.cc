@@ -46,6 +46,20 @@ TEST(Random, BelowIsUniform) {
   EXPECT_LT(chi_square, 26.1);  // 8 degrees of freedom, p = 0.001
 }
 
+TEST(Random, Below64IsUniformWhereWholeRoundsDoNotFit) {
+  // 2^64 is four thirds of it: taken modulo it, half of the numbers would be below 2^62.
+  const uint64_t n = uint64_t{3} << 62;
+  int low = 0;
+  Random random(derive_key(7, 0), 0, 0);
+  for (int i = 0; i < 90000; ++i) {
+    const uint64_t drawn = random.below64(n);
+    ASSERT_LT(drawn, n);
+    low += drawn < n / 3;
+  }
+  EXPECT_NEAR(low, 30000, 650);  // 4.6 standard deviations
+  EXPECT_EQ(random.below64(1), 0u);
+}
+
 TEST(Random, UniformStaysBelowOne) {
   Random random(1, 0, 0);
   for (int i = 0; i < 100000; ++i) {

@@ -116,6 +116,24 @@ TEST(Sample, GoesOnWithTheOthersOrStopsWhenOneRunsOut) {
             collect(sample_from_datasets(inputs, {}, 1)));
 }
 
+// As unlikely as it may be, it isn't left out.
+TEST(Sample, ASmallWeightIsNotNone) {
+  for (const double weight : {1e-9, 0x1p-32, 0x1p-40, 1e-300}) {
+    SCOPED_TRACE(weight);
+    const auto sampled =
+        collect(sample_from_datasets<int64_t>({range(100), range(100, 105)}, {1, weight}, 1));
+    EXPECT_EQ(sampled, collect(range(105)));
+  }
+  // When the first has run out, the others are drawn one to two.
+  const std::vector<double> weights{1, 0x1p-40, 0x1p-39};
+  const auto rare =
+      collect(sample_from_datasets<int64_t>({range(1), range(1, 5001), range(-9999, 0)}, weights, 1)
+                  .skip(1)
+                  .take(6000));
+  EXPECT_NEAR(static_cast<double>(std::ranges::count_if(rare, [](int64_t x) { return x > 0; })),
+              2000, 170);  // 4.6 standard deviations
+}
+
 TEST(Sample, RefusesWeightsThatAreNone) {
   const std::vector<Dataset<int64_t>> inputs{range(1), range(2)};
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -161,8 +179,8 @@ TEST(Combined, EqualTheirTwins) {
                 twin_a.enumerate(7).repeat(2).map_with_random(2, draw_second));
   for (const auto stop : {StopOnEmptyDataset::no, StopOnEmptyDataset::yes}) {
     const auto sampled = sample_from_datasets<int>({a, b}, {1, 3}, 5, stop);
-    const auto twin =
-        twin_a.sample(twin_b, {1u << 29, 3u << 29}, 5, stop == StopOnEmptyDataset::yes);
+    const auto twin = twin_a.sample(twin_b, {uint64_t{1} << 60, uint64_t{3} << 60}, 5,
+                                    stop == StopOnEmptyDataset::yes);
     expect_equals(sampled.repeat(2).map_with_random(2, draw_int),
                   twin.repeat(2).map_with_random(2, draw_int));
   }

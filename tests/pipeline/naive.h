@@ -225,8 +225,8 @@ class Pipeline {
         std::max(random_operators_, other.random_operators()));
   }
 
-  // With `other`, as parts of 2^31.
-  Pipeline sample(const Pipeline& other, std::array<uint32_t, 2> weights, uint64_t seed,
+  // With `other`, as parts of 2^62.
+  Pipeline sample(const Pipeline& other, std::array<uint64_t, 2> weights, uint64_t seed,
                   bool stop_on_empty) const {
     const uint64_t operators = std::max(random_operators_, other.random_operators_);
     const uint64_t key = derive_key(seed, operators);
@@ -235,11 +235,11 @@ class Pipeline {
           std::array<std::vector<Item<T>>, 2> inputs;
           for (size_t i = 0; i < 2; ++i) inputs[i] = passes[i](input_epoch(epoch, i));
           std::array<size_t, 2> at{};
-          std::array<uint32_t, 2> left = weights;
+          std::array<uint64_t, 2> left = weights;
           std::vector<Item<T>> out;
           for (uint64_t draw = 0; left[0] + left[1] > 0; ++draw) {
             Random random(key, epoch, draw);
-            const size_t input = random.below(left[0] + left[1]) < left[0] ? 0 : 1;
+            const size_t input = random.below64(left[0] + left[1]) < left[0] ? 0 : 1;
             if (at[input] < inputs[input].size()) {
               out.push_back(inputs[input][at[input]++]);
             } else if (stop_on_empty) {

@@ -169,7 +169,7 @@ struct Chain {
         dataset =
             sample_from_datasets<int>({dataset, other.dataset}, {3, 1}, seed,
                                       stop ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
-        twin = twin.sample(other.twin, {3u << 29, 1u << 29}, seed, stop);
+        twin = twin.sample(other.twin, {uint64_t{3} << 60, uint64_t{1} << 60}, seed, stop);
         break;
       }
       case 20: {
