@@ -25,7 +25,8 @@ Compression sniff_compression(std::span<const std::byte> head);
 // its trailer is Error{truncated}, damage is Error{corrupted}, anything but zeros (padding) after
 // the last trailer is Error{corrupted}; offsets are in the compressed file. Memory is bounded by
 // two fixed buffers (256 KiB in) and for zstd by the window that a frame asks for: 8 MiB up to
-// level 19, 128 MiB at most, Error{limit_exceeded} beyond. What comes out is the caller's to bound.
+// level 19, 128 MiB at most, Error{limit_exceeded} beyond. A zstd frame that names a dictionary is
+// Error{unsupported}. What comes out is the caller's to bound.
 std::unique_ptr<ByteSource> inflate(std::unique_ptr<ByteSource> compressed, Compression format);
 
 struct DeflateOptions {

@@ -80,8 +80,8 @@ class InflatingSource final : public ByteSource {
     starved_ = step.made == 0;
     if (step.ended) {
       phase_ = Phase::after_member;
-    } else if (step.beyond_limit) {
-      fail(ErrorKind::limit_exceeded, fetched_ - rest_.size(), step.damage);
+    } else if (step.kind != ErrorKind::corrupted) {
+      fail(step.kind, fetched_ - rest_.size(), step.damage);
     } else if (step.damage) {
       damage_ = step.damage;
       if (step.made == 0) fail_damaged();
@@ -139,6 +139,8 @@ class InflatingSource final : public ByteSource {
         return "the file is incomplete: fetch it again";
       case ErrorKind::limit_exceeded:
         return "compress it again, without --long or with a smaller one";
+      case ErrorKind::unsupported:
+        return "decompress it with the dictionary (zstd -d -D DICTIONARY), or compress it without";
       default:
         return "the file is damaged: compare it with its source, or fetch it again";
     }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "dataset/base/error.h"
 #include "dataset/io/compression.h"
 #include "dataset/io/file.h"
 
@@ -17,7 +18,8 @@ struct InflateStep {
   size_t made = 0;               // at the front of `out`, and right even where damage follows
   bool ended = false;            // the trailer was read and fits
   const char* damage = nullptr;  // what is wrong with the next byte; nothing more will come
-  bool beyond_limit = false;     // it is no damage, but asks for more memory than is given
+  // limit_exceeded or unsupported: it is no damage, but more than is given, or known.
+  ErrorKind kind = ErrorKind::corrupted;
 };
 
 class InflateEngine {

@@ -36,15 +36,23 @@ class ZstdInflateEngine final : public InflateEngine {
     ZSTD_outBuffer output = {out.data(), out.size(), 0};
     const size_t result = ZSTD_decompressStream(context_, &output, &input);
     InflateStep step{.taken = input.pos, .made = output.pos};
-    if (!ZSTD_isError(result)) {
-      step.ended = result == 0;
-      hint_ = result;
-    } else if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) {
-      throw std::bad_alloc();
-    } else {
-      step.beyond_limit = ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge;
-      step.damage = step.beyond_limit ? "a zstd frame that asks for a window of more than 128 MiB"
-                                      : ZSTD_getErrorName(result);
+    switch (ZSTD_getErrorCode(result)) {
+      case ZSTD_error_no_error:
+        step.ended = result == 0;
+        hint_ = result;
+        break;
+      case ZSTD_error_memory_allocation:
+        throw std::bad_alloc();
+      case ZSTD_error_frameParameter_windowTooLarge:
+        step.damage = "a zstd frame that asks for a window of more than 128 MiB";
+        step.kind = ErrorKind::limit_exceeded;
+        break;
+      case ZSTD_error_dictionary_wrong:
+        step.damage = "a zstd frame that needs the dictionary it was compressed with";
+        step.kind = ErrorKind::unsupported;
+        break;
+      default:
+        step.damage = ZSTD_getErrorName(result);
     }
     return step;
   }

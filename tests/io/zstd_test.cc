@@ -1,4 +1,5 @@
 // What only zstd has: frames that are skipped, windows, blocks.
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -88,6 +89,21 @@ TEST(Zstd, AWindowIsBounded) {
     EXPECT_THAT(error.reason(), HasSubstr("128 MiB"));
     EXPECT_THAT(error.hint(), HasSubstr("--long"));
   }
+}
+
+// The hello again, compressed with dictionary number 7 (RFC 8878, 3.1.1.1.1.6).
+TEST(Zstd, AFrameThatNeedsADictionaryIsNotCalledDamaged) {
+  const std::string hello = from_hex(kHello);
+  auto source = decompressing(hello + from_hex("28b52ffd05580731000068656c6c6f0a5388bd91"));
+  std::array<std::byte, 6> before;
+  EXPECT_EQ(read_fully(*source, before), before.size());
+  EXPECT_EQ(as_text(before), "hello\n");
+  const Error error = error_of([&] { source->read(before); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_EQ(error.path(), "a.zst");
+  EXPECT_GE(error.offset(), hello.size());
+  EXPECT_THAT(error.reason(), HasSubstr("needs the dictionary"));
+  EXPECT_THAT(error.hint(), HasSubstr("-D DICTIONARY"));
 }
 
 TEST(Zstd, BlocksBeforeDamageComeOut) {
