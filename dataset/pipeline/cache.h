@@ -133,15 +133,18 @@ class CacheStage final : public Stage<T> {
 
   void keep(Kept kept) {
     charge_.add(sizeof(Kept) + heap_bytes(kept.value));
-    if (charge_.bytes() > max_bytes_) {
-      failure_ = std::make_exception_ptr(
-          Error({.kind = ErrorKind::limit_exceeded,
-                 .reason = "cache: element " + std::to_string(kept_.size()) +
-                           " doesn't fit in max_bytes=" + std::to_string(max_bytes_),
-                 .hint = "allow more, or cache to a file"}));
+    try {
+      if (charge_.bytes() > max_bytes_) {
+        throw Error({.kind = ErrorKind::limit_exceeded,
+                     .reason = "cache: element " + std::to_string(kept_.size()) +
+                               " doesn't fit in max_bytes=" + std::to_string(max_bytes_),
+                     .hint = "allow more, or cache to a file"});
+      }
+      charge_.check();
+    } catch (...) {
+      failure_ = std::current_exception();  // for good: what comes next would follow a gap
       return;
     }
-    charge_.check();
     kept_.push_back(std::move(kept));
   }
 

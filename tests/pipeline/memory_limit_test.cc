@@ -106,6 +106,13 @@ TEST(MemoryLimit, WhatCannotFitIsAnError) {
             ErrorKind::limit_exceeded);
 }
 
+// The shuffle hands on what it has, and comes back for the rest.
+TEST(MemoryLimit, WhatACacheCannotHoldIsAnErrorBehindAShuffleToo) {
+  const auto cached = large(8).cache().shuffle(3, 1);
+  const PipelineOptions options{.threads = 1, .chunk_size = 4, .memory_limit = 6 * kMiB};
+  EXPECT_EQ(error_of(cached.with_options(options)), ErrorKind::limit_exceeded);
+}
+
 TEST(MemoryAccount, IsEmptyWhenAllIsGivenBack) {
   const auto account = std::make_shared<MemoryAccount>(100);
   {
