@@ -124,7 +124,10 @@ class Stage {
   // an error after which there is nothing more to come.
   virtual size_t plan(std::span<Ticket> out, Wait wait) = 0;
 
-  // Gives up tickets that will not be produced.
+  // Gives up tickets that will not be produced. From any thread, and while others plan, produce and
+  // discard: a batch that fails gives up its rows' tickets on the worker it fails on. So it may
+  // touch nothing but what never changes, what is guarded (ValueStore) and its own locals, and
+  // hands on what belongs to the input to the input's discard().
   virtual void discard(std::span<const Ticket> tickets) = 0;
 
   // Starts again from the first element. Tickets planned before stay good.

@@ -7,7 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/range.h"
+#include "dataset/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
+#include "tests/pipeline/resume.h"
 
 namespace recordpipe {
 namespace {
@@ -98,6 +101,29 @@ TEST(Collator, IsNotFinishedWhereARowThrew) {
       EXPECT_THROW(pass.next(), std::runtime_error);
       EXPECT_EQ(finished, 1);
     }
+  }
+}
+
+// Refuses whole batches.
+template <class T>
+struct Remainder : VectorCollator<T> {
+  void reset(std::vector<T>& batch, size_t rows) const {
+    if (rows == 10) throw Error({.kind = ErrorKind::corrupted, .reason = "ten rows"});
+    batch.resize(rows);
+  }
+};
+
+// Workers give up the rows' tickets while others are planned and computed, in all these operators.
+TEST(Collator, RowsOfARefusedBatchAreGivenUp) {
+  const auto any = [](int64_t) { return true; };
+  const auto source = range(400).filter(any).concatenate(range(603)).enumerate();
+  const auto rows = zip(source, range(1003).prefetch(8).batch(1)).take(1003);
+  using Row = decltype(rows)::value_type;
+  const std::vector<Row> last{{{1000, 600}, {1000}}, {{1001, 601}, {1001}}, {{1002, 602}, {1002}}};
+  const auto batches = rows.batch(10, DropRemainder::no, Remainder<Row>()).ignore_errors();
+  for (const auto& run : on_any_machine(batches)) {
+    EXPECT_TRUE(collect(run) == std::vector<std::vector<Row>>{last});
+    EXPECT_TRUE(collect(run.repeat(2)) == (std::vector<std::vector<Row>>{last, last}));
   }
 }
 
