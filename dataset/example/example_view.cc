@@ -23,19 +23,6 @@ void read_entry_values(std::span<const std::byte> entry, Restart restart, Visit 
 }
 
 template <FeatureKind kind, typename Value>
-std::optional<Value> single_value(std::span<const std::byte> entry) {
-  size_t count = 0;
-  Value last{};
-  read_entry_values<kind>(
-      entry, [&] { count = 0; },
-      [&](Value value) {
-        ++count;
-        last = value;
-      });
-  return count == 1 ? std::optional(last) : std::nullopt;
-}
-
-template <FeatureKind kind, typename Value>
 std::vector<Value> all_values(std::span<const std::byte> entry) {
   std::vector<Value> values;
   read_entry_values<kind>(
@@ -45,30 +32,24 @@ std::vector<Value> all_values(std::span<const std::byte> entry) {
 
 }  // namespace
 
-FeatureKind FeatureView::kind() const {
-  FeatureKind last = FeatureKind::none;
-  read_entry_value(entry_, [&](WireReader feature) {
-    read_feature(feature, [&](FeatureKind kind, WireReader) { last = kind; });
-  });
-  return last;
-}
-
-size_t FeatureView::size() const {
-  FeatureSize size;
-  read_entry_value(entry_, [&](WireReader feature) { size.add(feature); });
-  return size.values;
-}
+FeatureView::FeatureView(std::span<const std::byte> entry, const FeatureSize& size)
+    : entry_(entry),
+      kind_(size.kind),
+      size_(size.values),
+      last_(size.last),
+      last_int64_(size.last_int64) {}
 
 std::optional<std::span<const std::byte>> FeatureView::single_bytes() const {
-  return single_value<FeatureKind::bytes, std::span<const std::byte>>(entry_);
+  return kind_ == FeatureKind::bytes && size_ == 1 ? std::optional(last_) : std::nullopt;
 }
 
 std::optional<int64_t> FeatureView::single_int64() const {
-  return single_value<FeatureKind::int64s, int64_t>(entry_);
+  return kind_ == FeatureKind::int64s && size_ == 1 ? std::optional(last_int64_) : std::nullopt;
 }
 
 std::optional<float> FeatureView::single_float() const {
-  return single_value<FeatureKind::floats, float>(entry_);
+  if (kind_ != FeatureKind::floats || size_ != 1) return std::nullopt;
+  return load_float(last_.data());
 }
 
 std::vector<std::span<const std::byte>> FeatureView::bytes_values() const {
@@ -96,7 +77,7 @@ void for_each_feature(
     const std::function<void(std::string_view name, FeatureView feature)>& visit) {
   read_messages(read_example(example), kExampleFeatures, [&](WireReader features) {
     read_features(features, [&](std::string_view key, std::span<const std::byte> entry,
-                                const FeatureSize&) { visit(key, FeatureView(entry)); });
+                                const FeatureSize& size) { visit(key, FeatureView(entry, size)); });
   });
 }
 

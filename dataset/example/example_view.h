@@ -16,14 +16,16 @@
 
 namespace recordpipe {
 
+struct FeatureSize;
+
 enum class FeatureKind { none, bytes, floats, int64s };  // none: a Feature with nothing set
 
 // One feature's values, still encoded; valid as long as the Example's bytes.
 class FeatureView {
  public:
-  FeatureKind kind() const;
+  FeatureKind kind() const { return kind_; }
   // How many values the list holds.
-  size_t size() const;
+  size_t size() const { return size_; }
   // The value of a feature that must hold exactly one of this kind; nothing where it doesn't.
   std::optional<std::span<const std::byte>> single_bytes() const;
   std::optional<int64_t> single_int64() const;
@@ -37,10 +39,14 @@ class FeatureView {
   friend void for_each_feature(
       std::span<const std::byte> example,
       const std::function<void(std::string_view name, FeatureView feature)>& visit);
-  explicit FeatureView(std::span<const std::byte> entry) : entry_(entry) {}
+  FeatureView(std::span<const std::byte> entry, const FeatureSize& size);
 
   // The map entry it stands in, checked: its value may come in several pieces.
   std::span<const std::byte> entry_;
+  FeatureKind kind_;
+  size_t size_;
+  std::span<const std::byte> last_;  // value: bytes, or those of a float
+  int64_t last_int64_;
 };
 
 // Finds the feature `name` in a serialised Example; nothing where it isn't there. The whole Example

@@ -154,6 +154,9 @@ struct FeatureSize {
   FeatureKind kind = FeatureKind::none;
   size_t values = 0;
   size_t bytes = 0;  // in all values together, where they are bytes
+  // The last value, so that a single one needs no second walk.
+  std::span<const std::byte> last = {};  // of bytes, or the four of a float
+  int64_t last_int64 = 0;
 
   // Adds a piece of the Feature, of which every byte is walked, for the errors.
   void add(WireReader piece) {
@@ -163,13 +166,18 @@ struct FeatureSize {
         read_list<FeatureKind::bytes>(list, [&](std::span<const std::byte> value) {
           ++values;
           bytes += value.size();
+          last = value;
         });
       } else if (kind == FeatureKind::floats) {
         read_list<FeatureKind::floats>(list, [&](std::span<const std::byte> packed) {
           values += packed.size() / sizeof(float);
+          if (!packed.empty()) last = packed.last(sizeof(float));
         });
       } else {
-        read_list<FeatureKind::int64s>(list, [&](int64_t) { ++values; });
+        read_list<FeatureKind::int64s>(list, [&](int64_t value) {
+          ++values;
+          last_int64 = value;
+        });
       }
     });
   }
