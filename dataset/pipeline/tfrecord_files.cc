@@ -47,8 +47,9 @@ class RecordProducer final : public Producer<Record> {
         store_.take(tickets.subspan(i, 1), out.subspan(i, 1));
         continue;
       }
-      if (i + 1 < tickets.size() && is_mapped(tickets[i + 1].ref)) {
-        files_[file_of(tickets[i + 1].ref)]->prefetch(record_of(tickets[i + 1].ref));
+      if (i + kAhead < tickets.size() && is_mapped(tickets[i + kAhead].ref)) {
+        const uint64_t ahead = tickets[i + kAhead].ref;
+        files_[file_of(ahead)]->prefetch(record_of(ahead));
       }
       const MappedRecordFile& file = *files_[file_of(ref)];
       try {
@@ -62,6 +63,9 @@ class RecordProducer final : public Producer<Record> {
   }
 
  private:
+  // Memory answers later than one record takes, where no CRC is due.
+  static constexpr size_t kAhead = 8;
+
   const std::vector<std::string>& paths_;
   const MappedFiles& files_;
   ValueStore<Record>& store_;
