@@ -2,75 +2,23 @@
 #include "dataset/pipeline/tfrecord_files.h"
 
 #include <algorithm>
-#include <deque>
 #include <exception>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "dataset/base/error.h"
-#include "dataset/io/glob.h"
 #include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/record_keeper.h"
+#include "dataset/pipeline/record_paths.h"
+#include "dataset/pipeline/record_producer.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
 namespace recordpipe {
 namespace {
-
-// A ticket's ref is (file + 1) << kRecordBits | record for a mapped file, and a place in the value
-// store for a record that came from a stream.
-constexpr unsigned kRecordBits = 40;
-constexpr uint64_t kMaxFiles = uint64_t{1} << (64 - kRecordBits - 1);
-constexpr bool is_mapped(uint64_t ref) { return ref >> kRecordBits != 0; }
-constexpr size_t file_of(uint64_t ref) { return (ref >> kRecordBits) - 1; }
-constexpr size_t record_of(uint64_t ref) { return ref & ((uint64_t{1} << kRecordBits) - 1); }
-
-// Files that are mapped, by number. Written by the planning thread; a ticket for a file is only
-// handed on once its file is here, so workers read without a lock (a deque doesn't move them).
-using MappedFiles = std::deque<std::optional<MappedRecordFile>>;
-
-class RecordProducer final : public Producer<Record> {
- public:
-  RecordProducer(const std::vector<std::string>& paths, const MappedFiles& files,
-                 ValueStore<Record>& store, bool read)
-      : paths_(paths), files_(files), store_(store), read_(read) {}
-
-  Failures produce(std::span<const Ticket> tickets, std::span<Record> out) override {
-    Failures failures;
-    for (size_t i = 0; i < tickets.size(); ++i) {
-      const uint64_t ref = tickets[i].ref;
-      if (!is_mapped(ref)) {
-        store_.take(tickets.subspan(i, 1), out.subspan(i, 1));
-        continue;
-      }
-      if (i + kAhead < tickets.size() && is_mapped(tickets[i + kAhead].ref)) {
-        const uint64_t ahead = tickets[i + kAhead].ref;
-        files_[file_of(ahead)]->prefetch(record_of(ahead));
-      }
-      const MappedRecordFile& file = *files_[file_of(ref)];
-      try {
-        out[i] = read_ ? file.read(record_of(ref)) : file.view(record_of(ref));
-        out[i].path = paths_[file_of(ref)];
-      } catch (...) {
-        failures.push_back({i, std::current_exception()});
-      }
-    }
-    return failures;
-  }
-
- private:
-  // Memory answers later than one record takes, where no CRC is due.
-  static constexpr size_t kAhead = 8;
-
-  const std::vector<std::string>& paths_;
-  const MappedFiles& files_;
-  ValueStore<Record>& store_;
-  const bool read_;  // or only look at what is there: no CRC is checked
-};
 
 class RecordStage final : public Stage<Record> {
  public:
@@ -133,7 +81,7 @@ class RecordStage final : public Stage<Record> {
       const auto end = std::ranges::upper_bound(ends_, places[i]);
       const auto number = static_cast<uint64_t>(end - ends_.begin());
       const uint64_t record = places[i] - (number == 0 ? 0 : ends_[number - 1]);
-      out[i] = {{epoch_, places[i]}, (number + 1) << kRecordBits | record};
+      out[i] = {{epoch_, places[i]}, RecordRef::of_mapped(number, record).ref};
     }
   }
 
@@ -153,7 +101,7 @@ class RecordStage final : public Stage<Record> {
 
   void discard(std::span<const Ticket> tickets) override {
     for (const Ticket& ticket : tickets) {
-      if (!is_mapped(ticket.ref)) store_.discard({&ticket, 1});
+      if (!RecordRef{ticket.ref}.is_mapped()) store_.discard({&ticket, 1});
     }
   }
 
@@ -249,7 +197,7 @@ class RecordStage final : public Stage<Record> {
   size_t plan_mapped(std::span<Ticket> out) {
     const size_t planned = std::min(out.size(), mapped_[file_]->size() - record_);
     for (size_t i = 0; i < planned; ++i) {
-      out[i] = {{epoch_, index_++}, (file_ + 1) << kRecordBits | record_++};
+      out[i] = {{epoch_, index_++}, RecordRef::of_mapped(file_, record_++).ref};
     }
     return planned;
   }
@@ -311,25 +259,6 @@ class RecordNode final : public Node<Record> {
   RecordReadOptions options_;
 };
 
-// Patterns give way to the files they match; what is there under its very name is no pattern.
-std::vector<std::string> matched_paths(FileSystem& file_system, std::vector<std::string> paths) {
-  std::vector<std::string> all;
-  for (std::string& path : paths) {
-    if (!has_glob_characters(path) || file_system.status(path)) {
-      all.push_back(std::move(path));
-      continue;
-    }
-    std::vector<std::string> found = glob(file_system, path);
-    if (found.empty()) {
-      throw Error({.kind = ErrorKind::not_found,
-                   .path = path,
-                   .reason = "tfrecord_files: no file has this name or matches this pattern"});
-    }
-    std::ranges::move(found, std::back_inserter(all));
-  }
-  return all;
-}
-
 }  // namespace
 
 Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options) {
@@ -338,11 +267,11 @@ Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions
 
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
                                RecordReadOptions options) {
-  paths = matched_paths(file_system, std::move(paths));
-  if (paths.size() >= kMaxFiles) {
+  paths = matched_record_paths(file_system, std::move(paths));
+  if (paths.size() > RecordRef::kMaxFiles) {
     throw Error(
         {.kind = ErrorKind::invalid_argument,
-         .reason = "tfrecord_files: more than " + std::to_string(kMaxFiles - 1) + " files"});
+         .reason = "tfrecord_files: more than " + std::to_string(RecordRef::kMaxFiles) + " files"});
   }
   return Dataset<Record>(
       std::make_shared<RecordNode>(file_system, std::move(paths), std::move(options)));
