@@ -19,6 +19,7 @@
 #include "dataset/pipeline/keep_alive.h"
 #include "dataset/pipeline/map.h"
 #include "dataset/pipeline/node.h"
+#include "dataset/pipeline/open_input.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
 
@@ -41,7 +42,7 @@ namespace recordpipe {
 template <Element U>
 class InterleaveStage final : public StoreStage<U> {
  public:
-  using Input = std::shared_ptr<const Node<U>>;
+  using Input = typename OpenInput<U>::Input;
 
   InterleaveStage(std::unique_ptr<Stage<Input>> inputs, size_t cycle_length, size_t block_length,
                   const StageContext& context)
@@ -70,21 +71,21 @@ class InterleaveStage final : public StoreStage<U> {
 
   void save(PlanState& state) const override {
     const uint64_t taken = inputs_.position() + input_at_;
-    const Open* oldest = nullptr;
+    const OpenInput<U>* oldest = nullptr;
     for (const auto& open : cycle_) {
-      if (open && (!oldest || open->position < oldest->position)) oldest = open.get();
+      if (open && (!oldest || open->position() < oldest->position())) oldest = open.get();
     }
-    const uint64_t base = oldest ? oldest->position : taken;
+    const uint64_t base = oldest ? oldest->position() : taken;
     state.reset(1 + open_count_).numbers = {turn_, taken_in_turn_, taken - base};
     if (oldest) {
-      state.inputs[0] = oldest->place;
+      state.inputs[0] = oldest->opened_at();
     } else {
       inputs_.save(taken, state.inputs[0]);
     }
     size_t input = 1;
     for (const auto& open : cycle_) {
-      state.numbers.push_back(open ? 1 + 2 * (open->position - base) + open->failed : 0);
-      if (open) open->executor->save(open->executor->position() + open->at, state.inputs[input++]);
+      state.numbers.push_back(open ? 1 + 2 * (open->position() - base) + open->has_failed() : 0);
+      if (open) open->save(state.inputs[input++]);
     }
   }
 
@@ -95,15 +96,14 @@ class InterleaveStage final : public StoreStage<U> {
     const size_t turn = numbers.next(cycle_.size() - 1);
     const size_t taken_in_turn = numbers.next(block_length_ - 1);
     const uint64_t taken = numbers.next();
-    for (std::unique_ptr<Open>& place : cycle_) {
+    for (Place& place : cycle_) {
       const uint64_t number = numbers.next();
       if (number == 0) continue;
       const uint64_t offset = (number - 1) / 2;
       if (offset >= taken || open_count_ + 1 >= state.inputs.size()) fail_state();
       go_to(numbers.input(0), offset, epoch);
       if (open_next(place) || !place) fail_state();
-      place->failed = (number - 1) % 2 == 1;
-      restore_place(*place->executor, numbers.input(open_count_), place->epoch);
+      place->restore(numbers.input(open_count_), /*failed=*/(number - 1) % 2 == 1);
     }
     go_to(numbers.input(0), taken, epoch);
     turn_ = turn;
@@ -115,40 +115,24 @@ class InterleaveStage final : public StoreStage<U> {
     inputs_.request_stop();
     const std::lock_guard lock(mutex_);
     for (const auto& open : cycle_) {
-      if (open) open->executor->request_stop();
+      if (open) open->request_stop();
     }
   }
 
   size_t chunk_size() const override { return context_.chunk_size; }
 
  private:
-  // What the elements of an input may point into.
-  struct Source {
-    Input node;
-    std::shared_ptr<Stage<U>> stage;
-  };
-
-  struct Open {
-    uint64_t position = 0;  // of the element that opened it
-    PlanState place;        // the input's there
-    ElementId id;           // its id
-    uint64_t epoch = 0;     // of what is read from it
-    std::shared_ptr<Source> source;
-    std::unique_ptr<Executor<U>> executor;
-    typename Executor<U>::Chunk chunk;
-    size_t at = 0;
-    bool failed = false;  // it has ended with an error
-  };
+  using Place = std::unique_ptr<OpenInput<U>>;
 
   // The next step reads on in an input, or opens one.
   bool next_may_be_long() const {
-    const Open* open = cycle_[turn_].get();
-    return open ? open->at == open->chunk.size() : !inputs_ended_;
+    const Place& open = cycle_[turn_];
+    return open ? !open->has_next() : !inputs_ended_;
   }
 
   // The next element, if this step brings one.
   std::optional<Ticket> step() {
-    std::unique_ptr<Open>& open = cycle_[turn_];
+    Place& open = cycle_[turn_];
     std::optional<Ticket> ticket;
     if (open) {
       ticket = next_of(*open);
@@ -172,22 +156,15 @@ class InterleaveStage final : public StoreStage<U> {
   }
 
   // Nothing at its end.
-  std::optional<Ticket> next_of(Open& open) {
-    if (open.at == open.chunk.size()) {
-      if (open.failed) return {};
-      open.at = 0;
-      open.chunk = {};
-      try {
-        open.chunk = open.executor->next_with_failures();
-      } catch (...) {
-        open.failed = true;
-        return failing(open.id, std::current_exception());
-      }
-      open.executor->release(open.executor->position());
-      if (open.chunk.empty()) return {};
+  std::optional<Ticket> next_of(OpenInput<U>& open) {
+    try {
+      if (!open.fetch()) return {};
+    } catch (...) {
+      return failing(open.id(), std::current_exception());
     }
-    keep_alive(open.chunk.values[open.at], open.source);
-    Ticket ticket = this->keep(open.chunk, open.at++);
+    keep_alive(open.chunk().values[open.at()], open.source());
+    Ticket ticket = this->keep(open.chunk(), open.at());
+    open.pass();
     // Not the same id as within the input: operators there have drawn for that.
     ticket.id.epoch = derive_key(ticket.id.epoch, kHandedOn);
     return ticket;
@@ -195,7 +172,7 @@ class InterleaveStage final : public StoreStage<U> {
 
   // Opens the next input in `place`; a ticket where it can't be opened. At the end of the inputs
   // neither.
-  std::optional<Ticket> open_next(std::unique_ptr<Open>& place) {
+  std::optional<Ticket> open_next(Place& place) {
     if (input_at_ == input_chunk_.size()) {
       input_at_ = 0;
       input_chunk_ = {};
@@ -207,23 +184,20 @@ class InterleaveStage final : public StoreStage<U> {
       }
     }
     const size_t at = input_at_++;
-    auto open = std::make_unique<Open>();
-    open->id = input_chunk_.tickets[at].id;
-    if (const auto& error = input_chunk_.error_at(at)) return failing(open->id, error);
+    const ElementId id = input_chunk_.tickets[at].id;
+    if (const auto& error = input_chunk_.error_at(at)) return failing(id, error);
+    Place open;
     try {
-      open->position = inputs_.position() + at;
-      inputs_.save(open->position, open->place);
-      open->epoch = child_id(open->id, 0).epoch;
-      open->source = std::make_shared<Source>();
-      open->source->node = std::move(input_chunk_.values[at]);
-      open->source->stage = open->source->node->make_stage(context_);
-      open->executor = std::make_unique<Executor<U>>(open->source->stage, context_);
-      open->executor->restart(open->epoch);
+      const uint64_t position = inputs_.position() + at;
+      PlanState here;
+      inputs_.save(position, here);
+      open = std::make_unique<OpenInput<U>>(std::move(input_chunk_.values[at]), context_, id,
+                                            position, std::move(here));
     } catch (...) {
-      return failing(open->id, std::current_exception());
+      return failing(id, std::current_exception());
     }
     const std::lock_guard lock(mutex_);
-    if (stopping_) open->executor->request_stop();
+    if (stopping_) open->request_stop();
     place = std::move(open);
     ++open_count_;
     return {};
@@ -233,8 +207,8 @@ class InterleaveStage final : public StoreStage<U> {
     return {child_id(opener, UINT64_MAX), this->store().put_failure(std::move(error))};
   }
 
-  void close(std::unique_ptr<Open>& place) {
-    std::unique_ptr<Open> closed;
+  void close(Place& place) {
+    Place closed;
     const std::lock_guard lock(mutex_);
     closed = std::move(place);
     --open_count_;
@@ -249,7 +223,7 @@ class InterleaveStage final : public StoreStage<U> {
 
   void forget() {
     stopping_ = false;
-    for (std::unique_ptr<Open>& open : cycle_) {
+    for (Place& open : cycle_) {
       if (open) close(open);
     }
     input_chunk_ = {};
@@ -266,7 +240,7 @@ class InterleaveStage final : public StoreStage<U> {
   typename Executor<Input>::Chunk input_chunk_;
   size_t input_at_ = 0;
   bool inputs_ended_ = false;
-  std::vector<std::unique_ptr<Open>> cycle_;  // guarded by mutex_ where another thread stops it
+  std::vector<Place> cycle_;  // guarded by mutex_ where another thread stops it
   std::mutex mutex_;
   size_t open_count_ = 0;
   size_t turn_ = 0;  // a place in the cycle
