@@ -8,6 +8,8 @@
 //                        .prefetch(2);
 //     for (const auto& batch : batches) ...
 //
+// Sources have headers of their own: tfrecord_files.h, from_vector.h, range.h, from_generator.h.
+//
 // A Dataset says what to do; it does nothing until it is iterated, and may be copied, shared and
 // iterated as often as you like, at the same time too. Operators are named and mean what tf.data's
 // do. What this library promises beyond that:
@@ -53,7 +55,6 @@
 #include "dataset/pipeline/flat_map.h"
 #include "dataset/pipeline/global_shuffle.h"
 #include "dataset/pipeline/ignore_errors.h"
-#include "dataset/pipeline/indexed_source.h"
 #include "dataset/pipeline/interleave.h"
 #include "dataset/pipeline/iterator.h"
 #include "dataset/pipeline/map.h"
@@ -294,13 +295,5 @@ class Dataset {
   std::shared_ptr<const Node<T>> node_;
   PipelineOptions options_;
 };
-
-// The elements of `values`, in order; the vector is shared by all copies of the Dataset.
-template <Element T>
-requires std::copyable<T> Dataset<T> from_vector(std::vector<T> values) {
-  std::vector<PlanParameter> parameters{{"elements", values.size()}};
-  return Dataset<T>(std::make_shared<IndexedNode<T, std::vector<T>>>(
-      "from_vector", std::move(parameters), std::move(values)));
-}
 
 }  // namespace recordpipe

@@ -11,6 +11,7 @@
 #include "dataset/example/parse_example.h"
 #include "dataset/example/parse_sequence_example.h"
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/bytes.h"
 

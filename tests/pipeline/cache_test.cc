@@ -15,6 +15,7 @@
 
 #include "dataset/io/atomic_file.h"
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/tfrecord_files.h"
 #include "dataset/record/record_writer.h"
 #include "tests/pipeline/collect.h"

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/range.h"
 #include "dataset/pipeline/zip.h"
 #include "tests/pipeline/collect.h"

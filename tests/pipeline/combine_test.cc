@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/range.h"
 #include "dataset/pipeline/sample_from_datasets.h"
 #include "dataset/pipeline/zip.h"

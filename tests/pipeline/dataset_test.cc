@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dataset/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {

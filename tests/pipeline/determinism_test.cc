@@ -11,6 +11,7 @@
 
 #include "dataset/base/philox.h"
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/random_chain.h"

@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dataset/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/resume.h"

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/range.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"

@@ -15,6 +15,7 @@
 
 #include "dataset/io/file.h"
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 #include "tests/support/temporary_directory.h"
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/memory_account.h"
 #include "tests/pipeline/collect.h"
 

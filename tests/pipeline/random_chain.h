@@ -12,6 +12,7 @@
 #include "dataset/base/philox.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_generator.h"
+#include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/sample_from_datasets.h"
 #include "dataset/pipeline/zip.h"
 #include "tests/pipeline/collect.h"

@@ -12,6 +12,7 @@
 #include "dataset/checksum/crc32c.h"
 #include "dataset/io/atomic_file.h"
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/tfrecord_files.h"
 #include "dataset/record/record_writer.h"
 #include "proto/iterator_state.pb.h"

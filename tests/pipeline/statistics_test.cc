@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/prefetch_depth.h"
 #include "dataset/pipeline/thread_tuner.h"
 #include "tests/pipeline/collect.h"

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 #include "tests/support/expect_error.h"
 
