@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,8 +24,15 @@ class IndexedProducer final : public Producer<T> {
  public:
   explicit IndexedProducer(const Values& values) : values_(values) {}
   Failures produce(std::span<const Ticket> tickets, std::span<T> out) override {
-    for (size_t i = 0; i < tickets.size(); ++i) out[i] = values_[tickets[i].ref];
-    return {};
+    Failures failures;
+    for (size_t i = 0; i < tickets.size(); ++i) {
+      try {
+        out[i] = values_[tickets[i].ref];
+      } catch (...) {
+        failures.push_back({i, std::current_exception()});
+      }
+    }
+    return failures;
   }
 
  private:

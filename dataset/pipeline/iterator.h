@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "dataset/base/error.h"
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/iterator_state.h"
 #include "dataset/pipeline/memory_account.h"
@@ -34,7 +35,9 @@ class Iterator {
       at_ = count_ = 0;  // first: next() may throw
       Executor<T>& executor = pass_->executor;
       pass_->context.monitor->asked();
+      failed_ = true;
       chunk_ = executor.next();
+      failed_ = false;
       executor.release(executor.position());
       count_ = chunk_.values.size();
       pass_->context.monitor->answered(count_);
@@ -45,8 +48,16 @@ class Iterator {
 
   // Where the iterator stands: after the elements that next() has returned, whatever was planned or
   // prefetched beyond them. A serialized recordpipe.IteratorState (proto/iterator_state.proto), at
-  // most 16 KiB and 8 bytes for each element in a shuffle's buffer. Not after an error.
+  // most 16 KiB and 8 bytes for each element in a shuffle's buffer; beyond that some 10 bytes for
+  // each input that an interleave has open, and what a scan's state takes. Throws
+  // Error{invalid_argument} after an error, which has no place to go on from.
   std::string state() const {
+    if (failed_) {
+      throw Error({.kind = ErrorKind::invalid_argument,
+                   .reason = "an iterator that has ended with an error has no state to save",
+                   .hint = "go on from a state saved before, or leave bad elements out by "
+                           "ignore_errors"});
+    }
     IteratorPlace place{.position = position()};
     pass_->executor.save(pass_->executor.position() + at_, place.plan);
     return save_iterator_state(pass_->node->describe(), place);
@@ -54,11 +65,19 @@ class Iterator {
 
   // Goes to where `state` was taken, in another run, with other threads, chunk sizes or prefetch
   // depths. Throws Error{invalid_argument}, naming the operator or the file, where it was saved
-  // from another plan or the files have changed.
+  // from another plan or the files have changed: then the iterator stays where it is. Where the
+  // place can't be reached all the same, it throws what comes in between, and starts over.
   void restore(std::string_view state) {
     const IteratorPlace place = load_iterator_state(pass_->node->describe(), state);
     at_ = count_ = 0;
-    restore_place(pass_->executor, place.plan, /*epoch=*/0);
+    failed_ = false;
+    try {
+      restore_place(pass_->executor, place.plan, /*epoch=*/0);
+    } catch (...) {
+      pass_->executor.restart(/*epoch=*/0);
+      earlier_ = 0;
+      throw;
+    }
     earlier_ = place.position - pass_->executor.position();
   }
 
@@ -90,6 +109,7 @@ class Iterator {
   size_t at_ = 0;
   size_t count_ = 0;
   uint64_t earlier_ = 0;  // elements that the executor has not counted
+  bool failed_ = false;   // next() has thrown
 };
 
 // Of a range-for over a Dataset. Copies share their pass.

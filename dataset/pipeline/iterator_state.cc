@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <google/protobuf/io/coded_stream.h>
+
 #include "dataset/base/error.h"
 #include "dataset/base/philox.h"
 #include "dataset/checksum/crc32c.h"
@@ -23,6 +25,7 @@ constexpr size_t kMaxFingerprints = 1024;  // 8 KiB
 constexpr size_t kMaxText = 4096;
 constexpr size_t kSampleSize = 4096;
 constexpr size_t kTailSize = 5;  // the field crc32c
+constexpr int kMaxDepth = 1000;  // of messages; protobuf's own limit is 100
 
 constexpr char kHint[] = "restore it into the pipeline it was saved from, over the same files";
 
@@ -73,10 +76,23 @@ std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, size_t per
   return all;
 }
 
-void write(const PlanState& from, proto::PlanState& to) {
+void write(const PlanState& from, proto::PlanState& to, int depth = 1) {
+  if (depth >= kMaxDepth) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "a state of more than " + std::to_string(kMaxDepth - 1) +
+                           " operators in a row can't be saved"});
+  }
   to.mutable_numbers()->Assign(from.numbers.begin(), from.numbers.end());
-  for (const PlanState& input : from.inputs) write(input, *to.add_inputs());
+  for (const PlanState& input : from.inputs) write(input, *to.add_inputs(), depth + 1);
   to.set_passed_over(from.passed_over);
+}
+
+bool parse(std::string_view serialized, proto::IteratorState& state) {
+  if (serialized.size() < kTailSize || serialized.size() > INT32_MAX) return false;
+  google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(serialized.data()),
+                                               static_cast<int>(serialized.size()));
+  input.SetRecursionLimit(kMaxDepth);
+  return state.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
 }
 
 PlanState read(const proto::PlanState& from) {
@@ -155,10 +171,7 @@ std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace
 
 IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view serialized) {
   proto::IteratorState state;
-  if (serialized.size() < kTailSize || serialized.size() > INT32_MAX ||
-      !state.ParseFromArray(serialized.data(), static_cast<int>(serialized.size()))) {
-    refuse("not a saved iterator state");
-  }
+  if (!parse(serialized, state)) refuse("not a saved iterator state");
   const std::string_view body = serialized.substr(0, serialized.size() - kTailSize);
   if (state.crc32c() != crc32c(std::as_bytes(std::span(body)))) {
     refuse("a damaged iterator state");

@@ -46,6 +46,22 @@ TEST_P(Errors, OfAFunctionComeAfterTheElementsBeforeIt) {
   EXPECT_EQ(run(failing()), std::pair(size_t{137}, std::string("element 137")));
 }
 
+TEST_P(Errors, OfACopyComeAfterTheElementsBeforeIt) {
+  struct Fussy {
+    int value = 0;
+    explicit Fussy(int x = 0) : value(x) {}
+    Fussy(const Fussy&) = default;
+    Fussy& operator=(const Fussy& other) {
+      value = fail_at_137_and_later(other.value);
+      return *this;
+    }
+  };
+  std::vector<Fussy> values;
+  for (const int x : numbers(200)) values.emplace_back(x);
+  EXPECT_EQ(run(from_vector(std::move(values)).with_options(GetParam())),
+            std::pair(size_t{137}, std::string("element 137")));
+}
+
 TEST_P(Errors, PassThroughFilterAndPrefetchInOrder) {
   const auto even = [](int x) { return x % 2 == 0; };
   EXPECT_EQ(run(failing().filter(even)), std::pair(size_t{69}, std::string("element 137")));

@@ -244,6 +244,16 @@ TEST(IteratorState, AnotherPlanIsRefusedByName) {
   EXPECT_THAT(refusal(from_vector(numbers(11)).shuffle(5, 1).batch(2)), HasSubstr("elements=11"));
 }
 
+// As state() would have written it.
+std::string with_crc(proto::IteratorState state) {
+  state.clear_crc32c();
+  std::string serialized = state.SerializeAsString();
+  proto::IteratorState tail;
+  tail.set_crc32c(crc32c(as_bytes(serialized)));
+  tail.AppendToString(&serialized);
+  return serialized;
+}
+
 TEST(IteratorState, WhatIsNoStateIsRefused) {
   const auto dataset = from_vector(numbers(100)).shuffle(20, 1).repeat(2).batch(4);
   Iterator<std::vector<int>> saved = dataset.iterate();
@@ -266,12 +276,47 @@ TEST(IteratorState, WhatIsNoStateIsRefused) {
   proto::IteratorState newer;
   newer.ParseFromString(state);
   newer.set_version(2);
-  newer.clear_crc32c();
-  std::string with_crc = newer.SerializeAsString();
-  proto::IteratorState tail;
-  tail.set_crc32c(crc32c(as_bytes(with_crc)));
-  tail.AppendToString(&with_crc);
-  EXPECT_THAT(refuse(with_crc), HasSubstr("version 2"));
+  EXPECT_THAT(refuse(with_crc(newer)), HasSubstr("version 2"));
+}
+
+// Undamaged, but no place of this pipeline.
+TEST(IteratorState, AfterAPlaceThatIsNotThereItStartsOver) {
+  const auto dataset = everything().prefetch(2);
+  Iterator<uint64_t> iterator = dataset.iterate();
+  for (int i = 0; i < 100; ++i) iterator.next();
+  proto::IteratorState far;
+  far.ParseFromString(iterator.state());
+  far.mutable_place()->set_passed_over(100'000);
+  EXPECT_EQ(error_of([&] { iterator.restore(with_crc(far)); }).kind(), ErrorKind::invalid_argument);
+  EXPECT_EQ(iterator.position(), 0u);
+  EXPECT_TRUE(rest_of(iterator) == collect(dataset));
+}
+
+TEST(IteratorState, ThereIsNoneAfterAnError) {
+  const auto failing = from_vector(numbers(100)).map([](int x) {
+    if (x == 50) throw 50;
+    return x;
+  });
+  for (const auto& dataset : {failing, failing.prefetch(2)}) {
+    Iterator<int> iterator = dataset.iterate();
+    for (int i = 0; i < 50; ++i) ASSERT_NE(iterator.next(), nullptr);
+    const std::string state = iterator.state();
+    EXPECT_THROW(iterator.next(), int);
+    EXPECT_EQ(error_of([&] { iterator.state(); }).kind(), ErrorKind::invalid_argument);
+    iterator.restore(state);
+    EXPECT_EQ(iterator.position(), 50u);
+    EXPECT_THROW(iterator.next(), int);
+  }
+}
+
+TEST(IteratorState, NestedOperatorsMayBeMany) {
+  auto dataset = from_vector(numbers(3));
+  for (int i = 0; i < 300; ++i) dataset = dataset.concatenate(from_vector(numbers(1)));
+  Iterator<int> saving = dataset.iterate();
+  for (int i = 0; i < 200; ++i) saving.next();
+  Iterator<int> restored = dataset.iterate();
+  restored.restore(saving.state());
+  EXPECT_EQ(rest_of(restored).size(), 103u);
 }
 
 TEST(Explain, SaysOneOperatorALine) {
