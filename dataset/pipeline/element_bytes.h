@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "dataset/record/record.h"
@@ -21,6 +24,16 @@ uint64_t heap_bytes(const T&) {
 inline uint64_t heap_bytes(const std::string& value) { return value.capacity(); }
 // One that points into a mapped file holds nothing.
 inline uint64_t heap_bytes(const Record& record) { return record.owner ? record.data.size() : 0; }
+// What enumerate, zip and others put elements into. Declared first: they are found in each other.
+template <class V>
+uint64_t heap_bytes(const std::vector<V>& values);
+template <class V>
+uint64_t heap_bytes(const std::optional<V>& value);
+template <class A, class B>
+uint64_t heap_bytes(const std::pair<A, B>& pair);
+template <class... Ts>
+uint64_t heap_bytes(const std::tuple<Ts...>& tuple);
+
 template <class V>
 uint64_t heap_bytes(const std::vector<V>& values) {
   uint64_t bytes = values.capacity() * sizeof(V);
@@ -28,6 +41,19 @@ uint64_t heap_bytes(const std::vector<V>& values) {
     for (const V& value : values) bytes += heap_bytes(value);
   }
   return bytes;
+}
+template <class V>
+uint64_t heap_bytes(const std::optional<V>& value) {
+  return value ? heap_bytes(*value) : 0;
+}
+template <class A, class B>
+uint64_t heap_bytes(const std::pair<A, B>& pair) {
+  return heap_bytes(pair.first) + heap_bytes(pair.second);
+}
+template <class... Ts>
+uint64_t heap_bytes(const std::tuple<Ts...>& tuple) {
+  return std::apply([](const Ts&... each) { return (uint64_t{0} + ... + heap_bytes(each)); },
+                    tuple);
 }
 
 // What `values` take together, themselves included.

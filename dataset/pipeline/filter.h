@@ -23,6 +23,8 @@ template <Element T>
 struct Tested {
   T value{};
   bool keep = false;
+
+  friend uint64_t heap_bytes(const Tested& tested) { return heap_bytes(tested.value); }
 };
 
 template <class Predicate>

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "dataset/base/error.h"
+#include "dataset/pipeline/element_bytes.h"
 #include "dataset/pipeline/stage.h"
 
 namespace recordpipe {
@@ -26,6 +27,9 @@ struct PaddedBatch {
 
   size_t rows() const { return lengths.size(); }
   std::span<const V> row(size_t i) const { return std::span(values).subspan(i * length, length); }
+  friend uint64_t heap_bytes(const PaddedBatch& batch) {
+    return heap_bytes(batch.values) + heap_bytes(batch.lengths) + heap_bytes(batch.unpadded);
+  }
   friend bool operator==(const PaddedBatch& a, const PaddedBatch& b) {
     return a.values == b.values && a.length == b.length && a.lengths == b.lengths;
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
@@ -37,6 +38,7 @@ class WindowStage final : public StoreStage<std::vector<T>> {
         shift_(shift),
         drop_remainder_(drop_remainder),
         chunk_size_(std::max<size_t>(1, upstream->chunk_size() / shift)),
+        charge_(context.memory),
         executor_(std::move(upstream), context) {}
 
   size_t plan(std::span<Ticket> out, Wait) override {
@@ -46,9 +48,11 @@ class WindowStage final : public StoreStage<std::vector<T>> {
         if (planned > 0 && next_may_be_long()) break;  // what is there doesn't wait for it
         if (!gather()) break;
         out[planned] = {{epoch_, next_++}, keep_window()};
-        const size_t passed = std::min(shift_, elements_.size());
-        elements_.erase(elements_.begin(), elements_.begin() + static_cast<std::ptrdiff_t>(passed));
-        unwanted_ = shift_ - passed;
+        unwanted_ = shift_;
+        for (; unwanted_ > 0 && !elements_.empty(); --unwanted_) {
+          charge_.set(charge_.bytes() - bytes_of(elements_.front()));
+          elements_.pop_front();
+        }
       }
     } catch (...) {
       if (planned == 0) throw;  // else thrown again by the next call
@@ -84,6 +88,8 @@ class WindowStage final : public StoreStage<std::vector<T>> {
     std::exception_ptr error;
   };
 
+  static uint64_t bytes_of(const Kept& kept) { return sizeof(Kept) + heap_bytes(kept.value); }
+
   uint64_t first_element() const { return executor_.position() + at_ - elements_.size(); }
 
   // The next window wants more than what is at hand.
@@ -105,6 +111,7 @@ class WindowStage final : public StoreStage<std::vector<T>> {
         --unwanted_;
       } else {
         elements_.push_back({std::move(chunk_.values[at_]), chunk_.error_at(at_)});
+        charge_.add(bytes_of(elements_.back()));
       }
       ++at_;
     }
@@ -125,6 +132,7 @@ class WindowStage final : public StoreStage<std::vector<T>> {
     chunk_ = {};
     at_ = 0;
     elements_.clear();
+    charge_.set(0);
     unwanted_ = 0;
     epoch_ = epoch;
     next_ = 0;
@@ -134,6 +142,7 @@ class WindowStage final : public StoreStage<std::vector<T>> {
   const size_t shift_;
   const bool drop_remainder_;
   const size_t chunk_size_;
+  MemoryCharge charge_;  // for elements_
   Executor<T> executor_;
   typename Executor<T>::Chunk chunk_;
   size_t at_ = 0;

@@ -1,14 +1,17 @@
 // The bound on memory: counted, kept, read back; and it changes no element.
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/memory_account.h"
+#include "dataset/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {
@@ -60,6 +63,27 @@ TEST(MemoryLimit, CountsWhatIsHeld) {
   EXPECT_GE(cached.bytes, 10 * kMiB);
   const auto shuffled = use_after_all(from_vector(numbers(100'000)).shuffle(50'000, 1));
   EXPECT_GE(shuffled.peak, 50'000 * 32);
+}
+
+// Whatever operators put them into.
+TEST(MemoryLimit, SeesElementsInsideOthers) {
+  const PipelineOptions options{.threads = 1, .chunk_size = 1};
+  const auto held = [&](const auto& dataset) {
+    auto iterator = dataset.with_options(options).iterate();
+    while (iterator.next()) {
+    }
+    return iterator.memory().bytes;
+  };
+  EXPECT_GE(held(large(8).enumerate().cache()), 8 * kMiB);
+  EXPECT_GE(held(zip(large(8), large(8)).cache()), 16 * kMiB);
+  EXPECT_GE(held(large(8).map([](std::string s) { return std::optional(s); }).cache()), 8 * kMiB);
+  const auto texts =
+      large(8).map([](std::string s) { return std::vector<char>(s.begin(), s.end()); });
+  EXPECT_GE(held(texts.padded_batch(2, 'x').cache()), 8 * kMiB);
+  const auto windows = large(8).window(8).map([](const auto& window) { return window.size(); });
+  EXPECT_GE(use_after_all(windows).peak, 24 * kMiB) << "gathered, and handed on";
+  // Once where it was computed, once where it was tested.
+  EXPECT_GE(held(large(8).filter([](const std::string&) { return false; })), 2 * kMiB);
 }
 
 TEST(MemoryLimit, IsKept) {
