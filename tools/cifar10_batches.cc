@@ -99,6 +99,11 @@ std::string check_shard(const std::string& text) {
   return is_whole && index < count ? "" : text + " is not I/N with I from 0 to N-1";
 }
 
+// CLI11 takes -1 for the largest number there is.
+std::string check_not_negative(const std::string& text) {
+  return text.starts_with('-') ? text + " is below 0" : "";
+}
+
 void define_options(CLI::App& app, Arguments& arguments) {
   Cifar10Options& options = arguments.options;
   app.add_option("--data-dir", arguments.data_dir, "The folder with the TFRecord files")
@@ -114,13 +119,16 @@ void define_options(CLI::App& app, Arguments& arguments) {
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Of the order and the distortions")
+      ->check(check_not_negative)
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--epochs", options.epochs, "How often the files are read; -1: for ever")
       ->check(CLI::Range(int64_t{-1}, std::numeric_limits<int64_t>::max()).description(""))
       ->type_name("E")
       ->capture_default_str();
-  app.add_option("--batches", arguments.batches, "Stop after so many batches")->type_name("N");
+  app.add_option("--batches", arguments.batches, "Stop after so many batches")
+      ->check(check_not_negative)
+      ->type_name("N");
   add_choice<Shuffle>(
       app, "--shuffle", arguments.shuffle,
       {{"none", Shuffle::none}, {"buffer", Shuffle::buffer}, {"global", Shuffle::global}},
@@ -153,6 +161,7 @@ void define_options(CLI::App& app, Arguments& arguments) {
       ->default_str("as many as are of use");
   app.add_option("--memory-limit", arguments.memory_limit,
                  "What batches and buffers may take; K, M and G stand for KiB, MiB and GiB")
+      ->check(check_not_negative)
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->type_name("BYTES");
   app.add_flag("--digest", arguments.digest, "Print a line for each batch");
@@ -197,9 +206,9 @@ void print_stats(uint64_t images, double elapsed, const std::string& kind) {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
   const double cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-  const auto count = static_cast<double>(images);
+  const auto count = static_cast<double>(std::max<uint64_t>(images, 1));
   fmt::print("{:.0f} {}images/s, {:.3f} CPU seconds per million images, peak memory {:.1f} MiB\n",
-             count / elapsed, kind, 1e6 * cpu / count,
+             static_cast<double>(images) / elapsed, kind, 1e6 * cpu / count,
              mebibytes(static_cast<uint64_t>(usage.ru_maxrss) * 1024));
 }
 

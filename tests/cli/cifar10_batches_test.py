@@ -188,6 +188,10 @@ class Usage(BatchesTest):
                           ("prefetch", "20"), ("consumer", "20")])
         self.assertRegex(lines[-1], r"^bottleneck: [a-z_]+, at \d+% of what \d+ threads? can give")
 
+    def test_stats_of_nothing(self):
+        lines = self.lines("--stats", "--batches", 0)
+        self.assertRegex(lines[0], r"^0 images/s, [\d.]+ CPU seconds per million images, ")
+
     def test_trace(self):
         trace = ROOT / "trace.json"
         self.lines("--trace", trace)
@@ -208,7 +212,8 @@ class Usage(BatchesTest):
     def test_wrong_usage(self):
         for arguments in (("--batch-size", 0), ("--shuffle", "twice"), ("--dtype", "int4"),
                           ("--shard", "2/2"), ("--shard", "1"), ("--shard", "a/b"),
-                          ("--memory-limit", "much"), ("--no-such-option",)):
+                          ("--memory-limit", "much"), ("--memory-limit", "-5"),
+                          ("--batches", "-1"), ("--seed", "-1"), ("--no-such-option",)):
             self.assertEqual(self.run_program(*arguments).returncode, 2, arguments)
         self.assertEqual(subprocess.run([PROGRAM], capture_output=True, check=False).returncode, 2)
 
