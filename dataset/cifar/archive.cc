@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -100,6 +101,28 @@ class ArchiveReader {
   void take_batch(const TarMember& member, const SplitPath& path, const BatchPlace& place) {
     // "test" may lie in an archive of CIFAR-10, too.
     if (kind_ && kind_->dataset != place.dataset) return;
+    const bool may_be_stray = !kind_ && place.dataset == CifarDataset::cifar100;
+    std::optional<CifarBatch> batch =
+        may_be_stray ? read_unless_stray(member, path, place) : read_batch(member, path, place);
+    if (batch) on_batch_(*kind_, place.place, std::move(*batch));
+  }
+
+  // Ahead of CIFAR-10's batches even. That a first "train" or "test" is no batch is an error only
+  // if the other one is there, too, or nothing else is.
+  std::optional<CifarBatch> read_unless_stray(const TarMember& member, const SplitPath& path,
+                                              const BatchPlace& place) {
+    if (stray_) std::rethrow_exception(stray_);
+    try {
+      return read_batch(member, path, place);
+    } catch (const Error&) {  // one of the archive's is thrown again by its next read
+      stray_ = std::current_exception();
+    }
+    kind_.reset();
+    if (extracted_) extracted_->forget();
+    return std::nullopt;
+  }
+
+  CifarBatch read_batch(const TarMember& member, const SplitPath& path, const BatchPlace& place) {
     if (!member.regular) {
       fail(ErrorKind::corrupted, "a batch that is a link or a device, not a regular file");
     }
@@ -109,7 +132,7 @@ class ArchiveReader {
     if (!kind_) {
       kind_ = kind;
       folder_ = path.folder;
-      seen_.resize(cifar_batch_names(kind.dataset).size());
+      seen_.assign(cifar_batch_names(kind.dataset).size(), false);
     }
     if (kind.binary != kind_->binary) {
       fail(ErrorKind::corrupted, "pickles and plain records in one archive");
@@ -120,10 +143,10 @@ class ArchiveReader {
     }
     if (seen_[place.place]) fail(ErrorKind::corrupted, "the same batch twice");
     seen_[place.place] = true;
-    on_batch_(*kind_, place.place, read_batch(member.size, extracted_name(place)));
+    return parse_batch(member.size, extracted_name(place));
   }
 
-  CifarBatch read_batch(uint64_t size, const std::string& name) {
+  CifarBatch parse_batch(uint64_t size, const std::string& name) {
     const auto parse = [&](ByteSource& source) {
       return kind_->binary ? read_cifar_binary(source, size, kind_->dataset)
                            : read_cifar_pickle(source, size, kind_->dataset);
@@ -157,6 +180,7 @@ class ArchiveReader {
   }
 
   void check_complete() const {
+    if (!kind_ && stray_) std::rethrow_exception(stray_);
     std::string missing;
     if (kind_) {
       const auto& names = cifar_batch_names(kind_->dataset);
@@ -184,6 +208,7 @@ class ArchiveReader {
   const CifarBatchFunction& on_batch_;
   ExtractedFolder* extracted_;
   std::optional<CifarArchiveKind> kind_;  // known from the first batch on
+  std::exception_ptr stray_;              // what is wrong with a "train" or "test" ahead of it
   std::string folder_;                    // in the archive
   std::vector<bool> seen_;
   std::array<std::optional<std::vector<std::byte>>, kSideFiles.size()> side_files_;

@@ -7,7 +7,8 @@
 //
 // Names in an archive are compared with the known ones and used for nothing else. Everything but
 // regular files under those names is passed over; a path with .. in it or from the root is not
-// known. There are budgets for bytes and members (TarLimits).
+// known. A file that happens to be called "train" or "test" does no harm among CIFAR-10's, which
+// have no such names. There are budgets for bytes and members (TarLimits).
 #pragma once
 
 #include <cstddef>

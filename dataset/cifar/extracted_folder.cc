@@ -8,10 +8,8 @@ ExtractedFolder::ExtractedFolder(FileSystem& file_system, std::string parent)
     : file_system_(file_system), parent_(std::move(parent)) {}
 
 ExtractedFolder::~ExtractedFolder() {
-  if (files_.empty()) return;
-  files_.clear();
   try {
-    file_system_.remove_empty_directory(path_);
+    forget();
   } catch (...) {
     // An empty folder stays: harmless, and removed by the next conversion.
   }
@@ -28,6 +26,13 @@ void ExtractedFolder::begin_file(std::string_view folder, std::string_view name)
 }
 
 void ExtractedFolder::write(std::span<const std::byte> data) { files_.back()->write(data); }
+
+void ExtractedFolder::forget() {
+  if (files_.empty()) return;
+  files_.clear();
+  file_system_.remove_empty_directory(path_);
+  path_.clear();
+}
 
 void ExtractedFolder::commit() {
   for (const auto& file : files_) file->commit();

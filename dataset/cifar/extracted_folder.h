@@ -25,6 +25,8 @@ class ExtractedFolder {
   // Starts the file `name` in the folder `folder`, the same for all; its bytes follow.
   void begin_file(std::string_view folder, std::string_view name);
   void write(std::span<const std::byte> data);
+  // As if no file had been begun, nor the folder made, if nothing else is in it.
+  void forget();
   // All files get their names, complete.
   void commit();
 

@@ -158,6 +158,26 @@ TEST(CifarArchive, WhatElseIsInItIsPassedOver) {
   expect_cifar10(read(archive_bytes(members)), false);
 }
 
+// Names that only CIFAR-100 has, and files that are no batches of it: ahead of CIFAR-10's.
+TEST(CifarArchive, StrayFilesOfCifar100sNamesArePassedOver) {
+  const CifarBatch batch = make_batch(CifarDataset::cifar10, kRows, 0);
+  const std::vector<TarEntry> strays = {
+      {.name = "cifar-10-batches-py/test", .content = "#!/bin/sh"},
+      {.name = "test"},
+      {.name = "train", .type = '2', .link = "data_batch_1"},
+      {.name = "cifar-10-batches-py/test", .content = pickle_bytes(batch)},
+      {.name = "train.bin", .content = binary_bytes(batch)},
+  };
+  for (const TarEntry& stray : strays) {
+    SCOPED_TRACE(stray.name + ": " + stray.content.substr(0, 10));
+    for (const bool binary : {false, true}) {
+      auto members = binary ? binary_members(kRows) : python_members(kRows);
+      members.insert(members.begin(), stray);
+      expect_cifar10(read(archive_bytes(members)), binary);
+    }
+  }
+}
+
 // --- what is refused ------------------------------------------------------------------------
 
 TEST(CifarArchive, NamesThatLeadElsewhereAreNotKnown) {
@@ -244,6 +264,25 @@ TEST(CifarArchive, PlainRecordsAreChecked) {
   // CIFAR-100's records in an archive of CIFAR-10.
   EXPECT_THAT(refused(binary_bytes(make_batch(CifarDataset::cifar100, kRows, 0))).what(),
               HasSubstr("no whole number"));
+}
+
+// Not as files that are none of CIFAR-10's.
+TEST(CifarArchive, DamagedBatchesOfCifar100AreRefused) {
+  for (const bool binary : {false, true}) {
+    for (const size_t damaged : {0, 1}) {
+      auto members = binary ? cifar100_binary_members(10) : cifar100_python_members(10);
+      std::vector<TarEntry*> batches;
+      for (TarEntry& member : members) {
+        if (member.content.size() > 3072) batches.push_back(&member);
+      }
+      ASSERT_EQ(batches.size(), 2u);
+      batches[damaged]->content.pop_back();
+      const std::string path = "a.tar.gz:" + batches[damaged]->name;
+      EXPECT_EQ(error_of(archive_bytes(members)).path(), path);
+      batches[1 - damaged]->name = "other";
+      EXPECT_EQ(error_of(archive_bytes(members)).path(), path);
+    }
+  }
 }
 
 TEST(CifarArchive, ASizeThatLiesIsNoticed) {

@@ -230,6 +230,15 @@ TEST_F(ConvertTest, ExtractsUnderThePublishedNamesOnly) {
   EXPECT_THAT(files.list(directory.path()), ElementsAre("a.tar.gz", "data"));
 }
 
+TEST_F(ConvertTest, ExtractsNothingOfAStrayFile) {
+  auto members = python_members(kRows);
+  members.insert(members.begin(), {.name = "test", .content = "no batch"});
+  const CifarConvertReport report = convert(archive_bytes(members), {.keep_extracted = true});
+  EXPECT_EQ(report.extracted, data_dir + "/cifar-10-batches-py");
+  EXPECT_THAT(files.list(report.extracted), testing::Not(testing::Contains("test")));
+  EXPECT_THAT(names(), testing::Not(testing::Contains(HasSubstr("cifar-100"))));
+}
+
 // --- when they appear -----------------------------------------------------------------------
 
 TEST_F(ConvertTest, NothingHasItsNameBeforeTheArchiveIsCheckedToItsEnd) {
