@@ -9,6 +9,7 @@
 
 #include "dataset/base/error.h"
 #include "dataset/cifar/binary_batch.h"
+#include "dataset/cifar/foreign_archive.h"
 #include "dataset/cifar/pickle.h"
 #include "dataset/cifar/tar_reader.h"
 #include "dataset/io/compression.h"
@@ -233,7 +234,8 @@ std::string_view cifar_folder_name(const CifarArchiveKind& kind) {
 CifarArchiveKind read_cifar_archive(std::unique_ptr<ByteSource> archive,
                                     const CifarBatchFunction& on_batch,
                                     ExtractedFolder* extracted) {
-  PeekedSource raw = peek(std::make_unique<ReadAhead>(std::move(archive)), 2);
+  PeekedSource raw = peek(std::make_unique<ReadAhead>(std::move(archive)), kForeignArchiveHead);
+  refuse_foreign_archive(raw.head, raw.source->path());
   const bool is_gzip = sniff_compression(raw.head) == Compression::gzip;
   ReadAhead tar(inflate(std::move(raw.source), is_gzip ? Compression::gzip : Compression::none));
   return ArchiveReader(tar, on_batch, extracted).run();

@@ -46,7 +46,8 @@ using CifarBatchFunction =
 // `extracted`, if any, is given every file that is known.
 //
 // Throws Error, whatever of the archive has been passed on by then: what inflate(), TarReader,
-// read_cifar_pickle() and read_cifar_binary() throw; not_found if batches are missing, with their
+// read_cifar_pickle() and read_cifar_binary() throw; unsupported for an archive of another format
+// (xz, zip, ...), with its name; not_found if batches are missing, with their
 // names; corrupted for a batch that comes twice, is a link, or doesn't belong to the others
 // (another folder, a pickle among records). Paths are "ARCHIVE:MEMBER", offsets in the member.
 CifarArchiveKind read_cifar_archive(std::unique_ptr<ByteSource> archive,

@@ -334,6 +334,24 @@ TEST(CifarArchive, AMillionTinyMembersAreStopped) {
   EXPECT_THAT(error.what(), HasSubstr("more than 1000 members"));
 }
 
+TEST(CifarArchive, OtherFormatsAreCalledByTheirNames) {
+  const std::vector<std::pair<std::string, std::string>> starts = {
+      {"fd377a585a000004", "an xz file"},  {"425a683931415926", "a bzip2 file"},
+      {"28b52ffd04580100", "a zstd file"}, {"504b030414000000", "a zip file"},
+      {"377abcaf271c0004", "a 7z file"},   {"526172211a070100", "a rar file"},
+  };
+  for (const auto& [start, name] : starts) {
+    const Error error = error_of(from_hex(start) + std::string(1000, 'x'));
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported) << name;
+    EXPECT_EQ(error.reason(), name + ", not a .tar.gz or .tar");
+    EXPECT_THAT(error.hint(), HasSubstr("cifar.tar.gz"));
+  }
+  // Not by the name of a tar archive's first member.
+  auto members = python_members(kRows);
+  members.insert(members.begin(), {.name = "BZhang/notes", .content = "mine"});
+  expect_cifar10(read(tar_bytes(members)), false);
+}
+
 TEST(CifarArchive, WhatIsNoArchiveIsRefused) {
   EXPECT_EQ(error_of("<!DOCTYPE html><html>404 not found").kind(), ErrorKind::corrupted);
   EXPECT_EQ(error_of("").kind(), ErrorKind::corrupted);

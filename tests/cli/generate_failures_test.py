@@ -4,6 +4,8 @@
 Run by CTest. Environment: RECORDPIPE_GENERATE, the program; RECORDPIPE_SANITIZE, the sanitizers it
 was built with, if any.
 """
+import gzip
+import lzma
 import os
 import resource
 import subprocess
@@ -75,6 +77,7 @@ class Failures(GenerateTest):
             "cut in the trailer": (good[:-3], "gzip stream ends before its trailer"),
             "checksum": (good[:-8] + bytes([good[-8] ^ 1]) + good[-7:], "incorrect data check"),
             "garbage": (good + b"garbage", "garbage after the end"),
+            "xz": (lzma.compress(gzip.decompress(good)), "damaged.tar.gz: an xz file, not a .tar.gz"),
             "html": (b"<!DOCTYPE html><html>404", "not a whole tar archive"),
             "empty": (b"", "not a whole tar archive"),
             "hostile": (hostile, "damaged.tar.gz:cifar-10-batches-py/data_batch_2: the global "
