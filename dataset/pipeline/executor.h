@@ -50,17 +50,16 @@ class Executor {
         helpers_(context.threads - 1, context.tune_threads),
         memory_(context.memory),
         owner_(context.stage),
-        queue_(std::make_shared<PartQueue<T>>(context.stage)) {
+        queue_(std::make_shared<PartQueue<T>>(stage_->parts_per_chunk(), context.stage)) {
     // Enough chunks that every thread has a part to do while the consumer holds one chunk.
-    const size_t depth =
-        pool_ ? 2 + (context.threads + stage_->max_parts() - 1) / stage_->max_parts() : 1;
+    const size_t depth = pool_ ? 2 + (context.threads + queue_->parts - 1) / queue_->parts : 1;
     for (size_t i = 0; i < depth; ++i) {
-      slots_.push_back(std::make_unique<Slot>(memory_));
+      slots_.push_back(std::make_unique<Slot>());
       slots_.back()->tickets.resize(stage_->chunk_size());
-      slots_.back()->values.resize(stage_->chunk_size());
-      slots_.back()->producer = stage_->make_producer();
     }
-    used_slots_ = memory_->is_limited() ? 1 : depth;
+    queue_->waiting.reserve(depth);
+    queue_->idle.reserve(depth);
+    use_slots(memory_->is_limited() ? 1 : depth);
     snapshots_.start(*stage_, 0);
   }
 
@@ -96,7 +95,7 @@ class Executor {
     holding_ = true;
     if (slot.broken) fail(slot.broken);
     charge(slot);
-    return {{slot.tickets.data(), slot.count}, {slot.values.data(), slot.count}, slot.failures};
+    return {{slot.tickets.data(), slot.count}, slot.values(), slot.failures};
   }
 
   // How many elements come before the chunk that next() returned last, or where there is none,
@@ -150,6 +149,7 @@ class Executor {
     queue_->resume();
     for (; in_flight_ > 0; --in_flight_, oldest_ = (oldest_ + 1) % used_slots_) {
       queue_->wait(*slots_[oldest_]);
+      queue_->put(std::move(slots_[oldest_]->workspace));
     }
     holding_ = ended_ = false;
     error_ = plan_error_ = pending_error_ = nullptr;
@@ -157,8 +157,9 @@ class Executor {
 
   void retire_oldest() {
     holding_ = false;
-    slots_[oldest_]->measure();
+    slots_[oldest_]->workspace->measure();
     position_ += slots_[oldest_]->count;
+    queue_->put(std::move(slots_[oldest_]->workspace));
     oldest_ = (oldest_ + 1) % used_slots_;
     --in_flight_;
     if (pending_error_) fail(pending_error_);
@@ -169,32 +170,24 @@ class Executor {
     while (in_flight_ < used_slots_ && !ended_) {
       Slot& slot = *slots_[(oldest_ + in_flight_) % used_slots_];
       const Wait wait = in_flight_ == 0 ? Wait::yes : Wait::no;
-      size_t parts = 0;
       try {
         snapshots_.take(*stage_, planned_);
         slot.count = stage_->plan(slot.tickets, wait);
         planned_ += slot.count;
-        if (slot.count > 0) {
-          parts = slot.producer->begin({slot.tickets.data(), slot.count},
-                                       {slot.values.data(), slot.count});
-          slot.failures.clear();
-          slot.broken = nullptr;
-        }
       } catch (...) {
         plan_error_ = std::current_exception();
-        parts = 0;
       }
-      if (parts == 0) {
+      if (slot.count == 0 || plan_error_) {
         ended_ = wait == Wait::yes || plan_error_;
         return;
       }
       size_t missing_visits = 0;
       {
         const std::lock_guard lock(queue_->mutex);
-        slot.unfinished = parts;
-        for (size_t part = 0; part < parts; ++part) queue_->waiting.push_back({&slot, part});
+        slot.reset(queue_->parts);
+        queue_->waiting.push_back(&slot);
         if (pool_ && queue_->visits < helpers_.helpers()) {
-          missing_visits = std::min(parts, helpers_.helpers() - queue_->visits);
+          missing_visits = std::min(queue_->parts, helpers_.helpers() - queue_->visits);
           queue_->visits += missing_visits;
         }
       }
@@ -213,30 +206,29 @@ class Executor {
     } else if (used_slots_ < slots_.size() && largest_ > 0 && memory_->has_room_for(2 * largest_)) {
       if (++calm_ < kCalm) return;
       use_slots(used_slots_ + 1);
-      slots_[used_slots_ - 1]->memory.set(largest_);
     }
   }
 
-  // `count` is not below in_flight_.
+  // As many, with a workspace for each. `count` is not below in_flight_.
   void use_slots(size_t count) {
     std::ranges::rotate(slots_.begin(), slots_.begin() + static_cast<ptrdiff_t>(oldest_),
                         slots_.begin() + static_cast<ptrdiff_t>(used_slots_));
     oldest_ = 0;
-    for (size_t i = count; i < used_slots_; ++i) {
-      for (T& value : slots_[i]->values) value = T{};
-      slots_[i]->measure();
-      slots_[i]->producer = stage_->make_producer();  // without scratch memory
-    }
-    used_slots_ = count;
     calm_ = 0;
+    for (; used_slots_ < count; ++used_slots_) {
+      auto workspace = std::make_unique<Workspace<T>>(*stage_, memory_);
+      workspace->memory.set(largest_);  // what it will take
+      queue_->put(std::move(workspace));
+    }
+    for (; used_slots_ > count; --used_slots_) queue_->drop_workspace();
   }
 
   // What the oldest chunk takes, now that it is known. Others may be over the limit for a while,
   // and give back; that the pipeline can't do with less shows when it stays so.
   void charge(Slot& slot) {
-    slot.measure();
+    slot.workspace->measure();
     if (!memory_->is_limited()) return;
-    largest_ = std::max(largest_, slot.memory.bytes());
+    largest_ = std::max(largest_, slot.workspace->memory.bytes());
     const bool is_over = in_flight_ == 1 && !memory_->has_room_for(0);
     overruns_ = is_over ? overruns_ + 1 : 0;
     if (overruns_ > kMaxOverruns) fail(std::make_exception_ptr(over_limit(memory_->use())));
@@ -247,14 +239,14 @@ class Executor {
     std::rethrow_exception(error_);
   }
 
-  std::shared_ptr<Stage<T>> stage_;  // outlives the producers in slots_
+  std::shared_ptr<Stage<T>> stage_;  // outlives the producers
   std::shared_ptr<WorkerPool> pool_;
   ThreadTuner helpers_;
   const std::shared_ptr<MemoryAccount> memory_;
   StageMonitor* const owner_;
   std::shared_ptr<PartQueue<T>> queue_;
-  std::vector<std::unique_ptr<Slot>> slots_;
-  size_t used_slots_ = 0;  // the first of slots_, a ring
+  std::vector<std::unique_ptr<Slot>> slots_;  // workers have pointers to them
+  size_t used_slots_ = 0;                     // the first of slots_, a ring
   size_t oldest_ = 0;
   size_t in_flight_ = 0;
   uint64_t position_ = 0;  // elements before the oldest chunk

@@ -31,9 +31,9 @@ class MeasuredProducer final : public Producer<T> {
     return failures;
   }
 
-  size_t begin(std::span<const Ticket> tickets, std::span<T> out) override {
-    const ActivityScope scope(&monitor_, Activity::planning);
-    return producer_->begin(tickets, out);
+  void begin(std::span<const Ticket> tickets, std::span<T> out) override {
+    const ActivityScope scope(&monitor_, Activity::computing);
+    producer_->begin(tickets, out);
   }
 
   Failures produce_part(std::span<const Ticket> tickets, std::span<T> out, size_t part) override {
@@ -83,7 +83,7 @@ class MeasuredStage final : public Stage<T> {
   bool hands_work_through() const override { return stage_->hands_work_through(); }
   bool has_work() const override { return stage_->has_work(); }
   size_t chunk_size() const override { return stage_->chunk_size(); }
-  size_t max_parts() const override { return stage_->max_parts(); }
+  size_t parts_per_chunk() const override { return stage_->parts_per_chunk(); }
 
  private:
   std::unique_ptr<Stage<T>> stage_;

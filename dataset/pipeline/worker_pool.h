@@ -12,7 +12,7 @@ namespace recordpipe {
 class WorkQueue {
  public:
   virtual ~WorkQueue() = default;
-  // Does what work there is. Doesn't throw and doesn't wait for other work.
+  // Does what work there is. Doesn't throw and doesn't wait for work that nobody does yet.
   virtual void work() = 0;
 };
 
