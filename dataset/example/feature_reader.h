@@ -17,6 +17,8 @@
 #include "dataset/base/error.h"
 #include "dataset/base/utf8.h"
 #include "dataset/example/example_view.h"
+#include "dataset/example/feature_size.h"
+#include "dataset/example/single_value_entry.h"
 #include "dataset/example/wire_format.h"
 #include "dataset/example/wire_reader.h"
 
@@ -111,14 +113,17 @@ void read_values(WireReader feature, Restart restart, Visit visit) {
   });
 }
 
+inline std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 // Calls on_value(message) for each piece of a map entry's value, and on_key(key) for each key.
 template <typename OnKey, typename OnValue>
 void read_entry(WireReader entry, OnKey on_key, OnValue on_value) {
   while (!entry.done()) {
     const uint32_t tag = entry.read_tag();
     if (tag == length_delimited_tag(kEntryKey)) {
-      const auto key = entry.read_bytes();
-      on_key(std::string_view(reinterpret_cast<const char*>(key.data()), key.size()));
+      on_key(as_text(entry.read_bytes()));
     } else if (tag == length_delimited_tag(kEntryValue)) {
       on_value(entry.read_message());
     } else {
@@ -149,49 +154,51 @@ std::string_view check_entry(WireReader entry, OnValue on_value) {
   return last_key;
 }
 
-// What a Feature holds.
-struct FeatureSize {
-  FeatureKind kind = FeatureKind::none;
-  size_t values = 0;
-  size_t bytes = 0;  // in all values together, where they are bytes
-  // The last value, so that a single one needs no second walk.
-  std::span<const std::byte> last = {};  // of bytes, or the four of a float
-  int64_t last_int64 = 0;
-
-  // Adds a piece of the Feature, of which every byte is walked, for the errors.
-  void add(WireReader piece) {
-    read_feature(piece, [&](FeatureKind list_kind, WireReader list) {
-      if (list_kind != kind) *this = {.kind = list_kind};
-      if (kind == FeatureKind::bytes) {
-        read_list<FeatureKind::bytes>(list, [&](std::span<const std::byte> value) {
-          ++values;
-          bytes += value.size();
-          last = value;
-        });
-      } else if (kind == FeatureKind::floats) {
-        read_list<FeatureKind::floats>(list, [&](std::span<const std::byte> packed) {
-          values += packed.size() / sizeof(float);
-          if (!packed.empty()) last = packed.last(sizeof(float));
-        });
-      } else {
-        read_list<FeatureKind::int64s>(list, [&](int64_t value) {
-          ++values;
-          last_int64 = value;
-        });
-      }
-    });
-  }
-};
+inline void FeatureSize::add(WireReader piece) {
+  read_feature(piece, [&](FeatureKind list_kind, WireReader list) {
+    if (list_kind != kind) *this = {.kind = list_kind};
+    if (kind == FeatureKind::bytes) {
+      read_list<FeatureKind::bytes>(list, [&](std::span<const std::byte> value) {
+        ++values;
+        bytes += value.size();
+        last = value;
+      });
+    } else if (kind == FeatureKind::floats) {
+      read_list<FeatureKind::floats>(list, [&](std::span<const std::byte> packed) {
+        values += packed.size() / sizeof(float);
+        if (!packed.empty()) last = packed.last(sizeof(float));
+      });
+    } else {
+      read_list<FeatureKind::int64s>(list, [&](int64_t value) {
+        ++values;
+        last_int64 = value;
+      });
+    }
+  });
+}
 
 // Calls visit(key, entry, size) for each entry of a Features message, of which every byte is
 // walked. Where several entries have one key, the last one counts.
 template <typename Visit>
 void read_features(WireReader features, Visit visit) {
-  read_messages(features, kFeaturesEntry, [&](WireReader entry) {
+  while (true) {
+    GlanceReader glance(features.rest());
+    while (const auto found = read_single_value_entry(glance)) {
+      visit(found->key, found->entry, found->size);
+    }
+    features.skip_to_last(glance.rest().size());
+    if (features.done()) return;
+
+    const uint32_t tag = features.read_tag();
+    if (tag != length_delimited_tag(kFeaturesEntry)) {
+      features.skip(tag);
+      continue;
+    }
+    const WireReader entry = features.read_message();
     FeatureSize size;
     const std::string_view key = check_entry(entry, [&](WireReader piece) { size.add(piece); });
     visit(key, entry.rest(), size);
-  });
+  }
 }
 
 }  // namespace recordpipe

@@ -51,6 +51,8 @@ class WireReader {
   WireReader read_packed() { return WireReader(start_, read_bytes(), depth_); }
   // What hasn't been read yet.
   std::span<const std::byte> rest() const { return {next_, end_}; }
+  // Passes over all but the last `count` bytes of it, whole fields.
+  void skip_to_last(size_t count) { next_ = end_ - count; }
   // Skips the value of a field whose tag was just read.
   void skip(uint32_t tag);
 

@@ -52,7 +52,7 @@ class Executor {
         owner_(context.stage),
         queue_(std::make_shared<PartQueue<T>>(stage_->parts_per_chunk(), context.stage)) {
     // Enough chunks that every thread has a part to do while the consumer holds one chunk.
-    const size_t depth = pool_ ? 2 + (context.threads + queue_->parts - 1) / queue_->parts : 1;
+    const size_t depth = pool_ ? 2 + context.threads : 1;
     for (size_t i = 0; i < depth; ++i) {
       slots_.push_back(std::make_unique<Slot>());
       slots_.back()->tickets.resize(stage_->chunk_size());
