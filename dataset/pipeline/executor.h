@@ -24,7 +24,7 @@ namespace recordpipe {
 // A ring of chunks. next() gives the oldest chunk back to the ring, plans as many new ones as fit,
 // hands their parts to the workers, and returns the now oldest chunk when its last part is done.
 // Whoever waits does parts itself meanwhile, so there is progress whatever the workers do, and no
-// worker ever waits for another. Used by one thread at a time.
+// worker waits for what nobody does yet. Used by one thread at a time.
 template <Element T>
 class Executor {
  public:
@@ -51,7 +51,7 @@ class Executor {
         memory_(context.memory),
         owner_(context.stage),
         queue_(std::make_shared<PartQueue<T>>(stage_->parts_per_chunk(), context.stage)) {
-    // Enough chunks that every thread has a part to do while the consumer holds one chunk.
+    // One for each thread to stay with, one that the consumer holds, and one that is ready.
     const size_t depth = pool_ ? 2 + context.threads : 1;
     for (size_t i = 0; i < depth; ++i) {
       slots_.push_back(std::make_unique<Slot>());

@@ -65,6 +65,58 @@ TEST(ExampleViewDifferential, EveryCutAndEveryFlippedBit) {
   }
 }
 
+// What writers write is read at a glance; what is only nearly that must not be.
+TEST(ExampleViewDifferential, EveryChangeOfAByteOfAPlainExample) {
+  const google::protobuf::LogSilencer no_complaints_about_utf8;
+  const std::string bytes = ExampleBuilder()
+                                .set_bytes("image", as_bytes("0123456789"))
+                                .set_float("weight", 0.5f)
+                                .set_int64("label", 1234567)
+                                .serialize();
+  ASSERT_EQ(difference_from_protobuf(as_bytes(bytes)), "");
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (int value = 0; value < 256; ++value) {
+      std::string changed = bytes;
+      changed[at] = static_cast<char>(value);
+      ASSERT_EQ(difference_from_protobuf(as_bytes(changed)), "") << to_hex(changed);
+      const std::string longer = bytes.substr(0, at) + static_cast<char>(value) + bytes.substr(at);
+      ASSERT_EQ(difference_from_protobuf(as_bytes(longer)), "") << to_hex(longer);
+    }
+    const std::string shorter = bytes.substr(0, at) + bytes.substr(at + 1);
+    ASSERT_EQ(difference_from_protobuf(as_bytes(shorter)), "") << to_hex(shorter);
+  }
+}
+
+// Varints may be longer than they need be, up to a length that isn't the same everywhere.
+TEST(ExampleViewDifferential, LengthsAndNumbersWithMoreBytesThanTheyNeed) {
+  const auto padded = [](size_t value, size_t more) {
+    std::string varint(1, static_cast<char>(value));
+    for (; more > 0; --more) {
+      varint.back() = static_cast<char>(varint.back() | 0x80);
+      varint += '\0';
+    }
+    return varint;
+  };
+  for (const bool is_number : {false, true}) {
+    for (size_t level = 0; level < 7; ++level) {
+      for (size_t more = 0; more < 12; ++more) {
+        const auto length = [&, left = level](const std::string& of) mutable {
+          return padded(of.size(), left-- == 0 ? more : 0) + of;
+        };
+        const std::string value =
+            is_number ? padded(5, level == 6 ? more : 0) : std::string("pixels");
+        const std::string list = "\x0a" + length(value);
+        const std::string feature = (is_number ? "\x1a" : "\x0a") + length(list);
+        const std::string entry = "\x0a" + length("k") + "\x12" + length(feature);
+        const std::string features = "\x0a" + length(entry);
+        const std::string example = "\x0a" + length(features);
+        ASSERT_EQ(difference_from_protobuf(as_bytes(example)), "")
+            << to_hex(example) << " level " << level << " and " << more << " more";
+      }
+    }
+  }
+}
+
 TEST(ExampleBuilderDifferential, WritesWhatProtobufWrites) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 2000; ++round) {
