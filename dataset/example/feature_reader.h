@@ -113,17 +113,14 @@ void read_values(WireReader feature, Restart restart, Visit visit) {
   });
 }
 
-inline std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // Calls on_value(message) for each piece of a map entry's value, and on_key(key) for each key.
 template <typename OnKey, typename OnValue>
 void read_entry(WireReader entry, OnKey on_key, OnValue on_value) {
   while (!entry.done()) {
     const uint32_t tag = entry.read_tag();
     if (tag == length_delimited_tag(kEntryKey)) {
-      on_key(as_text(entry.read_bytes()));
+      const auto key = entry.read_bytes();
+      on_key(std::string_view(reinterpret_cast<const char*>(key.data()), key.size()));
     } else if (tag == length_delimited_tag(kEntryValue)) {
       on_value(entry.read_message());
     } else {

@@ -223,15 +223,18 @@ class Executor {
     for (; used_slots_ > count; --used_slots_) queue_->drop_workspace();
   }
 
-  // What the oldest chunk takes, now that it is known. Others may be over the limit for a while,
-  // and give back; that the pipeline can't do with less shows when it stays so.
+  // What the oldest chunk takes, now that it is known. All together may be over the limit for a
+  // while, until others give back; that the pipeline can't do with less shows when it stays so.
   void charge(Slot& slot) {
     slot.workspace->measure();
     if (!memory_->is_limited()) return;
     largest_ = std::max(largest_, slot.workspace->memory.bytes());
     const bool is_over = in_flight_ == 1 && !memory_->has_room_for(0);
     overruns_ = is_over ? overruns_ + 1 : 0;
-    if (overruns_ > kMaxOverruns) fail(std::make_exception_ptr(over_limit(memory_->use())));
+    const MemoryUse use = memory_->use();
+    if (overruns_ > kMaxOverruns || slot.workspace->memory.bytes() > use.limit) {
+      fail(std::make_exception_ptr(MemoryLimitExceeded(use)));
+    }
   }
 
   [[noreturn]] void fail(const std::exception_ptr& error) {

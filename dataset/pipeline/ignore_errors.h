@@ -14,6 +14,7 @@
 
 #include "dataset/base/error.h"
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/skip_log.h"
 #include "dataset/pipeline/stage.h"
@@ -107,6 +108,8 @@ class IgnoreErrorsStage final : public StoreStage<T> {
   bool skip(const std::exception_ptr& error) {
     try {
       std::rethrow_exception(error);
+    } catch (const MemoryLimitExceeded&) {
+      return false;
     } catch (const Error& cause) {
       ++skipped_;
       log_->add(cause);

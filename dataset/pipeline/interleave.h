@@ -18,6 +18,7 @@
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/keep_alive.h"
 #include "dataset/pipeline/map.h"
+#include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/open_input.h"
 #include "dataset/pipeline/stage.h"
@@ -159,6 +160,8 @@ class InterleaveStage final : public StoreStage<U> {
   std::optional<Ticket> next_of(OpenInput<U>& open) {
     try {
       if (!open.fetch()) return {};
+    } catch (const MemoryLimitExceeded&) {
+      throw;
     } catch (...) {
       return failing(open.id(), std::current_exception());
     }

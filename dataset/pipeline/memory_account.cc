@@ -5,16 +5,19 @@
 
 namespace recordpipe {
 
+MemoryLimitExceeded::MemoryLimitExceeded(const MemoryUse& use)
+    : Error({.kind = ErrorKind::limit_exceeded,
+             .reason = "the pipeline takes " + std::to_string(use.bytes) +
+                       " bytes, more than memory_limit=" + std::to_string(use.limit) +
+                       ", and can't do with less",
+             .hint = "allow more, or make batches, buffers or chunk_size smaller"}) {}
+
 void MemoryAccount::check(uint64_t bytes) const {
-  if (bytes > limit_) throw over_limit(use());
+  if (bytes > limit_) throw MemoryLimitExceeded(use());
 }
 
-Error over_limit(const MemoryUse& use) {
-  return Error({.kind = ErrorKind::limit_exceeded,
-                .reason = "the pipeline takes " + std::to_string(use.bytes) +
-                          " bytes with one chunk in work at a time, more than memory_limit=" +
-                          std::to_string(use.limit),
-                .hint = "allow more, or make batches, buffers or chunk_size smaller"});
+void MemoryAccount::check_total() const {
+  if (bytes_.load(std::memory_order_relaxed) / 2 > limit_) throw MemoryLimitExceeded(use());
 }
 
 }  // namespace recordpipe

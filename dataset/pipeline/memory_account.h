@@ -12,6 +12,12 @@
 
 namespace recordpipe {
 
+// The pipeline can't do with the memory it has: the end of it all, not of an element or an input.
+class MemoryLimitExceeded : public Error {
+ public:
+  explicit MemoryLimitExceeded(const struct MemoryUse& use);
+};
+
 struct MemoryUse {
   uint64_t bytes = 0;  // at present
   uint64_t peak = 0;
@@ -37,8 +43,10 @@ class MemoryAccount {
     return bytes <= limit_ && more <= limit_ - bytes;
   }
 
-  // Throws over_limit() where one owner alone takes more than there is.
+  // Throws MemoryLimitExceeded where one owner alone takes more than there is.
   void check(uint64_t bytes) const;
+  // The same where all together take twice the limit: what passes it for a moment takes less.
+  void check_total() const;
 
   MemoryUse use() const {
     const uint64_t bytes = bytes_.load(std::memory_order_relaxed);
@@ -50,9 +58,6 @@ class MemoryAccount {
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> peak_{0};
 };
-
-// Error{limit_exceeded}: the pipeline can't do with less.
-Error over_limit(const MemoryUse& use);
 
 // What one owner has taken of an account, given back when it is gone.
 class MemoryCharge {

@@ -100,7 +100,7 @@ TEST(ExampleViewDifferential, LengthsAndNumbersWithMoreBytesThanTheyNeed) {
   for (const bool is_number : {false, true}) {
     for (size_t level = 0; level < 7; ++level) {
       for (size_t more = 0; more < 12; ++more) {
-        const auto length = [&, left = level](const std::string& of) mutable {
+        auto length = [&, left = level](const std::string& of) mutable {
           return padded(of.size(), left-- == 0 ? more : 0) + of;
         };
         const std::string value =

@@ -11,6 +11,7 @@
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/memory_account.h"
+#include "dataset/pipeline/range.h"
 #include "dataset/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
 
@@ -126,9 +127,37 @@ TEST(MemoryLimit, WhatCannotFitIsAnError) {
   const PipelineOptions options{.threads = 2, .chunk_size = 1, .memory_limit = kMiB / 2};
   EXPECT_EQ(error_of(large(500).with_options(options)), ErrorKind::limit_exceeded);
   EXPECT_EQ(error_of(large(500).prefetch(3).with_options(options)), ErrorKind::limit_exceeded);
+  EXPECT_EQ(error_of(large(1).with_options(options)), ErrorKind::limit_exceeded);
   EXPECT_EQ(error_of(large(3).cache().with_options(options)), ErrorKind::limit_exceeded);
   EXPECT_EQ(error_of(from_vector(numbers(100'000)).shuffle(90'000, 1).with_options(options)),
             ErrorKind::limit_exceeded);
+}
+
+// However short the whole is.
+TEST(MemoryLimit, IsNeverPassedTwice) {
+  const PipelineOptions options{.threads = 2, .chunk_size = 1, .memory_limit = 10 * kMiB};
+  const auto gathering = large(60).prefetch(2).shuffle(40, 1).with_options(options);
+  auto iterator = gathering.iterate();
+  EXPECT_THROW(
+      {
+        while (iterator.next()) {
+        }
+      },
+      MemoryLimitExceeded);
+  EXPECT_LE(iterator.memory().peak, 25 * kMiB);
+}
+
+// It isn't one input's, or one element's.
+TEST(MemoryLimit, ItsErrorIsNoneToIgnore) {
+  const auto shuffled =
+      from_vector(numbers(10)).interleave([](int) { return range(100'000).shuffle(50'000, 1); }, 2);
+  for (const size_t threads : {1, 2}) {
+    const PipelineOptions options{.threads = threads, .memory_limit = kMiB};
+    EXPECT_EQ(error_of(shuffled.with_options(options)), ErrorKind::limit_exceeded);
+    EXPECT_EQ(error_of(shuffled.ignore_errors().with_options(options)), ErrorKind::limit_exceeded);
+    EXPECT_EQ(error_of(shuffled.shuffle(7, 1).skip(3).ignore_errors().with_options(options)),
+              ErrorKind::limit_exceeded);
+  }
 }
 
 // The shuffle hands on what it has, and comes back for the rest.
