@@ -24,6 +24,16 @@ struct Cifar10Row : ImageRow {
   Record record;
 };
 
+struct DrawCrop {
+  int pad;
+
+  Cifar10Row operator()(Cifar10Row row, Random& random) const {
+    row.distortion = PadCropFlip::draw(random, pad);
+    return row;
+  }
+  std::vector<Parameter> parameters() const { return {{"pad", pad}}; }
+};
+
 [[noreturn]] void bad_example(const Record& record, std::string reason) {
   throw Error({.kind = ErrorKind::corrupted,
                .path = std::string(record.path),
@@ -150,12 +160,7 @@ Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
   records = records.repeat(options.epochs);
   if (options.num_shards > 0) records = records.shard(options.num_shards, options.shard_index);
   Dataset<Cifar10Row> images = records.map(parse);
-  if (options.distort) {
-    images = images.map_with_random(options.seed, [](Cifar10Row row, Random& random) {
-      row.distortion = PadCropFlip::draw(random, kPad);
-      return row;
-    });
-  }
+  if (options.distort) images = images.map_with_random(options.seed, DrawCrop{kPad});
   const ImageFormat format{.dtype = options.dtype, .layout = options.layout};
   check(options.normalization, format);
   auto batches = images.batch(options.batch_size,

@@ -32,6 +32,10 @@ void ExampleCollator::finish(ExampleBatch& batch) const {
   batch.records_.clear();
 }
 
+std::vector<Parameter> ExampleCollator::parameters() const {
+  return {{"features", wanted_->text()}};
+}
+
 ExampleBatch parse_example(std::span<const Record> records, const ExampleCollator& features,
                            ExampleBatch reuse) {
   features.reset(reuse, records.size());

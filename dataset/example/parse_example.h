@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dataset/base/parameter.h"
 #include "dataset/example/columns.h"
 #include "dataset/example/example_schema.h"
 #include "dataset/example/feature_columns.h"
@@ -70,6 +71,9 @@ class ExampleCollator {
   // values. After an error the batch is empty until it is reset.
   void set(ExampleBatch& batch, size_t row, Record record) const;
   void finish(ExampleBatch& batch) const;
+
+  // The schema.
+  std::vector<Parameter> parameters() const;
 
  private:
   std::shared_ptr<const WantedFeatures> wanted_;

@@ -47,6 +47,10 @@ void SequenceExampleCollator::finish(SequenceExampleBatch& batch) const {
   batch.records_.clear();
 }
 
+std::vector<Parameter> SequenceExampleCollator::parameters() const {
+  return {{"context", context_->text()}, {"feature_lists", feature_lists_->text()}};
+}
+
 SequenceExampleBatch parse_sequence_example(std::span<const Record> records,
                                             const SequenceExampleCollator& features,
                                             SequenceExampleBatch reuse) {

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "dataset/base/parameter.h"
 #include "dataset/example/example_schema.h"
 #include "dataset/example/feature_columns.h"
 #include "dataset/example/feature_list_columns.h"
@@ -51,6 +52,9 @@ class SequenceExampleCollator {
   void reset(SequenceExampleBatch& batch, size_t rows) const;
   void set(SequenceExampleBatch& batch, size_t row, Record record) const;
   void finish(SequenceExampleBatch& batch) const;
+
+  // The schema.
+  std::vector<Parameter> parameters() const;
 
  private:
   std::shared_ptr<const WantedFeatures> context_;

@@ -1,10 +1,13 @@
 #include "dataset/example/wanted_features.h"
 
 #include <algorithm>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 #include "dataset/base/error.h"
+#include "dataset/base/parameter.h"
+#include "dataset/checksum/crc32c.h"
 
 namespace recordpipe {
 namespace {
@@ -70,6 +73,41 @@ struct Want {
   }
 };
 
+std::string text_of(const std::string& value) { return "'" + printable(value) + "'"; }
+std::string text_of(float value) { return shortest_text(value); }
+std::string text_of(int64_t value) { return std::to_string(value); }
+std::string text_of(size_t value) { return std::to_string(value); }
+
+template <class T>
+std::string list(const std::vector<T>& values) {
+  std::string out = "[";
+  for (const T& value : values) out += (out.size() > 1 ? ", " : "") + text_of(value);
+  return out + "]";
+}
+
+std::string text_of(const DefaultValues& values) {
+  constexpr size_t kMostShown = 64;
+  const std::string text = std::visit(
+      [](const auto& all) -> std::string {
+        if constexpr (std::is_same_v<std::decay_t<decltype(all)>, std::monostate>)
+          return "none";
+        else
+          return list(all);
+      },
+      values);
+  if (text.size() <= kMostShown) return text;
+  return "values of crc32c " + std::to_string(crc32c(std::as_bytes(std::span(text))));
+}
+
+std::string text_of(const WantedFeature& feature) {
+  std::string text = text_of(feature.name) + ": ";
+  if (!feature.fixed) text += "ragged ";
+  text += to_string(feature.kind);
+  if (!feature.shape.empty()) text += list(feature.shape);
+  if (feature.fixed && !feature.required) text += " or " + text_of(feature.default_values);
+  return text;
+}
+
 template <class Schema>
 std::vector<WantedFeature> want(const Schema& schema) {
   std::vector<WantedFeature> features;
@@ -92,6 +130,14 @@ size_t WantedFeatures::find(std::string_view name, size_t guess) const {
   const auto at = std::ranges::lower_bound(features_, name, {}, &WantedFeature::name);
   return at != features_.end() && at->name == name ? static_cast<size_t>(at - features_.begin())
                                                    : features_.size();
+}
+
+std::string WantedFeatures::text() const {
+  std::string out = "{";
+  for (const WantedFeature& feature : features_) {
+    out += (out.size() > 1 ? ", " : "") + text_of(feature);
+  }
+  return out + "}";
 }
 
 std::string_view to_string(FeatureKind kind) {

@@ -37,6 +37,10 @@ class WantedFeatures {
   // the same order in every record, so the feature after the one found last is a good one.
   size_t find(std::string_view name, size_t guess = 0) const;
 
+  // Such as {'label': int64s, 'box': floats[4] or [0, 0, 1, 1], 'words': ragged bytes}. Another
+  // schema's is another; of long default values it holds no more than their CRC-32C.
+  std::string text() const;
+
  private:
   std::vector<WantedFeature> features_;  // sorted by name
 };

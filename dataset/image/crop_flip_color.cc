@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "dataset/base/error.h"
 #include "dataset/image/channel_sums.h"
@@ -109,6 +110,13 @@ void crop_flip_color(std::span<const uint8_t> image, const ImageSize& size,
                              .left = distortion.left,
                              .flip = distortion.flip};
   write_window(window, format, color_map(window, distortion, format, standardize), out);
+}
+
+std::vector<Parameter> RecoloredCollator::parameters() const {
+  std::vector<Parameter> all = format.parameters();
+  all.push_back({"cropped_from", text(size)});
+  all.push_back({"standardize", standardize == Standardize::yes});
+  return all;
 }
 
 }  // namespace recordpipe

@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "dataset/base/parameter.h"
 #include "dataset/base/philox.h"
 #include "dataset/image/image_batch.h"
 
@@ -83,6 +85,9 @@ struct RecoloredCollator {
     batch.set_label(row, image.label);
     crop_flip_color(image.pixels, size, image.distortion, format, batch.image_at(row), standardize);
   }
+
+  // Those of the format, the size of what is cropped, and whether it is standardised.
+  std::vector<Parameter> parameters() const;
 };
 
 }  // namespace recordpipe

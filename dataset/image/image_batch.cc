@@ -2,13 +2,14 @@
 #include "dataset/image/image_batch.h"
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "dataset/base/error.h"
 
 namespace recordpipe {
-namespace {
 
-const char* name_of(DType dtype) {
+std::string_view to_string(DType dtype) {
   switch (dtype) {
     case DType::uint8:
       return "uint8";
@@ -22,7 +23,14 @@ const char* name_of(DType dtype) {
   return "unknown";
 }
 
-}  // namespace
+std::string_view to_string(Layout layout) { return layout == Layout::nhwc ? "nhwc" : "nchw"; }
+
+std::vector<Parameter> ImageFormat::parameters() const {
+  return {{"image",
+           std::to_string(height) + "x" + std::to_string(width) + "x" + std::to_string(channels)},
+          {"dtype", std::string(to_string(dtype))},
+          {"layout", std::string(to_string(layout))}};
+}
 
 void ImageBatch::reset(const ImageFormat& format, size_t size) {
   format_ = format;
@@ -34,8 +42,8 @@ template <class T>
 std::span<const T> ImageBatch::values(DType wanted) const {
   if (format_.dtype != wanted) {
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = std::string("the batch holds ") + name_of(format_.dtype) +
-                           " values, not " + name_of(wanted)});
+                 .reason = "the batch holds " + std::string(to_string(format_.dtype)) +
+                           " values, not " + std::string(to_string(wanted))});
   }
   return {reinterpret_cast<const T*>(data_.data()), data_.size() / sizeof(T)};
 }

@@ -5,14 +5,18 @@
 #include <cstdint>
 #include <new>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "dataset/base/parameter.h"
 #include "dataset/image/half.h"
 
 namespace recordpipe {
 
 enum class DType { uint8, float32, float16, bfloat16 };
 enum class Layout { nhwc, nchw };
+std::string_view to_string(DType dtype);    // "uint8", ...
+std::string_view to_string(Layout layout);  // "nhwc", "nchw"
 
 constexpr size_t size_of(DType dtype) {
   return dtype == DType::uint8 ? 1 : dtype == DType::float32 ? 4 : 2;
@@ -29,6 +33,8 @@ struct ImageFormat {
 
   size_t values_per_image() const { return height * width * channels; }
   size_t bytes_per_image() const { return values_per_image() * size_of(dtype); }
+  // Such as image=32x32x3, dtype=float32, layout=nhwc.
+  std::vector<Parameter> parameters() const;
   bool operator==(const ImageFormat&) const = default;
 };
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "dataset/base/error.h"
 #include "dataset/image/channel_sums.h"
@@ -32,7 +34,19 @@ ChannelMap standardization(const CropWindow& window, const ImageFormat& format) 
   return map;
 }
 
+std::string list(std::span<const float> numbers) {
+  std::string out = "[";
+  for (const float number : numbers) out += (out.size() > 1 ? ", " : "") + shortest_text(number);
+  return out + "]";
+}
+
 }  // namespace
+
+std::vector<Parameter> Normalization::parameters() const {
+  if (*this == Normalization{}) return {};
+  if (*this == Normalization{.per_image = true}) return {{"per_image", true}};
+  return {{"scale", shortest_text(scale)}, {"mean", list(mean)}, {"stddev", list(stddev)}};
+}
 
 void check(const Normalization& normalization, const ImageFormat& format) {
   if (normalization == Normalization{}) return;

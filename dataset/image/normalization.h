@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstddef>
+#include <vector>
 
+#include "dataset/base/parameter.h"
 #include "dataset/image/crop_window.h"
 
 namespace recordpipe {
@@ -30,6 +32,8 @@ struct Normalization {
   // to float from exact sums.
   bool per_image = false;
 
+  // None where it changes nothing.
+  std::vector<Parameter> parameters() const;
   bool operator==(const Normalization&) const = default;
 };
 

@@ -1,7 +1,10 @@
 // Draws the crop and hands it to write_window.
 #include "dataset/image/pad_crop_flip.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "dataset/base/error.h"
 #include "dataset/image/crop_window.h"
@@ -34,6 +37,12 @@ void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
                              .flip = crop.flip,
                              .next = next};
   write_window(window, format, channel_map(normalization, window, format), out);
+}
+
+std::vector<Parameter> ImageCollator::parameters() const {
+  std::vector<Parameter> all = format.parameters();
+  std::ranges::move(normalization.parameters(), std::back_inserter(all));
+  return all;
 }
 
 }  // namespace recordpipe

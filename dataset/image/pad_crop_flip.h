@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "dataset/base/parameter.h"
 #include "dataset/base/philox.h"
 #include "dataset/image/image_batch.h"
 #include "dataset/image/normalization.h"
@@ -59,6 +61,9 @@ struct ImageCollator {
     pad_crop_flip(image.pixels, image.distortion, format, batch.image_at(row), normalization,
                   next.pixels.data());
   }
+
+  // Those of the format and the normalisation.
+  std::vector<Parameter> parameters() const;
 };
 
 }  // namespace recordpipe

@@ -61,6 +61,8 @@
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/options.h"
 #include "dataset/pipeline/padded_batch.h"
+#include "dataset/pipeline/plan_description.h"
+#include "dataset/pipeline/planned_collator.h"
 #include "dataset/pipeline/prefetch.h"
 #include "dataset/pipeline/repeat.h"
 #include "dataset/pipeline/scan.h"
@@ -83,7 +85,8 @@ class Dataset {
       : node_(std::move(node)), options_(options) {}
 
   // function(T) -> U of each element, on all threads, results in order. The function is called as
-  // const and from several threads at once. It may take T by value, T&& or const T&.
+  // const and from several threads at once. It may take T by value, T&& or const T&. What it does
+  // is not seen in saved states and caches, unless it has parameters() (HasParameters).
   template <class F>
   auto map(F function) const {
     using U = std::decay_t<std::invoke_result_t<const F&, T&&>>;
@@ -207,13 +210,19 @@ class Dataset {
   // `batch_size` > 0 elements to one, by default a std::vector<T>; another Collator makes another
   // batch (ImageCollator, for instance). The last batch is shorter, unless the remainder is
   // dropped. Rows are written on all threads, straight to their place in a slot that is used again.
+  // Give a collator of yours parameters() (HasParameters), or else states and caches of one are
+  // taken for another's.
   template <CollatorOf<T> C = VectorCollator<T>>
   Dataset<typename C::Batch> batch(size_t batch_size,
                                    DropRemainder drop_remainder = DropRemainder::no,
                                    C collator = {}) const {
     require(batch_size > 0, "batch: batch_size must be at least 1");
-    return with<typename C::Batch>(std::make_shared<BatchNode<T, C>>(
-        node_, batch_size, drop_remainder == DropRemainder::yes, std::move(collator)));
+    if constexpr (HasParameters<C> && !DescribedCollator<C>) {
+      return batch(batch_size, drop_remainder, PlannedCollator<C>(std::move(collator)));
+    } else {
+      return with<typename C::Batch>(std::make_shared<BatchNode<T, C>>(
+          node_, batch_size, drop_remainder == DropRemainder::yes, std::move(collator)));
+    }
   }
 
   // Vectors as the rows of one dense batch, filled up with `padding` to the longest of them, or to

@@ -134,6 +134,9 @@ class MapNode final : public UnaryNode<U, T> {
       plan.name = "map_with_random";
       plan.parameters = {{"seed", function_.seed}};
     }
+    if constexpr (HasParameters<decltype(function_.function)>) {
+      plan.add(function_.function.parameters());
+    }
     plan.is_element_wise = true;
     return plan;
   }

@@ -5,21 +5,18 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "dataset/base/parameter.h"
 
 namespace recordpipe {
 
 class FileSystem;
 
-struct PlanParameter {
-  PlanParameter(std::string_view parameter, std::string text)
-      : name(parameter), value(std::move(text)) {}
-  PlanParameter(std::string_view parameter, std::integral auto number)
-      : name(parameter), value(std::to_string(number)) {}
-  PlanParameter(std::string_view parameter, bool yes)
-      : name(parameter), value(yes ? "true" : "false") {}
+struct PlanParameter : Parameter {
+  using Parameter::Parameter;
+  explicit PlanParameter(Parameter parameter) : Parameter(std::move(parameter)) {}
 
   // One that changes how or by whom the plan is carried out, but not what the whole of it yields.
   PlanParameter&& free() && {
@@ -27,9 +24,14 @@ struct PlanParameter {
     return std::move(*this);
   }
 
-  std::string name;
-  std::string value;
   bool is_free = false;
+};
+
+// Functions (map's) and collators (batch's) may have them: then they are the operator's, too. Those
+// of layers that know no plans, and yours.
+template <class F>
+concept HasParameters = requires(const F& function) {
+  { function.parameters() } -> std::same_as<std::vector<Parameter>>;
 };
 
 // An operator and those it takes its elements from.
@@ -52,8 +54,12 @@ struct PlanDescription {
   std::string text(bool with_free = true) const;
 
   // The same for plans of the same operators, parameters and inputs, free ones and files left out.
-  // What functions do is not seen.
+  // What functions do is not seen, but for the parameters of those that have some (HasParameters).
   uint64_t hash() const;
+
+  void add(std::vector<Parameter> given) {
+    for (Parameter& parameter : given) parameters.emplace_back(std::move(parameter));
+  }
 
   // Makes it free which shards elements come from, directly or through element-wise operators, and
   // returns how many of all workers' elements there are for each of this one's: for an operator

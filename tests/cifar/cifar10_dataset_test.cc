@@ -156,6 +156,28 @@ TEST_F(Cifar10Dataset, NormalizesInEveryFloatingPointType) {
   EXPECT_THROW(cifar10_batches(files, options), Error) << "before anything is read";
 }
 
+TEST_F(Cifar10Dataset, APlaceInOtherBatchesIsRefused) {
+  const std::vector<std::string> files = {write("a", 0, 100)};
+  const std::string state = cifar10_batches(files, {.distort = true}).iterate().state();
+  const auto refusal = [&](const Cifar10Options& options) -> std::string {
+    Iterator<ImageBatch> iterator = cifar10_batches(files, options).iterate();
+    try {
+      iterator.restore(state);
+    } catch (const Error& error) {
+      return error.reason();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal({.distort = true}), "accepted");
+  EXPECT_THAT(refusal({.distort = true, .dtype = DType::uint8}), HasSubstr("dtype=uint8"));
+  EXPECT_THAT(refusal({.distort = true, .layout = Layout::nchw}), HasSubstr("layout=nchw"));
+  EXPECT_THAT(refusal({.distort = true, .normalization = {.per_image = true}}),
+              HasSubstr("per_image=true"));
+  EXPECT_THAT(refusal({.distort = true, .normalization = {.mean = {128}}}),
+              HasSubstr("scale=1, mean=[128, 0, 0, 0], stddev=[1, 1, 1, 1]"));
+  EXPECT_THAT(refusal({}), HasSubstr("pad=4"));
+}
+
 TEST_F(Cifar10Dataset, EvaluationSeesEachImageOnceUndistorted) {
   const auto batches = run({write("eval", 0, 105)}, {.batch_size = 10});
   ASSERT_EQ(batches.size(), 11u);

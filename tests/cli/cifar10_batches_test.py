@@ -129,6 +129,12 @@ class Places(BatchesTest):
         self.assertEqual(result.returncode, 1)
         self.assertIn("seed=7", result.stderr)
         self.assertIn("seed=8", result.stderr)
+        self.lines("--batches", 5, "--batch-size", 8, "--save-state", place)
+        for option, here in (("--dtype", "uint8"), ("--layout", "nchw")):
+            result = self.run_program("--restore-state", place, "--batch-size", 8, option, here)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("dtype=float32, layout=nhwc", result.stderr)
+            self.assertIn(f"{option[2:]}={here}", result.stderr)
 
     def test_no_state_and_no_file(self):
         place = ROOT / "place"
@@ -175,7 +181,9 @@ class Usage(BatchesTest):
         self.assertEqual([line.split("(")[0] for line in lines],
                          ["tfrecord_files", "shuffle", "repeat", "map", "map_with_random", "batch",
                           "prefetch"])
-        self.assertIn("batch(batch_size=32, drop_remainder=false)", lines)
+        self.assertIn("map_with_random(seed=7, pad=4)", lines)
+        self.assertIn("batch(batch_size=32, drop_remainder=false, image=32x32x3, dtype=float32, "
+                      "layout=nhwc)", lines)
 
     def test_stats(self):
         lines = self.lines("--stats", "--batch-size", 16, "--epochs", 2)

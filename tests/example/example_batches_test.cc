@@ -87,6 +87,41 @@ TEST(ExampleBatches, OfSequenceExamplesToo) {
   EXPECT_EQ(rows, static_cast<size_t>(kRecords));
 }
 
+TEST(ExampleBatches, APlaceOfAnotherSchemaIsRefusedByName) {
+  const auto with = [](const ExampleSchema& features) {
+    return records().batch(32, DropRemainder::no, ExampleCollator(features));
+  };
+  const std::string state = with(schema()).iterate().state();
+  const auto refusal = [&](const auto& dataset) -> std::string {
+    auto pass = dataset.iterate();
+    try {
+      pass.restore(state);
+    } catch (const Error& error) {
+      return error.reason();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal(with(schema())), "accepted");
+  const auto changed = [&](const std::string& name, auto form) {
+    ExampleSchema features = schema();
+    features[name] = std::move(form);
+    return refusal(with(features));
+  };
+  EXPECT_THAT(changed("name", Ragged{FeatureKind::bytes}), HasSubstr("'name': ragged bytes"));
+  EXPECT_THAT(changed("label", FixedLen{FeatureKind::int64s, {1}}),
+              HasSubstr("'label': int64s[1]"));
+  EXPECT_THAT(changed("label", FixedLen{FeatureKind::floats}), HasSubstr("'label': floats"));
+  EXPECT_THAT(changed("label", FixedLen{FeatureKind::int64s, {}, std::vector<int64_t>{7}}),
+              HasSubstr("'label': int64s or [7]"));
+  const std::vector<std::string> long_text = {std::string(100, 'x')};
+  EXPECT_THAT(changed("name", FixedLen{FeatureKind::bytes, {}, long_text}),
+              HasSubstr("'name': bytes or values of crc32c"));
+  EXPECT_THAT(changed("other\n", Ragged{FeatureKind::int64s}), HasSubstr("'other\\x0a'"));
+  const auto of_sequences =
+      records().batch(32, DropRemainder::no, SequenceExampleCollator({.context = schema()}));
+  EXPECT_THAT(refusal(of_sequences), HasSubstr("feature_lists={}"));
+}
+
 TEST(ExampleBatches, OutliveTheIteratorAndTheRecords) {
   ExampleBatch kept;
   {
