@@ -1,6 +1,7 @@
 #include "tools/terminal_progress.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -9,7 +10,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kBarWidth = 24;
+constexpr size_t kMaxBarWidth = 24;
 
 size_t terminal_width() {
   struct winsize size = {};
@@ -18,9 +19,13 @@ size_t terminal_width() {
 
 std::string megabytes(double bytes) { return fmt::format("{:.1f}", bytes / 1e6); }
 
-std::string bar(double fraction) {
-  const auto filled = static_cast<size_t>(fraction * kBarWidth);
-  return std::string(filled, '#') + std::string(kBarWidth - filled, '.');
+// As wide as there is room beside the `taken` columns of text.
+std::string bar(double fraction, size_t taken) {
+  const size_t frame = std::string_view("[] ").size();
+  const size_t room = terminal_width() - 1;
+  const size_t width = std::min(kMaxBarWidth, room - std::min(room, taken + frame));
+  const auto filled = static_cast<size_t>(fraction * static_cast<double>(width));
+  return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] ";
 }
 
 }  // namespace
@@ -45,18 +50,17 @@ void TerminalProgress::update(const Progress& progress) {
   const double speed = static_cast<double>(progress.done - std::min(first_done_, progress.done)) /
                        std::max(seconds, 1e-3);
   const auto done = static_cast<double>(progress.done);
-  std::string text = activity_ + ": ";
+  const std::string what = activity_ + ": ";
   if (progress.total && *progress.total > 0) {
     const auto total = static_cast<double>(*progress.total);
     const double fraction = std::min(done / total, 1.0);
-    if (terminal_) text += fmt::format("[{}] ", bar(fraction));
-    text += fmt::format("{:3.0f}% of {} MB", 100 * fraction, megabytes(total));
+    std::string text = fmt::format("{:3.0f}% of {} MB", 100 * fraction, megabytes(total));
     text += fmt::format(", {} MB/s", megabytes(speed));
     if (!ended && speed > 0) text += fmt::format(", {:.0f} s left", (total - done) / speed);
+    draw(what + (terminal_ ? bar(fraction, what.size() + text.size()) : "") + text);
   } else {
-    text += fmt::format("{} MB, {} MB/s", megabytes(done), megabytes(speed));
+    draw(what + fmt::format("{} MB, {} MB/s", megabytes(done), megabytes(speed)));
   }
-  draw(text);
 }
 
 void TerminalProgress::note(const std::string& text) {

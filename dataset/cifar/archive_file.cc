@@ -7,13 +7,13 @@
 namespace recordpipe {
 
 ArchiveFile::ArchiveFile(FileSystem& file_system, const std::string& path,
-                         std::shared_ptr<Sha256> hash, ProgressFunction progress,
-                         std::stop_token stop)
+                         std::shared_ptr<Sha256> hash, std::string_view activity,
+                         ProgressFunction progress, std::stop_token stop)
     : file_(file_system.open_source(path)),
       hash_(std::move(hash)),
       progress_(std::move(progress)),
       stop_(std::move(stop)),
-      state_{.activity = "convert"} {
+      state_{.activity = activity} {
   const auto status = file_system.status(path);
   if (status && status->kind == FileKind::regular) state_.total = status->size;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "dataset/base/progress.h"
 #include "dataset/io/file.h"
@@ -17,9 +18,10 @@ namespace recordpipe {
 class ArchiveFile final : public ByteSource {
  public:
   // `hash`, if any, has seen the whole file after read() has returned 0. `progress` is called from
-  // read(). A read after `stop` was requested throws Error{cancelled}.
+  // read(), with `activity`, a string that stays. A read after `stop` was requested throws
+  // Error{cancelled}.
   ArchiveFile(FileSystem& file_system, const std::string& path, std::shared_ptr<Sha256> hash,
-              ProgressFunction progress, std::stop_token stop);
+              std::string_view activity, ProgressFunction progress, std::stop_token stop);
 
   size_t read(std::span<std::byte> out) override;
   const std::string& path() const override { return file_->path(); }

@@ -165,8 +165,9 @@ CifarConvertReport convert_cifar(FileSystem& file_system, const std::string& arc
   std::vector<FinishedFile> files;
   try {
     report.kind = read_cifar_archive(
-        std::make_unique<ArchiveFile>(file_system, archive, hash, options.progress,
-                                      splits.stop_token()),
+        std::make_unique<ArchiveFile>(file_system, archive, hash,
+                                      options.synthetic ? "convert synthetic" : "convert",
+                                      options.progress, splits.stop_token()),
         [&](const CifarArchiveKind& kind, size_t place, CifarBatch batch) {
           splits.add(kind, place, std::move(batch));
         },

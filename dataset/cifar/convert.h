@@ -42,7 +42,7 @@ struct CifarConvertOptions {
   bool hash = true;
   // Refuse the archive if it has another one than this (64 hexadecimal digits).
   std::optional<std::string> sha256 = {};
-  // "convert", in bytes of the archive.
+  // "convert", or "convert synthetic", in bytes of the archive.
   ProgressFunction progress = {};
   std::stop_token stop = {};
 };

@@ -75,7 +75,8 @@ class Progressing {
  public:
   explicit Progressing(const SyntheticCifarOptions& options)
       : options_(options),
-        state_{.activity = "draw", .total = 6 * options.images_per_batch * kCifarImageSize} {
+        state_{.activity = "draw synthetic",
+               .total = 6 * options.images_per_batch * kCifarImageSize} {
     report();
   }
   void add(size_t images) {

@@ -19,7 +19,7 @@ struct SyntheticCifarOptions {
   uint64_t seed = 1;
   // Of each of the six batches; up to 10,000.
   size_t images_per_batch = 10'000;
-  // "draw", in bytes of pixels.
+  // "draw synthetic", in bytes of pixels.
   ProgressFunction progress = {};
   std::stop_token stop = {};
 };

@@ -11,6 +11,7 @@ import pty
 import shutil
 import subprocess
 import sys
+import termios
 import unittest
 
 import small_archives
@@ -131,10 +132,12 @@ class Conversion(GenerateTest):
         self.assertEqual((result.stdout, result.stderr), ("", ""))
         self.assertEqual(self.generate("--quiet").stdout, "")
 
-    def test_a_bar_on_a_terminal(self):
+    def on_terminal(self, *arguments):
+        """What is shown on a terminal of the usual width."""
         controller, terminal = pty.openpty()
-        with subprocess.Popen([PROGRAM, "--data-dir", self.data, "--archive", self.archive],
-                              stderr=terminal, stdout=subprocess.DEVNULL) as process:
+        termios.tcsetwinsize(terminal, (24, 80))
+        with subprocess.Popen([PROGRAM, "--data-dir", self.data, *arguments], stderr=terminal,
+                              stdout=subprocess.DEVNULL) as process:
             os.close(terminal)
             shown = b""
             with contextlib.suppress(OSError):  # EIO where the other side is closed
@@ -142,8 +145,21 @@ class Conversion(GenerateTest):
                     shown += piece
         os.close(controller)
         self.assertEqual(process.returncode, 0)
-        self.assertRegex(shown.decode(), r"convert: \[[#.]{24}\] +\d+% of ")
-        self.assertIn(b"\r\x1b[K", shown)
+        return shown.decode()
+
+    def test_a_bar_on_a_terminal(self):
+        shown = self.on_terminal("--archive", self.archive)
+        self.assertRegex(shown, r"convert: \[[#.]{24}\] +\d+% of ")
+        self.assertIn("\r\x1b[K", shown)
+
+    def test_bars_say_synthetic(self):
+        shown = self.on_terminal("--synthetic")
+        for activity in ("draw", "convert"):
+            self.assertRegex(shown, rf"\r\x1b\[K{activity} synthetic: \[[#.]+\] +\d+% of .* MB/s")
+        self.assertNotIn("draw:", shown)
+        self.assertNotIn("convert:", shown)
+        for line in shown.split("\r\x1b[K"):
+            self.assertRegex(line, r"^$|MB/s$|s left$")  # the end of none is cut off
 
     def test_the_present_folder_by_default(self):
         self.data.mkdir()
