@@ -11,6 +11,7 @@
 #include "dataset/base/error.h"
 #include "dataset/cifar/convert.h"
 #include "dataset/cifar/folder_lock.h"
+#include "dataset/cifar/source_note.h"
 #include "dataset/cifar/split_files.h"
 #include "dataset/cifar/synthetic_mark.h"
 #include "dataset/io/file.h"
@@ -42,7 +43,8 @@ constexpr char kDescription[] =
 Without --url, --archive or --synthetic it takes cifar-10-python.tar.gz or cifar-10-binary.tar.gz
 in the data folder, and downloads the first from https://www.cs.toronto.edu/~kriz/ if neither is
 there. Archives of pickles and of plain records are read, of CIFAR-10 and of CIFAR-100, packed by
-whom you like. The files appear when all of them are complete, and only then.
+whom you like. The files appear when all of them are complete, and only then; source.txt beside
+them says what they were made from.
 
 CIFAR-10:  train is data_batch_1 to 4, validation data_batch_5, eval test_batch.
 CIFAR-100: train is the first four fifths of its training images, validation the last fifth.
@@ -181,6 +183,9 @@ void print_present(FileSystem& files, const Arguments& arguments, const char* ki
        find_split_files(files, arguments.data_dir, arguments.shards).present) {
     const uint64_t bytes = files.status(path).value_or(FileStatus{}).size;
     fmt::print("{}: {} bytes{}, there already\n", printable(path), bytes, kind);
+  }
+  if (const std::string source = noted_source(files, arguments.data_dir); !source.empty()) {
+    fmt::print("They were made from {}\n", source);
   }
   fmt::print("{}; --force writes them anew.\n",
              arguments.keep_extracted ? "Nothing was extracted" : "Nothing to do");

@@ -9,6 +9,7 @@
 #include "dataset/base/error.h"
 #include "dataset/cifar/archive_file.h"
 #include "dataset/cifar/extracted_folder.h"
+#include "dataset/cifar/source_note.h"
 #include "dataset/cifar/split_files.h"
 #include "dataset/cifar/split_writer.h"
 #include "dataset/cifar/synthetic_mark.h"
@@ -184,6 +185,7 @@ CifarConvertReport convert_cifar(FileSystem& file_system, const std::string& arc
     extracted.commit();
     report.extracted = extracted.path();
   }
+  remove_source_note(file_system, data_dir);
   if (options.synthetic) mark_synthetic(file_system, data_dir);
   for (FinishedFile& finished : files) {
     finished.file->commit();
@@ -198,6 +200,7 @@ CifarConvertReport convert_cifar(FileSystem& file_system, const std::string& arc
   for (const std::string& path : report.removed) file_system.remove(path);
   if (!report.removed.empty()) file_system.sync_directory(data_dir);
   if (!options.synthetic) unmark_synthetic(file_system, data_dir);
+  note_source(file_system, data_dir, archive, report.sha256);
   return report;
 }
 

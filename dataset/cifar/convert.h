@@ -65,9 +65,11 @@ struct CifarConvertReport {
 // Converts `archive` to files in `data_dir`, which exists, replacing what is there. No file gets
 // its name before the whole archive has been read and checked and all of them are complete and
 // synced; then all get theirs, one after the other, and files of the same splits in another number
-// of shards are removed. Throws Error: what read_cifar_archive throws, checksum_mismatch,
-// cancelled, busy if another process writes there, and what writing throws; then nothing has
-// changed in `data_dir`, unless it was a renaming that failed.
+// of shards are removed. source_note.h's note says what they were made from: it goes before the
+// first of them has its name, and comes when all have theirs. Throws Error: what read_cifar_archive
+// throws, checksum_mismatch, cancelled, busy if another process writes there, and what writing
+// throws; then nothing has changed in `data_dir`, unless it was a renaming, or one of the notes,
+// that failed.
 CifarConvertReport convert_cifar(FileSystem& file_system, const std::string& archive,
                                  const std::string& data_dir,
                                  const CifarConvertOptions& options = {});

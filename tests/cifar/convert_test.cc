@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/base/error.h"
+#include "dataset/cifar/source_note.h"
 #include "dataset/cifar/split_files.h"
 #include "dataset/cifar/synthetic_mark.h"
 #include "dataset/example/example_view.h"
@@ -105,7 +106,8 @@ TEST_F(ConvertTest, SplitsHoldTheirBatchesInTheTutorialsOrder) {
   EXPECT_EQ(images_in(data_dir + "/train.tfrecords"), images_of_batches({0, 1, 2, 3}));
   EXPECT_EQ(images_in(data_dir + "/validation.tfrecords"), images_of_batches({4}));
   EXPECT_EQ(images_in(data_dir + "/eval.tfrecords"), images_of_batches({5}));
-  EXPECT_THAT(names(), ElementsAre("eval.tfrecords", "train.tfrecords", "validation.tfrecords"));
+  EXPECT_THAT(names(), ElementsAre("eval.tfrecords", "source.txt", "train.tfrecords",
+                                   "validation.tfrecords"));
 
   ASSERT_EQ(report.files.size(), 3u);
   EXPECT_EQ(report.files[0].path, data_dir + "/train.tfrecords");
@@ -153,9 +155,9 @@ TEST_F(ConvertTest, FilesOfAnotherNumberOfShardsAreRemoved) {
   write_file(data_dir + "/mytrain.tfrecords", "somebody else's");
   const CifarConvertReport report = convert(good);
   EXPECT_EQ(report.removed.size(), 9u);
-  EXPECT_THAT(names(),
-              ElementsAre("eval.tfrecords", "mytrain.tfrecords", "train-00001-of-00009.tfrecords",
-                          "train-of-thought.tfrecords", "train.tfrecords", "validation.tfrecords"));
+  EXPECT_THAT(names(), ElementsAre("eval.tfrecords", "mytrain.tfrecords", "source.txt",
+                                   "train-00001-of-00009.tfrecords", "train-of-thought.tfrecords",
+                                   "train.tfrecords", "validation.tfrecords"));
 }
 
 TEST_F(ConvertTest, WhatAKilledConversionLeftIsRemoved) {
@@ -167,8 +169,9 @@ TEST_F(ConvertTest, WhatAKilledConversionLeftIsRemoved) {
   }
   write_file(data_dir + "/cifar-10-batches-py/notes.txt", "somebody else's");
   convert(good);
-  EXPECT_THAT(names(), ElementsAre(".mine.tfrecords.partial", "cifar-10-batches-py",
-                                   "eval.tfrecords", "train.tfrecords", "validation.tfrecords"));
+  EXPECT_THAT(names(),
+              ElementsAre(".mine.tfrecords.partial", "cifar-10-batches-py", "eval.tfrecords",
+                          "source.txt", "train.tfrecords", "validation.tfrecords"));
   EXPECT_THAT(files.list(data_dir + "/cifar-10-batches-py"), ElementsAre("notes.txt"));
 }
 
@@ -248,7 +251,8 @@ TEST_F(ConvertTest, NothingHasItsNameBeforeTheArchiveIsCheckedToItsEnd) {
   other[other.size() - 5] ^= 1;  // gzip's CRC
   EXPECT_EQ(error_of(other, {.shards = 1, .keep_extracted = true}).kind(), ErrorKind::corrupted);
   EXPECT_EQ(content_of("train.tfrecords"), before);
-  EXPECT_THAT(names(), ElementsAre("eval.tfrecords", "train.tfrecords", "validation.tfrecords"));
+  EXPECT_THAT(names(), ElementsAre("eval.tfrecords", "source.txt", "train.tfrecords",
+                                   "validation.tfrecords"));
 }
 
 TEST_F(ConvertTest, AnotherChecksumIsRefused) {
@@ -296,6 +300,19 @@ TEST_F(ConvertTest, ProgressReachesTheEnd) {
   EXPECT_EQ(last.total, good.size());
 }
 
+TEST_F(ConvertTest, TheSourceIsNoted) {
+  EXPECT_EQ(noted_source(files, data_dir), "");
+  const std::string sha256 = convert(good).sha256;
+  EXPECT_EQ(noted_source(files, data_dir), archive + " (SHA-256 " + sha256 + ")");
+  convert(good, {.hash = false});
+  EXPECT_EQ(noted_source(files, data_dir), archive);
+  error_of(good + "garbage");  // nothing was replaced
+  EXPECT_EQ(noted_source(files, data_dir), archive);
+  write_file(data_dir + "/source.txt", "\x1b[2Jmine\n\n" + std::string(100'000, 'x'));
+  EXPECT_THAT(noted_source(files, data_dir), testing::StartsWith("\\x1b[2Jmine\\x0a\\x0ax"));
+  EXPECT_LT(noted_source(files, data_dir).size(), 10'000u);
+}
+
 TEST_F(ConvertTest, ASecondWriterIsRefused) {
   const AtomicFile held(files, data_dir + "/validation.tfrecords");
   EXPECT_EQ(error_of(good).kind(), ErrorKind::busy);
@@ -314,19 +331,25 @@ class ConvertFaultTest : public ConvertTest {
   ConvertFaultTest() {
     write_file(archive, archive_bytes(binary_members(2)));
     convert_cifar(files, archive, data_dir);
-    for (const std::string& name : names()) old_files[name] = content_of(name);
+    for (const char* name : kNames) old_files[name] = content_of(name);
+    old_source = noted_source(files, data_dir);
     write_file(archive, good);
     convert_cifar(files, archive, data_dir);
-    for (const std::string& name : names()) new_files[name] = content_of(name);
+    for (const char* name : kNames) new_files[name] = content_of(name);
+    new_source = noted_source(files, data_dir);
   }
 
   void restore() {
     for (const auto& [name, content] : old_files) write_file(data_dir + "/" + name, content);
+    write_file(data_dir + "/source.txt", old_source + "\n");
   }
   void check_whole() {
     for (const auto& [name, content] : old_files) {
       const std::string found = content_of(name);
       EXPECT_TRUE(found == content || found == new_files[name]) << name;
+      // Rather no source than a wrong one.
+      const std::string source = noted_source(files, data_dir);
+      EXPECT_TRUE(source.empty() || source == (found == content ? old_source : new_source));
     }
   }
   auto action(bool keep_extracted) {
@@ -335,8 +358,12 @@ class ConvertFaultTest : public ConvertTest {
     };
   }
 
+  static constexpr const char* kNames[] = {"eval.tfrecords", "train.tfrecords",
+                                           "validation.tfrecords"};
   std::map<std::string, std::string> old_files;
   std::map<std::string, std::string> new_files;
+  std::string old_source;
+  std::string new_source;
 };
 
 TEST_F(ConvertFaultTest, AnyCallMayFail) {
@@ -395,7 +422,7 @@ TEST_F(ConvertFaultTest, TheProcessMayDieAnywhere) {
           // The next run does the work, and cleans up: the extracted files that have their names
           // stay, and nothing else.
           convert_cifar(files, archive, data_dir);
-          std::vector<std::string> expected = {"eval.tfrecords", "train.tfrecords",
+          std::vector<std::string> expected = {"eval.tfrecords", "source.txt", "train.tfrecords",
                                                "validation.tfrecords"};
           const std::string extracted = "cifar-10-batches-py";
           if (names().front() == extracted) {
@@ -407,6 +434,7 @@ TEST_F(ConvertFaultTest, TheProcessMayDieAnywhere) {
           }
           EXPECT_EQ(names(), expected);
           EXPECT_EQ(content_of("train.tfrecords"), new_files["train.tfrecords"]);
+          EXPECT_EQ(noted_source(files, data_dir), new_source);
         },
         [&] { restore(); });
     EXPECT_GT(runs, 20u);

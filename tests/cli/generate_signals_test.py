@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from generate_test_case import PROGRAM, SPLITS, GenerateTest, wait_until
+from generate_test_case import FILES, PROGRAM, SPLITS, GenerateTest, wait_until
 
 
 class Signals(GenerateTest):
@@ -42,7 +42,7 @@ class Signals(GenerateTest):
                 self.assertEqual(process.returncode, 128 + number, stderr)
                 self.assertIn("interrupted", stderr)
         self.expect_done(self.generate("--archive", self.archive))
-        self.assertEqual(self.names(), SPLITS)
+        self.assertEqual(self.names(), FILES)
 
     def test_killed_then_run_again(self):
         with self.start("--synthetic") as process:
@@ -51,7 +51,7 @@ class Signals(GenerateTest):
         self.assertFalse(set(SPLITS) & set(self.names()))
         self.expect_done(self.generate("--archive", self.archive))
         self.expect_same_images()
-        self.assertEqual(self.names(), SPLITS)
+        self.assertEqual(self.names(), FILES)
 
     def test_two_at_a_time(self):
         pipe = self.root / "pipe"
@@ -63,7 +63,7 @@ class Signals(GenerateTest):
             pipe.write_bytes(self.archive.read_bytes())
             _, stderr = first.communicate(timeout=60)
             self.assertEqual(first.returncode, 0, stderr)
-        self.assertEqual(self.names(), SPLITS)
+        self.assertEqual(self.names(), FILES)
         self.expect_same_images()
 
 

@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 PROGRAM = os.environ["RECORDPIPE_GENERATE"]
 SPLITS = ["eval.tfrecords", "train.tfrecords", "validation.tfrecords"]
+FILES = sorted([*SPLITS, "source.txt"])
 ROWS = 20  # in each of the archive's six batches
 os.environ["no_proxy"] = "*"  # a proxy of the machine is no business of these tests
 
@@ -48,7 +49,9 @@ class GenerateTest(unittest.TestCase):
         return sorted(path.name for path in self.data.iterdir())
 
     def contents(self):
-        return {path.name: path.read_bytes() for path in self.data.iterdir() if path.is_file()}
+        """Of the TFRecord files."""
+        return {path.name: path.read_bytes() for path in self.data.glob("*.tfrecords")
+                if path.is_file()}
 
     def generate(self, *arguments, **options):
         return run("--data-dir", self.data, *arguments, **options)
