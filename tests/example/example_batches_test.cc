@@ -116,7 +116,7 @@ TEST(ExampleBatches, APlaceOfAnotherSchemaIsRefusedByName) {
   const std::vector<std::string> long_text = {std::string(100, 'x')};
   EXPECT_THAT(changed("name", FixedLen{FeatureKind::bytes, {}, long_text}),
               HasSubstr("'name': bytes or values of crc32c"));
-  EXPECT_THAT(changed("other\n", Ragged{FeatureKind::int64s}), HasSubstr("'other\\x0a'"));
+  EXPECT_THAT(changed("other\n", Ragged{FeatureKind::int64s}), HasSubstr("x0a': ragged int64s"));
   const auto of_sequences =
       records().batch(32, DropRemainder::no, SequenceExampleCollator({.context = schema()}));
   EXPECT_THAT(refusal(of_sequences), HasSubstr("feature_lists={}"));
