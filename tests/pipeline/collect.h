@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <numeric>
+#include <ostream>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,11 @@ inline std::vector<int> numbers(int n) {
   std::vector<int> out(static_cast<size_t>(n));
   std::iota(out.begin(), out.end(), 0);
   return out;
+}
+
+// In the names of tests.
+inline void PrintTo(const PipelineOptions& options, std::ostream* out) {
+  *out << "threads=" << options.threads << " chunk_size=" << options.chunk_size;
 }
 
 }  // namespace recordpipe
