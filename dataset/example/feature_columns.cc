@@ -129,4 +129,13 @@ size_t FeatureColumns::find_column(std::string_view name, FeatureKind kind, bool
   return i;
 }
 
+uint64_t FeatureColumns::heap_bytes() const {
+  uint64_t bytes = columns_.capacity() * sizeof(Column) + found_.capacity() * sizeof(Found);
+  for (const Column& column : columns_) {
+    bytes += column.values.heap_bytes();
+    bytes += column.row_splits.capacity() * sizeof(int64_t);
+  }
+  return bytes;
+}
+
 }  // namespace recordpipe

@@ -50,6 +50,9 @@ class FeatureColumns {
   // All rows have ended.
   void finish();
 
+  // What it holds beside itself.
+  uint64_t heap_bytes() const;
+
  private:
   struct Column {
     ValuesBuffer values;

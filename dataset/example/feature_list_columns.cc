@@ -132,4 +132,13 @@ size_t FeatureListColumns::find_column(std::string_view name, FeatureKind kind, 
   return i;
 }
 
+uint64_t FeatureListColumns::heap_bytes() const {
+  uint64_t bytes = columns_.capacity() * sizeof(Column) + found_.capacity() * sizeof(Found);
+  for (const Column& column : columns_) {
+    bytes += column.values.heap_bytes();
+    bytes += (column.step_splits.capacity() + column.row_splits.capacity()) * sizeof(int64_t);
+  }
+  return bytes;
+}
+
 }  // namespace recordpipe

@@ -51,6 +51,9 @@ class FeatureListColumns {
   // All rows have ended.
   void finish();
 
+  // What it holds beside itself.
+  uint64_t heap_bytes() const;
+
  private:
   struct Column {
     ValuesBuffer values;

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -50,6 +51,9 @@ class ExampleBatch {
 
  private:
   friend class ExampleCollator;
+  friend uint64_t heap_bytes(const ExampleBatch& batch) {
+    return batch.features_.heap_bytes() + batch.records_.capacity() * sizeof(Record);
+  }
 
   FeatureColumns features_;
   std::vector<Record> records_;  // kept until finish()

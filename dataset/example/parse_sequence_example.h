@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -36,6 +37,10 @@ class SequenceExampleBatch {
 
  private:
   friend class SequenceExampleCollator;
+  friend uint64_t heap_bytes(const SequenceExampleBatch& batch) {
+    return batch.context_.heap_bytes() + batch.feature_lists_.heap_bytes() +
+           batch.records_.capacity() * sizeof(Record);
+  }
 
   FeatureColumns context_;
   FeatureListColumns feature_lists_;

@@ -86,6 +86,11 @@ class ValuesBuffer {
     return from;
   }
 
+  uint64_t heap_bytes() const {
+    return floats_.capacity() * sizeof(float) + int64s_.capacity() * sizeof(int64_t) +
+           bytes_.capacity() + splits_.capacity() * sizeof(int64_t);
+  }
+
   // The first `count` values.
   template <FeatureKind kind>
   Values<kind> values(size_t count) const {

@@ -122,6 +122,31 @@ TEST(ExampleBatches, APlaceOfAnotherSchemaIsRefusedByName) {
   EXPECT_THAT(refusal(of_sequences), HasSubstr("feature_lists={}"));
 }
 
+TEST(ExampleBatches, AreCountedAsMemory) {
+  constexpr size_t kSize = size_t{1} << 20;
+  const std::vector<std::byte> image(kSize);
+  const std::vector<float> floats(kSize / sizeof(float));
+  const std::vector<int64_t> int64s(kSize / sizeof(int64_t), -1);
+  const std::string example = ExampleBuilder()
+                                  .set_bytes("image", image)
+                                  .set_floats("floats", floats)
+                                  .set_int64s("int64s", int64s)
+                                  .serialize();
+  const ExampleSchema large = {{"image", FixedLen{FeatureKind::bytes}},
+                               {"floats", Ragged{FeatureKind::floats}},
+                               {"int64s", FixedLen{FeatureKind::int64s, {int64s.size()}}}};
+  const auto source = from_vector<Record>(std::vector<Record>(4, {.data = as_bytes(example)}));
+  const auto peak_of = [&](auto collator) {
+    const auto batches = source.batch(4, DropRemainder::no, std::move(collator));
+    auto pass = batches.with_options({.threads = 1}).iterate();
+    while (pass.next()) {
+    }
+    return pass.memory().peak;
+  };
+  EXPECT_GE(peak_of(ExampleCollator(large)), 12 * kSize);
+  EXPECT_GE(peak_of(SequenceExampleCollator({.context = large})), 12 * kSize);
+}
+
 TEST(ExampleBatches, OutliveTheIteratorAndTheRecords) {
   ExampleBatch kept;
   {
