@@ -26,7 +26,8 @@ std::string header_of(const CacheIdentity& identity) {
   std::string header(kMagic);
   header += identity.codec;
   header += '\0';
-  return header + save_iterator_state(identity.plan, {});
+  FileFingerprints files;
+  return header + save_iterator_state(identity.plan, {}, files);
 }
 
 std::string end_of(uint64_t elements) {
@@ -55,7 +56,8 @@ void check_header(const std::string& path, std::string_view header, const CacheI
   }
   header.remove_prefix(std::min(header.size(), codec.size() + 1));
   try {
-    load_iterator_state(identity.plan, header);
+    FileFingerprints files;
+    load_iterator_state(identity.plan, header, files);
   } catch (const Error& error) {
     refuse(path,
            error.path().empty() ? error.reason() : printable(error.path()) + ": " + error.reason());

@@ -60,7 +60,7 @@ class Iterator {
     }
     IteratorPlace place{.position = position()};
     pass_->executor.save(pass_->executor.position() + at_, place.plan);
-    return save_iterator_state(pass_->node->describe(), place);
+    return save_iterator_state(pass_->node->describe(), place, *pass_->context.files);
   }
 
   // Goes to where `state` was taken, in another run, with other threads, chunk sizes or prefetch
@@ -68,7 +68,8 @@ class Iterator {
   // from another plan or the files have changed: then the iterator stays where it is. Where the
   // place can't be reached all the same, it throws what comes in between, and starts over.
   void restore(std::string_view state) {
-    const IteratorPlace place = load_iterator_state(pass_->node->describe(), state);
+    const IteratorPlace place =
+        load_iterator_state(pass_->node->describe(), state, *pass_->context.files);
     at_ = count_ = 0;
     failed_ = false;
     try {

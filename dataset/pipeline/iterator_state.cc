@@ -1,10 +1,8 @@
 #include "dataset/pipeline/iterator_state.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,10 +18,9 @@
 namespace recordpipe {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kMaxFingerprints = 1024;  // 8 KiB
 constexpr size_t kMaxText = 4096;
-constexpr size_t kSampleSize = 4096;
 constexpr size_t kTailSize = 5;  // the field crc32c
 constexpr int kMaxDepth = 1000;  // of messages; protobuf's own limit is 100
 
@@ -46,32 +43,17 @@ void collect_files(const PlanDescription& plan, std::vector<SourceFile>& out) {
   for (const std::string& file : plan.files) out.push_back({plan.file_system, file});
 }
 
-uint64_t fingerprint(const SourceFile& file) {
-  const std::string_view name = std::string_view(file.path).substr(file.path.rfind('/') + 1);
-  uint64_t hash = crc32c(std::as_bytes(std::span(name)));
-  const auto status = file.file_system->status(file.path);
-  if (!status || status->kind != FileKind::regular) return hash;
-  const auto content = file.file_system->open_random(file.path);
-  hash = derive_key(hash, content->size());
-  std::array<std::byte, kSampleSize> sample;
-  for (const uint64_t offset :
-       {uint64_t{0}, content->size() - std::min<uint64_t>(kSampleSize, content->size())}) {
-    const size_t size = content->read_at(offset, sample);
-    hash = derive_key(hash, crc32c(std::span(sample).first(size)));
-  }
-  return hash;
-}
-
 // How many files a fingerprint stands for.
 size_t files_per_fingerprint(size_t files) {
   return std::max<size_t>(1, (files + kMaxFingerprints - 1) / kMaxFingerprints);
 }
 
-std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, size_t per_fingerprint) {
+std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, size_t per_fingerprint,
+                                   FileFingerprints& known) {
   std::vector<uint64_t> all;
   for (size_t i = 0; i < files.size(); ++i) {
     if (i % per_fingerprint == 0) all.push_back(0);
-    all.back() = derive_key(all.back(), fingerprint(files[i]));
+    all.back() = derive_key(all.back(), known.of(*files[i].file_system, files[i].path));
   }
   return all;
 }
@@ -123,7 +105,8 @@ PlanState read(const proto::PlanState& from) {
   refuse("a state of another plan");
 }
 
-void check_files(const PlanDescription& plan, const proto::IteratorState& state) {
+void check_files(const PlanDescription& plan, const proto::IteratorState& state,
+                 FileFingerprints& known) {
   std::vector<SourceFile> files;
   collect_files(plan, files);
   const size_t per_fingerprint = files_per_fingerprint(files.size());
@@ -131,7 +114,7 @@ void check_files(const PlanDescription& plan, const proto::IteratorState& state)
   if (state.files_per_fingerprint() != per_fingerprint) {
     refuse("a state of another number of files");
   }
-  const std::vector<uint64_t> here = fingerprints(files, per_fingerprint);
+  const std::vector<uint64_t> here = fingerprints(files, per_fingerprint, known);
   if (static_cast<size_t>(saved.size()) != here.size()) {
     refuse("a state of another number of files");
   }
@@ -148,7 +131,8 @@ void check_files(const PlanDescription& plan, const proto::IteratorState& state)
 
 }  // namespace
 
-std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place) {
+std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place,
+                                FileFingerprints& known) {
   std::vector<SourceFile> files;
   collect_files(plan, files);
   const size_t per_fingerprint = files_per_fingerprint(files.size());
@@ -156,7 +140,7 @@ std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace
   state.set_version(kVersion);
   state.set_plan_hash(plan.hash());
   state.set_plan_text(plan.text(/*with_free=*/false).substr(0, kMaxText));
-  for (const uint64_t hash : fingerprints(files, per_fingerprint)) {
+  for (const uint64_t hash : fingerprints(files, per_fingerprint, known)) {
     state.add_file_fingerprints(hash);
   }
   state.set_files_per_fingerprint(static_cast<uint32_t>(per_fingerprint));
@@ -169,7 +153,8 @@ std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace
   return serialized;
 }
 
-IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view serialized) {
+IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view serialized,
+                                  FileFingerprints& known) {
   proto::IteratorState state;
   if (!parse(serialized, state)) refuse("not a saved iterator state");
   const std::string_view body = serialized.substr(0, serialized.size() - kTailSize);
@@ -183,7 +168,8 @@ IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view 
   if (state.plan_hash() != plan.hash()) {
     refuse_plan(state.plan_text(), plan.text(/*with_free=*/false).substr(0, kMaxText));
   }
-  check_files(plan, state);
+  known.forget_unopened();
+  check_files(plan, state, known);
   return {read(state.place()), state.position()};
 }
 

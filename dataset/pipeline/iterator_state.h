@@ -2,7 +2,7 @@
 //
 // A serialized recordpipe.proto.IteratorState (proto/iterator_state.proto). It says which plan it
 // belongs to (the operators and what they were given; functions can't be compared) and what the
-// files were: name, size, and the CRC-32C of the first and the last 4 KiB of each. Folders don't
+// files were, by a sample of each: file_fingerprints.h says which changes it sees. Folders don't
 // count, so data may be moved.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/plan_description.h"
 #include "dataset/pipeline/plan_state.h"
 
@@ -22,10 +23,12 @@ struct IteratorPlace {
 };
 
 // Throws what looking at the files throws.
-std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place);
+std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place,
+                                FileFingerprints& files);
 
 // Throws Error{invalid_argument} where `state` is no state, of another version, of another plan
 // (naming the operator), or of files that have changed since (naming the file).
-IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view state);
+IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view state,
+                                  FileFingerprints& files);
 
 }  // namespace recordpipe

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "dataset/base/error.h"
+#include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/skip_log.h"
 #include "dataset/pipeline/stage_monitor.h"
@@ -34,6 +35,7 @@ StageContext make_stage_context(const PipelineOptions& options) {
   context.chunk_size = options.chunk_size;
   context.skipped = std::make_shared<SkipLog>();
   context.memory = std::make_shared<MemoryAccount>(options.memory_limit);
+  context.files = std::make_shared<FileFingerprints>();
   context.monitor = std::make_shared<PipelineMonitor>(context.threads, options.trace);
   context.stage = &context.monitor->consumer();
   if (context.threads > 1) context.pool = std::make_shared<WorkerPool>(context.threads - 1);

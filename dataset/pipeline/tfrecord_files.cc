@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "dataset/base/error.h"
+#include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/record_keeper.h"
@@ -23,11 +24,12 @@ namespace {
 class RecordStage final : public Stage<Record> {
  public:
   RecordStage(FileSystem& file_system, const std::vector<std::string>& paths,
-              const RecordReadOptions& options, size_t chunk_size)
+              const RecordReadOptions& options, const StageContext& context)
       : file_system_(file_system),
         paths_(paths),
         options_(options),
-        chunk_size_(chunk_size),
+        chunk_size_(context.chunk_size),
+        fingerprints_(context.files),
         mapped_(paths.size()) {}
 
   void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
@@ -136,7 +138,10 @@ class RecordStage final : public Stage<Record> {
         if (error.kind() != ErrorKind::truncated && error.kind() != ErrorKind::corrupted) throw;
       }
     }
-    if (!mapped_[file_]) stream_.emplace(file_system_, path, options_);
+    if (!mapped_[file_]) {
+      stream_.emplace(file_system_, path, options_);
+      if (fingerprints_) fingerprints_->opened(file_system_, path);
+    }
     opened_ = true;
   }
 
@@ -166,6 +171,8 @@ class RecordStage final : public Stage<Record> {
 
   void map(size_t number) {
     mapped_[number].emplace(file_system_, paths_[number], options_);
+    if (fingerprints_)
+      fingerprints_->opened(file_system_, paths_[number], mapped_[number]->bytes());
     index_memory_.add(mapped_[number]->size() * sizeof(uint64_t));
   }
 
@@ -222,6 +229,7 @@ class RecordStage final : public Stage<Record> {
   const std::vector<std::string>& paths_;
   const RecordReadOptions options_;
   const size_t chunk_size_;
+  const std::shared_ptr<FileFingerprints> fingerprints_;
   MappedFiles mapped_;
   std::vector<uint64_t> ends_;  // how many records there are up to the end of each file
   MemoryCharge index_memory_;   // 8 bytes for each record of mapped_
@@ -241,7 +249,7 @@ class RecordNode final : public Node<Record> {
   RecordNode(FileSystem& file_system, std::vector<std::string> paths, RecordReadOptions options)
       : file_system_(file_system), paths_(std::move(paths)), options_(options) {}
   std::unique_ptr<Stage<Record>> build_stage(const StageContext& context) const override {
-    return std::make_unique<RecordStage>(file_system_, paths_, options_, context.chunk_size);
+    return std::make_unique<RecordStage>(file_system_, paths_, options_, context);
   }
   uint64_t random_operators() const override { return 0; }
   // As long as the files are plain.

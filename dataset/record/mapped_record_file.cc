@@ -129,6 +129,7 @@ size_t MappedRecordFile::size() const { return state_->starts.size() - 1; }
 Record MappedRecordFile::read(size_t i) const { return state_->read(i); }
 Record MappedRecordFile::view(size_t i) const { return state_->view(i); }
 void MappedRecordFile::prefetch(size_t i) const { state_->prefetch(i); }
+std::span<const std::byte> MappedRecordFile::bytes() const { return state_->bytes(); }
 bool MappedRecordFile::damaged() const { return state_->file->damaged(); }
 const std::string& MappedRecordFile::path() const { return state_->file->path(); }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,8 @@ class MappedRecordFile {
   // which it can't foresee where records are read in a random order: the first 4 KiB where the CRC
   // is to be checked, the record's two ends where not. Fails never.
   void prefetch(size_t i) const;
+  // The whole file.
+  std::span<const std::byte> bytes() const;
   // Whether the file was cut short, or could not be read, since it was mapped.
   bool damaged() const;
   const std::string& path() const;

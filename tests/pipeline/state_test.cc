@@ -214,6 +214,61 @@ TEST_F(FileState, AChangedFileIsRefusedByName) {
   EXPECT_THAT(error.reason(), HasSubstr("has changed"));
 }
 
+TEST_F(FileState, AFileIsWhatItWasWhenItWasOpened) {
+  for (const std::string name : {"a", "b.gz"}) {
+    const auto dataset = lines({name, "d"});
+    Iterator<std::string> iterator = dataset.iterate();
+    iterator.next();
+    const Compression compression = name == "a" ? Compression::none : Compression::gzip;
+    write(name, 300, 60, compression);  // what is iterated is the old one still
+    const std::string state = iterator.state();
+    Iterator<std::string> fresh = dataset.iterate();
+    EXPECT_EQ(error_of([&] { fresh.restore(state); }).path(), path(name));
+    SetUp();
+    fresh.restore(state);
+    EXPECT_TRUE(rest_of(fresh) == rest_of(iterator));
+  }
+}
+
+TEST_F(FileState, FilesAreLookedAtOnceToSave) {
+  Iterator<std::string> iterator = lines({"a", "b.gz", "d"}).iterate();
+  iterator.next();
+  const std::string state = iterator.state();
+  for (const char* name : {"a", "b.gz", "d"}) posix_file_system().remove(path(name));
+  EXPECT_EQ(iterator.state(), state);
+}
+
+TEST_F(FileState, AFileThatIsNotOpenYetIsLookedAtAgainToRestore) {
+  const auto dataset = from_vector(numbers(3)).map([](int x) { return std::to_string(x); });
+  Iterator<std::string> iterator = dataset.concatenate(lines({"d"})).iterate();
+  const std::string state = iterator.state();
+  write("d", 121, 33, Compression::none);
+  EXPECT_EQ(error_of([&] { iterator.restore(state); }).path(), path("d"));
+}
+
+TEST_F(FileState, AChangeInTheMiddleIsSeen) {
+  // Of one record in a small file; of every fifteenth part of a larger one.
+  for (const auto& [records, changed] : {std::pair(1'000, 1), std::pair(100'000, 7'000)}) {
+    const auto write_with = [&](int first, int count) {
+      AtomicFile file(posix_file_system(), path("m"));
+      RecordWriter writer(file, {});
+      for (int i = 0; i < records; ++i) {
+        const bool other = i >= first && i < first + count;
+        writer.write(as_bytes((other ? "Other " : "record") + std::to_string(100'000 + i)));
+      }
+      writer.close();
+      file.commit();
+    };
+    write_with(0, 0);
+    const std::string state = lines({"m"}).iterate().state();
+    for (int part = 1; part < 15; part += 3) {
+      write_with(records / 15 * part, changed);
+      Iterator<std::string> fresh = lines({"m"}).iterate();
+      EXPECT_EQ(error_of([&] { fresh.restore(state); }).path(), path("m")) << part;
+    }
+  }
+}
+
 TEST_F(FileState, MovedFilesAreTheSame) {
   Iterator<std::string> iterator = lines({"a", "d"}).iterate();
   for (int i = 0; i < 80; ++i) iterator.next();
@@ -275,8 +330,8 @@ TEST(IteratorState, WhatIsNoStateIsRefused) {
   }
   proto::IteratorState newer;
   newer.ParseFromString(state);
-  newer.set_version(2);
-  EXPECT_THAT(refuse(with_crc(newer)), HasSubstr("version 2"));
+  newer.set_version(3);
+  EXPECT_THAT(refuse(with_crc(newer)), HasSubstr("version 3"));
 }
 
 // Undamaged, but no place of this pipeline.
