@@ -1,6 +1,8 @@
 // Events in memory, written as JSON at the end.
 #include "dataset/pipeline/chrome_trace.h"
 
+#include <cerrno>
+
 #include <nlohmann/json.hpp>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -67,13 +69,14 @@ std::string ChromeTrace::json() const {
     out += separator + text_of(event);
     separator = ",\n";
   };
-  for (const auto& [thread, name] : threads_) {
-    append({{"ph", "M"},
-            {"name", "thread_name"},
-            {"pid", process},
-            {"tid", thread},
-            {"args", {{"name", name}}}});
-  }
+  const auto append_name = [&](const char* of, uint32_t thread, const std::string& name) {
+    append(
+        {{"ph", "M"}, {"name", of}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}});
+  };
+  append_name("process_name", static_cast<uint32_t>(process), program_invocation_short_name);
+  std::map<uint32_t, std::string> threads = threads_;
+  for (const Event& event : events_) threads.try_emplace(event.thread, "worker");
+  for (const auto& [thread, name] : threads) append_name("thread_name", thread, name);
   for (const Event& event : events_) {
     append({{"ph", "X"},
             {"name", names_[event.name]},

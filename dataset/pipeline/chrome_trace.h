@@ -23,7 +23,7 @@ class ChromeTrace {
   using Time = std::chrono::steady_clock::time_point;
   using Name = uint32_t;
 
-  // Memory is taken for the events that come, 40 bytes each, up to `max_events`; what comes then is
+  // Memory is taken for the events that come, 32 bytes each, up to `max_events`; what comes then is
   // only counted.
   explicit ChromeTrace(size_t max_events = 1'000'000);
 
@@ -39,7 +39,8 @@ class ChromeTrace {
   size_t dropped() const;
 
   // Trace Event Format, as an object: complete events ("X"), in microseconds since the trace was
-  // made, with the names of threads, and "dropped_events" where there are any.
+  // made, with the names of the process and of its threads, "worker" where they have been given
+  // none, and "dropped_events" where there are any.
   // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
   std::string json() const;
 
@@ -51,6 +52,7 @@ class ChromeTrace {
     Time begin;
     Time end;
   };
+  static_assert(sizeof(Event) == 32, "as it says above");
 
   const size_t max_events_;
   const Time start_;
