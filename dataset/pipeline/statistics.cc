@@ -16,8 +16,9 @@ std::string format(const char* pattern, Arguments... arguments) {
 
 }  // namespace
 
-const StageStatistics& PipelineStatistics::bottleneck() const {
-  return *std::ranges::max_element(stages, {}, &StageStatistics::load);
+const StageStatistics* PipelineStatistics::bottleneck() const {
+  const auto highest = std::ranges::max_element(stages, {}, &StageStatistics::load);
+  return highest == stages.end() || highest->load <= 0 ? nullptr : &*highest;
 }
 
 std::string PipelineStatistics::text() const {
@@ -38,8 +39,10 @@ std::string PipelineStatistics::text() const {
                   static_cast<unsigned long long>(stage.elements), stage.planning, stage.computing,
                   stage.waiting_for_input, stage.waiting_for_room, 100 * stage.load);
   }
+  const StageStatistics* narrowest = bottleneck();
+  if (!narrowest) return out + "bottleneck: none yet\n";
   return out + format("bottleneck: %s, at %.0f%% of what %zu thread%s can give it in %.3f s\n",
-                      bottleneck().name.c_str(), 100 * bottleneck().load, threads,
+                      narrowest->name.c_str(), 100 * narrowest->load, threads,
                       threads == 1 ? "" : "s", elapsed);
 }
 

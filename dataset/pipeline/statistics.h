@@ -32,8 +32,8 @@ struct PipelineStatistics {
   double elapsed = 0;  // seconds from the first to the last element that was asked for
   size_t threads = 0;  // that may work at the same time
 
-  // The stage with the highest load.
-  const StageStatistics& bottleneck() const;
+  // The stage with the highest load; null where nothing has been done yet.
+  const StageStatistics* bottleneck() const;
 
   // A table for people, a line for each stage, and one that names the bottleneck.
   std::string text() const;

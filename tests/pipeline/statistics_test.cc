@@ -72,6 +72,8 @@ TEST(Statistics, NothingHasHappenedAtFirst) {
     EXPECT_EQ(stage.busy(), 0);
     EXPECT_EQ(stage.load, 0);
   }
+  EXPECT_EQ(statistics.bottleneck(), nullptr);
+  EXPECT_NE(statistics.text().find("bottleneck: none yet"), std::string::npos);
 }
 
 TEST(Statistics, InputsComeBeforeWhatReadsThem) {
@@ -101,14 +103,14 @@ TEST(Statistics, NameTheBottleneck) {
   for (const size_t threads : {1, 2, 4}) {
     const PipelineOptions options{.threads = threads, .chunk_size = 8};
     const auto bottleneck_of = [&](const auto& dataset) {
-      return statistics_of(dataset.with_options(options)).bottleneck().name;
+      return statistics_of(dataset.with_options(options)).bottleneck()->name;
     };
     EXPECT_EQ(bottleneck_of(source.shuffle(50, 1).map(slow).batch(4).prefetch(2)), "map");
     EXPECT_EQ(bottleneck_of(source.map(quick).filter(slow_test).batch(4)), "filter");
     EXPECT_EQ(bottleneck_of(source.map(quick).scan(0, slow_sum).prefetch(9)), "scan");
     auto iterator = source.map(quick).batch(4).prefetch(2).with_options(options).iterate();
     while (iterator.next()) nap();
-    EXPECT_EQ(iterator.statistics().bottleneck().name, "consumer");
+    EXPECT_EQ(iterator.statistics().bottleneck()->name, "consumer");
     EXPECT_NE(iterator.statistics().text().find("bottleneck: consumer"), std::string::npos);
   }
 }
@@ -159,7 +161,7 @@ TEST(Statistics, WhatInterleaveOpensCountsAsItsOwn) {
       statistics_of(from_vector(numbers(100)).interleave(open, 4, 1));
   EXPECT_EQ(names(statistics), (std::vector<std::string>{"from_vector", "interleave", "consumer"}));
   EXPECT_EQ(stage(statistics, "interleave").elements, 300u);
-  EXPECT_EQ(statistics.bottleneck().name, "interleave");
+  EXPECT_EQ(statistics.bottleneck()->name, "interleave");
 }
 
 TEST(Statistics, AreReadWhileOthersWork) {
