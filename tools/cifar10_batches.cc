@@ -1,6 +1,7 @@
 // cifar10_batches: what the CIFAR-10 pipeline yields, as digests; how fast; and where it stands.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -9,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <type_traits>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -29,6 +32,7 @@ constexpr char kProgram[] = "cifar10_batches";
 constexpr size_t kShuffleBuffer = 16'384;
 constexpr size_t kLabelsShown = 4;
 constexpr size_t kMaxStateSize = size_t{1} << 30;
+constexpr size_t kMaxShards = ShardNode<Record>::kMaxShards;
 
 enum class Shuffle { none, buffer, global };
 
@@ -96,12 +100,19 @@ std::string check_shard(const std::string& text) {
   int end = 0;
   const int read = std::sscanf(text.c_str(), "%5u/%5u%n", &index, &count, &end);
   const bool is_whole = read == 2 && static_cast<size_t>(end) == text.size();
+  if (is_whole && count > kMaxShards) {
+    return fmt::format("{} is of more than {} workers", text, kMaxShards);
+  }
   return is_whole && index < count ? "" : text + " is not I/N with I from 0 to N-1";
 }
 
-// CLI11 takes -1 for the largest number there is.
-std::string check_not_negative(const std::string& text) {
-  return text.starts_with('-') ? text + " is below 0" : "";
+// CLI11 takes -1 for the largest number there is, and what is larger, too.
+template <class T>
+std::string check_number(const std::string& text) {
+  if (std::is_unsigned_v<T> && text.starts_with('-')) return text + " is below 0";
+  T number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc::result_out_of_range ? text + " is out of range" : "";
 }
 
 void define_options(CLI::App& app, Arguments& arguments) {
@@ -119,15 +130,16 @@ void define_options(CLI::App& app, Arguments& arguments) {
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Of the order and the distortions")
-      ->check(check_not_negative)
+      ->check(check_number<uint64_t>)
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--epochs", options.epochs, "How often the files are read; -1: for ever")
+      ->check(check_number<int64_t>)
       ->check(CLI::Range(int64_t{-1}, std::numeric_limits<int64_t>::max()).description(""))
       ->type_name("E")
       ->capture_default_str();
   app.add_option("--batches", arguments.batches, "Stop after so many batches")
-      ->check(check_not_negative)
+      ->check(check_number<uint64_t>)
       ->type_name("N");
   add_choice<Shuffle>(
       app, "--shuffle", arguments.shuffle,
@@ -161,7 +173,7 @@ void define_options(CLI::App& app, Arguments& arguments) {
       ->default_str("as many as are of use");
   app.add_option("--memory-limit", arguments.memory_limit,
                  "What batches and buffers may take; K, M and G stand for KiB, MiB and GiB")
-      ->check(check_not_negative)
+      ->check(check_number<uint64_t>)
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->type_name("BYTES");
   app.add_flag("--digest", arguments.digest, "Print a line for each batch");
@@ -218,6 +230,11 @@ std::string read_file(const std::string& path) {
   return {reinterpret_cast<const char*>(content.data()), content.size()};
 }
 
+// Before the work, not after it.
+void require_writable(const std::string& path) {
+  if (!path.empty()) AtomicFile(posix_file_system(), path);  // and gone again
+}
+
 void write_file(const std::string& path, const std::string& content) {
   AtomicFile file(posix_file_system(), path);
   file.write(std::as_bytes(std::span(content)));
@@ -234,6 +251,8 @@ void yield_batches(const Arguments& arguments) {
     fmt::print("{}", dataset.explain());
     return;
   }
+  require_writable(arguments.save_state);
+  require_writable(arguments.trace);
   PipelineOptions how = dataset.options();
   how.memory_limit = arguments.memory_limit;
   if (!arguments.trace.empty()) how.trace = std::make_shared<ChromeTrace>();

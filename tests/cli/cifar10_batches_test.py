@@ -198,6 +198,7 @@ class Usage(BatchesTest):
 
     def test_stats_of_nothing(self):
         lines = self.lines("--stats", "--batches", 0)
+        self.assertEqual(lines[-1], "bottleneck: none yet")
         self.assertRegex(lines[0], r"^0 images/s, [\d.]+ CPU seconds per million images, ")
 
     def test_trace(self):
@@ -206,8 +207,26 @@ class Usage(BatchesTest):
         events = json.loads(trace.read_text())["traceEvents"]
         self.assertLessEqual({"tfrecord_files", "shuffle", "map", "batch", "prefetch", "consumer"},
                              {event["name"] for event in events})
+        names = {event["name"]: event["args"]["name"] for event in events if event["ph"] == "M"}
+        self.assertEqual(names["process_name"], "cifar10_batches")
         for event in events:
             self.assertIn("dur" if event["ph"] == "X" else "args", event)
+
+    def test_files_that_cannot_be_written_are_refused_before_the_work(self):
+        present = sorted(ROOT.iterdir())
+        for option in ("--trace", "--save-state"):
+            for path in (ROOT / "missing" / "file", ROOT):
+                result = self.run_program("--digest", option, path)
+                self.assertEqual(result.returncode, 1, option)
+                self.assertIn(str(path.parent), result.stderr)
+                self.assertEqual(result.stdout, "")
+            result = self.run_program(option, ROOT / "unwritten", "--restore-state", ROOT / "none")
+            self.assertEqual(result.returncode, 1, option)
+        self.assertEqual(sorted(ROOT.iterdir()), present)
+
+    def test_numbers_at_their_limits(self):
+        self.lines("--seed", 2**64 - 1, "--memory-limit", 2**64 - 1, "--batches", 1)
+        self.lines("--shard", "65535/65536", "--batch-size", 1, "--batches", 1)
 
     def test_memory_limit(self):
         unlimited = self.lines("--digest", "--batch-size", 16, "--epochs", 3)
@@ -221,7 +240,9 @@ class Usage(BatchesTest):
         for arguments in (("--batch-size", 0), ("--shuffle", "twice"), ("--dtype", "int4"),
                           ("--shard", "2/2"), ("--shard", "1"), ("--shard", "a/b"),
                           ("--memory-limit", "much"), ("--memory-limit", "-5"),
-                          ("--batches", "-1"), ("--seed", "-1"), ("--no-such-option",)):
+                          ("--memory-limit", 2**64), ("--batches", "-1"), ("--batches", 2**64),
+                          ("--seed", "-1"), ("--seed", 2**64), ("--epochs", 2**63),
+                          ("--shard", "0/65537"), ("--shard", "0/99999"), ("--no-such-option",)):
             self.assertEqual(self.run_program(*arguments).returncode, 2, arguments)
         self.assertEqual(subprocess.run([PROGRAM], capture_output=True, check=False).returncode, 2)
 
