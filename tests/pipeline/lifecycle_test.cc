@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,10 @@
 
 #include "dataset/io/file.h"
 #include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_generator.h"
 #include "dataset/pipeline/from_vector.h"
+#include "dataset/pipeline/sample_from_datasets.h"
+#include "dataset/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/support/temporary_directory.h"
 
@@ -52,10 +56,23 @@ TEST(Lifecycle, IteratorsMayBeDroppedAtAnyElement) {
   }
 }
 
-// Every operator that runs what is upstream by itself; some 290 elements.
+// work(0), work(1), ...
+Dataset<int> generated(std::function<int(int)> work, int count) {
+  return from_generator([work, count] {
+    return [work, count, next = 0]() mutable {
+      return next < count ? std::optional<int>(work(next++)) : std::nullopt;
+    };
+  });
+}
+
+// Every operator that runs what is upstream by itself or has several inputs; some 290 elements.
 Dataset<int> everything_that_sees_values(std::function<int(int)> work, const std::string& cache) {
-  return from_vector(numbers(60))
-      .map(work)
+  const auto first =
+      from_vector(numbers(30)).map(work).concatenate(generated(work, 20).shard(2, 1));
+  const auto sampled = sample_from_datasets<int>(
+      {first.filter([work](int x) { return work(x) >= 0; }), generated(work, 20)}, {2, 1}, 7);
+  return zip(sampled, from_vector(numbers(60)).map(work).prefetch(2))
+      .map([](const std::tuple<int, int>& both) { return std::get<1>(both); })
       .flat_map([work](int x) { return std::vector<int>(2, work(x)); })
       .scan(0, [work](int sum, int x) { return std::pair(sum + x, work(x)); })
       .filter([work](int x) { return work(x) % 5 != 0; })
