@@ -63,6 +63,10 @@ class EnumerateStage final : public Stage<Enumerated<T>> {
   EnumerateStage(std::unique_ptr<Stage<T>> upstream, uint64_t start)
       : upstream_(std::move(upstream)), start_(start) {}
 
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
+    refs_.charge_to(account);
+  }
+
   size_t plan(std::span<Ticket> out, Wait wait) override {
     const size_t planned = upstream_->plan(out, wait);
     numbered_.resize(planned);

@@ -57,6 +57,10 @@ class FileCacheStage final : public Stage<T> {
     }
   }
 
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
+    computed_.charge_to(account);
+  }
+
   void discard(std::span<const Ticket> tickets) override {
     for (const Ticket& ticket : tickets) {
       if (is_stored(ticket)) continue;

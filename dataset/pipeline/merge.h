@@ -86,6 +86,10 @@ class MergeStage : public Stage<T> {
  public:
   explicit MergeStage(StageInputs<T> inputs) : inputs_(std::move(inputs)) { restart_inputs(0); }
 
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
+    refs_.charge_to(account);
+  }
+
   void discard(std::span<const Ticket> tickets) override {
     std::vector<InputRef> scratch;
     std::vector<InputTickets> by_input(inputs_.size());

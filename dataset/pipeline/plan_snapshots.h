@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <utility>
 
+#include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/plan_state.h"
 #include "dataset/pipeline/ring_buffer.h"
 
@@ -18,6 +21,12 @@ namespace recordpipe {
 // that of the few states that the consumer has not passed yet, used again and again.
 class PlanSnapshots {
  public:
+  // What the states take, those that wait to be used again too, is charged there from now on.
+  void charge_to(std::shared_ptr<MemoryAccount> account) {
+    const std::lock_guard lock(mutex_);
+    charge_.open(std::move(account));
+  }
+
   // Drops all, and keeps the stage's present place, which is `position`.
   template <class S>
   void start(const S& stage, uint64_t position) {
@@ -65,11 +74,19 @@ class PlanSnapshots {
     return size;
   }
 
+  static uint64_t bytes_of(const PlanState& state) {
+    uint64_t bytes = state.numbers.capacity() * sizeof(uint64_t);
+    for (const PlanState& input : state.inputs) bytes += sizeof(PlanState) + bytes_of(input);
+    return bytes;
+  }
+
   template <class S>
   void keep(const S& stage, uint64_t position) {
     Snapshot& snapshot = snapshots_.add_back();
     snapshot.position = position;
+    const uint64_t before = bytes_of(snapshot.state);  // of one that is used again
     stage.save(snapshot.state);
+    charge_.set(charge_.bytes() - before + bytes_of(snapshot.state));
     // A chunk is some 64 elements of a source, or more: a number copied for each, at most.
     interval_ = std::max<size_t>(kMinInterval, size_of(snapshot.state) / 64);
     chunks_ = 0;
@@ -79,6 +96,7 @@ class PlanSnapshots {
 
   mutable std::mutex mutex_;
   RingBuffer<Snapshot> snapshots_;  // by position; at least one
+  MemoryCharge charge_;
   uint64_t released_ = 0;
   size_t interval_ = kMinInterval;  // in chunks; this and chunks_ are the planning thread's
   size_t chunks_ = 0;               // planned since the last

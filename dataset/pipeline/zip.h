@@ -88,6 +88,11 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
     restart(0);
   }
 
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
+    zipped_.charge_to(account);
+    for (PlanSnapshots& place : places_) place.charge_to(account);
+  }
+
   size_t plan(std::span<Ticket> out, Wait wait) override {
     // Where an input is ahead of the others, they catch up first.
     size_t wanted = 0;

@@ -14,6 +14,7 @@
 #include "dataset/pipeline/range.h"
 #include "dataset/pipeline/zip.h"
 #include "tests/pipeline/collect.h"
+#include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
 namespace {
@@ -64,6 +65,24 @@ TEST(MemoryLimit, CountsWhatIsHeld) {
   EXPECT_GE(cached.bytes, 10 * kMiB);
   const auto shuffled = use_after_all(from_vector(numbers(100'000)).shuffle(50'000, 1));
   EXPECT_GE(shuffled.peak, 50'000 * 32);
+}
+
+// Beside a shuffle's own 32 bytes an element: what its tickets stand for.
+TEST(MemoryLimit, CountsWhatTicketsStandFor) {
+  constexpr uint64_t kBuffer = 50'000;
+  const auto source = from_vector(numbers(80'000));
+  const auto peak_of = [](const auto& dataset) {
+    return use_after_all(dataset.shuffle(kBuffer, 1).with_options({.threads = 1})).peak;
+  };
+  const uint64_t plain = peak_of(source);
+  EXPECT_GE(peak_of(source.concatenate(source)), plain + 16 * kBuffer);
+  EXPECT_GE(peak_of(source.enumerate()), plain + 16 * kBuffer);
+  EXPECT_GE(peak_of(zip(source, source)), plain + 48 * kBuffer);
+  const auto places = zip(source.shuffle(kBuffer, 1), source).with_options({.threads = 1});
+  EXPECT_GE(use_after_all(places).peak, plain + 8 * kBuffer) << "the state of the shuffle is kept";
+  const TemporaryDirectory directory;
+  const auto cached = large(20).cache(directory.path() + "/cache").shuffle(20, 1);
+  EXPECT_GE(use_after_all(cached.with_options({.chunk_size = 1})).peak, 20 * kMiB);
 }
 
 // Whatever operators put them into.
