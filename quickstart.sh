@@ -36,7 +36,7 @@ while (($#)); do
     *) die_usage "unknown argument '$1'" ;;
   esac
 done
-[[ -z "$archive" || -z "$synthetic" ]] || die_usage "--archive and --synthetic exclude each other"
+[[ -z "$archive" || -z "$synthetic" ]] || die_usage "--archive and --synthetic can't be combined"
 [[ "$minutes" =~ ^[0-9]+(\.[0-9]+)?$ && "$minutes" =~ [1-9] ]] ||
   die_usage "--minutes must be a number above 0, not '$minutes'"
 [[ -z "$archive" || -f "$archive" ]] || die_usage "no such file: $archive"
@@ -74,8 +74,8 @@ train=("$programs/cifar10_main" --data-dir "$data_dir" --job-dir "$job_dir" --mi
 status=0
 "${train[@]}" || status=$?
 if ((status == 130)) && [[ -d "$job_dir" ]]; then
-  echo "This goes on with the same training:"
-  printf '  %q' "${train[@]}"
+  echo "This goes on from there, for $minutes minutes more:"
+  printf ' %q' "${train[@]}"
   echo
 fi
 exit "$status"

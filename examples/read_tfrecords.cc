@@ -38,6 +38,10 @@ void print_feature(std::string_view name, const FeatureView& feature) {
 }
 
 int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: read_tfrecords FILE...\n");
+    return 2;
+  }
   try {
     for (const char* const path : std::span(argv, argc).subspan(1)) {
       RecordReader reader(posix_file_system(), path);

@@ -19,15 +19,10 @@ constexpr size_t kPixels = 3 * 32 * 32;
 constexpr int64_t kClasses = 10;
 constexpr int kPad = 4;
 
-// What is taken from a record; `record` keeps the pixels alive where they are no file's mapping.
-struct Cifar10Row : ImageRow {
-  Record record;
-};
-
 struct DrawCrop {
   int pad;
 
-  Cifar10Row operator()(Cifar10Row row, Random& random) const {
+  ImageRow operator()(ImageRow row, Random& random) const {
     row.distortion = PadCropFlip::draw(random, pad);
     return row;
   }
@@ -43,7 +38,7 @@ struct DrawCrop {
                        "generate_cifar10_tfrecords writes them"});
 }
 
-Cifar10Row parse(Record record) {
+ImageRow parse(Record record) {
   std::optional<FeatureView> image, label;
   try {
     for_each_feature(record.data, [&](std::string_view name, FeatureView feature) {
@@ -67,18 +62,16 @@ Cifar10Row parse(Record record) {
   if (*value < 0 || *value >= kClasses) {
     bad_example(record, "feature 'label' is " + std::to_string(*value));
   }
-  Cifar10Row row;
-  row.pixels = {reinterpret_cast<const uint8_t*>(pixels->data()), pixels->size()};
-  row.label = static_cast<int32_t>(*value);
-  row.record = std::move(record);
-  return row;
+  return {.pixels = {reinterpret_cast<const uint8_t*>(pixels->data()), pixels->size()},
+          .label = static_cast<int32_t>(*value),
+          .owner = std::move(record.owner)};
 }
 
-Error not_found(const std::string& data_dir, std::string reason) {
+Error not_found(const std::string& data_dir, std::string reason, const std::string& how = "") {
   return Error({.kind = ErrorKind::not_found,
                 .path = data_dir,
                 .reason = std::move(reason),
-                .hint = "run generate_cifar10_tfrecords --data-dir " + printable(data_dir)});
+                .hint = "run generate_cifar10_tfrecords --data-dir " + printable(data_dir) + how});
 }
 
 // What is counted and then read must be there twice; a FIFO would also wait for its writer.
@@ -142,7 +135,8 @@ std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subse
     if (shards.size() != count || shards[i] != name + "-" + number + "-of-" + of + ".tfrecords") {
       throw not_found(data_dir, "the shards of " + name +
                                     " are not complete: " + std::to_string(shards.size()) +
-                                    " files, " + shards[i] + " among them");
+                                    " files, " + shards[i] + " among them",
+                      " --shards " + std::to_string(count) + " --force");
     }
     paths.push_back(regular_file(files, data_dir + "/" + shards[i]));
   }
@@ -159,7 +153,7 @@ Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
   }
   records = records.repeat(options.epochs);
   if (options.num_shards > 0) records = records.shard(options.num_shards, options.shard_index);
-  Dataset<Cifar10Row> images = records.map(parse);
+  Dataset<ImageRow> images = records.map(parse);
   if (options.distort) images = images.map_with_random(options.seed, DrawCrop{kPad});
   const ImageFormat format{.dtype = options.dtype, .layout = options.layout};
   check(options.normalization, format);

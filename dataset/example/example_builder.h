@@ -15,6 +15,9 @@ class ExampleBuilder {
  public:
   // Each replaces a feature of the same name. Values are copied.
   ExampleBuilder& set_bytes(std::string_view name, std::span<const std::byte> value);
+  ExampleBuilder& set_bytes(std::string_view name, std::string_view value) {
+    return set_bytes(name, std::as_bytes(std::span(value)));
+  }
   ExampleBuilder& set_bytes_list(std::string_view name,
                                  std::span<const std::span<const std::byte>> values);
   ExampleBuilder& set_int64(std::string_view name, int64_t value);

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -70,7 +71,11 @@ void crop_flip_color(std::span<const uint8_t> image, const ImageSize& size,
 struct RecoloredRow {
   std::span<const uint8_t> pixels;  // [channels, size.height, size.width]; must outlive the row
   int32_t label = 0;
-  CropFlipColor distortion;
+  CropFlipColor distortion = {};
+  // As ImageRow's (pad_crop_flip.h).
+  std::shared_ptr<const std::byte[]> owner = {};
+
+  friend uint64_t heap_bytes(const RecoloredRow& row) { return row.owner ? row.pixels.size() : 0; }
 };
 
 // Puts rows together to an ImageBatch, distorting each straight into its place.

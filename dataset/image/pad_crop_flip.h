@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -42,7 +43,12 @@ void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
 struct ImageRow {
   std::span<const uint8_t> pixels;  // [channels, height, width]; must outlive the row
   int32_t label = 0;
-  PadCropFlip distortion;
+  PadCropFlip distortion = {};
+  // Keeps the pixels alive, where they lie in a record that owns its bytes, as those of compressed
+  // files do: Record::owner. Without it, pixels of such a record are gone when the record is.
+  std::shared_ptr<const std::byte[]> owner = {};
+
+  friend uint64_t heap_bytes(const ImageRow& row) { return row.owner ? row.pixels.size() : 0; }
 };
 
 // Puts rows together to an ImageBatch, distorting each straight into its place.

@@ -98,8 +98,9 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
   void begin(std::span<const Ticket> tickets, std::span<Batch> out) override {
     if (tickets.size() != 1) return;
     plans_.take(tickets, {&members_, 1});
-    while (parts_.size() < parts()) parts_.push_back({upstream_.make_producer(), {}});
-    missing_parts_ = parts();
+    const size_t parts = (members_.size() + rows_per_part_ - 1) / rows_per_part_;
+    while (parts_.size() < parts) parts_.push_back({upstream_.make_producer(), {}});
+    missing_parts_ = parts;
     reset_error_ = nullptr;
     try {
       collator_.reset(out[0], members_.size());
@@ -111,7 +112,6 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
   Failures produce_part(std::span<const Ticket> tickets, std::span<Batch> out,
                         size_t part) override {
     if (tickets.size() != 1) return produce(tickets, out);
-    if (part >= parts()) return {};
     const size_t first = part * rows_per_part_;
     const size_t rows = std::min(rows_per_part_, members_.size() - first);
     auto& [producer, elements] = parts_[part];
@@ -135,9 +135,6 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
   }
 
  private:
-  // Of the batch in work: fewer than others have where it is the last one.
-  size_t parts() const { return (members_.size() + rows_per_part_ - 1) / rows_per_part_; }
-
   void set_rows(Batch& batch, size_t first, std::span<T> elements) const {
     size_t row = 0;
     if constexpr (ForesightedCollator<Collator, T>) {
@@ -154,7 +151,7 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
   std::exception_ptr produce_one(std::span<const Ticket> ticket, std::span<Batch> out) {
     std::exception_ptr error;
     begin(ticket, out);
-    for (size_t part = 0; part < parts(); ++part) {
+    for (size_t part = 0; part * rows_per_part_ < members_.size(); ++part) {
       const Failures failures = produce_part(ticket, out, part);
       if (!error && !failures.empty()) error = failures.front().error;
     }
@@ -260,8 +257,11 @@ class BatchStage final : public Stage<typename Collator::Batch> {
   size_t chunk_size() const override {
     return std::max<size_t>(1, upstream_->chunk_size() / batch_size_);
   }
-  size_t parts_per_chunk() const override {
-    return (batch_size_ - 1) / upstream_->chunk_size() + 1;
+  size_t parts(std::span<const Ticket> tickets) override {
+    if (tickets.size() != 1) return 1;
+    const size_t rows =
+        plans_.look_at(tickets[0], [](const auto& members) { return members.size(); });
+    return (rows - 1) / upstream_->chunk_size() + 1;
   }
 
  private:

@@ -266,6 +266,8 @@ class Dataset {
     return with<T>(std::make_shared<PrefetchNode<T>>(node_, buffer_size));
   }
 
+  // How it is computed: threads, chunk size, limit of memory, trace. Replaces all options given
+  // before. No option changes an element.
   Dataset with_options(const PipelineOptions& options) const { return Dataset(node_, options); }
   const PipelineOptions& options() const { return options_; }
 

@@ -50,7 +50,7 @@ class Executor {
         helpers_(context.threads - 1, context.tune_threads),
         memory_(context.memory),
         owner_(context.stage),
-        queue_(std::make_shared<PartQueue<T>>(stage_->parts_per_chunk(), context.stage)) {
+        queue_(std::make_shared<PartQueue<T>>(context.stage)) {
     // One for each thread to stay with, one that the consumer holds, and one that is ready.
     const size_t depth = pool_ ? 2 + context.threads : 1;
     for (size_t i = 0; i < depth; ++i) {
@@ -60,6 +60,7 @@ class Executor {
     queue_->waiting.reserve(depth);
     queue_->idle.reserve(depth);
     use_slots(memory_->is_limited() ? 1 : depth);
+    snapshots_.charge_to(memory_);
     snapshots_.start(*stage_, 0);
   }
 
@@ -170,24 +171,26 @@ class Executor {
     while (in_flight_ < used_slots_ && !ended_) {
       Slot& slot = *slots_[(oldest_ + in_flight_) % used_slots_];
       const Wait wait = in_flight_ == 0 ? Wait::yes : Wait::no;
+      size_t parts = 0;
       try {
         snapshots_.take(*stage_, planned_);
         slot.count = stage_->plan(slot.tickets, wait);
         planned_ += slot.count;
+        if (slot.count > 0) parts = stage_->parts({slot.tickets.data(), slot.count});
       } catch (...) {
         plan_error_ = std::current_exception();
       }
-      if (slot.count == 0 || plan_error_) {
+      if (parts == 0) {
         ended_ = wait == Wait::yes || plan_error_;
         return;
       }
       size_t missing_visits = 0;
       {
         const std::lock_guard lock(queue_->mutex);
-        slot.reset(queue_->parts);
+        slot.reset(parts);
         queue_->waiting.push_back(&slot);
         if (pool_ && queue_->visits < helpers_.helpers()) {
-          missing_visits = std::min(queue_->parts, helpers_.helpers() - queue_->visits);
+          missing_visits = std::min(parts, helpers_.helpers() - queue_->visits);
           queue_->visits += missing_visits;
         }
       }

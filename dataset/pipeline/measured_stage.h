@@ -91,7 +91,7 @@ class MeasuredStage final : public Stage<T> {
   bool hands_work_through() const override { return stage_->hands_work_through(); }
   bool has_work() const override { return stage_->has_work(); }
   size_t chunk_size() const override { return stage_->chunk_size(); }
-  size_t parts_per_chunk() const override { return stage_->parts_per_chunk(); }
+  size_t parts(std::span<const Ticket> tickets) override { return stage_->parts(tickets); }
 
  private:
   // Where the pipeline has far too much, nothing more is planned: an operator that gathers elements

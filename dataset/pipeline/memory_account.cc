@@ -7,10 +7,10 @@ namespace recordpipe {
 
 MemoryLimitExceeded::MemoryLimitExceeded(const MemoryUse& use)
     : Error({.kind = ErrorKind::limit_exceeded,
-             .reason = "the pipeline takes " + std::to_string(use.bytes) +
-                       " bytes, more than memory_limit=" + std::to_string(use.limit) +
-                       ", and can't do with less",
-             .hint = "allow more, or make batches, buffers or chunk_size smaller"}) {}
+             .reason = "the pipeline needs " + std::to_string(use.bytes) +
+                       " bytes and maybe more, memory_limit=" + std::to_string(use.limit) +
+                       " allows less",
+             .hint = "allow more, or make batches, buffers, prefetch or chunk_size smaller"}) {}
 
 void MemoryAccount::check(uint64_t bytes) const {
   if (bytes > limit_) throw MemoryLimitExceeded(use());

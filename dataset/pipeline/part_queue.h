@@ -42,14 +42,15 @@ class ChunkSlot {
   size_t count = 0;  // of tickets in use
   // The rest is guarded by PartQueue::mutex until all parts are done.
   std::unique_ptr<Workspace<T>> workspace;  // while somebody computes or reads the values
-  size_t next_part = 0;                     // the first that nobody has taken
-  size_t unfinished = 0;                    // parts
+  size_t parts = 0;
+  size_t next_part = 0;   // the first that nobody has taken
+  size_t unfinished = 0;  // parts
   Failures failures;
   std::exception_ptr broken;  // what a producer threw itself
 
-  void reset(size_t parts) {
+  void reset(size_t number_of_parts) {
+    parts = unfinished = number_of_parts;
     next_part = 0;
-    unfinished = parts;
     failures.clear();
     broken = begin_error_ = nullptr;
     is_begun_ = false;
@@ -101,9 +102,8 @@ class ChunkSlot {
 // that filled batches of images were half as fast.
 template <Element T>
 struct PartQueue final : WorkQueue {
-  PartQueue(size_t parts_per_chunk, StageMonitor* stage) : parts(parts_per_chunk), owner(stage) {}
+  explicit PartQueue(StageMonitor* stage) : owner(stage) {}
 
-  const size_t parts;         // of each chunk
   StageMonitor* const owner;  // lives until cancel() is over
   std::mutex mutex;
   std::condition_variable part_done;
@@ -175,7 +175,7 @@ struct PartQueue final : WorkQueue {
   void run_one(std::unique_lock<std::mutex>& lock) {
     ChunkSlot<T>& slot = choose();
     const size_t part = slot.next_part++;
-    if (slot.next_part == parts) std::erase(waiting, &slot);
+    if (slot.next_part == slot.parts) std::erase(waiting, &slot);
     ++running;
     lock.unlock();
     Failures failures;

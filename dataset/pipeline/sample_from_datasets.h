@@ -153,7 +153,7 @@ class SampleNode final : public MergeNode<T> {
 // each is; none: all alike. An input that has run out is drawn no more, unless the whole is to stop
 // there (tf.data's stop_on_empty_dataset, whose default is no, too). An input of weight 0 never
 // comes, one of any other weight does: it counts as a multiple of 2^-62 of the sum of the weights,
-// 1 at least. Throws Error{invalid_argument} for weights that are none.
+// 1 at least. Throws Error{invalid_argument} for weights that are negative, not finite, or all 0.
 template <Element T>
 Dataset<T> sample_from_datasets(const std::vector<Dataset<T>>& datasets,
                                 std::vector<double> weights, uint64_t seed,

@@ -98,10 +98,10 @@ class Producer {
   // work throws; what it throws ends the pipeline.
   virtual Failures produce(std::span<const Ticket> tickets, std::span<T> out) = 0;
 
-  // The same cut into as many parts as the stage's parts_per_chunk(), which several threads do at
-  // once: begin() with the same arguments as produce, then produce_part() once for each. Only
-  // operators whose elements are made of others (batch) have more than one, and then for a single
-  // ticket, which fails if one of its parts does.
+  // The same cut into as many parts as the stage's parts() says, which several threads do at once:
+  // begin() with the same arguments as produce, then produce_part() once for each. Only operators
+  // whose elements are made of others (batch) have more than one, and then for a single ticket,
+  // which fails if one of its parts does.
   virtual void begin(std::span<const Ticket>, std::span<T>) {}
   virtual Failures produce_part(std::span<const Ticket> tickets, std::span<T> out,
                                 size_t /*part*/) {
@@ -188,9 +188,8 @@ class Stage {
   // How many elements make a chunk worth handing to a thread, at least 1.
   virtual size_t chunk_size() const = 0;
 
-  // Into how many parts the work of a chunk is cut (see Producer::begin), the last of which may be
-  // empty. Where it is more than 1, chunk_size() is 1.
-  virtual size_t parts_per_chunk() const { return 1; }
+  // Into how many parts the work of a chunk of these tickets is cut (see Producer::begin).
+  virtual size_t parts(std::span<const Ticket> /*tickets*/) { return 1; }
 };
 
 // A Stage that changes the order of its input's elements, but not the elements: tickets pass
@@ -206,7 +205,7 @@ class OrderStage : public Stage<T> {
   bool can_save() const override { return upstream_->can_save(); }
   bool has_work() const override { return upstream_->has_work(); }
   size_t chunk_size() const override { return upstream_->chunk_size(); }
-  size_t parts_per_chunk() const override { return upstream_->parts_per_chunk(); }
+  size_t parts(std::span<const Ticket> tickets) override { return upstream_->parts(tickets); }
 
  protected:
   Stage<T>& upstream() { return *upstream_; }

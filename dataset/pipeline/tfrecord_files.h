@@ -20,7 +20,9 @@ namespace recordpipe {
 // Plain files are mapped: a record is a span into the mapping, valid while the iterator lives, and
 // its CRC is checked on the threads that compute elements, after any shuffling. Compressed files,
 // pipes and devices are read as streams, in order, on the thread that plans: put a prefetch after
-// them; their records own their bytes.
+// them; their records own their bytes. Whatever keeps a view into such a record's data, a
+// string_view or an ImageRow, must keep Record::owner too: when the last one is gone, the bytes
+// are.
 //
 // Files are opened when their first record is wanted. Damage and missing files are errors at their
 // place: records before them are delivered.

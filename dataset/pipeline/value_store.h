@@ -61,6 +61,13 @@ class ValueStore {
     return failures;
   }
 
+  // What `look` returns for the ticket's value, which stays here.
+  template <class Look>
+  auto look_at(const Ticket& ticket, Look look) {
+    const std::lock_guard lock(mutex_);
+    return look(std::as_const(slots_[ticket.ref]));
+  }
+
   void discard(std::span<const Ticket> tickets) {
     const std::lock_guard lock(mutex_);
     for (const Ticket& ticket : tickets) {

@@ -90,7 +90,7 @@ class MappedRecordFile {
   Record view(size_t i) const;
   // Has the processor fetch what read(i) will touch into its cache while something else is done,
   // which it can't foresee where records are read in a random order: the first 4 KiB where the CRC
-  // is to be checked, the record's two ends where not. Fails never.
+  // is to be checked, the record's two ends where not. Never fails.
   void prefetch(size_t i) const;
   // The whole file.
   std::span<const std::byte> bytes() const;

@@ -10,6 +10,8 @@ namespace {
 std::string hex_of(const ExampleBuilder& builder) { return to_hex(builder.serialize()); }
 
 TEST(ExampleBuilder, OneBytesFeature) {
+  EXPECT_EQ(hex_of(ExampleBuilder().set_bytes("key", "value")),
+            hex_of(ExampleBuilder().set_bytes("key", as_bytes("value"))));
   EXPECT_EQ(hex_of(ExampleBuilder().set_bytes("key", as_bytes("value"))),
             "0a120a100a036b657912090a070a0576616c7565");
 }
