@@ -76,6 +76,9 @@ spent planning (in order, on one thread) and computing (on all threads), seconds
 comes before and for room for what is ready, and the load, the share of the time it could have had.
 Open the file that --trace writes in https://ui.perfetto.dev.
 
+The places of N workers are the same: what one of them saves any number of workers can resume, also
+one alone, as --shard 0/1, with batches of N times the size.
+
 Exit status: 0 done, 1 failed, 2 wrong usage.)";
 
 template <class T>
@@ -159,7 +162,7 @@ void define_options(CLI::App& app, Arguments& arguments) {
            options.shard_index = std::stoul(text.substr(0, slash));
            options.num_shards = std::stoul(text.substr(slash + 1));
          },
-         "The batches of worker I, from 0 on, of N")
+         "Of N workers, number I, from 0 on: every N-th image, in batches of its own")
       ->check(check_shard)
       ->type_name("I/N");
   app.add_option("--threads", options.threads,
@@ -277,12 +280,14 @@ void yield_batches(const Arguments& arguments) {
   if (!arguments.save_state.empty()) write_file(arguments.save_state, iterator.state());
   if (arguments.digest) {
     fmt::print("total batches {} images {} crc32c {:08x}\n", batches, images, crc);
+  } else if (!arguments.stats) {
+    fmt::print("total batches {} images {}\n", batches, images);
   }
   if (arguments.stats) {
     const bool synthetic = is_marked_synthetic(posix_file_system(), arguments.data_dir);
     print_stats(images, elapsed, synthetic ? "synthetic " : "");
-    fmt::print("{:.1f} MiB of it for batches and buffers\n{}", mebibytes(iterator.memory().peak),
-               iterator.statistics().text());
+    fmt::print("{:.1f} MiB of it for batches and buffers (mapped files are not)\n{}",
+               mebibytes(iterator.memory().peak), iterator.statistics().text());
   }
   if (how.trace) write_file(arguments.trace, how.trace->json());
 }

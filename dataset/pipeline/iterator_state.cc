@@ -122,9 +122,9 @@ void check_files(const PlanDescription& plan, const proto::IteratorState& state,
     if (saved[static_cast<int>(i)] == here[i]) continue;
     const size_t first = i * per_fingerprint;
     const size_t last = std::min(first + per_fingerprint, files.size()) - 1;
-    refuse(first == last ? "has changed since the state was saved"
+    refuse(first == last ? "is another file than the state was saved with, or has changed since"
                          : "or one of the files up to " + printable(files[last].path) +
-                               " has changed since the state was saved",
+                               " is another than the state was saved with, or has changed since",
            files[first].path);
   }
 }

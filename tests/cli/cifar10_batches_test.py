@@ -185,11 +185,16 @@ class Usage(BatchesTest):
         self.assertIn("batch(batch_size=32, drop_remainder=false, image=32x32x3, dtype=float32, "
                       "layout=nhwc)", lines)
 
+    def test_says_how_much_there_was_where_nothing_else_is_asked_for(self):
+        self.assertEqual(self.lines("--batch-size", 16, "--batches", 2),
+                         ["total batches 2 images 32"])
+
     def test_stats(self):
         lines = self.lines("--stats", "--batch-size", 16, "--epochs", 2)
         self.assertRegex(lines[0], r"^\d+ images/s, [\d.]+ CPU seconds per million images, "
                                    r"peak memory [\d.]+ MiB$")
-        self.assertRegex(lines[1], r"^[\d.]+ MiB of it for batches and buffers$")
+        self.assertRegex(lines[1], r"^[\d.]+ MiB of it for batches and buffers "
+                                   r"\(mapped files are not\)$")
         self.assertEqual([(line.split()[0], line.split()[1]) for line in lines[3:-1]],
                          [("tfrecord_files", "320"), ("shuffle", "320"), ("repeat", "320"),
                           ("map", "320"), ("map_with_random", "320"), ("batch", "20"),
