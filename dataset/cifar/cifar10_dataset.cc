@@ -133,9 +133,9 @@ std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subse
     std::string number = std::to_string(i);
     number.insert(0, 5 - std::min<size_t>(5, number.size()), '0');
     if (shards.size() != count || shards[i] != name + "-" + number + "-of-" + of + ".tfrecords") {
-      throw not_found(data_dir, "the shards of " + name +
-                                    " are not complete: " + std::to_string(shards.size()) +
-                                    " files, " + shards[i] + " among them",
+      throw not_found(data_dir,
+                      "the shards of " + name + " are not complete: " +
+                          std::to_string(shards.size()) + " files, " + shards[i] + " among them",
                       " --shards " + std::to_string(count) + " --force");
     }
     paths.push_back(regular_file(files, data_dir + "/" + shards[i]));
