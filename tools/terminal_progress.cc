@@ -25,7 +25,7 @@ std::string bar(double fraction, size_t taken) {
   const size_t room = terminal_width() - 1;
   const size_t width = std::min(kMaxBarWidth, room - std::min(room, taken + frame));
   const auto filled = static_cast<size_t>(fraction * static_cast<double>(width));
-  return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] ";
+  return fmt::format("[{:#<{}}{:.<{}}] ", "", filled, "", width - filled);
 }
 
 }  // namespace

@@ -73,7 +73,11 @@ struct Want {
   }
 };
 
-std::string text_of(const std::string& value) { return "'" + printable(value) + "'"; }
+std::string text_of(const std::string& value) {
+  std::string text = "'";
+  text += printable(value);
+  return text += '\'';
+}
 std::string text_of(float value) { return shortest_text(value); }
 std::string text_of(int64_t value) { return std::to_string(value); }
 std::string text_of(size_t value) { return std::to_string(value); }
@@ -81,8 +85,11 @@ std::string text_of(size_t value) { return std::to_string(value); }
 template <class T>
 std::string list(const std::vector<T>& values) {
   std::string out = "[";
-  for (const T& value : values) out += (out.size() > 1 ? ", " : "") + text_of(value);
-  return out + "]";
+  for (const T& value : values) {
+    if (out.size() > 1) out += ", ";
+    out += text_of(value);
+  }
+  return out += ']';
 }
 
 std::string text_of(const DefaultValues& values) {
@@ -135,9 +142,10 @@ size_t WantedFeatures::find(std::string_view name, size_t guess) const {
 std::string WantedFeatures::text() const {
   std::string out = "{";
   for (const WantedFeature& feature : features_) {
-    out += (out.size() > 1 ? ", " : "") + text_of(feature);
+    if (out.size() > 1) out += ", ";
+    out += text_of(feature);
   }
-  return out + "}";
+  return out += '}';
 }
 
 std::string_view to_string(FeatureKind kind) {

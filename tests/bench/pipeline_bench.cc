@@ -9,6 +9,8 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <numeric>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,6 +31,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kRounds = 7;
 constexpr size_t kBatchSize = 128;
 constexpr size_t kShuffleBuffer = 16'384;
+constexpr size_t kImageBytes = 3072;
 
 double seconds(const std::function<void()>& work) {
   const Clock::time_point start = Clock::now();
@@ -79,19 +82,32 @@ Images load(const std::vector<std::string>& files) {
   return images;
 }
 
+// How a bare loop goes over the images: by default as it is easiest for the caches.
+struct Course {
+  std::vector<uint32_t> order = {};  // of the images; as they lie where it is empty
+  size_t batches_per_thread = 1;     // filled in turns
+};
+
 // The distortion alone, on `threads` threads: each its share of the batches, into batches that are
 // used again.
-void distort(const Images& images, const ImageFormat& format, size_t threads) {
+void distort(const Images& images, const ImageFormat& format, size_t threads,
+             const Course& course = {}) {
+  const auto image_at = [&](size_t i) {
+    return images.pixels.data() + kImageBytes * (course.order.empty() ? i : course.order[i]);
+  };
   const auto work = [&](size_t thread) {
     const uint64_t key = derive_key(7, 0);
-    ImageBatch batch;
+    std::vector<ImageBatch> batches(course.batches_per_thread);
+    size_t turn = 0;
     for (size_t first = thread * kBatchSize; first + kBatchSize <= images.count;
          first += threads * kBatchSize) {
+      ImageBatch& batch = batches[turn++ % batches.size()];
       batch.reset(format, kBatchSize);
-      for (size_t row = 0; row < kBatchSize; ++row) {
-        Random random(key, 0, first + row);
-        const std::span<const uint8_t> image(images.pixels.data() + (first + row) * 3072, 3072);
-        pad_crop_flip(image, PadCropFlip::draw(random, 4), format, batch.image_at(row));
+      for (size_t i = first; i < first + kBatchSize; ++i) {
+        Random random(key, 0, i);
+        const bool foresee = !course.order.empty() && i + 1 < images.count;
+        pad_crop_flip({image_at(i), kImageBytes}, PadCropFlip::draw(random, 4), format,
+                      batch.image_at(i - first), {}, foresee ? image_at(i + 1) : nullptr);
       }
       sink = static_cast<uint32_t>(batch.bytes()[0]);
     }
@@ -163,6 +179,16 @@ void run(const std::string& data_dir) {
         fmt::format("training pipeline, {}, {} threads", floats ? "float32" : "uint8", cores),
         floats ? "at least 0.7" : "at least 0.6", count, "million images/s",
         [&] { pipeline.epoch(); }, [&] { distort(images, format, cores); });
+    Course course{.order = std::vector<uint32_t>(images.count)};
+    std::iota(course.order.begin(), course.order.end(), 0u);
+    std::ranges::shuffle(course.order, std::mt19937(1));
+    for (course.batches_per_thread = 1; course.batches_per_thread <= 3;
+         ++course.batches_per_thread) {
+      compare(
+          fmt::format("  bare loop, shuffled, {} batches a thread", course.batches_per_thread),
+          "none", count, "million images/s", [&] { distort(images, format, cores, course); },
+          [&] { distort(images, format, cores); });
+    }
   }
   {
     TrainingPipeline global(files, DType::float32, cores, true);
