@@ -122,7 +122,7 @@ class CacheStage final : public Stage<T> {
       const auto chunk = executor_.next_with_failures();
       executor_.release(executor_.position());
       for (size_t i = 0; i < chunk.size() && !failure_; ++i) {
-        keep({chunk.tickets[i].id, std::move(chunk.values[i]), chunk.error_at(i)});
+        keep({chunk.tickets[i].id, std::move(chunk.values[i]), chunk.take_error_at(i)});
       }
       if (!chunk.empty()) return true;
       input_ended_ = !stopping_;

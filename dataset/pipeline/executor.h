@@ -31,16 +31,16 @@ class Executor {
   struct Chunk {
     std::span<const Ticket> tickets;
     std::span<T> values;  // may be moved from or swapped
-    std::span<const Failure> failures = {};
+    std::span<Failure> failures = {};
 
     bool empty() const { return tickets.empty(); }
     size_t size() const { return tickets.size(); }
-    // Why element `i` could not be computed; null where it was.
-    const std::exception_ptr& error_at(size_t i) const {
-      static const std::exception_ptr kNone;
-      if (failures.empty()) return kNone;
+    // Why element `i` could not be computed; null where it was. Only once for each: what is thrown
+    // in the end has one owner, so that it isn't freed on one thread while another looks at it.
+    std::exception_ptr take_error_at(size_t i) const {
+      if (failures.empty()) return nullptr;
       const auto found = std::ranges::lower_bound(failures, i, {}, &Failure::at);
-      return found != failures.end() && found->at == i ? found->error : kNone;
+      return found != failures.end() && found->at == i ? std::move(found->error) : nullptr;
     }
   };
 

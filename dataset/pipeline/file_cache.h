@@ -185,9 +185,9 @@ class FileCacheStage final : public Stage<T> {
       const ElementId id = chunk_.tickets[chunk_at_].id;
       T& value = chunk_.values[chunk_at_];
       uint64_t place;
-      if (const auto& error = chunk_.error_at(chunk_at_)) {
+      if (auto error = chunk_.take_error_at(chunk_at_)) {
         writer_.reset();
-        place = computed_.put_failure(error);
+        place = computed_.put_failure(std::move(error));
       } else {
         try {
           if (writer_) writer_->add(id, [&](std::string& bytes) { codec_.encode(value, bytes); });

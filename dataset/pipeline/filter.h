@@ -60,8 +60,8 @@ class FilterStage final : public StoreStage<T> {
       for (; at_ < count_ && planned < out.size(); ++at_) {
         const ElementId id = chunk_.tickets[at_].id;
         Tested<T>& tested = chunk_.values[at_];
-        if (const auto& error = chunk_.error_at(at_)) {
-          out[planned++] = {id, this->store().put_failure(error)};
+        if (auto error = chunk_.take_error_at(at_)) {
+          out[planned++] = {id, this->store().put_failure(std::move(error))};
         } else if (tested.keep) {
           out[planned++] = {id, this->store().put(tested.value)};
         }

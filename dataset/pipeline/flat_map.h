@@ -71,8 +71,8 @@ class FlattenStage final : public StoreStage<U> {
   size_t plan_one(std::span<Ticket> out) {
     const ElementId parent = chunk_.tickets[at_].id;
     size_t planned = 0;
-    if (const auto& error = chunk_.error_at(at_)) {
-      out[planned++] = {child_id(parent, 0), this->store().put_failure(error)};
+    if (auto error = chunk_.take_error_at(at_)) {
+      out[planned++] = {child_id(parent, 0), this->store().put_failure(std::move(error))};
     } else {
       std::vector<U>& values = chunk_.values[at_];
       while (place_ < values.size() && planned < out.size()) {

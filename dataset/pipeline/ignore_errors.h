@@ -74,8 +74,12 @@ class IgnoreErrorsStage final : public StoreStage<T> {
       }
       for (; at_ < chunk_.size() && planned < out.size() && !failure_; ++at_) {
         ++seen_;
-        const auto& error = chunk_.error_at(at_);
-        if (!error || !skip(error)) out[planned++] = this->keep(chunk_, at_);
+        auto error = chunk_.take_error_at(at_);
+        if (!error) {
+          out[planned++] = this->keep(chunk_, at_);
+        } else if (!skip(error)) {
+          out[planned++] = {chunk_.tickets[at_].id, this->store().put_failure(std::move(error))};
+        }
         check_limits();
       }
     }

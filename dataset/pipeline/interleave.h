@@ -188,7 +188,7 @@ class InterleaveStage final : public StoreStage<U> {
     }
     const size_t at = input_at_++;
     const ElementId id = input_chunk_.tickets[at].id;
-    if (const auto& error = input_chunk_.error_at(at)) return failing(id, error);
+    if (auto error = input_chunk_.take_error_at(at)) return failing(id, std::move(error));
     Place open;
     try {
       const uint64_t position = inputs_.position() + at;

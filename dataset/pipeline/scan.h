@@ -100,7 +100,9 @@ class ScanStage final : public StoreStage<U> {
 
   Ticket next() {
     const ElementId id = chunk_.tickets[at_].id;
-    if (const auto& error = chunk_.error_at(at_)) return {id, this->store().put_failure(error)};
+    if (auto error = chunk_.take_error_at(at_)) {
+      return {id, this->store().put_failure(std::move(error))};
+    }
     try {
       std::pair<State, U> result =
           std::invoke(function_, std::as_const(state_), std::move(chunk_.values[at_]));

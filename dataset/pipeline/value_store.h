@@ -135,9 +135,9 @@ class StoreStage : public Stage<T> {
   // A ticket for element `i` of an executor's chunk, or for its failure.
   template <class Chunk>
   Ticket keep(const Chunk& chunk, size_t i) {
-    const std::exception_ptr& error = chunk.error_at(i);
+    std::exception_ptr error = chunk.take_error_at(i);
     const ElementId id = chunk.tickets[i].id;
-    return {id, error ? store_.put_failure(error) : store_.put(chunk.values[i])};
+    return {id, error ? store_.put_failure(std::move(error)) : store_.put(chunk.values[i])};
   }
 
  private:

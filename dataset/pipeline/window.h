@@ -110,7 +110,7 @@ class WindowStage final : public StoreStage<std::vector<T>> {
       if (unwanted_ > 0) {
         --unwanted_;
       } else {
-        elements_.push_back({std::move(chunk_.values[at_]), chunk_.error_at(at_)});
+        elements_.push_back({std::move(chunk_.values[at_]), chunk_.take_error_at(at_)});
         charge_.add(bytes_of(elements_.back()));
       }
       ++at_;
