@@ -11,7 +11,7 @@
 namespace recordpipe {
 
 // The shortest text that reads back as the same number.
-inline std::string shortest_text(float number) {
+std::string shortest_text(std::floating_point auto number) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }

@@ -67,11 +67,12 @@ ImageRow parse(Record record) {
           .owner = std::move(record.owner)};
 }
 
-Error not_found(const std::string& data_dir, std::string reason, const std::string& how = "") {
-  return Error({.kind = ErrorKind::not_found,
-                .path = data_dir,
-                .reason = std::move(reason),
-                .hint = "run generate_cifar10_tfrecords --data-dir " + printable(data_dir) + how});
+Error not_found(const std::string& data_dir, std::string reason, const std::string& options = "") {
+  return Error(
+      {.kind = ErrorKind::not_found,
+       .path = data_dir,
+       .reason = std::move(reason),
+       .hint = "run generate_cifar10_tfrecords --data-dir " + printable(data_dir) + options});
 }
 
 // What is counted and then read must be there twice; a FIFO would also wait for its writer.

@@ -73,6 +73,11 @@ void discard_batches(std::span<const Ticket> tickets, ValueStore<BatchMembers>& 
   }
 }
 
+// A batch is cut into runs of so many rows, the last of which may be shorter.
+constexpr size_t parts_of(size_t rows, size_t rows_per_part) {
+  return (rows + rows_per_part - 1) / rows_per_part;
+}
+
 template <Element T, CollatorOf<T> Collator>
 class BatchProducer final : public Producer<typename Collator::Batch> {
  public:
@@ -98,7 +103,7 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
   void begin(std::span<const Ticket> tickets, std::span<Batch> out) override {
     if (tickets.size() != 1) return;
     plans_.take(tickets, {&members_, 1});
-    const size_t parts = (members_.size() + rows_per_part_ - 1) / rows_per_part_;
+    const size_t parts = parts_of(members_.size(), rows_per_part_);
     while (parts_.size() < parts) parts_.push_back({upstream_.make_producer(), {}});
     missing_parts_ = parts;
     reset_error_ = nullptr;
@@ -151,7 +156,8 @@ class BatchProducer final : public Producer<typename Collator::Batch> {
   std::exception_ptr produce_one(std::span<const Ticket> ticket, std::span<Batch> out) {
     std::exception_ptr error;
     begin(ticket, out);
-    for (size_t part = 0; part * rows_per_part_ < members_.size(); ++part) {
+    const size_t parts = parts_of(members_.size(), rows_per_part_);
+    for (size_t part = 0; part < parts; ++part) {
       const Failures failures = produce_part(ticket, out, part);
       if (!error && !failures.empty()) error = failures.front().error;
     }
@@ -261,7 +267,7 @@ class BatchStage final : public Stage<typename Collator::Batch> {
     if (tickets.size() != 1) return 1;
     const size_t rows =
         plans_.look_at(tickets[0], [](const auto& members) { return members.size(); });
-    return (rows - 1) / upstream_->chunk_size() + 1;
+    return parts_of(rows, upstream_->chunk_size());
   }
 
  private:

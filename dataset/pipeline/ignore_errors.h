@@ -1,8 +1,6 @@
 // ignore_errors: leaves out elements that can't be computed, up to a limit.
 #pragma once
 
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "dataset/base/error.h"
+#include "dataset/base/parameter.h"
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
@@ -30,11 +29,6 @@ struct IgnoreErrorsOptions {
   double max_rate = 1;
   // A rate counts when so many elements have been seen.
   uint64_t rate_after = 100;
-
-  std::string rate_text() const {
-    std::array<char, 32> text;
-    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), max_rate).ptr};
-  }
 };
 
 // Skips elements whose computing, wherever upstream, threw recordpipe::Error: a record whose CRC
@@ -130,7 +124,7 @@ class IgnoreErrorsStage final : public StoreStage<T> {
       fail("max_count=" + std::to_string(options_.max_count));
     } else if (seen_ >= options_.rate_after &&
                static_cast<double>(skipped_) > options_.max_rate * static_cast<double>(seen_)) {
-      fail("max_rate=" + options_.rate_text());
+      fail("max_rate=" + shortest_text(options_.max_rate));
     }
   }
 
@@ -182,7 +176,7 @@ class IgnoreErrorsNode final : public UnaryNode<T> {
     const bool any_count = options_.max_count == UINT64_MAX;
     return this->described("ignore_errors",
                            {{"max_count", any_count ? "any" : std::to_string(options_.max_count)},
-                            {"max_rate", options_.rate_text()},
+                            {"max_rate", shortest_text(options_.max_rate)},
                             {"rate_after", options_.rate_after}});
   }
 
