@@ -26,9 +26,22 @@ def masked(data):
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
+def record_header(length):
+    packed = struct.pack("<Q", length)
+    return packed + struct.pack("<I", masked(packed))
+
+
 def record(data):
-    length = struct.pack("<Q", len(data))
-    return length + struct.pack("<I", masked(length)) + data + struct.pack("<I", masked(data))
+    return record_header(len(data)) + data + struct.pack("<I", masked(data))
+
+
+def index(records):
+    """What tfrecord2idx writes: a line for each record, where it starts and its size."""
+    lines, start = [], 0
+    for data in records:
+        lines.append(f"{start} {len(data) + 16}\n")
+        start += len(data) + 16
+    return "".join(lines).encode()
 
 
 def varint(value):
@@ -90,6 +103,25 @@ SEQUENCES = {
     "no-steps": sequence(example(), a=[]),
 }
 
+def flipped(data, bit):
+    return data[:bit // 8] + bytes([data[bit // 8] ^ 1 << bit % 8]) + data[bit // 8 + 1:]
+
+
+THREE = [record(b"first"), record(b"z" * 30), record(b"third")]
+
+# Damage for those who go on behind it.
+SCANS = {
+    "length": THREE[0] + flipped(THREE[1], 9) + THREE[2],
+    "length-crc": THREE[0] + flipped(THREE[1], 70) + THREE[2],
+    "data": THREE[0] + flipped(THREE[1], 120) + THREE[2],
+    "garbage": THREE[0] + b"garbage" + THREE[1] + b"more of it",
+    "zeros": THREE[0] + bytes(40) + THREE[1] + bytes(100),
+    "lies": record_header(60) + record_header(40) + record_header(20) + THREE[2]
+            + record_header(2**64 - 1) + THREE[0],
+    "nested": record(THREE[0] + THREE[1]) + flipped(record(b"xx" + THREE[2] + THREE[0]), 100),
+    "unmasked": struct.pack("<QI", 3, crc32c(struct.pack("<Q", 3))) + b"abc" + THREE[0][-4:],
+}
+
 VECTORS = [b"", b"foo", b"abc", b"defg", b"123456789", bytes.fromhex(
     "0a120a100a036b657912090a070a0576616c7565")]
 
@@ -106,7 +138,10 @@ def contents():
         "zero-crcs.tfrecords": b"".join(
             struct.pack("<QI", len(data), 0) + data + bytes(4) for data in VECTORS),
         "examples.tfrecords": b"".join(map(record, EXAMPLES.values())),
+        "vectors.tfrecords.idx": index(VECTORS),
     }
+    for name, data in SCANS.items():
+        files[f"scan/{name}.bin"] = data
     for name, data in EXAMPLES.items():
         files[f"examples/{name}.pb"] = data
     for name, data in SEQUENCES.items():

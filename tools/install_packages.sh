@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
-# Installs the packages of tools/packages.txt that are missing. Needs root or sudo only for that.
+# usage: install_packages.sh [--ci]
+# Installs the packages of tools/packages.txt that are missing, with --ci those for .ci/run, too.
+# Needs root or sudo only for that.
 set -euo pipefail
 list="$(dirname "$(readlink -f "$0")")/packages.txt"
 
 missing=()
 while read -r package; do
+  if [[ "$package" == ci:* ]]; then
+    [[ "${1:-}" == --ci ]] || continue
+    package=${package#ci: }
+  fi
   package=${package%%#*} package=${package%% *}
   [[ -z "$package" ]] && continue
   [[ "$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null)" == "install ok installed" ]] ||

@@ -30,22 +30,25 @@ std::string bar(double fraction, size_t taken) {
 
 }  // namespace
 
-TerminalProgress::TerminalProgress(bool quiet)
-    : quiet_(quiet), terminal_(!quiet && ::isatty(STDERR_FILENO) != 0) {}
+TerminalProgress::TerminalProgress(bool quiet, bool lines)
+    : quiet_(quiet), terminal_(!quiet && ::isatty(STDERR_FILENO) != 0), lines_(lines) {}
 
 TerminalProgress::~TerminalProgress() { clear(); }
 
 void TerminalProgress::update(const Progress& progress) {
-  if (quiet_) return;
+  if (quiet_ || !(terminal_ || lines_)) return;
   const std::lock_guard lock(mutex_);
   if (activity_ != progress.activity) begin(progress);
   if (progress.done == 0 && !progress.total) return;  // nothing has come yet: not even a size
   const auto now = std::chrono::steady_clock::now();
   const bool ended = progress.total && progress.done >= *progress.total;
-  if (!terminal_) {
-    if (now - last_line_ < kLineInterval) return;
-    last_line_ = now;
+  if (terminal_) {
+    if (!drawn_ && now - start_ < kBarDelay) return;
+    if (drawn_ && !ended && now - last_ < kBarInterval) return;
+  } else if (now - last_ < kLineInterval) {
+    return;
   }
+  last_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double speed = static_cast<double>(progress.done - std::min(first_done_, progress.done)) /
                        std::max(seconds, 1e-3);
@@ -81,7 +84,7 @@ void TerminalProgress::clear() {
 void TerminalProgress::begin(const Progress& progress) {
   erase();
   activity_ = progress.activity;
-  start_ = last_line_ = std::chrono::steady_clock::now();
+  start_ = last_ = std::chrono::steady_clock::now();
   first_done_ = progress.done;
 }
 

@@ -1,5 +1,5 @@
-// What long work tells its user: a bar that is redrawn on a terminal, a plain line now and then
-// elsewhere.
+// What long work tells its user: a bar that is redrawn on a terminal; elsewhere a plain line now
+// and then, where that is wanted.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,14 @@ namespace recordpipe {
 // Draws to standard error. The functions may be called from several threads.
 class TerminalProgress {
  public:
-  // Plain lines come at this distance: none of work that is done sooner.
+  // A bar comes after the first, and is drawn again after the second; plain lines come at the
+  // third: nothing of work that is done sooner.
+  static constexpr std::chrono::milliseconds kBarDelay{1000};
+  static constexpr std::chrono::milliseconds kBarInterval{100};
   static constexpr std::chrono::seconds kLineInterval{5};
 
-  // Quiet: draws nothing.
-  explicit TerminalProgress(bool quiet);
+  // Quiet: draws nothing. `lines`: whether there are plain lines where there is no terminal.
+  explicit TerminalProgress(bool quiet, bool lines = true);
   ~TerminalProgress();
   TerminalProgress(const TerminalProgress&) = delete;
   TerminalProgress& operator=(const TerminalProgress&) = delete;
@@ -38,10 +41,11 @@ class TerminalProgress {
 
   const bool quiet_;
   const bool terminal_;
+  const bool lines_;
   std::mutex mutex_;
   std::string activity_;
   std::chrono::steady_clock::time_point start_;
-  std::chrono::steady_clock::time_point last_line_;
+  std::chrono::steady_clock::time_point last_;  // when something was drawn
   uint64_t first_done_ = 0;  // what was there when the work began: a resumed download
   bool drawn_ = false;       // a bar is on the screen
 };

@@ -15,12 +15,15 @@ uint32_t crc32c_extend(uint32_t crc, std::span<const std::byte> data);
 
 inline uint32_t crc32c(std::span<const std::byte> data) { return crc32c_extend(0, data); }
 
-// ror32(crc, 15) + 0xa282ead8, and back.
+// The CRC of one block and then another, of whose CRCs `first` and `second` are: in O(log size)
+// steps, without looking at them. So blocks are checked side by side, and the CRC of any block
+// follows from those of what ends where it begins and where it ends:
+//     crc(block) = crc32c_concat(crc(before), crc(before and block), size of block)
+// because the rule is its own inverse (it shifts `first` and adds `second`, and adding is xor).
+uint32_t crc32c_concat(uint32_t first, uint32_t second, uint64_t second_size);
+
+// ror32(crc, 15) + 0xa282ead8.
 constexpr uint32_t mask_crc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
-constexpr uint32_t unmask_crc(uint32_t masked) {
-  const uint32_t rotated = masked - 0xa282ead8u;
-  return (rotated >> 17) | (rotated << 15);
-}
 
 // One way to compute it, for tests and benchmarks.
 struct Crc32cImplementation {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "dataset/base/stop.h"
+#include "dataset/cifar/cifar_example.h"
 #include "dataset/cifar/split_files.h"
-#include "dataset/example/example_builder.h"
 #include "dataset/record/record_writer.h"
 
 namespace recordpipe {
@@ -17,16 +17,6 @@ namespace {
 
 // What is framed before it is written: small enough to stay in the cache.
 constexpr size_t kPieceSize = size_t{256} << 10;
-
-void append_example(const CifarBatch& batch, size_t row, std::string& out) {
-  ExampleBuilder example;
-  example.set_bytes("image", batch.image(row)).set_int64("label", batch.labels[row]);
-  if (!batch.coarse_labels.empty()) {
-    example.set_int64("coarse_label", batch.coarse_labels[row]);
-    example.set_int64("fine_label", batch.labels[row]);
-  }
-  example.append_to(out);
-}
 
 // Calls action(batch, row) for the records [begin, end) of all `ranges` together.
 template <class Action>
@@ -59,7 +49,7 @@ FinishedFile write_file(FileSystem& file_system, const std::string& path,
   std::string example;
   for_each_record(ranges, begin, end, [&](const CifarBatch& batch, size_t row) {
     example.clear();
-    append_example(batch, row, example);
+    append_cifar_example(batch, row, example);
     append_framed(std::as_bytes(std::span(example)), framed);
     ++count;
     if (framed.size() >= kPieceSize) flush();

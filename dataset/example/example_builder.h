@@ -4,10 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "dataset/example/feature_writer.h"
 
 namespace recordpipe {
 
@@ -34,7 +35,7 @@ class ExampleBuilder {
  private:
   ExampleBuilder& set(std::string_view name, std::string feature);
 
-  std::map<std::string, std::string, std::less<>> features_;  // name → serialised Feature
+  SerializedFeatures features_;
 };
 
 }  // namespace recordpipe

@@ -1,39 +1,26 @@
 #include "dataset/example/example_view.h"
 
 #include "dataset/example/feature_reader.h"
+#include "dataset/example/feature_values.h"
 
 namespace recordpipe {
 namespace {
 
-// Calls visit(value) for each value of the entry's feature if it is of `kind`; restart() as in
-// feature_reader.h's read_values.
-template <FeatureKind kind, typename Restart, typename Visit>
-void read_entry_values(std::span<const std::byte> entry, Restart restart, Visit visit) {
-  read_entry_value(entry, [&](WireReader feature) {
-    if constexpr (kind == FeatureKind::floats) {
-      read_values<kind>(feature, restart, [&](std::span<const std::byte> packed) {
-        for (; !packed.empty(); packed = packed.subspan(sizeof(float))) {
-          visit(load_float(packed.data()));
-        }
-      });
-    } else {
-      read_values<kind>(feature, restart, visit);
-    }
-  });
-}
-
 template <FeatureKind kind, typename Value>
-std::vector<Value> all_values(std::span<const std::byte> entry) {
+std::vector<Value> all_values(const FeatureView& feature) {
   std::vector<Value> values;
-  read_entry_values<kind>(
-      entry, [&] { values.clear(); }, [&](Value value) { values.push_back(value); });
+  if (feature.kind() != kind) return values;
+  values.reserve(feature.size());
+  for_each_value<kind>(feature, [&](Value value) { values.push_back(value); });
   return values;
 }
 
 }  // namespace
 
-FeatureView::FeatureView(std::span<const std::byte> entry, const FeatureSize& size)
-    : entry_(entry),
+FeatureView::FeatureView(std::span<const std::byte> encoded, const FeatureSize& size, bool in_entry)
+    : encoded_(encoded),
+      in_entry_(in_entry),
+      replaced_(size.replaced),
       kind_(size.kind),
       size_(size.values),
       last_(size.last),
@@ -53,15 +40,15 @@ std::optional<float> FeatureView::single_float() const {
 }
 
 std::vector<std::span<const std::byte>> FeatureView::bytes_values() const {
-  return all_values<FeatureKind::bytes, std::span<const std::byte>>(entry_);
+  return all_values<FeatureKind::bytes, std::span<const std::byte>>(*this);
 }
 
 std::vector<int64_t> FeatureView::int64_values() const {
-  return all_values<FeatureKind::int64s, int64_t>(entry_);
+  return all_values<FeatureKind::int64s, int64_t>(*this);
 }
 
 std::vector<float> FeatureView::float_values() const {
-  return all_values<FeatureKind::floats, float>(entry_);
+  return all_values<FeatureKind::floats, float>(*this);
 }
 
 std::optional<FeatureView> find_feature(std::span<const std::byte> example, std::string_view name) {

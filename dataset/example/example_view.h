@@ -20,7 +20,8 @@ struct FeatureSize;
 
 enum class FeatureKind { none, bytes, floats, int64s };  // none: a Feature with nothing set
 
-// One feature's values, still encoded; valid as long as the Example's bytes.
+// One feature's values, still encoded; valid as long as the Example's bytes. feature_values.h
+// visits them one by one.
 class FeatureView {
  public:
   FeatureKind kind() const { return kind_; }
@@ -36,13 +37,22 @@ class FeatureView {
   std::vector<float> float_values() const;
 
  private:
+  friend class FeatureListView;
+  friend class MessageView;
   friend void for_each_feature(
       std::span<const std::byte> example,
       const std::function<void(std::string_view name, FeatureView feature)>& visit);
-  FeatureView(std::span<const std::byte> entry, const FeatureSize& size);
+  template <FeatureKind kind, typename Visit>
+  friend void for_each_value(const FeatureView& feature, Visit visit);
+  template <FeatureKind kind>
+  friend class ValueReader;
+  FeatureView(std::span<const std::byte> encoded, const FeatureSize& size, bool in_entry = true);
 
-  // The map entry it stands in, checked: its value may come in several pieces.
-  std::span<const std::byte> entry_;
+  // The map entry it stands in, checked: its value may come in several pieces. Or, in a feature
+  // list, the Feature itself.
+  std::span<const std::byte> encoded_;
+  bool in_entry_;
+  bool replaced_;
   FeatureKind kind_;
   size_t size_;
   std::span<const std::byte> last_;  // value: bytes, or those of a float

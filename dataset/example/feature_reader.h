@@ -153,7 +153,7 @@ std::string_view check_entry(WireReader entry, OnValue on_value) {
 
 inline void FeatureSize::add(WireReader piece) {
   read_feature(piece, [&](FeatureKind list_kind, WireReader list) {
-    if (list_kind != kind) *this = {.kind = list_kind};
+    if (list_kind != kind) *this = {.kind = list_kind, .replaced = kind != FeatureKind::none};
     if (kind == FeatureKind::bytes) {
       read_list<FeatureKind::bytes>(list, [&](std::span<const std::byte> value) {
         ++values;

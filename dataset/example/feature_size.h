@@ -15,6 +15,8 @@ struct FeatureSize {
   FeatureKind kind = FeatureKind::none;
   size_t values = 0;
   size_t bytes = 0;  // in all values together, where they are bytes
+  // Lists of another kind came before, and what they held doesn't count.
+  bool replaced = false;
   // The last value, so that a single one needs no second walk.
   std::span<const std::byte> last = {};  // of bytes, or the four of a float
   int64_t last_int64 = 0;

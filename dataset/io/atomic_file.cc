@@ -23,69 +23,120 @@ std::string_view target_name_of(std::string_view partial) {
   return partial.substr(std::min(kPrefix.size(), partial.size()));
 }
 
+// Runs a step of writing `partial`. Whoever wants `path` knows nothing of that name: an error says
+// what became of `path`, unless the name itself is the trouble.
+template <typename Step>
+auto run_for(const std::string& path, const std::string& partial, const Step& step) {
+  try {
+    return step();
+  } catch (const Error& error) {
+    if (error.path() != partial || error.kind() == ErrorKind::already_exists) throw;
+    const std::string detail = error.kind() == ErrorKind::not_found
+                                   ? "its folder has to be there"
+                                   : "it is written as " + printable(partial) + " first";
+    throw Error({.kind = error.kind(),
+                 .path = path,
+                 .offset = error.offset(),
+                 .reason = error.reason(),
+                 .hint = error.hint().empty() ? detail : error.hint()});
+  }
+}
+
 }  // namespace
 
-AtomicFile::AtomicFile(FileSystem& file_system, std::string path)
-    : file_system_(file_system), path_(std::move(path)), partial_path_(partial_path_of(path_)) {
-  require_replaceable(file_system_, path_);
-  lock_ = file_system_.lock(partial_path_);
+AtomicFile::AtomicFile(FileSystem& file_system, std::string path) : file_system_(file_system) {
+  find_target(std::move(path));
+  partial_path_ = partial_path_of(target_);
+  lock_ = locked();
+  begin();
+}
+
+AtomicFile::AtomicFile(FileSystem& file_system, std::string path, const AtomicFile& first)
+    : file_system_(file_system) {
+  if (!first.lock_) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = std::move(path),
+                 .reason = "to be written under a lock that isn't held"});
+  }
+  find_target(std::move(path));
+  partial_path_ = partial_path_of(target_);
+  // Held by whoever is writing this file alone; those who write it in a set want the first's lock.
+  const auto alone = locked();
+  begin();
+}
+
+// The kernel's own look at the path comes first: in a folder that everybody may write, it follows
+// no link that somebody else has put there.
+void AtomicFile::find_target(std::string path) {
+  require_replaceable(file_system_, path);
+  target_ = file_system_.resolve_link(path);
+  path_ = std::move(path);
+}
+
+// What is there under another's lock isn't ours to discard.
+std::unique_ptr<FileLock> AtomicFile::locked() {
+  return run_for(path_, partial_path_, [&] { return file_system_.lock(partial_path_); });
+}
+
+template <typename Step>
+void AtomicFile::run_or_discard(const Step& step) {
   try {
-    file_ = file_system_.create(partial_path_, CreateMode::truncate);
-    file_->copy_permissions(path_);  // before there is anything to read
+    run_for(path_, partial_path_, step);
   } catch (...) {
     discard();
     throw;
   }
 }
 
+void AtomicFile::begin() {
+  run_or_discard([&] {
+    file_ = file_system_.create(partial_path_, CreateMode::truncate);
+    file_->copy_permissions(target_);  // before there is anything to read
+  });
+}
+
 AtomicFile::~AtomicFile() {
-  if (lock_) discard();
+  if (stage_ != Stage::over) discard();
 }
 
 void AtomicFile::write(std::span<const std::byte> data) {
   require_open();
-  try {
-    file_->write(data);
-  } catch (...) {
-    discard();
-    throw;
-  }
+  run_or_discard([&] { file_->write(data); });
 }
 
 void AtomicFile::finish() {
   require_open();
-  try {
+  run_or_discard([&] {
     file_->sync();
     file_->close();
-  } catch (...) {
-    discard();
-    throw;
-  }
+  });
   file_.reset();
+  stage_ = Stage::finished;
 }
 
 void AtomicFile::commit() {
-  const bool finished = lock_ && !file_;
-  if (!finished) finish();
-  try {
-    file_system_.rename(partial_path_, path_);
-  } catch (...) {
-    discard();
-    throw;
-  }
+  if (stage_ != Stage::finished) finish();
+  run_or_discard([&] { file_system_.rename(partial_path_, target_); });
+  stage_ = Stage::over;
   lock_.reset();
-  file_system_.sync_directory(parent_directory(path_));
+  file_system_.sync_directory(parent_directory(target_));
+}
+
+void AtomicFile::commit_as(std::string path) {
+  find_target(std::move(path));
+  commit();
 }
 
 // Nothing may be added after a failure: the file would have a hole.
 void AtomicFile::require_open() const {
-  if (file_) return;
+  if (stage_ == Stage::open) return;
   throw Error({.kind = ErrorKind::invalid_argument,
                .path = path_,
                .reason = "written to after it was finished or had failed"});
 }
 
 void AtomicFile::discard() noexcept {
+  stage_ = Stage::over;
   file_.reset();
   try {
     file_system_.remove(partial_path_);

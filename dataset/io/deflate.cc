@@ -1,13 +1,12 @@
 // deflate(): into gzip and zlib streams by zlib; zstd_sink.cc does zstd.
 #include <algorithm>
 #include <new>
-#include <string>
 #include <vector>
 
 #include <zlib.h>
 
-#include "dataset/base/error.h"
 #include "dataset/io/compression.h"
+#include "dataset/io/deflate_block.h"
 #include "dataset/io/zstd_sink.h"
 
 namespace recordpipe {
@@ -70,16 +69,8 @@ class DeflatingSink final : public ByteSink {
 }  // namespace
 
 std::unique_ptr<ByteSink> deflate(ByteSink& sink, const DeflateOptions& options) {
-  const bool is_zstd = options.format == Compression::zstd;
-  const int least = is_zstd ? kMinZstdLevel : 0;
-  const int most = is_zstd ? kMaxZstdLevel : 9;
-  if (options.level < least || options.level > most) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "compression level " + std::to_string(options.level) +
-                           " is not between " + std::to_string(least) + " and " +
-                           std::to_string(most)});
-  }
-  if (is_zstd) return make_zstd_sink(sink, options.level);
+  require_deflate_level(options.format, options.level);
+  if (options.format == Compression::zstd) return make_zstd_sink(sink, options.level);
   return std::make_unique<DeflatingSink>(sink, options);
 }
 

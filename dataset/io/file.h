@@ -67,6 +67,10 @@ class MappedFile {
   // True once a page could not be read because another program cut the file short, or because the
   // device failed. Bytes read from such a page are zeros; the process is not killed by SIGBUS.
   virtual bool damaged() const = 0;
+  // Says that `size` bytes from `offset` on were read and aren't needed soon: the memory that their
+  // pages take of this process's is given back. They may be read again all the same. For whoever
+  // goes through a file that is larger than what he may keep.
+  virtual void release(uint64_t /*offset*/, uint64_t /*size*/) const {}
   virtual const std::string& path() const = 0;
 };
 
@@ -102,6 +106,9 @@ class FileSystem {
 
   // Follows links; nothing where there is no such file.
   virtual std::optional<FileStatus> status(const std::string& path) = 0;
+  // Where a file of this name is, or would be written: what a symbolic link at `path` leads to,
+  // through any number of links and even where nothing is there; `path` itself where it isn't one.
+  virtual std::string resolve_link(const std::string& path) = 0;
   // Names in a folder, sorted, without . and ..
   virtual std::vector<std::string> list(const std::string& directory) = 0;
   virtual void make_directories(const std::string& path) = 0;

@@ -2,15 +2,13 @@
 #include "dataset/io/http_download.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "dataset/base/error.h"
-#include "dataset/base/stop.h"
 #include "dataset/io/http_headers.h"
+#include "dataset/io/http_range.h"
 #include "dataset/io/http_status.h"
 #include "dataset/io/http_url.h"
 #include "dataset/io/partial_download.h"
@@ -18,15 +16,6 @@
 
 namespace recordpipe {
 namespace {
-
-using std::chrono::milliseconds;
-
-std::string in_seconds(milliseconds time) {
-  const auto tenths = (time.count() + 99) / 100;
-  std::string text = std::to_string(tenths / 10);
-  if (tenths % 10 != 0) text += "." + std::to_string(tenths % 10);
-  return text + " s";
-}
 
 class Download {
  public:
@@ -36,6 +25,7 @@ class Download {
         options_(options),
         wanted_(options.sha256 ? parse_sha256(*options.sha256) : ""),
         client_(options.http),
+        retry_(options.retry, options.http.stop, options.notice),
         part_(file_system, target, url.text(), options.http.stop) {
     report_.resumed_from = part_.size();
   }
@@ -43,11 +33,11 @@ class Download {
   DownloadReport run() {
     // A part may be whole: an earlier run was killed before it could give it its name.
     bool whole = part_.size() > 0 && part_.sha256() == wanted_;
-    for (int failures = 0; !whole;) {
+    while (!whole) {
       try {
         whole = fetch() && is_the_wanted_file();
       } catch (const TransientError& error) {
-        wait(delay_after(++failures, error), error);
+        retry_.wait_after(error, advice());
       }
     }
     part_.commit();
@@ -94,7 +84,7 @@ class Download {
 
   // The head of the answer. False if its body is of no use.
   bool take(const HttpResponse& response) {
-    answered_ = true;
+    retry_.answered();
     if (resuming_ && response.status == 206) return take_piece(response);
     if (resuming_ && response.status == 416) return take_unsatisfiable(response);
     if (response.status != 200) refuse_status(response);
@@ -111,21 +101,14 @@ class Download {
   // 206 Partial Content: goes to the end of the part if it is what was asked for.
   bool take_piece(const HttpResponse& response) {
     const PartialDownload::Origin& origin = *part_.origin();
-    const auto range = parse_content_range(response.content_range);
-    const bool fits = range && range->bytes && range->total &&
-                      range->bytes->first == part_.size() &&
-                      (!origin.total || origin.total == range->total) &&
-                      (!response.content_length ||
-                       *response.content_length - 1 == range->bytes->last - range->bytes->first);
-    const bool same = !is_strong_etag(response.etag) || !is_strong_etag(origin.validator) ||
-                      response.etag == origin.validator;
-    if (!fits || !same) {
+    const auto piece = matching_part(response, part_.size(), origin.total, origin.validator);
+    if (!piece) {
       start_over({});
       return false;
     }
-    refuse_beyond_cap(*range->total);
-    total_ = range->total;
-    end_ = range->bytes->last + 1;
+    refuse_beyond_cap(piece->total);
+    total_ = piece->total;
+    end_ = piece->last + 1;
     part_.join();
     body_ = Body::appended;
     return true;
@@ -196,12 +179,7 @@ class Download {
   }
 
   void refuse_html(bool is_html) const {
-    if (!is_html) return;
-    throw Error({.kind = ErrorKind::unsupported,
-                 .path = url_.shown(),
-                 .reason = "a web page came in place of the file",
-                 .hint = "open the URL in a browser: the network may want a login, or the file has "
-                         "moved"});
+    if (is_html) refuse_web_page(url_);
   }
 
   void refuse_beyond_cap(uint64_t size) {
@@ -214,40 +192,11 @@ class Download {
                  .hint = "check the URL"});
   }
 
-  // The wait before the next attempt. Throws where there is to be none.
-  milliseconds delay_after(int failures, const TransientError& error) const {
-    const int retries = answered_ ? options_.retries : std::min(options_.retries, 1);
-    if (failures > retries) throw gave_up(error, failures);
-    milliseconds delay = options_.first_retry_delay;
-    for (int i = 1; i < failures && delay < options_.longest_retry_delay; ++i) delay *= 2;
-    delay = std::min(delay, options_.longest_retry_delay);
-    if (!error.retry_after()) return delay;
-    if (*error.retry_after() > options_.max_retry_after) throw gave_up(error, failures);
-    return std::max<milliseconds>(delay, *error.retry_after());
-  }
-
-  Error gave_up(const TransientError& error, int failures) const {
-    std::string reason = error.reason();
-    if (failures > 1) reason += ", " + std::to_string(failures) + " attempts";
-    if (error.retry_after()) {
-      reason += ", and asks to wait " + std::to_string(error.retry_after()->count()) + " s";
-    }
-    std::string hint = error.hint();
-    if (part_.size() > 0) {
-      if (!hint.empty()) hint += "; ";
-      hint += std::to_string(part_.size()) + " bytes are in " + printable(part_.path()) +
-              ": run again to go on from there";
-    }
-    return Error({.kind = error.kind(), .path = error.path(), .reason = reason, .hint = hint});
-  }
-
-  void wait(milliseconds delay, const TransientError& error) const {
-    notify(error.reason() + ", trying again in " + in_seconds(delay));
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any never;
-    never.wait_for(lock, options_.http.stop, delay, [] { return false; });
-    throw_if_stopped(options_.http.stop, url_.shown());
+  // Where to go on from.
+  std::string advice() const {
+    if (part_.size() == 0) return "";
+    return std::to_string(part_.size()) + " bytes are in " + printable(part_.path()) +
+           ": run again to go on from there";
   }
 
   void notify(const std::string& what) const {
@@ -262,9 +211,9 @@ class Download {
   const DownloadOptions& options_;
   const std::string wanted_;  // SHA-256, "" for any
   HttpClient client_;
+  HttpRetry retry_;
   PartialDownload part_;
   DownloadReport report_;
-  bool answered_ = false;  // the server, ever
 
   // Of the request under way.
   bool resuming_ = false;

@@ -18,17 +18,14 @@
 // no_proxy. No Content-Encoding is undone: what is saved is what the server stores.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <stop_token>
 #include <string>
-#include <string_view>
 
 #include "dataset/base/progress.h"
 #include "dataset/io/file.h"
 #include "dataset/io/http_client.h"
+#include "dataset/io/http_retry.h"
 
 namespace recordpipe {
 
@@ -38,15 +35,7 @@ struct DownloadOptions {
   // More than this is refused, whatever the server announces.
   uint64_t max_bytes = uint64_t{1} << 30;
 
-  // Attempts after the first, for failures that may pass: a transfer that is cut or stalls, and the
-  // statuses 408, 429, 500, 502, 503 and 504. A server that has not answered at all in this call
-  // gets only one of them.
-  int retries = 5;
-  // The wait before the first of them, doubled each time up to the longest; longer if the server
-  // asks for it (Retry-After), and if it asks for more than max_retry_after, it is not tried again.
-  std::chrono::milliseconds first_retry_delay = std::chrono::seconds(1);
-  std::chrono::milliseconds longest_retry_delay = std::chrono::seconds(16);
-  std::chrono::seconds max_retry_after = std::chrono::seconds(60);
+  HttpRetryOptions retry = {};
 
   // Time limits, redirects, trusted certificates, and the token that stops the download within a
   // fraction of a second.
@@ -54,8 +43,7 @@ struct DownloadOptions {
 
   // "download", with the bytes there are, those of earlier runs included.
   ProgressFunction progress = {};
-  // Told, in one line each, what went wrong but is being dealt with: "…: trying again in 2 s".
-  std::function<void(std::string_view)> notice = {};
+  HttpNotice notice = {};
 };
 
 struct DownloadReport {

@@ -38,4 +38,12 @@ void refuse_status(const HttpResponse& response) {
   throw Error(std::move(parts));
 }
 
+void refuse_web_page(const HttpUrl& url) {
+  throw Error({.kind = ErrorKind::unsupported,
+               .path = url.shown(),
+               .reason = "a web page came in place of the file",
+               .hint = "open the URL in a browser: the network may want a login, or the file has "
+                       "moved"});
+}
+
 }  // namespace recordpipe

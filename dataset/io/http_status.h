@@ -1,4 +1,4 @@
-// What an HTTP status other than success means for a download.
+// What an HTTP status other than success means for a transfer, and other answers without the file.
 #pragma once
 
 #include "dataset/io/http_client.h"
@@ -9,5 +9,8 @@ namespace recordpipe {
 // 503 and 504; Error{not_found} for 404 and 410; Error{permission_denied} for 401, 403 and 407;
 // Error{network} for any other.
 [[noreturn]] void refuse_status(const HttpResponse& response);
+
+// Throws Error{unsupported}: an error page, a Wi-Fi login or a consent form came.
+[[noreturn]] void refuse_web_page(const HttpUrl& url);
 
 }  // namespace recordpipe

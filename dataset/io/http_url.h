@@ -6,6 +6,9 @@
 
 namespace recordpipe {
 
+// Whether `path` starts with http:// or https://, in letters of any case.
+bool is_http_url(std::string_view path);
+
 class HttpUrl {
  public:
   // Takes absolute http:// and https:// URLs. Anything else is Error{invalid_argument}, whose
@@ -20,14 +23,13 @@ class HttpUrl {
   const std::string& text() const { return text_; }
   // For messages: without user name, password, query and fragment, which may hold secrets.
   const std::string& shown() const { return shown_; }
-  bool encrypted() const { return encrypted_; }  // https
 
  private:
   HttpUrl() = default;
 
   std::string text_;
   std::string shown_;
-  bool encrypted_ = false;
+  bool encrypted_ = false;  // https
 };
 
 }  // namespace recordpipe

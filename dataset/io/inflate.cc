@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/damage_hint.h"
 #include "dataset/base/error.h"
 #include "dataset/io/inflate_engine.h"
 
@@ -142,7 +143,7 @@ class InflatingSource final : public ByteSource {
       case ErrorKind::unsupported:
         return "decompress it with the dictionary (zstd -d -D DICTIONARY), or compress it without";
       default:
-        return "the file is damaged: compare it with its source, or fetch it again";
+        return kDamagedFileHint;
     }
   }
 

@@ -44,6 +44,20 @@ class PosixFileSystem final : public FileSystem {
     return status;
   }
 
+  std::string resolve_link(const std::string& path) override {
+    constexpr int kMostLinks = 40;  // as many as Linux follows
+    std::filesystem::path found = path;
+    for (int i = 0; i < kMostLinks; ++i) {
+      std::error_code error;
+      const std::filesystem::path next = std::filesystem::read_symlink(found, error);
+      if (error) {  // no link, or nothing there: whoever opens it will say what is wrong
+        return found.native();
+      }
+      found = found.parent_path() / next;  // an absolute one is taken as it is
+    }
+    throw system_error(ELOOP, "resolve", path);
+  }
+
   std::vector<std::string> list(const std::string& directory) override {
     std::vector<std::string> names;
     std::error_code error;

@@ -1,10 +1,12 @@
 // Files mapped into memory, with pages that can't be read replaced by zeros (bus_error_guard.h).
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "dataset/base/error.h"
 #include "dataset/io/bus_error_guard.h"
@@ -44,6 +46,15 @@ class PosixMapping final : public MappedFile {
   std::span<const std::byte> bytes() const override { return bytes_; }
 
   bool damaged() const override { return (guard_ && guard_->tripped()) || was_cut(); }
+
+  void release(uint64_t offset, uint64_t size) const override {
+    static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    const uint64_t end = std::min<uint64_t>(offset + size, bytes_.size());
+    const uint64_t first = offset / page * page;
+    if (first >= end) return;
+    // Advice: where it isn't taken, nothing is wrong.
+    ::madvise(const_cast<std::byte*>(bytes_.data()) + first, end - first, MADV_DONTNEED);
+  }
 
   const std::string& path() const override { return path_; }
 

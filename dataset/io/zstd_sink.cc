@@ -12,14 +12,18 @@ namespace {
 
 constexpr size_t kOutputSize = size_t{256} << 10;
 
+ZSTD_CCtx* make_context(int level) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  if (!context) throw std::bad_alloc();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+  return context;
+}
+
 class ZstdSink final : public ByteSink {
  public:
   ZstdSink(ByteSink& sink, int level)
-      : sink_(sink), output_(kOutputSize), context_(ZSTD_createCCtx()) {
-    if (!context_) throw std::bad_alloc();
-    ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, level);
-    ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);
-  }
+      : sink_(sink), output_(kOutputSize), context_(make_context(level)) {}
 
   ~ZstdSink() override { ZSTD_freeCCtx(context_); }
   ZstdSink(const ZstdSink&) = delete;
@@ -57,6 +61,17 @@ class ZstdSink final : public ByteSink {
 
 std::unique_ptr<ByteSink> make_zstd_sink(ByteSink& sink, int level) {
   return std::make_unique<ZstdSink>(sink, level);
+}
+
+std::string zstd_frame(std::span<const std::byte> content, int level) {
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(make_context(level),
+                                                                     &ZSTD_freeCCtx);
+  std::string out(ZSTD_compressBound(content.size()), '\0');
+  const size_t size =
+      ZSTD_compress2(context.get(), out.data(), out.size(), content.data(), content.size());
+  if (ZSTD_isError(size)) throw std::bad_alloc();  // it has no other reason to fail
+  out.resize(size);
+  return out;
 }
 
 }  // namespace recordpipe

@@ -1,7 +1,10 @@
 // Compressing into zstd frames: what deflate() of compression.h does for that format.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
+#include <string>
 
 #include "dataset/io/file.h"
 
@@ -12,5 +15,8 @@ inline constexpr int kMaxZstdLevel = 22;
 
 // A sink that compresses into `sink` (not owned): one frame, with a checksum of its content.
 std::unique_ptr<ByteSink> make_zstd_sink(ByteSink& sink, int level);
+
+// `content` as one frame that says its size, with a checksum.
+std::string zstd_frame(std::span<const std::byte> content, int level);
 
 }  // namespace recordpipe

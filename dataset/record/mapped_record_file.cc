@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dataset/base/error.h"
+#include "dataset/checksum/crc32c.h"
 #include "dataset/record/record_error.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/record_reader.h"
@@ -56,6 +57,7 @@ struct MappedRecordFile::State {
                              rest.first(std::min(rest.size(), kBytesForHint)));
     }
     const uint64_t length = decode_record_length(header);
+    if (is_impossible_length(length)) throw impossible_length(file->path(), offset, length);
     const uint64_t left = rest.size() - kRecordHeaderSize;
     if (length > left) throw truncated_record(file->path(), offset, "data");
     if (left - length < kRecordFooterSize) {
@@ -113,7 +115,7 @@ struct MappedRecordFile::State {
     if (intact && is_right(i, record.data, footer)) return record;
     if (file->damaged()) throw cut_while_mapped(file->path(), record.offset);
     if (!intact) throw corrupted_length(file->path(), record.offset, header);
-    throw corrupted_data(file->path(), record.offset, record.data, footer);
+    throw corrupted_data(file->path(), record.offset, crc32c(record.data), footer);
   }
 };
 

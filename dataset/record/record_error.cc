@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dataset/base/damage_hint.h"
 #include "dataset/base/endian.h"
 #include "dataset/checksum/crc32c.h"
 #include "dataset/io/compression.h"
@@ -10,8 +11,6 @@
 namespace recordpipe {
 namespace {
 
-constexpr std::string_view kDamaged =
-    "the file is damaged: compare it with its source, or fetch it again";
 constexpr std::string_view kCheckOff =
     "; if all its records are like this, read it with CRC checks off";
 
@@ -19,6 +18,14 @@ bool starts_with_any_case(std::string_view text, std::string_view lower) {
   return std::ranges::equal(text.substr(0, lower.size()), lower, {}, [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
   });
+}
+
+// That `stored` isn't the masked form of `crc`, the CRC of what `what` says.
+std::string unfit(std::string_view what, uint32_t stored, uint32_t crc) {
+  std::string reason = "the ";
+  reason += what;
+  reason += stored == crc ? "'s CRC is not masked" : "'s CRC does not fit";
+  return reason + ": corrupted record";
 }
 
 // What a file that starts with these bytes is, if it is no TFRecord file.
@@ -57,12 +64,13 @@ Error truncated_record(const std::string& path, uint64_t offset, std::string_vie
 
 Error corrupted_length(const std::string& path, uint64_t offset,
                        std::span<const std::byte> following) {
-  std::string hint(kDamaged);
+  std::string hint(kDamagedFileHint);
   const auto header = following.first(std::min(following.size(), kRecordHeaderSize));
   const auto stored = load_little_endian<uint32_t>(header.data() + 8);
+  const uint32_t crc = crc32c(header.first(8));
   if (std::ranges::all_of(header, [](std::byte byte) { return byte == std::byte{0}; })) {
     hint = "zeros where a record should start: the file was probably not written to its end";
-  } else if (stored == 0 || stored == crc32c(header.first(8))) {
+  } else if (stored == 0 || stored == crc) {
     hint += kCheckOff;
   } else if (offset == 0) {
     hint = hint_for_start(following);
@@ -70,19 +78,28 @@ Error corrupted_length(const std::string& path, uint64_t offset,
   return Error({.kind = ErrorKind::corrupted,
                 .path = path,
                 .offset = offset,
-                .reason = "the length's CRC does not fit: corrupted record",
+                .reason = unfit("length", stored, crc),
                 .hint = std::move(hint)});
 }
 
-Error corrupted_data(const std::string& path, uint64_t offset, std::span<const std::byte> data,
-                     std::span<const std::byte, kRecordFooterSize> footer) {
-  std::string hint(kDamaged);
-  const auto stored = load_little_endian<uint32_t>(footer.data());
-  if (stored == 0 || stored == crc32c(data)) hint += kCheckOff;
+Error impossible_length(const std::string& path, uint64_t offset, uint64_t length) {
   return Error({.kind = ErrorKind::corrupted,
                 .path = path,
                 .offset = offset,
-                .reason = "the data's CRC does not fit: corrupted record",
+                .reason = "a length of " + std::to_string(length) +
+                          " bytes, more than any file has: corrupted record",
+                .hint = std::string(kDamagedFileHint)});
+}
+
+Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,
+                     std::span<const std::byte, kRecordFooterSize> footer) {
+  std::string hint(kDamagedFileHint);
+  const auto stored = load_little_endian<uint32_t>(footer.data());
+  if (stored == 0 || stored == crc) hint += kCheckOff;
+  return Error({.kind = ErrorKind::corrupted,
+                .path = path,
+                .offset = offset,
+                .reason = unfit("data", stored, crc),
                 .hint = std::move(hint)});
 }
 

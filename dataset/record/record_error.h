@@ -23,8 +23,12 @@ inline constexpr size_t kBytesForHint = 64;
 Error corrupted_length(const std::string& path, uint64_t offset,
                        std::span<const std::byte> following);
 
-// Data whose CRC, stored in `footer`, doesn't fit.
-Error corrupted_data(const std::string& path, uint64_t offset, std::span<const std::byte> data,
+// A file's size has 63 bits: what a header can't mean, whether its CRC fits or not.
+inline bool is_impossible_length(uint64_t length) { return length > INT64_MAX; }
+Error impossible_length(const std::string& path, uint64_t offset, uint64_t length);
+
+// Data whose CRC, unmasked, is `crc`, which isn't the one stored in `footer`.
+Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,
                      std::span<const std::byte, kRecordFooterSize> footer);
 
 // A file that was whole when it was mapped and isn't any more.

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "dataset/base/error.h"
+#include "dataset/checksum/crc32c.h"
+#include "dataset/io/raw_buffer.h"
 #include "dataset/record/record_error.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/stream_compression.h"
@@ -14,7 +16,8 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kBufferSize = size_t{256} << 10;
-// A record that doesn't fit into the buffer makes it grow in steps of this, as bytes arrive.
+// A record that doesn't fit into the buffer makes it grow as bytes arrive: by this, or by half,
+// but by no more than the record takes.
 constexpr size_t kGrowth = size_t{1} << 20;
 
 }  // namespace
@@ -23,7 +26,7 @@ struct RecordReader::State {
   std::unique_ptr<ByteSource> source;
   RecordReadOptions options;
   Compression compression;
-  std::vector<std::byte> buffer;
+  RawBuffer buffer{kBufferSize};
   // The part of the buffer that was read from the source and not yet returned.
   size_t begin = 0;
   size_t end = 0;
@@ -37,12 +40,9 @@ struct RecordReader::State {
     DetectedSource detected = detect_source(std::move(raw), options);
     source = std::move(detected.source);
     compression = detected.compression;
-    buffer.resize(kBufferSize);
   }
 
-  std::span<const std::byte> available() const {
-    return std::span(buffer).subspan(begin, end - begin);
-  }
+  std::span<const std::byte> available() const { return buffer.part(begin, end); }
 
   // Makes the next `size` bytes available, or all there are where the source ends before.
   bool fetch(uint64_t size) {
@@ -54,9 +54,9 @@ struct RecordReader::State {
         begin = 0;
       }
       if (end == buffer.size()) {
-        buffer.resize(end + std::min<uint64_t>(size - (end - begin), kGrowth));
+        buffer.resize(end + std::min<uint64_t>(size - end, std::max(end / 2, kGrowth)));
       }
-      const size_t count = source->read(std::span(buffer).subspan(end));
+      const size_t count = source->read(buffer.part(end, buffer.size()));
       end += count;
       ended = count == 0;
     }
@@ -74,6 +74,7 @@ struct RecordReader::State {
       fetch(kBytesForHint);
       throw corrupted_length(source->path(), offset, available());
     }
+    if (is_impossible_length(length)) throw impossible_length(source->path(), offset, length);
     if (length > options.max_record_size) {
       throw Error({.kind = ErrorKind::limit_exceeded,
                    .path = source->path(),
@@ -89,7 +90,7 @@ struct RecordReader::State {
     const auto data = available().subspan(kRecordHeaderSize, length);
     const auto footer = available().subspan(kRecordHeaderSize + length).first<kRecordFooterSize>();
     if (options.crc != CrcCheck::never && !record_footer_matches(footer, data)) {
-      throw corrupted_data(source->path(), offset, data, footer);
+      throw corrupted_data(source->path(), offset, crc32c(data), footer);
     }
     const Record record = {.data = data, .offset = offset, .owner = nullptr};
     begin += kRecordOverhead + length;

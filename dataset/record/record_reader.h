@@ -54,7 +54,8 @@ class RecordReader {
   RecordReader& operator=(RecordReader&&) noexcept;
 
   // The next record, valid until the next call; nothing at a clean end, and ever after. After an
-  // exception the reader stays where it was: every further call throws the same again.
+  // exception the reader stays where it was: every further call throws the same again
+  // (record_scanner.h goes on behind damage).
   std::optional<Record> read();
 
   // Where the next record starts.

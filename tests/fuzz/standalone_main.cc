@@ -3,14 +3,20 @@
 //
 //     record_fuzz [-runs=N] [-seed=N] [FILE or FOLDER]...
 //
+// With RECORDPIPE_FUZZ_SECONDS in the environment it goes on for so long instead of N copies, and
+// with other ones in every run; it prints the seed that gives the same ones again.
+//
 // A failure ends the process and leaves the input that caused it as crash-FUZZER in the present
 // folder. With clang, link the entry point with -fsanitize=fuzzer instead of this file.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -95,15 +101,24 @@ int main_of(const std::vector<std::string>& arguments) {
     std::fprintf(stderr, "%s: the corpus is empty\n", name.c_str());
     return 1;
   }
+  using Clock = std::chrono::steady_clock;
+  const char* const seconds = std::getenv("RECORDPIPE_FUZZ_SECONDS");
+  const auto end = Clock::now() + std::chrono::seconds(seconds ? std::stoul(seconds) : 0);
+  if (seconds) {
+    seed = std::random_device()();
+    std::printf("%s: -seed=%llu\n", name.c_str(), static_cast<unsigned long long>(seed));
+    std::fflush(stdout);
+  }
   RunningInput running("crash-" + name);
   for (const std::string& input : corpus) running.run(input);
   Mutator mutator(seed);
-  for (uint64_t i = 0; i < runs; ++i) {
+  uint64_t i = 0;
+  for (; seconds ? Clock::now() < end : i < runs; ++i) {
     const std::string& input = corpus[mutator.below(corpus.size())];
     running.run(mutator.mutate(input, corpus[mutator.below(corpus.size())]));
   }
   std::printf("%s: %zu files and %llu damaged copies of them\n", name.c_str(), corpus.size() - 1,
-              static_cast<unsigned long long>(runs));
+              static_cast<unsigned long long>(i));
   return 0;
 }
 

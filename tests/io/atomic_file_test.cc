@@ -101,6 +101,51 @@ TEST_F(AtomicFileTest, FinishedAndDestroyedLeavesTheTargetAndNothingElse) {
   EXPECT_THAT(names(), ElementsAre("a.txt"));
 }
 
+TEST_F(AtomicFileTest, CommittedUnderAnotherName) {
+  const std::string other = directory / "b.txt";
+  write_file(target, "old a");
+  write_file(other, "old b");
+  AtomicFile file(files, target);
+  file.write(as_bytes("new"));
+  file.finish();
+  file.commit_as(other);
+  EXPECT_EQ(file.path(), other);
+  EXPECT_EQ(read_file(other), "new");
+  EXPECT_EQ(read_file(target), "old a");
+  EXPECT_THAT(names(), ElementsAre("a.txt", "b.txt"));
+  EXPECT_THROW(file.commit_as(other), Error);
+}
+
+TEST_F(AtomicFileTest, CommittedUnderAnotherNameBeforeItIsFinished) {
+  AtomicFile file(files, target);
+  file.write(as_bytes("new"));
+  file.commit_as(directory / "b.txt");
+  EXPECT_EQ(read_file(directory / "b.txt"), "new");
+  EXPECT_THAT(names(), ElementsAre("b.txt"));
+}
+
+TEST_F(AtomicFileTest, ANameThatIsAFolderIsRefusedAndTheFileCanStillBeCommitted) {
+  std::filesystem::create_directory(directory / "folder");
+  AtomicFile file(files, target);
+  file.write(as_bytes("new"));
+  EXPECT_EQ(error_of([&] { file.commit_as(directory / "folder"); }).kind(),
+            ErrorKind::invalid_argument);
+  file.commit();
+  EXPECT_THAT(names(), ElementsAre("a.txt", "folder"));
+}
+
+TEST_F(AtomicFileTest, UnderAnothersLock) {
+  AtomicFile first(files, target);
+  AtomicFile second(files, directory / "b.txt", first);
+  second.write(as_bytes("second"));
+  second.finish();
+  second.commit();
+  EXPECT_EQ(read_file(directory / "b.txt"), "second");
+  first.commit();
+  const Error error = error_of([&] { AtomicFile(files, directory / "c.txt", first); });
+  EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);  // the lock is gone
+}
+
 TEST_F(AtomicFileTest, AbandonedPartialFilesAreRemovedByName) {
   for (const char* name :
        {".a.txt.partial", ".b.txt.partial", ".a.txt", "a.txt.partial", "..partial", ".partial"}) {
@@ -171,16 +216,87 @@ TEST_F(AtomicFileTest, ALinkInThePlaceOfThePartialFileIsRefused) {
   }
 }
 
-TEST_F(AtomicFileTest, ALinkAsTheTargetIsReplacedAndNotFollowed) {
-  const std::string other = directory / "other";
-  write_file(other, "precious");
-  std::filesystem::create_symlink(other, target);
+// A link beside the target's folder, and one that leads to it from there.
+TEST_F(AtomicFileTest, ALinkAsTheTargetIsFollowedAndStays) {
+  using std::filesystem::perms;
+  std::filesystem::create_directory(directory / "disk");
+  std::filesystem::create_symlink("disk/b.txt", directory / "second");
+  std::filesystem::create_symlink(directory / "second", target);
+  for (const bool dangling : {true, false}) {
+    if (!dangling) {
+      write_file(directory / "disk/b.txt", "old");
+      std::filesystem::permissions(directory / "disk/b.txt", perms{0600});
+    }
+    AtomicFile file(files, target);
+    EXPECT_EQ(file.path(), target);
+    EXPECT_THAT(files.list(directory / "disk"), testing::Contains(".b.txt.partial"));
+    EXPECT_EQ(error_of([&] { AtomicFile(files, directory / "disk/b.txt"); }).kind(),
+              ErrorKind::busy);
+    file.write(as_bytes("new"));
+    if (!dangling) {
+      EXPECT_EQ(read_file(target), "old");
+    }
+    file.commit();
+    EXPECT_THAT(names(), ElementsAre("a.txt", "disk", "second"));
+    EXPECT_THAT(files.list(directory / "disk"), ElementsAre("b.txt"));
+    EXPECT_TRUE(std::filesystem::is_symlink(target));
+    EXPECT_TRUE(std::filesystem::is_symlink(directory / "second"));
+    EXPECT_EQ(read_file(directory / "disk/b.txt"), "new");
+    if (!dangling) {
+      EXPECT_EQ(std::filesystem::status(target).permissions(), perms{0600});
+    }
+  }
+}
+
+TEST_F(AtomicFileTest, ALinkThatLeadsNowhereOrInACircleIsRefused) {
+  std::filesystem::create_symlink("no/such/file", target);
+  const Error nowhere = error_of([&] { AtomicFile(files, target); });
+  EXPECT_EQ(nowhere.kind(), ErrorKind::not_found);
+  EXPECT_EQ(nowhere.path(), target);
+  std::filesystem::create_symlink("two", directory / "one");
+  std::filesystem::create_symlink("one", directory / "two");
+  EXPECT_EQ(error_of([&] { AtomicFile(files, directory / "one"); }).path(), directory / "one");
+  std::filesystem::create_symlink(directory.path(), directory / "folder");
+  EXPECT_THAT(error_of([&] { AtomicFile(files, directory / "folder"); }).reason(),
+              HasSubstr("is a folder"));
+  EXPECT_THAT(names(), ElementsAre("a.txt", "folder", "one", "two"));
+}
+
+TEST_F(AtomicFileTest, TheNameItIsCommittedUnderMayBeALink) {
+  std::filesystem::create_directory(directory / "disk");
+  std::filesystem::create_symlink("disk/c.txt", directory / "b.txt");
   AtomicFile file(files, target);
   file.write(as_bytes("new"));
-  file.commit();
-  EXPECT_FALSE(std::filesystem::is_symlink(target));
-  EXPECT_EQ(read_file(target), "new");
-  EXPECT_EQ(read_file(other), "precious");
+  file.commit_as(directory / "b.txt");
+  EXPECT_THAT(names(), ElementsAre("b.txt", "disk"));
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "b.txt"));
+  EXPECT_EQ(read_file(directory / "disk/c.txt"), "new");
+}
+
+// Whatever step fails: of the partial file nobody has heard.
+TEST_F(AtomicFileTest, ErrorsNameWhatWasGiven) {
+  const uint64_t runs = for_every_fault(
+      files, EIO,
+      [&](FileSystem& faulty) {
+        const auto write = [&] {
+          AtomicFile file(faulty, target);
+          file.write(as_bytes("new"));
+          file.commit();
+        };
+        try {
+          write();
+        } catch (const Error& error) {
+          EXPECT_THAT(error.path(), AnyOf(target, directory.path())) << error.what();
+          throw;
+        }
+      },
+      [](const FaultyFileSystem&) {});
+  EXPECT_GT(runs, 8u);
+  const AtomicFile held(files, target);
+  EXPECT_EQ(error_of([&] { AtomicFile(files, target); }).path(), target);
+  const Error missing = error_of([&] { AtomicFile(files, directory / "no/a.txt"); });
+  EXPECT_EQ(missing.path(), directory / "no/a.txt");
+  EXPECT_THAT(missing.hint(), HasSubstr("folder"));
 }
 
 TEST_F(AtomicFileTest, PermissionsOfTheOldFileStay) {
@@ -284,7 +400,7 @@ TEST_P(FaultyWrite, EveryCallFailing) {
         EXPECT_TRUE(!faulty.failed_call().empty() || read_file(target) == expected);
       },
       [&] { reset(); });
-  EXPECT_GT(runs, 9u);  // status, lock, create, writes, sync, close, rename, sync_directory
+  EXPECT_GT(runs, 10u);  // status, resolve_link, lock, create, writes, sync, close, rename, ...
 }
 
 TEST_P(FaultyWrite, KilledAtEveryCall) {

@@ -40,9 +40,9 @@ class HttpDownloadTest : public testing::Test {
  protected:
   explicit HttpDownloadTest(HttpServer::Tls tls = HttpServer::Tls::no) : server(tls) {
     ::setenv("no_proxy", "*", 1);  // a proxy of the machine is no business of these tests
-    options.retries = 3;
-    options.first_retry_delay = std::chrono::milliseconds(1);
-    options.longest_retry_delay = std::chrono::milliseconds(4);
+    options.retry.retries = 3;
+    options.retry.first_delay = std::chrono::milliseconds(1);
+    options.retry.longest_delay = std::chrono::milliseconds(4);
     server.put("a.tar.gz", content);
   }
 
@@ -64,7 +64,7 @@ class HttpDownloadTest : public testing::Test {
 
   // Leaves the first `size` bytes of /a.tar.gz in the part, as a run that is cut there does.
   void leave_part(size_t size, const std::string& headers = "") {
-    const int retries = std::exchange(options.retries, 0);
+    const int retries = std::exchange(options.retry.retries, 0);
     server.misbehave("cut=" + std::to_string(size) + headers);
     const Error error = error_from("/a.tar.gz");
     EXPECT_EQ(error.kind(), ErrorKind::network) << error.what();
@@ -73,7 +73,7 @@ class HttpDownloadTest : public testing::Test {
       EXPECT_EQ(read_file(part), content.substr(0, size)) << error.what();
     }
     server.misbehave("");
-    options.retries = retries;
+    options.retry.retries = retries;
   }
 
   void expect_only(std::string_view name) {

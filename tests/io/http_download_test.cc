@@ -228,14 +228,14 @@ TEST_F(HttpDownloadTest, AStalledTransferGoesOnWhereItStopped) {
 }
 
 TEST_F(HttpDownloadTest, ATransferThatDripsIsStalled) {
-  options.retries = 0;
+  options.retry.retries = 0;
   options.http.stall_timeout = std::chrono::milliseconds(200);
   options.http.stall_bytes = 1000;
   EXPECT_THAT(error_from("/a.tar.gz?drip=10").reason(), HasSubstr("stalled"));
 }
 
 TEST_F(HttpDownloadTest, ABodyShorterThanAnnouncedIsCut) {
-  options.retries = 1;
+  options.retry.retries = 1;
   const Error error = error_from("/a.tar.gz?announce=10");
   EXPECT_EQ(error.kind(), ErrorKind::network);
   EXPECT_FALSE(std::filesystem::exists(target));

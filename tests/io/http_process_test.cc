@@ -101,7 +101,7 @@ TEST_F(HttpStopTest, EndsATransferThatWaitsForTheServer) {
 }
 
 TEST_F(HttpStopTest, EndsAWaitForTheNextAttempt) {
-  options.first_retry_delay = options.longest_retry_delay = std::chrono::minutes(10);
+  options.retry.first_delay = options.retry.longest_delay = std::chrono::minutes(10);
   options.notice = [&](std::string_view) { stop.request_stop(); };
   EXPECT_EQ(error_from("/a.tar.gz?status=503").kind(), ErrorKind::cancelled);
   EXPECT_EQ(server.requests().size(), 1u);

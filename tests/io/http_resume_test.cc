@@ -62,7 +62,7 @@ TEST_F(HttpResumeTest, OneByteARun) {
   content = archive(40);
   server.put("a.tar.gz", content);
   server.misbehave("cut=1");
-  options.retries = 0;
+  options.retry.retries = 0;
   for (size_t run = 1; run < content.size(); ++run) {
     EXPECT_THAT(error_from("/a.tar.gz").hint(), HasSubstr("run again"));
     EXPECT_EQ(read_file(part), content.substr(0, run));

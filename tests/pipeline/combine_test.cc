@@ -28,7 +28,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-uint64_t draw(int64_t, Random& random) { return random.next64(); }
+uint64_t draw_alone(int64_t, Random& random) { return random.next64(); }
 
 int64_t fail_at_5(int64_t x) {
   if (x == 5) throw Error({.kind = ErrorKind::corrupted, .reason = "five"});
@@ -57,10 +57,10 @@ TEST(Combined, NoTwoElementsDrawTheSame) {
   const auto source = range(100);
   const auto twice = source.concatenate(source);
   const auto sampled = sample_from_datasets<int64_t>({twice, source, source}, {}, 3);
-  const auto drawn = collect(sampled.repeat(2).map_with_random(7, draw));
+  const auto drawn = collect(sampled.repeat(2).map_with_random(7, draw_alone));
   EXPECT_EQ(std::set<uint64_t>(drawn.begin(), drawn.end()).size(), 800u);
 
-  const auto own = source.map_with_random(7, draw);
+  const auto own = source.map_with_random(7, draw_alone);
   std::set<uint64_t> zipped;
   for (const auto& [a, b] : collect(zip(own, own))) {
     zipped.insert(a);

@@ -36,7 +36,7 @@ MemoryUse use_after_all(const Dataset<T>& dataset) {
   return iterator.memory();
 }
 
-ErrorKind error_of(const auto& dataset) {
+ErrorKind kind_of_error(const auto& dataset) {
   try {
     use_after_all(dataset);
   } catch (const Error& error) {
@@ -144,11 +144,11 @@ TEST(MemoryLimit, ChangesNoElement) {
 
 TEST(MemoryLimit, WhatCannotFitIsAnError) {
   const PipelineOptions options{.threads = 2, .chunk_size = 1, .memory_limit = kMiB / 2};
-  EXPECT_EQ(error_of(large(500).with_options(options)), ErrorKind::limit_exceeded);
-  EXPECT_EQ(error_of(large(500).prefetch(3).with_options(options)), ErrorKind::limit_exceeded);
-  EXPECT_EQ(error_of(large(1).with_options(options)), ErrorKind::limit_exceeded);
-  EXPECT_EQ(error_of(large(3).cache().with_options(options)), ErrorKind::limit_exceeded);
-  EXPECT_EQ(error_of(from_vector(numbers(100'000)).shuffle(90'000, 1).with_options(options)),
+  EXPECT_EQ(kind_of_error(large(500).with_options(options)), ErrorKind::limit_exceeded);
+  EXPECT_EQ(kind_of_error(large(500).prefetch(3).with_options(options)), ErrorKind::limit_exceeded);
+  EXPECT_EQ(kind_of_error(large(1).with_options(options)), ErrorKind::limit_exceeded);
+  EXPECT_EQ(kind_of_error(large(3).cache().with_options(options)), ErrorKind::limit_exceeded);
+  EXPECT_EQ(kind_of_error(from_vector(numbers(100'000)).shuffle(90'000, 1).with_options(options)),
             ErrorKind::limit_exceeded);
 }
 
@@ -172,9 +172,10 @@ TEST(MemoryLimit, ItsErrorIsNoneToIgnore) {
       from_vector(numbers(10)).interleave([](int) { return range(100'000).shuffle(50'000, 1); }, 2);
   for (const size_t threads : {1, 2}) {
     const PipelineOptions options{.threads = threads, .memory_limit = kMiB};
-    EXPECT_EQ(error_of(shuffled.with_options(options)), ErrorKind::limit_exceeded);
-    EXPECT_EQ(error_of(shuffled.ignore_errors().with_options(options)), ErrorKind::limit_exceeded);
-    EXPECT_EQ(error_of(shuffled.shuffle(7, 1).skip(3).ignore_errors().with_options(options)),
+    EXPECT_EQ(kind_of_error(shuffled.with_options(options)), ErrorKind::limit_exceeded);
+    EXPECT_EQ(kind_of_error(shuffled.ignore_errors().with_options(options)),
+              ErrorKind::limit_exceeded);
+    EXPECT_EQ(kind_of_error(shuffled.shuffle(7, 1).skip(3).ignore_errors().with_options(options)),
               ErrorKind::limit_exceeded);
   }
 }
@@ -183,7 +184,7 @@ TEST(MemoryLimit, ItsErrorIsNoneToIgnore) {
 TEST(MemoryLimit, WhatACacheCannotHoldIsAnErrorBehindAShuffleToo) {
   const auto cached = large(8).cache().shuffle(3, 1);
   const PipelineOptions options{.threads = 1, .chunk_size = 4, .memory_limit = 6 * kMiB};
-  EXPECT_EQ(error_of(cached.with_options(options)), ErrorKind::limit_exceeded);
+  EXPECT_EQ(kind_of_error(cached.with_options(options)), ErrorKind::limit_exceeded);
 }
 
 TEST(MemoryAccount, IsEmptyWhenAllIsGivenBack) {

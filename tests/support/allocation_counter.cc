@@ -21,12 +21,20 @@ void* counted(void* memory) {
 
 }  // namespace recordpipe
 
-// The array and nothrow forms call these.
+// The array forms call these; so do the nothrow ones, but not under AddressSanitizer.
 void* operator new(size_t size) { return recordpipe::counted(std::malloc(size ? size : 1)); }
 
 void* operator new(size_t size, std::align_val_t alignment) {
   const auto align = static_cast<size_t>(alignment);
   return recordpipe::counted(std::aligned_alloc(align, (size + align - 1) / align * align));
+}
+
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 void operator delete(void* memory) noexcept { std::free(memory); }

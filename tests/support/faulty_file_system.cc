@@ -144,6 +144,11 @@ std::optional<FileStatus> FaultyFileSystem::status(const std::string& path) {
   return base_.status(path);
 }
 
+std::string FaultyFileSystem::resolve_link(const std::string& path) {
+  enter("resolve_link", path);
+  return base_.resolve_link(path);
+}
+
 std::vector<std::string> FaultyFileSystem::list(const std::string& directory) {
   enter("list", directory);
   return base_.list(directory);

@@ -43,6 +43,7 @@ class FaultyFileSystem final : public FileSystem {
   std::unique_ptr<MappedFile> map(const std::string& path) override;
   std::unique_ptr<OutputFile> create(const std::string& path, CreateMode mode) override;
   std::optional<FileStatus> status(const std::string& path) override;
+  std::string resolve_link(const std::string& path) override;
   std::vector<std::string> list(const std::string& directory) override;
   void make_directories(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;

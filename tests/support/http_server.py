@@ -119,19 +119,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "long_header" in wish:
             headers["X-Long"] = "x" * 1_000_000
 
-        status, first = 200, 0
+        status, first, end = 200, 0, len(data)
         wanted, condition = self.headers.get("Range"), self.headers.get("If-Range")
         same = condition is None or condition in (headers.get("ETag"), headers.get("Last-Modified"))
         if wanted and "no_range" not in wish and (same or "stubborn" in wish):
-            status, first = 206, int(wanted.removeprefix("bytes=").split("-")[0])
+            first, last = wanted.removeprefix("bytes=").split("-")
+            status, first = 206, int(first)
+            end = min(len(data), int(last) + 1) if last else len(data)
             if first >= len(data):
                 size = wish.get("total", len(data))
                 return self.page(416, {"Content-Range": f"bytes */{size}"})
-            numbers = {"first": first, "last": len(data) - 1, "size": len(data)}
+            numbers = {"first": first, "last": end - 1, "size": len(data)}
             text = wish.get("range", "bytes {first}-{last}/{size}")
             headers["Content-Range"] = text.format(**numbers)
         self.log_answer(status)
-        body = data[first:]
+        body = data[first:end]
         announced = len(body) + int(wish.get("announce", 0))
         body += b"x" * int(wish.get("extra", 0))
         chunked = "chunked" in wish or "endless" in wish

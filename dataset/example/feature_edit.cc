@@ -1,0 +1,157 @@
+#include "dataset/example/feature_edit.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dataset/base/error.h"
+#include "dataset/example/feature_reader.h"
+#include "dataset/example/message_kind.h"
+#include "dataset/example/wire_writer.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kLongValue = 4096;
+
+using Pieces = std::vector<std::span<const std::byte>>;
+
+size_t size_of(const Pieces& pieces) {
+  size_t size = 0;
+  for (const auto& piece : pieces) size += piece.size();
+  return size;
+}
+
+// Name → its value's bytes. Several pieces of one value stand one after another, which means the
+// same.
+using Entries = std::map<std::string_view, Pieces>;
+
+// `check` walks every byte of a piece of a value.
+template <typename Check>
+void read_map(WireReader map, Entries& entries, Check check) {
+  read_messages(map, kFeaturesEntry, [&](WireReader entry) {
+    Pieces value;
+    const std::string_view key = check_entry(entry, [&](WireReader piece) {
+      value.push_back(piece.rest());
+      check(piece);
+    });
+    entries.insert_or_assign(key, std::move(value));
+  });
+}
+
+void check_feature(WireReader feature) { FeatureSize().add(feature); }
+
+void check_feature_list(WireReader list) {
+  read_messages(list, kFeatureListFeature, check_feature);
+}
+
+// The names of what it gives are those of `entries` and `edit`.
+std::optional<Entries> edited(std::optional<Entries> entries, const FeatureEdit& edit,
+                              FeatureNames& found) {
+  if (!entries) return std::nullopt;
+  Entries out;
+  for (auto& [name, value] : *entries) {
+    const auto renamed = edit.rename.find(name);
+    const bool is_renamed = renamed != edit.rename.end();
+    const bool is_dropped = edit.drop.contains(name);
+    const bool is_selected = edit.select && edit.select->contains(name);
+    if (is_renamed || is_dropped || is_selected) found.emplace(name);
+    if (is_dropped || (edit.select && !is_selected)) continue;
+    const std::string_view new_name = is_renamed ? std::string_view(renamed->second) : name;
+    if (!out.emplace(new_name, std::move(value)).second) {
+      throw Error({.kind = ErrorKind::already_exists,
+                   .reason = "two features named \"" + printable(new_name) + "\""});
+    }
+  }
+  return out;
+}
+
+// Puts a message together of what is written here and long values that stay where they are.
+class PieceWriter {
+ public:
+  // A Features or FeatureLists message as field `field`; nothing where there was none.
+  void append_map(uint32_t field, const std::optional<Entries>& map) {
+    if (!map) return;
+    const Entries& entries = *map;
+    size_t size = 0;
+    for (const auto& [name, value] : entries) size += field_size(size_of_entry(name, value));
+    append_length_header(field, size, written_);
+    for (const auto& [name, value] : entries) {
+      append_length_header(kFeaturesEntry, size_of_entry(name, value), written_);
+      append_length_header(kEntryKey, name.size(), written_);
+      written_ += name;
+      append_length_header(kEntryValue, size_of(value), written_);
+      for (const auto& piece : value) append(piece);
+    }
+  }
+
+  EditedMessage take() {
+    EditedMessage message;
+    message.written = std::make_unique<const std::string>(std::move(written_));
+    std::span<const std::byte> rest = std::as_bytes(std::span(*message.written));
+    size_t passed = 0;
+    for (const auto& [place, value] : long_values_) {
+      message.pieces.push_back(rest.first(place - passed));
+      message.pieces.push_back(value);
+      rest = rest.subspan(place - passed);
+      passed = place;
+    }
+    message.pieces.push_back(rest);
+    return message;
+  }
+
+ private:
+  static size_t size_of_entry(std::string_view name, const Pieces& value) {
+    return field_size(name.size()) + field_size(size_of(value));
+  }
+
+  void append(std::span<const std::byte> piece) {
+    if (piece.size() >= kLongValue) {
+      long_values_.emplace_back(written_.size(), piece);
+    } else {
+      written_.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    }
+  }
+
+  std::string written_;
+  // Each with how much of `written_` is before it.
+  std::vector<std::pair<size_t, std::span<const std::byte>>> long_values_;
+};
+
+}  // namespace
+
+EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdit& edit) {
+  static_assert(kExampleFeatures == kSequenceContext && kFeaturesEntry == kFeatureListsEntry);
+  // Nothing where there is no such field: an empty one stays, and makes the message what it is.
+  std::optional<Entries> features;
+  std::optional<Entries> feature_lists;
+  WireReader reader = read_example(message);
+  while (!reader.done()) {
+    const uint32_t tag = reader.read_tag();
+    if (tag == length_delimited_tag(kExampleFeatures)) {
+      if (!features) features.emplace();
+      read_map(reader.read_message(), *features, check_feature);
+    } else if (tag == length_delimited_tag(kSequenceFeatureLists)) {
+      if (!feature_lists) feature_lists.emplace();
+      read_map(reader.read_message(), *feature_lists, check_feature_list);
+    } else {
+      reader.skip(tag);
+    }
+  }
+  const MessageKind kind = message_kind(message);
+  if (kind != MessageKind::example && kind != MessageKind::sequence_example) {
+    throw Error({.kind = ErrorKind::corrupted,
+                 .reason = "neither an Example nor a SequenceExample (but " +
+                           std::string(to_string(kind)) + ")",
+                 .hint = "only those have features"});
+  }
+  FeatureNames found;
+  PieceWriter writer;
+  writer.append_map(kExampleFeatures, edited(std::move(features), edit, found));
+  writer.append_map(kSequenceFeatureLists, edited(std::move(feature_lists), edit, found));
+  EditedMessage result = writer.take();
+  result.found = std::move(found);
+  return result;
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,59 @@
+// What values all the features of records have, by name (value_statistics.h).
+//
+//     StatisticsPart part;  // of some records, on any thread
+//     for (...) part.add(message);
+//     part.settle();
+//     all.merge(part);      // FeatureStatistics, in the order of the records
+//
+// FeatureStatistics takes at most about 32 MiB, whatever the records are: quantiles become coarser
+// (distribution.h), and fewer frequent values are kept, when there are many features with many
+// values. A part takes up to seven times as much as its records.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+
+#include "dataset/example/message_view.h"
+#include "dataset/example/value_statistics.h"
+
+namespace recordpipe {
+
+// Of all features by name; those of feature lists beside them. Only the names that came first: so
+// many of each, and so many bytes of all.
+template <typename Values>
+struct StatisticsOf {
+  static constexpr size_t kMostNames = 200;
+  static constexpr size_t kMostNameBytes = size_t{4} << 20;
+
+  uint64_t records = 0;
+  uint64_t with_features = 0;  // records that are Examples or SequenceExamples
+  std::map<std::string, Values, std::less<>> features = {};
+  std::map<std::string, Values, std::less<>> feature_lists = {};
+  size_t name_bytes = 0;  // of the names that were kept
+  uint64_t left_out = 0;  // features of records whose names were not kept
+};
+
+struct StatisticsPart : StatisticsOf<ValuesPart> {
+  // The features named in `only`, which is sorted; all where it is empty.
+  void add(const MessageView& message, std::span<const std::string> only = {});
+  // After the last record, before it is merged.
+  void settle();
+};
+
+struct FeatureStatistics : StatisticsOf<ValueStatistics> {
+  // The same of one record where it lies, for one that is too large for a part.
+  void add(const MessageView& message, std::span<const std::string> only = {});
+  void merge(const StatisticsPart& part);
+
+ private:
+  void make_room();
+
+  size_t most_numbers_ = Distribution::kMostBuckets;  // in each distribution
+  size_t most_frequent_ = FrequentValues<float>::kMost;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,169 @@
+#include "dataset/example/message_view.h"
+
+#include <algorithm>
+
+#include "dataset/base/error.h"
+#include "dataset/example/feature_reader.h"
+
+namespace recordpipe {
+namespace {
+
+std::string_view name_of(const NamedFeature& feature) { return feature.name; }
+std::string_view name_of(const FeatureListView& list) { return list.name(); }
+
+// Sorts by name and leaves the last of several with the same name.
+template <typename Named>
+void sort_and_keep_last(std::vector<Named>& all) {
+  const auto before = [](const Named& a, const Named& b) { return name_of(a) < name_of(b); };
+  const auto not_before = [&](const Named& a, const Named& b) { return !before(a, b); };
+  if (std::ranges::adjacent_find(all, not_before) == all.end()) return;  // as many writers write
+  std::ranges::stable_sort(all, before);
+  const auto same = [](const Named& a, const Named& b) { return name_of(a) == name_of(b); };
+  // unique() keeps the first ones: from the back, those are the last ones.
+  const auto kept = std::unique(all.rbegin(), all.rend(), same);
+  all.erase(all.begin(), kept.base());
+}
+
+// Collects entries, with memory for no more than twice as many as there are names: one name may be
+// given millions of times.
+template <typename Named>
+class Collector {
+ public:
+  explicit Collector(std::vector<Named>& all) : all_(all) { all_.clear(); }
+  ~Collector() { sort_and_keep_last(all_); }
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
+
+  void add(const Named& entry) {
+    if (all_.size() == limit_) {
+      sort_and_keep_last(all_);
+      limit_ = std::max(limit_, 2 * all_.size());
+    }
+    all_.push_back(entry);
+    any_ = true;
+  }
+  bool any() const { return any_; }
+
+ private:
+  std::vector<Named>& all_;
+  size_t limit_ = 1024;
+  bool any_ = false;
+};
+
+// Which fields a message has at its top.
+struct TopFields {
+  bool features = false;       // field 1 as Example and SequenceExample have it
+  bool feature_lists = false;  // field 2 as SequenceExample has it
+  bool wall_time = false;      // field 1 as Event has it
+  bool other_than_event = false;
+};
+
+// Field numbers of TensorFlow's event.proto: wall_time, step; file_version, graph_def, summary,
+// log_message, session_log, tagged_run_metadata, meta_graph_def, source_metadata.
+constexpr uint32_t kWallTime = wire_tag(1, WireType::fixed64);
+constexpr uint32_t kStep = wire_tag(2, WireType::varint);
+constexpr uint32_t kFileVersion = length_delimited_tag(3);
+constexpr uint32_t kSourceMetadata = length_delimited_tag(10);
+
+TopFields read_top_fields(WireReader message) {
+  TopFields found;
+  while (!message.done()) {
+    const uint32_t tag = message.read_tag();
+    const bool after_step = tag >= kFileVersion && tag <= kSourceMetadata &&
+                            wire_type(tag) == WireType::length_delimited;
+    found.features |= tag == length_delimited_tag(kExampleFeatures);
+    found.feature_lists |= tag == length_delimited_tag(kSequenceFeatureLists);
+    found.wall_time |= tag == kWallTime;
+    found.other_than_event |= tag != kWallTime && tag != kStep && !after_step;
+    message.skip(tag);
+  }
+  return found;
+}
+
+}  // namespace
+
+void FeatureListView::for_each_step(
+    const std::function<void(const FeatureView& step)>& visit) const {
+  read_entry_value(entry_, [&](WireReader list) {
+    read_messages(list, kFeatureListFeature, [&](WireReader step) {
+      FeatureSize size;
+      size.add(step);
+      visit(FeatureView(step.rest(), size, /*in_entry=*/false));
+    });
+  });
+}
+
+void MessageView::read(std::span<const std::byte> record) {
+  kind_ = MessageKind::unknown;
+  features_.clear();
+  feature_lists_.clear();
+  try {
+    const TopFields top = read_top_fields(read_example(record));
+    if (record.empty()) {
+      kind_ = MessageKind::example;
+    } else if (top.wall_time) {
+      if (!top.other_than_event) kind_ = MessageKind::event;
+    } else if (top.feature_lists) {
+      if (read_features(record) && read_feature_lists(record)) {
+        kind_ = MessageKind::sequence_example;
+      }
+    } else if (top.features) {
+      if (read_features(record)) kind_ = MessageKind::example;
+    }
+  } catch (const Error&) {
+    kind_ = MessageKind::unknown;
+  }
+  if (kind_ != MessageKind::unknown) return;
+  features_.clear();
+  feature_lists_.clear();
+}
+
+// Both give whether there are entries wherever there are bytes, and throw Error{corrupted}.
+bool MessageView::read_features(std::span<const std::byte> record) {
+  Collector collector(features_);
+  bool empty = true;
+  read_messages(WireReader(record), kExampleFeatures, [&](WireReader features) {
+    empty = empty && features.done();
+    recordpipe::read_features(features, [&](std::string_view name, std::span<const std::byte> entry,
+                                            const FeatureSize& size) {
+      collector.add({name, FeatureView(entry, size)});
+    });
+  });
+  return empty || collector.any();
+}
+
+bool MessageView::read_feature_lists(std::span<const std::byte> record) {
+  Collector collector(feature_lists_);
+  bool empty = true;
+  read_messages(WireReader(record), kSequenceFeatureLists, [&](WireReader lists) {
+    empty = empty && lists.done();
+    read_messages(lists, kFeatureListsEntry, [&](WireReader entry) {
+      size_t steps = 0;
+      const std::string_view name = check_entry(entry, [&](WireReader list) {
+        read_messages(list, kFeatureListFeature, [&](WireReader step) {
+          FeatureSize().add(step);
+          ++steps;
+        });
+      });
+      collector.add(FeatureListView(name, entry.rest(), steps));
+    });
+  });
+  return empty || collector.any();
+}
+
+void MessageView::keep_only(const std::function<bool(std::string_view name)>& is_wanted) {
+  std::erase_if(features_, [&](const NamedFeature& f) { return !is_wanted(f.name); });
+  std::erase_if(feature_lists_, [&](const FeatureListView& l) { return !is_wanted(l.name()); });
+}
+
+const FeatureView* MessageView::find_feature(std::string_view name) const {
+  const auto found = std::ranges::lower_bound(features_, name, {}, &NamedFeature::name);
+  return found != features_.end() && found->name == name ? &found->feature : nullptr;
+}
+
+const FeatureListView* MessageView::find_feature_list(std::string_view name) const {
+  const auto found = std::ranges::lower_bound(feature_lists_, name, {}, &FeatureListView::name);
+  return found != feature_lists_.end() && found->name() == name ? &*found : nullptr;
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,120 @@
+#include "dataset/example/schema_inference.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "dataset/example/kept_names.h"
+
+namespace recordpipe {
+namespace {
+
+// The only index in which `counts` isn't 0; nothing where there are several, `fallback` where there
+// is none.
+template <typename Kind>
+std::optional<Kind> only_kind(const std::array<uint64_t, 4>& counts, Kind fallback) {
+  std::optional<Kind> found;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    if (found) return std::nullopt;
+    found = static_cast<Kind>(i);
+  }
+  return found ? found : fallback;
+}
+
+constexpr NameLimits kLimits = {.most_names = InferredSchema::kMostNames,
+                                .most_bytes = InferredSchema::kMostNameBytes};
+
+}  // namespace
+
+uint64_t InferredFeature::with_list() const {
+  return count(FeatureKind::bytes) + count(FeatureKind::floats) + count(FeatureKind::int64s);
+}
+
+std::optional<FeatureKind> InferredFeature::kind() const {
+  std::array<uint64_t, 4> lists = by_kind;
+  lists[static_cast<size_t>(FeatureKind::none)] = 0;
+  return only_kind(lists, FeatureKind::none);
+}
+
+void InferredFeature::add(const FeatureView& feature) {
+  ++by_kind[static_cast<size_t>(feature.kind())];
+  if (feature.kind() == FeatureKind::none) return;
+  min_values = std::min<uint64_t>(min_values, feature.size());
+  max_values = std::max<uint64_t>(max_values, feature.size());
+}
+
+void InferredFeature::merge(const InferredFeature& other) {
+  for (size_t i = 0; i < by_kind.size(); ++i) by_kind[i] += other.by_kind[i];
+  min_values = std::min(min_values, other.min_values);
+  max_values = std::max(max_values, other.max_values);
+}
+
+void InferredFeatureList::add(const FeatureListView& list) {
+  ++records;
+  min_steps = std::min<uint64_t>(min_steps, list.size());
+  max_steps = std::max<uint64_t>(max_steps, list.size());
+  list.for_each_step([&](const FeatureView& feature) { step.add(feature); });
+}
+
+void InferredFeatureList::merge(const InferredFeatureList& other) {
+  records += other.records;
+  min_steps = std::min(min_steps, other.min_steps);
+  max_steps = std::max(max_steps, other.max_steps);
+  step.merge(other.step);
+}
+
+std::optional<MessageKind> InferredSchema::kind() const {
+  std::array<uint64_t, 4> with_bytes = by_kind;
+  uint64_t& examples = with_bytes[static_cast<size_t>(MessageKind::example)];
+  examples -= empty_records;
+  return only_kind(with_bytes, records > 0 ? MessageKind::example : MessageKind::unknown);
+}
+
+void InferredSchema::add(const MessageView& message, size_t size) {
+  ++records;
+  ++by_kind[static_cast<size_t>(message.kind())];
+  if (size == 0) ++empty_records;
+  auto feature_hint = features.begin();
+  for (const auto& [name, feature] : message.features()) {
+    if (InferredFeature* known = find_or_keep(features, feature_hint, name, kLimits, name_bytes)) {
+      known->add(feature);
+    } else {
+      ++left_out;
+    }
+  }
+  auto list_hint = feature_lists.begin();
+  for (const FeatureListView& list : message.feature_lists()) {
+    if (InferredFeatureList* known =
+            find_or_keep(feature_lists, list_hint, list.name(), kLimits, name_bytes)) {
+      known->add(list);
+    } else {
+      ++left_out;
+    }
+  }
+}
+
+void InferredSchema::merge(const InferredSchema& other) {
+  records += other.records;
+  for (size_t i = 0; i < by_kind.size(); ++i) by_kind[i] += other.by_kind[i];
+  empty_records += other.empty_records;
+  left_out += other.left_out;
+  auto feature_hint = features.begin();
+  for (const auto& [name, feature] : other.features) {
+    if (InferredFeature* known = find_or_keep(features, feature_hint, name, kLimits, name_bytes)) {
+      known->merge(feature);
+    } else {
+      left_out += feature.with_list() + feature.count(FeatureKind::none);
+    }
+  }
+  auto list_hint = feature_lists.begin();
+  for (const auto& [name, list] : other.feature_lists) {
+    if (InferredFeatureList* known =
+            find_or_keep(feature_lists, list_hint, name, kLimits, name_bytes)) {
+      known->merge(list);
+    } else {
+      left_out += list.records;
+    }
+  }
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,43 @@
+// Protobuf's wire format, written: what Examples are put together from.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "dataset/example/wire_format.h"
+
+namespace recordpipe {
+
+inline void append_varint(uint64_t value, std::string& out) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+constexpr size_t varint_size(uint64_t value) {
+  return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7;
+}
+
+// A field that holds `size` bytes, which the caller appends next.
+inline void append_length_header(uint32_t field, size_t size, std::string& out) {
+  append_varint(wire_tag(field, WireType::length_delimited), out);
+  append_varint(size, out);
+}
+
+// What such a field takes, its tag (of one byte) and length included.
+constexpr size_t field_size(size_t size) { return 1 + varint_size(size) + size; }
+
+// An entry of a map from names to messages, and its size.
+constexpr size_t entry_size(std::string_view name, std::string_view value) {
+  return field_size(name.size()) + field_size(value.size());
+}
+inline void append_entry(std::string_view name, std::string_view value, std::string& out) {
+  append_length_header(kEntryKey, name.size(), out);
+  out += name;
+  append_length_header(kEntryValue, value.size(), out);
+  out += value;
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,232 @@
+#include "dataset/io/http_source.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "dataset/base/stop.h"
+#include "dataset/io/http_headers.h"
+#include "dataset/io/http_range.h"
+#include "dataset/io/http_status.h"
+#include "dataset/io/http_url.h"
+
+namespace recordpipe {
+namespace {
+
+// A transfer that brings so much between two failures may go on for ever.
+constexpr uint64_t kSuccess = uint64_t{1} << 20;
+
+// The requests that make up a stream.
+class ResumedGet {
+ public:
+  // `begun` is called when there is a file, `deliver` with its bytes in order.
+  ResumedGet(const HttpUrl& url, const HttpReadOptions& options, std::function<void()> begun,
+             std::function<void(std::span<const std::byte>)> deliver)
+      : url_(url),
+        begun_(std::move(begun)),
+        deliver_(std::move(deliver)),
+        client_(options.http),
+        retry_(options.retry, options.http.stop, options.notice) {}
+
+  void run() {
+    while (!whole_) {
+      try {
+        fetch();
+      } catch (const TransientError& error) {
+        if (position_ > 0 && validator_.empty()) throw cannot_go_on(error);
+        if (position_ - failed_at_ >= kSuccess) retry_.succeeded();
+        failed_at_ = position_;
+        retry_.wait_after(error);
+      }
+    }
+  }
+
+ private:
+  void fetch() {
+    std::vector<std::string> headers{"Accept-Encoding: identity"};
+    if (position_ > 0) {
+      headers.push_back("Range: bytes=" + std::to_string(position_) + "-");
+      headers.push_back("If-Range: " + validator_);
+    }
+    passed_over_ = 0;
+    client_.get(url_, headers,
+                {.on_response = [this](const HttpResponse& response) { return take(response); },
+                 .on_body = [this](std::span<const std::byte> bytes) { take(bytes); },
+                 .on_tick = [] {}});
+    if (total_ && position_ < *total_) {
+      throw TransientError({.kind = ErrorKind::network,
+                            .path = url_.shown(),
+                            .reason = "the server sent less than the file"});
+    }
+    whole_ = true;
+  }
+
+  // The head of an answer. False if it has no body that is of use.
+  bool take(const HttpResponse& response) {
+    retry_.answered();
+    if (position_ > 0 && response.status == 206) {
+      const auto part = matching_part(response, position_, total_, validator_);
+      if (!part) throw file_changed(url_);
+      total_ = part->total;
+      return true;
+    }
+    if (position_ > 0 && response.status == 416) {
+      const auto range = parse_content_range(response.content_range);
+      if (!range || range->total != position_ || (total_ && total_ != position_)) {
+        throw file_changed(url_);
+      }
+      return false;
+    }
+    if (response.status != 200) refuse_status(response);
+    if (is_html_type(response.content_type)) refuse_web_page(url_);
+    const std::string validator =
+        validator_of(response.etag, response.last_modified, response.date);
+    if (position_ == 0) {
+      validator_ = validator;
+      total_ = response.content_length;
+      begun_();
+      return true;
+    }
+    // The whole file in place of a part of it: the same one, or another.
+    if (validator != validator_) throw file_changed(url_);
+    passed_over_ = position_;
+    return true;
+  }
+
+  void take(std::span<const std::byte> bytes) {
+    const uint64_t old = std::min<uint64_t>(passed_over_, bytes.size());
+    passed_over_ -= old;
+    bytes = bytes.subspan(old);
+    if (total_ && bytes.size() > *total_ - position_) {
+      throw Error({.kind = ErrorKind::network,
+                   .path = url_.shown(),
+                   .offset = *total_,
+                   .reason = "the server sent more than it announced"});
+    }
+    deliver_(bytes);
+    position_ += bytes.size();
+  }
+
+  Error cannot_go_on(const TransientError& error) const {
+    return Error({.kind = error.kind(),
+                  .path = error.path(),
+                  .offset = position_,
+                  .reason = error.reason() +
+                            ", and the server gives nothing to tell by that the rest is of the "
+                            "same file",
+                  .hint = "download the file, then read it"});
+  }
+
+  const HttpUrl& url_;
+  const std::function<void()> begun_;
+  const std::function<void(std::span<const std::byte>)> deliver_;
+  HttpClient client_;
+  HttpRetry retry_;
+  std::string validator_;          // of the file that is read, "" for none
+  std::optional<uint64_t> total_;  // its size
+  uint64_t position_ = 0;          // delivered
+  uint64_t failed_at_ = 0;         // position_ at the last failure
+  uint64_t passed_over_ = 0;       // of the answer under way, to come
+  bool whole_ = false;
+};
+
+}  // namespace
+
+// Two buffers: the thread fills one while the user empties the other.
+struct HttpSource::State {
+  State(const std::string& text, const HttpReadOptions& given)
+      : url(text), capacity(given.read_ahead), options(given) {
+    outer_stop.emplace(given.http.stop, Relay{stop});
+    options.http.stop = stop.get_token();
+    thread = std::jthread([this] { fetch(); });
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return begun || ended; });
+    if (failure && arrived.empty()) std::rethrow_exception(failure);
+  }
+  ~State() { stop.request_stop(); }
+
+  void fetch() {
+    std::exception_ptr thrown;
+    try {
+      const auto begin = [this] {
+        const std::lock_guard lock(mutex);
+        begun = true;
+        changed.notify_all();
+      };
+      ResumedGet(url, options, begin, [this](std::span<const std::byte> bytes) {
+        deliver(bytes);
+      }).run();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    failure = thrown;
+    ended = true;
+    changed.notify_all();
+  }
+
+  void deliver(std::span<const std::byte> bytes) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, stop.get_token(), [&] { return arrived.size() < capacity; });
+    throw_if_stopped(stop.get_token(), url.shown());
+    arrived.insert(arrived.end(), bytes.begin(), bytes.end());
+    changed.notify_all();
+  }
+
+  size_t read(std::span<std::byte> out) {
+    if (used == current.size()) {
+      current.clear();
+      used = 0;
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return !arrived.empty() || ended; });
+      if (arrived.empty() && failure) std::rethrow_exception(failure);
+      std::swap(arrived, current);
+      changed.notify_all();
+    }
+    const size_t count = std::min(out.size(), current.size() - used);
+    std::copy_n(current.begin() + static_cast<std::ptrdiff_t>(used), count, out.begin());
+    used += count;
+    return count;
+  }
+
+  struct Relay {
+    std::stop_source& stop;
+    void operator()() const { stop.request_stop(); }
+  };
+
+  const HttpUrl url;
+  const size_t capacity;
+  HttpReadOptions options;
+  std::stop_source stop;  // of this transfer: for its end, or because its user's was requested
+
+  // The user's alone.
+  std::vector<std::byte> current;
+  size_t used = 0;
+
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::vector<std::byte> arrived;
+  bool begun = false;
+  bool ended = false;
+  std::exception_ptr failure;
+
+  std::optional<std::stop_callback<Relay>> outer_stop;
+  std::jthread thread;  // last: it ends before anything it uses goes
+};
+
+HttpSource::HttpSource(const std::string& url, const HttpReadOptions& options)
+    : state_(std::make_unique<State>(url, options)) {}
+
+HttpSource::~HttpSource() = default;
+
+size_t HttpSource::read(std::span<std::byte> out) { return state_->read(out); }
+
+const std::string& HttpSource::path() const { return state_->url.shown(); }
+
+}  // namespace recordpipe

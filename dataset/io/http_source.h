@@ -1,0 +1,28 @@
+// The file at a URL as a stream: one GET, on a thread of its own, that goes on where it was cut.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "dataset/io/file.h"
+#include "dataset/io/http_file_system.h"
+
+namespace recordpipe {
+
+class HttpSource final : public ByteSource {
+ public:
+  // Returns when the answer has begun.
+  HttpSource(const std::string& url, const HttpReadOptions& options);
+  // Ends the transfer.
+  ~HttpSource() override;
+
+  size_t read(std::span<std::byte> out) override;
+  const std::string& path() const override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,90 @@
+#include "dataset/record/chunk_scan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dataset/record/record_walk.h"
+#include "dataset/record/scan_input.h"
+
+namespace recordpipe {
+namespace {
+
+// So far a record's start is looked for. Where records are longer, walking their headers is cheap.
+constexpr uint64_t kSearch = uint64_t{64} << 10;
+// More regions are met one by one, so that a file of nothing else takes little memory.
+constexpr size_t kMostStretches = 1000;
+// A thread's part of the memory that the file's pages take: a chunk, given back at once, for each
+// time interrupts all threads.
+uint64_t resident(uint64_t chunk) { return std::max(chunk, uint64_t{256} << 10); }
+
+// Gives back the pages of a part of the file when it was read.
+class ReleaseAtEnd {
+ public:
+  ReleaseAtEnd(const MappedFile& file, uint64_t begin, const uint64_t& end)
+      : file_(file), begin_(begin), end_(end) {}
+  ~ReleaseAtEnd() {
+    if (end_ > begin_) file_.release(begin_, end_ - begin_);
+  }
+  ReleaseAtEnd(const ReleaseAtEnd&) = delete;
+  ReleaseAtEnd& operator=(const ReleaseAtEnd&) = delete;
+
+ private:
+  const MappedFile& file_;
+  const uint64_t begin_;
+  const uint64_t& end_;
+};
+
+}  // namespace
+
+ChunkFacts scan_chunk(const MappedFile& file, uint64_t begin, uint64_t end, std::stop_token stop) {
+  ChunkFacts facts;
+  uint64_t touched = std::min(begin + kSearch, end);
+  const ReleaseAtEnd release(file, begin, touched);
+  MappedScanInput input(file, begin, resident(end - begin));
+  RecordWalk walk(input, begin, {.horizon = end + (end - begin) / 2}, std::move(stop));
+  if (!walk.find_before(touched)) return facts;
+  facts.begin = walk.position();
+  while (walk.position() < end && facts.stretches.size() < kMostStretches) {
+    const uint64_t from = walk.position();
+    if (const uint64_t records = walk.pass_intact(end); records > 0) {
+      facts.stretches.push_back(IntactRecords{from, walk.position(), records});
+      continue;
+    }
+    auto step = walk.next();
+    if (!step) break;
+    if (auto* region = std::get_if<DamagedRegion>(&*step)) {
+      facts.stretches.push_back(std::move(*region));
+    } else {
+      facts.stretches.push_back(IntactRecords{from, walk.position(), 1});
+    }
+  }
+  facts.end = walk.position();
+  touched = std::max(touched, facts.end);
+  return facts;
+}
+
+IntactRecords check_records(const MappedFile& file, uint64_t begin, uint64_t end,
+                            std::stop_token stop) {
+  const ReleaseAtEnd release(file, begin, end);
+  MappedScanInput input(file, begin, resident(end - begin));
+  RecordWalk walk(input, begin, {.horizon = end}, std::move(stop));
+  IntactRecords intact{begin, begin, 0};
+  while (walk.position() < end) {
+    intact.records += walk.pass_intact(end);
+    intact.end = walk.position();
+    if (intact.end >= end) break;
+    const auto step = walk.next();
+    if (!step || std::holds_alternative<DamagedRegion>(*step)) break;
+    intact.records += 1;
+    intact.end = walk.position();
+  }
+  return intact;
+}
+
+uint32_t check_piece(const MappedFile& file, uint64_t begin, uint64_t end) {
+  const ReleaseAtEnd release(file, begin, end);
+  MappedScanInput input(file, begin, resident(end - begin));
+  return input.extend_crc(0, begin, end);
+}
+
+}  // namespace recordpipe

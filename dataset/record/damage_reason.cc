@@ -1,0 +1,101 @@
+#include "dataset/record/damage_reason.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dataset/base/damage_hint.h"
+#include "dataset/base/endian.h"
+#include "dataset/checksum/crc32c.h"
+#include "dataset/record/record_error.h"
+#include "dataset/record/record_format.h"
+
+namespace recordpipe {
+namespace {
+
+bool is_zero(std::byte byte) { return byte == std::byte{0}; }
+
+}  // namespace
+
+DamageReason::DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint32_t crc,
+                           uint64_t max_record_size)
+    : input_(input), begin_(begin) {
+  if (size > 0) {
+    const auto footer = input.view(begin + size - kRecordFooterSize, kRecordFooterSize);
+    set(corrupted_data(input.path(), begin, crc, footer.first<kRecordFooterSize>()));
+    return;
+  }
+  const auto rest = input.view(begin, kBytesForHint);
+  const auto start = rest.first(std::min(rest.size(), kBytesForHint));
+  const auto head = start.first(std::min(start.size(), kRecordHeaderSize));
+  if (std::ranges::all_of(head, is_zero)) what_ = What::zeros;
+  if (head.size() < kRecordHeaderSize) {
+    set(truncated_record(input.path(), begin, "header"));
+    return;
+  }
+  const auto header = head.first<kRecordHeaderSize>();
+  const auto length = decode_record_header(header);
+  if (!length) {
+    const auto stored = load_little_endian<uint32_t>(header.data() + 8);
+    const bool unmasked = stored == crc32c(header.first<8>());
+    if (what_ == What::other && !unmasked) what_ = What::length_crc;
+    set(corrupted_length(input.path(), begin, start));
+    return;
+  }
+  if (is_impossible_length(*length)) {
+    set(impossible_length(input.path(), begin, *length));
+    return;
+  }
+  if (*length > max_record_size) {
+    reason_ = "a length of " + std::to_string(*length) + " bytes, more than the ";
+    reason_ += std::to_string(max_record_size) + " allowed: corrupted record";
+    hint_ = "the length is a lie, or raise max_record_size";
+    return;
+  }
+  what_ = What::past_end;
+  const bool whole_data = input.left(begin).value_or(0) >= kRecordHeaderSize + *length;
+  set(truncated_record(input.path(), begin, whole_data ? "data CRC" : "data"));
+}
+
+void DamageReason::set(const Error& error) {
+  reason_ = error.reason();
+  hint_ = error.hint();
+}
+
+DamagedRegion DamageReason::region_before_record(uint64_t end) && {
+  if (input_.changed()) set(cut_while_mapped(input_.path(), begin_));
+  if (what_ == What::past_end) {
+    reason_ = "the length reaches beyond the end of the file: corrupted record";
+    hint_ = kDamagedFileHint;
+  }
+  return {begin_, end, std::move(reason_), std::move(hint_)};
+}
+
+DamagedRegion DamageReason::region_to_end(uint64_t end, bool zeros) && {
+  if (input_.changed()) {
+    set(cut_while_mapped(input_.path(), begin_));
+  } else if (input_.failure() != nullptr) {
+    reason_ = reason_of_end(*input_.failure());
+    hint_ = input_.failure()->hint();
+  } else if (zeros) {
+    reason_ = "zeros up to the end of the file";
+    hint_ = "the file was probably not written to its end";
+  } else if (what_ == What::length_crc && begin_ > 0) {
+    reason_ =
+        "no record follows up to the end of the file: garbage, or a corrupted record whose "
+        "length's CRC does not fit";
+  }
+  return {begin_, end, std::move(reason_), std::move(hint_)};
+}
+
+DamagedRegion DamageReason::region_given_up(uint64_t end) && {
+  reason_ += ", and no intact record in " + std::to_string(end - begin_) + " bytes: given up";
+  return {begin_, end, std::move(reason_), std::move(hint_)};
+}
+
+std::string reason_of_end(const Error& failure) {
+  std::string reason = failure.reason();
+  if (failure.offset()) reason += " at " + std::to_string(*failure.offset()) + " of the file";
+  return reason;
+}
+
+}  // namespace recordpipe

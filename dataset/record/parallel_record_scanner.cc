@@ -1,0 +1,272 @@
+// How a file is cut for many threads, and put together again.
+//
+// Threads look at chunks of the file ahead of the scan (scan_chunk): each finds a record's start
+// near the chunk's beginning and goes on from there as a single thread would. The scan itself goes
+// from place to place. Where it comes to the place at which a chunk's thread began, it jumps to the
+// place where that one ended. Elsewhere (no start was found, because records are long or because
+// the one that was found lies inside another's data) it believes the headers, hands the CRCs of
+// what they say out to the threads, and goes on; when a CRC turns out wrong, it comes back. Damage
+// is crossed by one walk, which doesn't lose time on lies (record_walk.h); believing headers is
+// bounded by what was lost on it.
+#include "dataset/record/parallel_record_scanner.h"
+
+#include <algorithm>
+#include <deque>
+#include <future>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "dataset/base/endian.h"
+#include "dataset/base/thread_count.h"
+#include "dataset/checksum/crc32c.h"
+#include "dataset/record/chunk_scan.h"
+#include "dataset/record/job_threads.h"
+#include "dataset/record/record_format.h"
+#include "dataset/record/record_walk.h"
+#include "dataset/record/scan_input.h"
+
+namespace recordpipe {
+namespace {
+
+// So far behind damage the walk that crossed it goes on: where there is more of it, that is quicker
+// than handing out a few records at a time.
+constexpr uint64_t kWalkOn = uint64_t{64} << 10;
+// That much may be read in vain beyond what was scanned.
+constexpr uint64_t kMostInVain = uint64_t{64} << 20;
+
+uint64_t chunk_size_of(const ParallelScanOptions& options) {
+  if (options.chunk_size > 0) return options.chunk_size;
+  return std::clamp((uint64_t{32} << 20) / thread_count(options.threads), uint64_t{1} << 20,
+                    uint64_t{8} << 20);
+}
+
+// Part of the scan that was handed out, or done.
+struct Planned {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  std::deque<ParallelRecordScanner::Stretch> facts = {};  // or
+  std::future<IntactRecords> records = {};                // or a record:
+  std::vector<std::future<uint32_t>> pieces = {};
+};
+
+}  // namespace
+
+class ParallelRecordScanner::State {
+ public:
+  State(const MappedFile& file, const ParallelScanOptions& options)
+      : file_(file),
+        bytes_(file.bytes()),
+        chunk_size_(chunk_size_of(options)),
+        stop_(options.stop),
+        input_(file),
+        walk_(input_, 0, {}, options.stop),
+        most_planned_(2 * thread_count(options.threads) + 1),
+        threads_(thread_count(options.threads)) {}
+
+  std::optional<Stretch> next() {
+    while (true) {
+      while (!damaged_ && planned_.size() < most_planned_ && plan_next()) {
+      }
+      if (planned_.empty()) {
+        damaged_ = false;
+        return step();
+      }
+      if (auto stretch = take()) return stretch;
+    }
+  }
+
+  uint64_t offset() const { return offset_; }
+
+ private:
+  uint64_t size() const { return bytes_.size(); }
+
+  // Plans what begins at plan_end_; false where only a walk can tell, or at the end of the file.
+  bool plan_next() {
+    if (plan_end_ >= size()) return false;
+    const ChunkFacts& facts = facts_of(plan_end_ / chunk_size_);
+    if (facts.begin == plan_end_) {
+      Planned planned{.begin = plan_end_, .end = facts.end};
+      // Copied: the scan may come back before it.
+      planned.facts.assign(facts.stretches.begin(), facts.stretches.end());
+      add(std::move(planned));
+      return true;
+    }
+    const bool may_believe = plan_end_ >= walk_until_ && lost_ <= offset_ + kMostInVain;
+    const auto end = may_believe ? end_of_record(plan_end_) : std::nullopt;
+    if (!end) {
+      damaged_ = true;
+      return false;
+    }
+    if (*end - plan_end_ > chunk_size_ / 2) {
+      plan_pieces(*end);
+    } else {
+      plan_records();
+    }
+    return true;
+  }
+
+  void add(Planned planned) {
+    plan_end_ = planned.end;
+    planned_.push_back(std::move(planned));
+  }
+
+  // What is known of a chunk, with the threads set to work on it and on those after it.
+  const ChunkFacts& facts_of(uint64_t chunk) {
+    chunks_.erase(chunks_.begin(), chunks_.lower_bound(chunk));
+    for (uint64_t i = chunk; i < chunk + most_planned_ && i * chunk_size_ < size(); ++i) {
+      if (chunks_.contains(i)) continue;
+      const uint64_t begin = i * chunk_size_;
+      const uint64_t end = std::min(begin + chunk_size_, size());
+      chunks_[i].coming = threads_.submit(
+          [&file = file_, begin, end, stop = stop_] { return scan_chunk(file, begin, end, stop); });
+    }
+    Chunk& wanted = chunks_[chunk];
+    if (wanted.coming.valid()) wanted.facts = wanted.coming.get();
+    return wanted.facts;
+  }
+
+  // Where the record at `begin` ends, if its header tells the truth.
+  std::optional<uint64_t> end_of_record(uint64_t begin) const {
+    const auto rest = bytes_.subspan(begin);
+    if (rest.size() < kRecordOverhead) return std::nullopt;
+    const auto length = decode_record_header(rest.first<kRecordHeaderSize>());
+    if (!length || *length > rest.size() - kRecordOverhead) return std::nullopt;
+    return begin + *length + kRecordOverhead;
+  }
+
+  // One long record, in pieces.
+  void plan_pieces(uint64_t end) {
+    Planned planned{.begin = plan_end_, .end = end};
+    const uint64_t data_end = end - kRecordFooterSize;
+    for (uint64_t at = plan_end_ + kRecordHeaderSize; at < data_end; at += chunk_size_) {
+      planned.pieces.push_back(
+          threads_.submit([&file = file_, at, until = std::min(at + chunk_size_, data_end)] {
+            return check_piece(file, at, until);
+          }));
+    }
+    add(std::move(planned));
+  }
+
+  // The records up to the next chunk or a long one.
+  void plan_records() {
+    const uint64_t begin = plan_end_;
+    const uint64_t next_chunk = (begin / chunk_size_ + 1) * chunk_size_;
+    uint64_t end = begin;
+    while (end < next_chunk) {
+      const auto next = end_of_record(end);
+      if (!next || *next - end > chunk_size_ / 2) break;
+      end = *next;
+    }
+    Planned planned{.begin = begin, .end = end};
+    planned.records = threads_.submit([&file = file_, begin, end, stop = stop_] {
+      return check_records(file, begin, end, stop);
+    });
+    add(std::move(planned));
+  }
+
+  // The next stretch of what was planned first; nothing where that was none.
+  std::optional<Stretch> take() {
+    Planned& planned = planned_.front();
+    if (planned.records.valid()) {
+      const IntactRecords intact = planned.records.get();
+      if (intact.end == planned.end) {
+        planned_.pop_front();
+      } else {
+        come_back(intact.end);
+      }
+      offset_ = intact.end;
+      return intact.records > 0 ? std::optional<Stretch>(intact) : std::nullopt;
+    }
+    if (!planned.pieces.empty()) {
+      const IntactRecords intact{planned.begin, planned.end, 1};
+      if (!pieces_fit(planned)) {
+        come_back(planned.begin);
+        return std::nullopt;
+      }
+      planned_.pop_front();
+      offset_ = intact.end;
+      return intact;
+    }
+    Stretch stretch = std::move(planned.facts.front());
+    planned.facts.pop_front();
+    offset_ = std::visit([](const auto& any) { return any.end; }, stretch);
+    if (planned.facts.empty()) planned_.pop_front();
+    return stretch;
+  }
+
+  bool pieces_fit(Planned& planned) {
+    const uint64_t data_end = planned.end - kRecordFooterSize;
+    uint64_t at = planned.begin + kRecordHeaderSize;
+    uint32_t crc = 0;
+    for (std::future<uint32_t>& piece : planned.pieces) {
+      const uint64_t piece_size = std::min(chunk_size_, data_end - at);
+      crc = crc32c_concat(crc, piece.get(), piece_size);
+      at += piece_size;
+    }
+    return load_little_endian<uint32_t>(bytes_.data() + data_end) == mask_crc(crc);
+  }
+
+  // What was planned from `place` on was believed wrongly.
+  void come_back(uint64_t place) {
+    lost_ += plan_end_ - place;
+    planned_.clear();
+    plan_end_ = place;
+    damaged_ = true;
+  }
+
+  // What the walk meets at plan_end_, with nothing planned.
+  std::optional<Stretch> step() {
+    const uint64_t begin = plan_end_;
+    walk_.seek(begin);
+    uint64_t records = walk_.pass_intact(walk_until_);
+    std::optional<RecordWalk::Step> met;
+    if (records == 0) {
+      met = walk_.next();
+      records = 1;
+    }
+    const bool at_end = walk_.position() == begin;
+    plan_end_ = walk_.position();
+    offset_ = plan_end_;
+    if (at_end) return std::nullopt;
+    if (met && std::holds_alternative<DamagedRegion>(*met)) {
+      walk_until_ = plan_end_ + kWalkOn;
+      return std::get<DamagedRegion>(*std::move(met));
+    }
+    return IntactRecords{begin, plan_end_, records};
+  }
+
+  struct Chunk {
+    std::future<ChunkFacts> coming = {};
+    ChunkFacts facts = {};
+  };
+
+  const MappedFile& file_;
+  const std::span<const std::byte> bytes_;
+  const uint64_t chunk_size_;
+  const std::stop_token stop_;
+  MappedScanInput input_;
+  RecordWalk walk_;
+  const size_t most_planned_;
+
+  std::map<uint64_t, Chunk> chunks_;  // by number
+  std::deque<Planned> planned_;
+  uint64_t plan_end_ = 0;  // where planning goes on
+  uint64_t offset_ = 0;    // where next() goes on
+  uint64_t walk_until_ = 0;
+  uint64_t lost_ = 0;     // bytes that were planned and read in vain
+  bool damaged_ = false;  // at plan_end_ a walk must tell
+  JobThreads threads_;    // last: joined before what its jobs use is gone
+};
+
+ParallelRecordScanner::ParallelRecordScanner(const MappedFile& file,
+                                             const ParallelScanOptions& options)
+    : state_(std::make_unique<State>(file, options)) {}
+ParallelRecordScanner::~ParallelRecordScanner() = default;
+
+std::optional<ParallelRecordScanner::Stretch> ParallelRecordScanner::next() {
+  return state_->next();
+}
+uint64_t ParallelRecordScanner::offset() const { return state_->offset(); }
+
+}  // namespace recordpipe

@@ -1,0 +1,266 @@
+#include "dataset/record/record_index.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "dataset/base/error.h"
+#include "dataset/base/philox.h"
+#include "dataset/checksum/crc32c.h"
+#include "dataset/record/record_error.h"
+
+namespace recordpipe {
+namespace {
+
+// Two numbers of 20 digits, a blank and the newline.
+constexpr size_t kLongestLine = 42;
+constexpr size_t kBufferSize = size_t{64} << 10;
+
+constexpr std::string_view kMakeAnew =
+    "the index belongs to another file, or is older than this one: make it anew (tfrecord index)";
+
+// The number that all of `text` is, in its shortest form.
+std::optional<uint64_t> parse_number(std::string_view text) {
+  uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  const bool leading_zero = text.size() > 1 && text.front() == '0';
+  if (error != std::errc() || stopped != end || leading_zero) return std::nullopt;
+  return number;
+}
+
+std::optional<RecordIndexEntry> parse_line(std::string_view line) {
+  const size_t blank = line.find(' ');
+  if (blank == std::string_view::npos) return std::nullopt;
+  const auto offset = parse_number(line.substr(0, blank));
+  const auto size = parse_number(line.substr(blank + 1));
+  if (!offset || !size) return std::nullopt;
+  return RecordIndexEntry{*offset, *size};
+}
+
+std::string start_and_size(const RecordIndexEntry& entry) {
+  return std::to_string(entry.size) + " bytes at " + std::to_string(entry.offset);
+}
+
+// Some of the entries of an index of unknown length, each as likely as any other (Vitter, "Random
+// sampling with a reservoir", 1985, algorithm R), the first and the last besides. The same ones in
+// every run.
+class EntrySample {
+ public:
+  void add(const RecordIndexEntry& entry, uint64_t number) {
+    if (number < kSize) {
+      entries_.push_back(entry);
+      return;
+    }
+    last_ = entry;
+    // Place 0 stays the first entry's.
+    const uint64_t place = random_.below64(number);
+    if (place < kSize - 1) entries_[1 + place] = entry;
+  }
+
+  std::vector<RecordIndexEntry> take() && {
+    if (last_) entries_.push_back(*last_);
+    return std::move(entries_);
+  }
+
+ private:
+  static constexpr uint64_t kSize = 15;
+
+  std::vector<RecordIndexEntry> entries_;
+  std::optional<RecordIndexEntry> last_;
+  Random random_{derive_key(0, 0), 0, 0};
+};
+
+bool is_record_at(const RandomAccessFile& file, const RecordIndexEntry& entry) {
+  std::array<std::byte, kRecordHeaderSize> header;
+  if (file.read_at(entry.offset, header) < header.size()) return false;
+  return decode_record_header(header) == entry.length();
+}
+
+}  // namespace
+
+std::string record_index_path(const std::string& path) { return path + ".idx"; }
+
+RecordIndexReader::RecordIndexReader(FileSystem& file_system, const std::string& path)
+    : RecordIndexReader(file_system.open_source(path)) {}
+
+RecordIndexReader::RecordIndexReader(std::unique_ptr<ByteSource> source)
+    : source_(std::move(source)), buffer_(kBufferSize) {}
+
+void RecordIndexReader::refuse(std::string reason) const {
+  throw Error(
+      {.kind = ErrorKind::corrupted,
+       .path = path(),
+       .offset = line_offset_,
+       .reason = "line " + std::to_string(records_ + 1) + " of the index: " + std::move(reason),
+       .hint = "not an index of a TFRecord file, or damaged: make it anew (tfrecord "
+               "index)"});
+}
+
+std::optional<std::string_view> RecordIndexReader::next_line() {
+  line_offset_ = next_offset_;
+  size_t newline = 0;  // after used_
+  while (true) {
+    const std::string_view rest(buffer_.data() + used_, filled_ - used_);
+    newline = rest.find('\n', newline);
+    if (newline != std::string_view::npos) {
+      used_ += newline + 1;
+      next_offset_ += newline + 1;
+      return rest.substr(0, newline);
+    }
+    if (rest.size() >= kLongestLine) refuse("too long");
+    newline = rest.size();
+    if (filled_ == buffer_.size()) {
+      std::memmove(buffer_.data(), rest.data(), rest.size());
+      filled_ = rest.size();
+      used_ = 0;
+    }
+    const size_t count = source_->read(std::as_writable_bytes(std::span(buffer_).subspan(filled_)));
+    filled_ += count;
+    if (count > 0) continue;
+    if (used_ == filled_) return std::nullopt;
+    throw Error({.kind = ErrorKind::truncated,
+                 .path = path(),
+                 .offset = line_offset_,
+                 .reason = "the index ends inside line " + std::to_string(records_ + 1),
+                 .hint = "make it anew (tfrecord index)"});
+  }
+}
+
+std::optional<RecordIndexEntry> RecordIndexReader::read() {
+  const auto line = next_line();
+  if (!line) return std::nullopt;
+  const auto entry = parse_line(*line);
+  if (!entry) refuse("not \"START SIZE\"");
+  if (entry->offset != end_) {
+    refuse("a record at " + std::to_string(entry->offset) + ", where one at " +
+           std::to_string(end_) + " should follow");
+  }
+  if (entry->size < kRecordOverhead) {
+    refuse("a record of " + std::to_string(entry->size) + " bytes, less than its framing takes");
+  }
+  if (entry->size > UINT64_MAX - entry->offset) refuse("a record past all file sizes");
+  records_ += 1;
+  end_ = entry->end();
+  return entry;
+}
+
+std::optional<RecordIndexEntry> RecordIndexReader::entry(uint64_t n) {
+  if (n < records_) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = path(),
+                 .reason = "entry " + std::to_string(n) + " of the index was read before"});
+  }
+  while (records_ < n) {
+    if (!read()) return std::nullopt;
+  }
+  return read();
+}
+
+RecordIndexWriter::RecordIndexWriter(ByteSink& sink) : sink_(sink) { buffer_.reserve(kBufferSize); }
+
+void RecordIndexWriter::write(uint64_t size) {
+  if (size < kRecordOverhead) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = sink_.path(),
+                 .reason = "an index entry of " + std::to_string(size) + " bytes"});
+  }
+  if (buffer_.size() + kLongestLine > kBufferSize) flush();
+  buffer_ += std::to_string(end_);
+  buffer_ += ' ';
+  buffer_ += std::to_string(size);
+  buffer_ += '\n';
+  records_ += 1;
+  end_ += size;
+}
+
+void RecordIndexWriter::flush() {
+  if (buffer_.empty()) return;
+  sink_.write(std::as_bytes(std::span(buffer_)));
+  buffer_.clear();
+}
+
+void RecordIndexWriter::close() { flush(); }
+
+std::vector<std::byte> read_indexed_record(const RandomAccessFile& file,
+                                           const RecordIndexEntry& entry,
+                                           const RecordReadOptions& options) {
+  const auto refuse = [&](ErrorKind kind, std::string reason, std::string_view hint) {
+    throw Error({.kind = kind,
+                 .path = file.path(),
+                 .offset = entry.offset,
+                 .reason = std::move(reason),
+                 .hint = std::string(hint)});
+  };
+  const bool inside = entry.size >= kRecordOverhead && entry.offset <= file.size() &&
+                      entry.size <= file.size() - entry.offset;
+  if (!inside) {
+    refuse(ErrorKind::corrupted,
+           "the file ends before the record of " + std::to_string(entry.size) + " bytes",
+           kMakeAnew);
+  }
+  if (entry.length() > options.max_record_size) {
+    refuse(ErrorKind::limit_exceeded,
+           "a record of " + std::to_string(entry.length()) + " bytes, more than the " +
+               std::to_string(options.max_record_size) + " allowed,",
+           "the length is a lie, or raise max_record_size");
+  }
+  std::vector<std::byte> record(entry.size);
+  if (file.read_at(entry.offset, record) < record.size()) {
+    throw truncated_record(file.path(), entry.offset, "data");
+  }
+  const auto header = std::span(record).first<kRecordHeaderSize>();
+  const auto data = std::span(record).subspan(kRecordHeaderSize, entry.length());
+  const auto footer = std::span(record).last<kRecordFooterSize>();
+  const bool checked = options.crc != CrcCheck::never;
+  const bool same =
+      decode_record_length(header) == entry.length() && (!checked || decode_record_header(header));
+  if (!same) {
+    refuse(ErrorKind::corrupted,
+           "no record of " + std::to_string(entry.size) + " bytes, as the index says,", kMakeAnew);
+  }
+  if (checked && !record_footer_matches(footer, data)) {
+    throw corrupted_data(file.path(), entry.offset, crc32c(data), footer);
+  }
+  record.erase(record.end() - kRecordFooterSize, record.end());
+  record.erase(record.begin(), record.begin() + kRecordHeaderSize);
+  return record;
+}
+
+uint64_t check_record_index(RecordIndexReader& index, const RandomAccessFile& file,
+                            IndexedHeaders headers) {
+  const auto refuse = [&](std::string reason) {
+    throw Error({.kind = ErrorKind::checksum_mismatch,
+                 .path = index.path(),
+                 .reason = std::move(reason),
+                 .hint = std::string(kMakeAnew)});
+  };
+  const auto require_record = [&](const RecordIndexEntry& entry) {
+    if (!is_record_at(file, entry)) {
+      refuse("the file holds no record of " + start_and_size(entry) + ", as the index says");
+    }
+  };
+  EntrySample sample;
+  while (const auto entry = index.read()) {
+    if (entry->end() > file.size()) {
+      refuse("the index has a record of " + start_and_size(*entry) + ", and the file ends at " +
+             std::to_string(file.size()));
+    }
+    if (headers == IndexedHeaders::all) {
+      require_record(*entry);
+    } else {
+      sample.add(*entry, index.records() - 1);
+    }
+  }
+  if (index.end() != file.size()) {
+    refuse("the index ends at " + std::to_string(index.end()) + ", and the file at " +
+           std::to_string(file.size()));
+  }
+  for (const RecordIndexEntry& entry : std::move(sample).take()) require_record(entry);
+  return index.records();
+}
+
+}  // namespace recordpipe

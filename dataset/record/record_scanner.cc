@@ -1,0 +1,56 @@
+#include "dataset/record/record_scanner.h"
+
+#include <utility>
+
+#include "dataset/base/error.h"
+#include "dataset/record/record_walk.h"
+#include "dataset/record/scan_input.h"
+#include "dataset/record/stream_compression.h"
+
+namespace recordpipe {
+namespace {
+
+DetectedSource detect(std::unique_ptr<ByteSource> source, const RecordReadOptions& reading) {
+  if (reading.crc == CrcCheck::never) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = source->path(),
+                 .reason = "a scan for intact records without their CRCs"});
+  }
+  return detect_source(std::move(source), reading);
+}
+
+}  // namespace
+
+struct RecordScanner::State {
+  std::unique_ptr<ScanInput> input;
+  Compression compression = Compression::none;
+  RecordWalk walk;
+
+  State(DetectedSource detected, uint64_t max_record_size, std::stop_token stop)
+      : input(std::make_unique<StreamScanInput>(std::move(detected.source))),
+        compression(detected.compression),
+        walk(*input, 0, {.max_record_size = max_record_size, .max_region = max_record_size},
+             std::move(stop)) {}
+
+  State(const MappedFile& file, std::stop_token stop)
+      : input(std::make_unique<MappedScanInput>(file)), walk(*input, 0, {}, std::move(stop)) {}
+};
+
+RecordScanner::RecordScanner(std::unique_ptr<ByteSource> source, const RecordReadOptions& reading,
+                             std::stop_token stop)
+    : state_(std::make_unique<State>(detect(std::move(source), reading), reading.max_record_size,
+                                     std::move(stop))) {}
+
+RecordScanner::RecordScanner(const MappedFile& file, std::stop_token stop)
+    : state_(std::make_unique<State>(file, std::move(stop))) {}
+
+RecordScanner::~RecordScanner() = default;
+RecordScanner::RecordScanner(RecordScanner&&) noexcept = default;
+RecordScanner& RecordScanner::operator=(RecordScanner&&) noexcept = default;
+
+std::optional<RecordScanner::Step> RecordScanner::next() { return state_->walk.next(); }
+uint64_t RecordScanner::offset() const { return state_->walk.position(); }
+Compression RecordScanner::compression() const { return state_->compression; }
+const std::string& RecordScanner::path() const { return state_->input->path(); }
+
+}  // namespace recordpipe

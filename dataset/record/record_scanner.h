@@ -1,0 +1,77 @@
+// Reading on after damage: all intact records of a TFRecord file, and the damaged regions between
+// them.
+//
+//     RecordScanner scanner(files.open_source(path));
+//     while (const auto step = scanner.next()) {
+//       if (const Record* record = std::get_if<Record>(&*step)) use(record->data);
+//       else report(std::get<DamagedRegion>(*step));
+//     }
+//
+// After damage a record is looked for at each following byte: where a length's CRC fits, the length
+// fits into what is left, and the data's CRC fits. So no record is lost that both CRCs vouch for,
+// unless it starts inside another one. What lies inside damaged data counts, too: where that was
+// made of records (a TFRecord file as a value), they are found. A chance hit takes 64 bits that
+// happen to fit.
+//
+// The time is linear in the size of the content, whatever is in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <variant>
+
+#include "dataset/io/compression.h"
+#include "dataset/io/file.h"
+#include "dataset/record/damaged_region.h"
+#include "dataset/record/record.h"
+#include "dataset/record/record_format.h"
+#include "dataset/record/record_reader.h"
+
+namespace recordpipe {
+
+// The bytes of a record that a RecordScanner gave, its header and its footer included: they lie
+// before and behind its data, and live as long.
+inline std::span<const std::byte> framed(const Record& record) {
+  return {record.data.data() - kRecordHeaderSize, record.data.size() + kRecordOverhead};
+}
+
+// One thread at a time.
+class RecordScanner {
+ public:
+  using Step = std::variant<Record, DamagedRegion>;
+
+  // A stream, inflated where it has to be. Of a stream `max_record_size` bounds the records, the
+  // memory (a length that lies takes as many bytes as follow it), and how far a record is looked
+  // for: behind so many bytes of damage the scan ends. A compressed stream that is cut or damaged
+  // ends there, in a region that says so; records before it are found. `reading.crc` must not be
+  // `never`: nothing else tells what is a record.
+  explicit RecordScanner(std::unique_ptr<ByteSource> source, const RecordReadOptions& reading = {},
+                         std::stop_token stop = {});
+  // A plain file, which must live as long as the scanner. Its memory isn't kept: it may be larger
+  // than what there is. ParallelRecordScanner gives the same, by many threads.
+  explicit RecordScanner(const MappedFile& file, std::stop_token stop = {});
+  ~RecordScanner();
+  RecordScanner(RecordScanner&&) noexcept;
+  RecordScanner& operator=(RecordScanner&&) noexcept;
+
+  // The next intact record, valid until the next call, or the damaged region before it; nothing at
+  // the end, and ever after. No two regions touch. Throws what the source throws and, once a stop
+  // was requested, Error{cancelled}.
+  std::optional<Step> next();
+
+  // Where the next record or region begins, in the (inflated) content.
+  uint64_t offset() const;
+  Compression compression() const;
+  const std::string& path() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,185 @@
+#include "dataset/record/record_walk.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "dataset/base/endian.h"
+#include "dataset/base/stop.h"
+#include "dataset/checksum/crc32c.h"
+#include "dataset/record/damage_reason.h"
+#include "dataset/record/record_format.h"
+
+namespace recordpipe {
+namespace {
+
+// Below this a CRC costs about as much as what RangeCrc does.
+constexpr uint64_t kShort = 4096;
+// How many places are looked at between two looks at the stop token.
+constexpr uint64_t kPlacesAtOnce = uint64_t{1} << 18;
+
+}  // namespace
+
+RecordWalk::RecordWalk(ScanInput& input, uint64_t begin, RecordWalkLimits limits,
+                       std::stop_token stop)
+    : input_(input), limits_(limits), stop_(std::move(stop)), range_crc_(input), position_(begin) {}
+
+void RecordWalk::seek(uint64_t position) {
+  position_ = position;
+  input_.forget(position);
+}
+
+uint32_t RecordWalk::data_crc(uint64_t begin, uint64_t end) {
+  const bool direct = !suspicious_ || end - begin <= kShort;
+  return direct ? input_.extend_crc(0, begin, end) : range_crc_.of(begin, end);
+}
+
+RecordWalk::Checked RecordWalk::check(uint64_t at) {
+  if (limits_.horizon - at < kRecordOverhead) return {.verdict = Verdict::undecided};
+  const auto head = input_.view(at, kRecordOverhead);
+  if (head.size() < kRecordOverhead) return {};
+  const uint64_t length = decode_record_length(head.first<kRecordHeaderSize>());
+  const uint64_t left = input_.left(at).value_or(UINT64_MAX) - kRecordOverhead;
+  if (length > std::min(left, limits_.max_record_size)) return {};
+  if (!decode_record_header(head.first<kRecordHeaderSize>())) return {};
+  if (length > limits_.horizon - at - kRecordOverhead) return {.verdict = Verdict::undecided};
+  const uint64_t size = length + kRecordOverhead;
+  if (input_.view(at, size).size() < size) return {};
+  const uint64_t data = at + kRecordHeaderSize;
+  const uint32_t crc = data_crc(data, data + length);
+  const auto footer = input_.view(data + length, kRecordFooterSize);
+  const bool intact = load_little_endian<uint32_t>(footer.data()) == mask_crc(crc);
+  if (suspicious_) input_.release(data + length, data + length + kRecordFooterSize);
+  if (intact) {
+    return {.verdict = Verdict::intact, .size = size, .crc = crc};
+  }
+  suspicious_ = true;
+  return {.verdict = Verdict::damaged, .size = size, .crc = crc};
+}
+
+Record RecordWalk::record_at(uint64_t at, uint64_t size) {
+  const auto record = input_.view(at, size).first(size);
+  return {.data = record.subspan(kRecordHeaderSize, size - kRecordOverhead), .offset = at};
+}
+
+std::optional<RecordWalk::Step> RecordWalk::next() {
+  input_.forget(position_);
+  throw_if_stopped(stop_, input_.path());
+  if (ended_) return std::nullopt;
+  if (input_.view(position_, 1).empty()) {
+    ended_ = true;
+    if (input_.failure() == nullptr) return std::nullopt;
+    return DamagedRegion{position_, position_, reason_of_end(*input_.failure()),
+                         input_.failure()->hint()};
+  }
+  const Checked checked = check(position_);
+  if (checked.verdict == Verdict::undecided) return std::nullopt;
+  if (checked.verdict == Verdict::damaged) return damage(checked);
+  const Record record = record_at(position_, checked.size);
+  position_ += checked.size;
+  return record;
+}
+
+uint64_t RecordWalk::pass_intact(uint64_t until) {
+  // What is long, or not whole in memory, is next()'s.
+  constexpr uint64_t kLong = MappedScanInput::kResident / 4;
+  uint64_t records = 0;
+  bool goes_on = true;
+  while (goes_on && position_ < until) {
+    auto rest = input_.view(position_, kRecordOverhead);
+    rest = rest.first(std::min<uint64_t>(rest.size(), limits_.horizon - position_));
+    const uint64_t stop_at = std::min(until, position_ + input_.piece());
+    goes_on = false;
+    while (position_ < stop_at && rest.size() >= kRecordOverhead) {
+      const auto length = decode_record_header(rest.first<kRecordHeaderSize>());
+      if (!length || *length > std::min<uint64_t>(kLong, rest.size() - kRecordOverhead)) break;
+      const auto data = rest.subspan(kRecordHeaderSize, *length);
+      const auto footer = rest.subspan(kRecordHeaderSize + *length).first<kRecordFooterSize>();
+      if (!record_footer_matches(footer, data)) break;
+      rest = rest.subspan(*length + kRecordOverhead);
+      position_ += *length + kRecordOverhead;
+      records += 1;
+      goes_on = position_ >= stop_at;
+    }
+    input_.forget(position_);
+  }
+  return records;
+}
+
+bool RecordWalk::find_before(uint64_t end) {
+  const Found found = search(position_, end);
+  if (found.how != Found::How::record) return false;
+  position_ = found.at;
+  return true;
+}
+
+// Where the zeros at `at` end.
+uint64_t RecordWalk::zeros_from(uint64_t at) {
+  const uint64_t last =
+      std::min(at + std::min(limits_.max_region, UINT64_MAX - at), limits_.horizon);
+  while (at < last) {
+    throw_if_stopped(stop_, input_.path());
+    auto view = input_.view(at, 1);
+    view = view.first(std::min<uint64_t>({view.size(), kPlacesAtOnce, last - at}));
+    const auto other = std::ranges::find_if(view, [](std::byte b) { return b != std::byte{0}; });
+    at += static_cast<uint64_t>(other - view.begin());
+    // A header may begin with some of them.
+    input_.forget(std::max(position_, at - std::min<uint64_t>(at, kRecordHeaderSize)));
+    if (view.empty() || other != view.end()) break;
+  }
+  return at;
+}
+
+RecordWalk::Found RecordWalk::search(uint64_t from, uint64_t end) {
+  const auto is_zero_header = [](uint64_t length, uint32_t crc) { return (length | crc) == 0; };
+  uint64_t at = from;
+  while (at < end) {
+    throw_if_stopped(stop_, input_.path());
+    if (limits_.horizon - at < kRecordOverhead) return {Found::How::undecided, at};
+    const auto view = input_.view(at, kRecordOverhead);
+    if (view.size() < kRecordOverhead) return {Found::How::content_end, at + view.size()};
+    const uint64_t places = std::min<uint64_t>(
+        {view.size() - kRecordOverhead + 1, kPlacesAtOnce, end - at, limits_.horizon - at});
+    const uint64_t most =
+        std::min(input_.left(at).value_or(UINT64_MAX) - kRecordOverhead, limits_.max_record_size);
+    // Most places are passed over here: a length that fits has zeros where others have data.
+    uint64_t i = 0;
+    for (; i < places; ++i) {
+      const auto length = load_little_endian<uint64_t>(view.data() + i);
+      if (length > most) continue;
+      const auto crc = load_little_endian<uint32_t>(view.data() + i + 8);
+      if (is_zero_header(length, crc)) continue;
+      if (decode_record_header(view.subspan(i).first<kRecordHeaderSize>())) break;
+    }
+    at += i;
+    input_.forget(at);
+    if (i == places) continue;
+    const Verdict verdict = check(at).verdict;
+    if (verdict == Verdict::intact) return {Found::How::record, at};
+    if (verdict == Verdict::undecided) return {Found::How::undecided, at};
+    at += 1;
+  }
+  return {Found::How::limit, at};
+}
+
+std::optional<RecordWalk::Step> RecordWalk::damage(const Checked& checked) {
+  const uint64_t begin = position_;
+  DamageReason reason(input_, begin, checked.size, checked.crc, limits_.max_record_size);
+  uint64_t from = begin + 1;
+  uint64_t zeros_end = begin;
+  if (reason.begins_with_zeros()) {
+    zeros_end = zeros_from(begin);
+    // No header of zeros is right.
+    from = std::max(from, zeros_end - std::min<uint64_t>(zeros_end - begin, kRecordHeaderSize - 1));
+  }
+  const uint64_t limit = begin + std::min(limits_.max_region, UINT64_MAX - begin);
+  const Found found = search(from, limit);
+  if (found.how == Found::How::undecided) return std::nullopt;
+  position_ = found.at;
+  ended_ = found.how != Found::How::record;
+  if (!ended_) return std::move(reason).region_before_record(found.at);
+  if (found.how == Found::How::limit) return std::move(reason).region_given_up(found.at);
+  return std::move(reason).region_to_end(found.at, zeros_end == found.at);
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,103 @@
+#include "dataset/record/scan_input.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "dataset/checksum/crc32c.h"
+
+namespace recordpipe {
+namespace {
+
+// What is read of a stream at a time.
+constexpr size_t kReadSize = size_t{256} << 10;
+
+}  // namespace
+
+uint32_t ScanInput::extend_crc(uint32_t crc, uint64_t begin, uint64_t end) {
+  while (begin < end) {
+    const uint64_t wanted = std::min(end - begin, piece_);
+    const auto bytes = view(begin, wanted);
+    const auto piece = bytes.first(std::min<uint64_t>(bytes.size(), wanted));
+    if (piece.empty()) break;
+    crc = crc32c_extend(crc, piece);
+    if (piece.size() == piece_) release(begin, begin + piece_);
+    begin += piece.size();
+  }
+  return crc;
+}
+
+void MappedScanInput::forget(uint64_t offset) {
+  if (offset < released_ + piece()) return;
+  file_.release(released_, offset - released_);
+  released_ = offset;
+}
+
+void MappedScanInput::release(uint64_t begin, uint64_t end) {
+  if (begin >= end || file_.bytes().size() <= piece()) return;
+  if (end - begin > kBlock) {
+    file_.release(begin, end - begin);
+    return;
+  }
+  for (uint64_t block = begin / kBlock; block <= (end - 1) / kBlock; ++block) {
+    const auto known = std::span(blocks_).first(block_count_);
+    if (std::ranges::find(known, block) != known.end()) continue;
+    if (block_count_ == kMostBlocks) release_blocks();
+    blocks_[block_count_++] = block;
+  }
+}
+
+void MappedScanInput::release_blocks() {
+  for (const uint64_t block : std::span(blocks_).first(block_count_)) {
+    file_.release(block * kBlock, kBlock);
+  }
+  block_count_ = 0;
+}
+
+StreamScanInput::StreamScanInput(std::unique_ptr<ByteSource> source)
+    : ScanInput(kReadSize), source_(std::move(source)), buffer_(2 * kReadSize) {}
+
+std::span<const std::byte> StreamScanInput::view(uint64_t offset, uint64_t size) {
+  while (!ended_ && offset_ + (end_ - begin_) < offset + size) read_more();
+  const std::span<const std::byte> content = buffer_.part(begin_, end_);
+  return content.subspan(std::min<uint64_t>(offset - offset_, content.size()));
+}
+
+std::optional<uint64_t> StreamScanInput::left(uint64_t offset) const {
+  if (!ended_) return std::nullopt;
+  return offset_ + (end_ - begin_) - offset;
+}
+
+void StreamScanInput::forget(uint64_t offset) {
+  begin_ += offset - offset_;
+  offset_ = offset;
+}
+
+// Moving costs no more than what was forgotten, growing no more than what is kept: whatever is
+// viewed, and in whichever order, the work is linear.
+void StreamScanInput::make_room() {
+  if (buffer_.size() - end_ >= kReadSize) return;
+  const size_t kept = end_ - begin_;
+  if (begin_ < std::max(kept, kReadSize)) {
+    buffer_.resize(buffer_.size() + std::max(kept / 2, kReadSize));
+  } else {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, kept);
+    begin_ = 0;
+    end_ = kept;
+  }
+}
+
+void StreamScanInput::read_more() {
+  make_room();
+  try {
+    const size_t count = source_->read(buffer_.part(end_, buffer_.size()));
+    end_ += count;
+    ended_ = count == 0;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::truncated && error.kind() != ErrorKind::corrupted) throw;
+    ended_ = true;
+    failure_ = error;
+  }
+}
+
+}  // namespace recordpipe

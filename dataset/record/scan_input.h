@@ -1,0 +1,118 @@
+// What a scan for records reads: a mapped file or a stream, by offsets that mostly grow.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "dataset/base/error.h"
+#include "dataset/io/file.h"
+#include "dataset/io/raw_buffer.h"
+
+namespace recordpipe {
+
+// One thread at a time.
+class ScanInput {
+ public:
+  virtual ~ScanInput() = default;
+
+  // The content from `offset` on: at least `size` bytes, unless it ends before, and as many more as
+  // are at hand. Valid until the next call.
+  virtual std::span<const std::byte> view(uint64_t offset, uint64_t size) = 0;
+  // How many bytes there are from `offset` on; nothing where that isn't known yet.
+  virtual std::optional<uint64_t> left(uint64_t offset) const = 0;
+  // Nothing before `offset` is asked for again.
+  virtual void forget(uint64_t offset) = 0;
+  // [begin, end), which was viewed, isn't needed soon.
+  virtual void release(uint64_t begin, uint64_t end) = 0;
+  // Why the content ends where it does, if it should go on: its compression is damaged or cut.
+  virtual const Error* failure() const = 0;
+  // Whether the content changes while it is read.
+  virtual bool changed() const = 0;
+  virtual const std::string& path() const = 0;
+
+  // What is read and released at a time, of a long range.
+  uint64_t piece() const { return piece_; }
+  // crc32c_extend(crc, [begin, end)), all of which is there, with whole pieces of it released.
+  uint32_t extend_crc(uint32_t crc, uint64_t begin, uint64_t end);
+
+ protected:
+  explicit ScanInput(uint64_t piece) : piece_(piece) {}
+
+ private:
+  const uint64_t piece_;
+};
+
+// Part or all of a mapped file. No more than `resident` bytes of those that it viewed stay in
+// memory, and a few blocks besides. Giving pages back interrupts all threads of the process, and a
+// page that is wanted again has to be found again: it is done seldom. A file full of headers that
+// lie has a range to release at every few bytes.
+class MappedScanInput final : public ScanInput {
+ public:
+  static constexpr uint64_t kResident = uint64_t{1} << 20;
+
+  explicit MappedScanInput(const MappedFile& file, uint64_t begin = 0,
+                           uint64_t resident = kResident)
+      : ScanInput(resident), file_(file), released_(begin) {}
+  ~MappedScanInput() override { release_blocks(); }
+  MappedScanInput(const MappedScanInput&) = delete;
+  MappedScanInput& operator=(const MappedScanInput&) = delete;
+
+  std::span<const std::byte> view(uint64_t offset, uint64_t) override {
+    return file_.bytes().subspan(offset);
+  }
+  std::optional<uint64_t> left(uint64_t offset) const override {
+    return file_.bytes().size() - offset;
+  }
+  void forget(uint64_t offset) override;
+  void release(uint64_t begin, uint64_t end) override;
+  const Error* failure() const override { return nullptr; }
+  bool changed() const override { return file_.damaged(); }
+  const std::string& path() const override { return file_.path(); }
+
+ private:
+  // As much as the kernel maps at a time around a page that is touched.
+  static constexpr uint64_t kBlock = uint64_t{64} << 10;
+  static constexpr size_t kMostBlocks = 4;
+
+  void release_blocks();
+
+  const MappedFile& file_;
+  uint64_t released_;
+  // Numbers of blocks in which short ranges lie that are to be released, the latest last.
+  std::array<uint64_t, kMostBlocks> blocks_ = {};
+  size_t block_count_ = 0;
+};
+
+// A stream, of which what was viewed and not forgotten is kept in memory.
+class StreamScanInput final : public ScanInput {
+ public:
+  explicit StreamScanInput(std::unique_ptr<ByteSource> source);
+
+  std::span<const std::byte> view(uint64_t offset, uint64_t size) override;
+  std::optional<uint64_t> left(uint64_t offset) const override;
+  void forget(uint64_t offset) override;
+  void release(uint64_t, uint64_t) override {}
+  const Error* failure() const override { return failure_ ? &*failure_ : nullptr; }
+  bool changed() const override { return false; }
+  const std::string& path() const override { return source_->path(); }
+
+ private:
+  void make_room();
+  void read_more();
+
+  std::unique_ptr<ByteSource> source_;
+  RawBuffer buffer_;
+  // The part of the buffer that holds content, and where in the content it begins.
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  uint64_t offset_ = 0;
+  bool ended_ = false;
+  std::optional<Error> failure_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Every subcommand that reads records, on every kind of bad file: it ends soon, with status 0 or 1 as
+is right, and says path, place and reason; no result file is there unless it is whole.
+"""
+import gzip
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import unittest
+
+from tfrecord_test_case import (PROGRAM, TfrecordTest, bytes_feature, example, float_feature,
+                                int64_feature, record)
+from make_golden import field, varint
+from tfrecord_damage import CASES, THREE, header
+
+# Subcommands by name: their arguments around the input, and what they write.
+READERS = {
+    "info": (["info"], [], None),
+    "info --json": (["info", "--json"], [], None),
+    "verify": (["verify"], [], None),
+    "show": (["show"], [], None),
+    "show --json": (["show", "--json"], [], None),
+    "schema": (["schema"], [], None),
+    "stats": (["stats"], [], None),
+    "index": (["index"], ["-o", "out.idx"], "out.idx"),
+    "convert": (["convert"], ["-o", "out.tfrecords"], "out.tfrecords"),
+    "convert --shards": (["convert"], ["-o", "out", "--shards", "2"], "out-00000-of-00002"),
+    "convert --shuffle": (["convert"], ["-o", "out.tfrecords", "--shuffle"], "out.tfrecords"),
+    "salvage": (["salvage"], ["-o", "out.tfrecords"], "out.tfrecords"),
+    "diff": (["diff", "three"], [], None),
+    "export": (["export"], ["-o", "out.jsonl"], "out.jsonl"),
+    "view": (["view"], ["-o", "out.html"], "out.html"),
+    "bench": (["bench", "--seconds", "0.01"], [], None),
+}
+# What keeps what it could read.
+CARRY_ON = {"verify", "salvage", "view"}
+SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # which take memory of their own
+MOST_MIB = 100  # 64, and the program itself
+
+
+class Reading(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "three").write_bytes(THREE)
+
+    def read(self, reader, path, *options, statuses=(0, 1)):
+        begin, end, written = READERS[reader]
+        if written:
+            (self.folder / written).unlink(missing_ok=True)
+        result = self.start(*begin, *options, path, *end)
+        words = (reader, path, result.stderr.decode(errors="replace")[-2000:])
+        self.assertIn(result.returncode, statuses, words)
+        self.assertNotIn(b"Sanitizer", result.stderr, words)
+        return result
+
+    def expect_error(self, reader, path, result, *said):
+        """Status 1; what was printed names the path and says one of these words."""
+        printed = (result.stdout + result.stderr).decode()
+        self.assertEqual(result.returncode, 1, (reader, path, printed))
+        self.assertIn(path, printed, reader)
+        self.assertTrue(any(word in printed for word in said), (reader, path, said, printed))
+
+    def take_left(self):
+        """The result files, whole or not; they are removed."""
+        left = [path for path in self.folder.iterdir() if path.name.startswith(("out", ".out"))]
+        for path in left:
+            path.unlink()
+        return [path.name for path in left]
+
+
+class Records(Reading):
+    def test_all_cases(self):
+        for name, (content, _, regions) in CASES.items():
+            (self.folder / "bad").write_bytes(content)
+            for reader in READERS:
+                with self.subTest(case=name, reader=reader):
+                    if reader == "index" and content[:1] in (b"\x1f", b"\x78"):
+                        self.expect_error(reader, "bad", self.read(reader, "bad"), "compressed")
+                        continue
+                    result = self.read(reader, "bad")
+                    if regions:
+                        self.expect_error(reader, "bad", result, str(regions[0][0]),
+                                          "before its trailer")
+                    elif reader != "diff":
+                        self.assertEqual(result.returncode, 0, result.stderr.decode())
+                    left = self.take_left()
+                    if result.returncode == 1 and reader not in CARRY_ON:
+                        self.assertEqual(left, [])
+
+    def test_the_wrong_compression_given(self):
+        (self.folder / "plain").write_bytes(THREE)
+        (self.folder / "packed").write_bytes(gzip.compress(THREE))
+        for reader in READERS:
+            if reader in ("index", "bench"):  # without that option
+                continue
+            with self.subTest(reader=reader):
+                result = self.read(reader, "plain", "--input-compression", "gzip")
+                # Both of diff's inputs are.
+                self.expect_error(reader, "three" if reader == "diff" else "plain", result, "gzip")
+                result = self.read(reader, "packed", "--input-compression", "none")
+                self.expect_error(reader, "packed", result, "gzip", "0")
+
+    def test_a_bomb_takes_little_memory(self):
+        """A record of a gibibyte of zeros in a mebibyte, and one that only says it is as long."""
+        with gzip.open(self.folder / "bomb", "wb", 1) as file:
+            file.write(header(1 << 30))
+            for _ in range(300):  # this process's own memory would count as the program's
+                file.write(bytes(1 << 20))
+        (self.folder / "liar").write_bytes(gzip.compress(header(1 << 29) + b"x" * 1000))
+        for reader in READERS:
+            for path in ("bomb", "liar"):
+                if reader == "index":
+                    continue
+                with self.subTest(reader=reader, path=path):
+                    begin, end, _ = READERS[reader]
+                    with subprocess.Popen([PROGRAM, *begin, path, *end], cwd=self.folder,
+                                          stdout=subprocess.PIPE,
+                                          stderr=subprocess.STDOUT) as process:
+                        printed = process.stdout.read()
+                        _, status, usage = os.wait4(process.pid, 0)
+                        process.returncode = os.waitstatus_to_exitcode(status)
+                    self.assertEqual(process.returncode, 1, printed)
+                    if not SANITIZED:
+                        # The record's 300 MiB that came, in memory once.
+                        came = 300 if path == "bomb" else 0
+                        self.assertLess(usage.ru_maxrss >> 10, came + MOST_MIB, printed)
+
+
+class Files(Reading):
+    def test_what_is_no_file(self):
+        (self.folder / "folder").mkdir()
+        os.symlink("nowhere", self.folder / "dangling")
+        for reader in READERS:
+            for path in ("folder", "dangling", "missing", "/dev/zero"):
+                with self.subTest(reader=reader, path=path):
+                    if path == "/dev/zero" and reader in ("convert --shards", "bench"):  # read twice
+                        self.assertEqual(self.read(reader, path, statuses=(2,)).returncode, 2)
+                        continue
+                    self.expect_error(reader, path, self.read(reader, path), "Is a directory",
+                                      "No such file", "corrupted record", "zeros")
+                    left = self.take_left()
+                    if path != "/dev/zero" or reader not in CARRY_ON:
+                        self.assertEqual(left, [])
+
+    def test_a_path_with_a_newline_that_is_no_text(self):
+        path = os.fsencode(self.folder) + b"/new\nline\xff"
+        for reader, (begin, end, _) in READERS.items():
+            for content in (THREE, THREE[:50]):
+                with open(path, "wb") as file:
+                    file.write(content)
+                with self.subTest(reader=reader, intact=content is THREE):
+                    result = subprocess.run([PROGRAM, *begin, path, *end], cwd=self.folder,
+                                            capture_output=True, check=False)
+                    self.assertEqual(result.returncode, 0 if content is THREE else 1, result.stderr)
+                    self.assertNotIn(b"new\nline", result.stdout + result.stderr)
+                    result.stdout.decode()
+                    result.stderr.decode()
+
+    def test_a_file_that_shrinks_while_it_is_read(self):
+        """No signal may end the program. What it had read by then isn't known, so neither is what it
+        finds."""
+        content = record(bytes(1000)) * 40_000
+        path = self.folder / "shrinking"
+        for reader, (begin, end, _) in READERS.items():
+            with self.subTest(reader=reader):
+                for times in (1, 4, 16):  # one that was too quick gets more
+                    path.write_bytes(content)
+                    for _ in range(times - 1):
+                        with open(path, "ab") as file:
+                            file.write(content)
+                    with subprocess.Popen([PROGRAM, *begin, path, *end], cwd=self.folder,
+                                          stdout=subprocess.DEVNULL,
+                                          stderr=subprocess.PIPE) as process:
+                        caught = stop_while_open(process, path)
+                        if caught:
+                            os.truncate(path, 5000)
+                            process.send_signal(signal.SIGCONT)
+                        printed = process.stderr.read().decode()
+                    self.assertIn(process.returncode, (0, 1), printed)
+                    if caught:
+                        break
+                self.assertTrue(caught, "it was never seen to read")
+
+
+def is_open(process, path):
+    """Whether it has the file open, or mapped."""
+    files = pathlib.Path(f"/proc/{process.pid}")
+    try:
+        if str(path) in (files / "maps").read_text():
+            return True
+        return any(os.readlink(file) == str(path) for file in (files / "fd").iterdir())
+    except OSError:  # it has ended, or closed one that was being looked at
+        return False
+
+
+def stop_while_open(process, path):
+    """Stops the process while it has the file open; False where it ended before."""
+    while process.poll() is None:
+        if not is_open(process, path):
+            continue
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if is_open(process, path):
+            return True
+        process.send_signal(signal.SIGCONT)
+    return False
+
+
+def feature(content):
+    return field(1, field(1, field(1, b"f") + field(2, content)))
+
+
+def nested(depth):
+    content = b""
+    for _ in range(depth):
+        content = field(1, content)
+    return content
+
+
+class Examples(Reading):
+    """Messages that parse in part or not at all are records all the same: nothing fails on them."""
+    CASES = {
+        "no protobuf": b"\xff\xff\xff\xff",
+        "a wire type that isn't one": feature(b"\x0f"),
+        "a length beyond the end": b"\x0a\xff\xff\xff\x0f",
+        "a varint of eleven bytes": feature(field(3, field(1, b"\xff" * 10 + b"\x01"))),
+        "deep nesting": nested(5000),
+        "groups in groups": b"\x0b" * 5000,
+        "a feature of another kind": example(label=bytes_feature(b"three")),
+        "labels out of range": example(label=int64_feature(-1 % 2**64)),
+        "NaN": example(weight=float_feature(float("nan"), float("inf"))),
+        "unpacked": feature(field(3, b"\x08\x01\x08\x02")),
+        "packed": feature(field(3, field(1, varint(1) + varint(2)))),
+        "floats cut": feature(field(2, field(1, b"\0\0\0"))),
+        "a key twice": example(f=int64_feature(1))[:0] + feature(field(3, field(1, b"\1"))) +
+                       feature(field(3, field(1, b"\2"))),
+        "a key that is no text": field(1, field(1, field(1, b"\xff\xfe") + field(2, b""))),
+        "two kinds in one": feature(field(3, field(1, b"\1")) + field(2, field(1, b"\0\0\0\0"))),
+        "a PNG that isn't one": example(**{"image/encoded": bytes_feature(
+            b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + b"\xff" * 17)}),
+        "a JPEG that isn't one": example(**{"image/encoded": bytes_feature(b"\xff\xd8\xff\xe0")}),
+    }
+
+    def test_all_cases(self):
+        for name, content in self.CASES.items():
+            self.write("odd", example(label=int64_feature(3)), content)
+            for reader in READERS:
+                with self.subTest(case=name, reader=reader):
+                    result = self.read(reader, "odd")
+                    if reader != "diff":
+                        self.assertEqual(result.returncode, 0, result.stderr.decode())
+
+    def test_expressions_and_edits(self):
+        for name, content in self.CASES.items():
+            self.write("odd", example(label=int64_feature(3)), content)
+            for arguments in (["show", "--json", "--where", "label == 3"],
+                              ["convert", "-o", "out", "--drop", "label"],
+                              ["convert", "-o", "out", "--select", "label"],
+                              ["export", "-o", "out.csv"]):
+                with self.subTest(case=name, arguments=arguments):
+                    result = self.start(*arguments, "odd")
+                    self.assertIn(result.returncode, (0, 1), result.stderr.decode())
+                    if result.returncode:
+                        self.assertIn("odd", result.stderr.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()

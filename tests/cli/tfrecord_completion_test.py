@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""tfrecord completion, tfrecord man and --help: all of them speak of the same commands."""
+import re
+import shutil
+import subprocess
+import unittest
+
+from tfrecord_test_case import TfrecordTest
+
+# Sources the script, and prints what it offers for the last of the words.
+COMPLETE_IN_BASH = r'''
+source "$1"; shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+compopt() { echo "compopt $*"; }   # for readline alone
+_tfrecord
+printf '%s\n' "${COMPREPLY[@]}"
+'''
+
+
+class CommandsTest(TfrecordTest):
+    def commands(self):
+        text = self.run_it("--help").split("\nCommands:\n")[1].split("\n\n")[0]
+        return [line.split()[0] for line in text.splitlines()]
+
+
+class Shells(TfrecordTest):
+    def script(self, shell):
+        path = self.folder / shell
+        self.run_it("completion", shell, "-o", path)
+        self.assertEqual(self.run_it("completion", shell), path.read_text())
+        return path
+
+    def offered(self, *words):
+        result = subprocess.run(
+            ["bash", "--norc", "-c", COMPLETE_IN_BASH, "bash", self.script("bash"), "tfrecord", *words],
+            capture_output=True, text=True, check=True, timeout=60)
+        self.assertEqual(result.stderr, "")
+        return result.stdout.split("\n")[:-1]
+
+    def test_bash_knows_the_program(self):
+        result = subprocess.run(
+            ["bash", "--norc", "-uec", 'source "$1"; complete -p tfrecord', "bash",
+             self.script("bash")], capture_output=True, text=True, check=True, timeout=60)
+        self.assertEqual(result.stdout, "complete -F _tfrecord tfrecord\n")
+
+    def test_bash_completes(self):
+        self.assertEqual(self.offered("compl"), ["completion"])
+        self.assertIn("man", self.offered(""))
+        self.assertEqual(self.offered("--v"), ["--version"])
+        self.assertEqual(self.offered("completion", ""), ["bash", "zsh"])
+        self.assertEqual(self.offered("completion", "--out"), ["--output"])
+        self.assertEqual(self.offered("man", "compl"), ["completion"])
+        self.assertEqual(self.offered("nonsense", ""), [""])
+
+    def test_bash_leaves_files_to_readline(self):
+        self.assertEqual(self.offered("completion", "-o", "x"),
+                         ["compopt -o default -o filenames", ""])
+        self.assertEqual(self.offered("completion", "--output", "=", "x"),
+                         ["compopt -o default -o filenames", ""])
+        self.assertEqual(self.offered("man", "--all", "="),
+                         ["compopt -o dirnames -o filenames", ""])
+
+    def test_another_shell_is_a_mistake(self):
+        result = self.start("completion", "fish")
+        self.assertEqual(result.returncode, 2)
+
+
+class Zsh(TfrecordTest):
+    def test_zsh_takes_the_script(self):
+        if shutil.which("zsh") is None:
+            self.skipTest("zsh is not installed")
+        script = self.folder / "zsh"
+        self.run_it("completion", "zsh", "-o", script)
+        self.assertTrue(script.read_text().startswith("#compdef tfrecord\n"))
+        # As a user's .zshrc has it: compinit, then the script.
+        result = subprocess.run(
+            ["zsh", "-f", "-c", "autoload -U compinit; compinit -D -u; source $1; "
+                                "print -r -- $_comps[tfrecord]; functions _tfrecord >/dev/null",
+             "zsh", script], capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual((result.stdout, result.stderr), ("_tfrecord\n", ""))
+
+
+class Manual(CommandsTest):
+    def test_pages_are_written_for_all_commands(self):
+        self.run_it("man", "--all", "man1")
+        self.assertEqual(sorted(path.name for path in (self.folder / "man1").iterdir()),
+                         sorted(["tfrecord.1"] + [f"tfrecord-{name}.1" for name in self.commands()]))
+        for path in (self.folder / "man1").iterdir():
+            name = path.stem.removeprefix("tfrecord").removeprefix("-")
+            self.assertEqual(self.run_it("man", *[name] if name else []), path.read_text())
+
+    def test_a_page_that_is_not_there(self):
+        self.expect_failure("there is no command nonsense", "man", "nonsense", status=2)
+        self.expect_failure("--all is for all commands", "man", "man", "--all", "x", status=2)
+
+
+class Groff(CommandsTest):
+    def test_groff_has_nothing_to_say_about_them(self):
+        if shutil.which("groff") is None:
+            self.skipTest("groff is not installed")
+        for name in self.commands():
+            page = self.run_it("man", name)
+            result = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-rLL=100n"], input=page,
+                                    capture_output=True, text=True, check=True, timeout=60)
+            self.assertEqual(result.stderr, "", name)
+            text = re.sub(".\b", "", result.stdout)  # overstrikes
+            for option in re.findall(r"--[a-z-]+", self.run_it(name, "--help")):
+                self.assertIn(option, text)
+
+
+class Help(CommandsTest):
+    def test_lines_fit_and_examples_come_last(self):
+        for name in ["", *self.commands()]:
+            text = self.run_it(*[name] if name else [], "--help")
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 100, line)
+            if name:
+                self.assertIn("\n\nExamples:\n  ", text)
+                self.assertIn(f"tfrecord {name}", text.split("\nExamples:\n")[1])
+
+    def test_without_a_command_it_says_so(self):
+        result = self.start()
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"--help", result.stderr)
+
+    def test_one_of_the_texts(self):
+        self.assertEqual(self.run_it("man", "--help"), """\
+Usage: tfrecord man [OPTIONS] [COMMAND]
+
+Prints a man page, in roff.
+
+The program's, or a command's. They are made of the same text as --help.
+
+Arguments:
+  COMMAND                     The command; without it, the program
+
+Options:
+      --all FOLDER            Write all pages into a folder instead
+  -o, --output FILE           Where the result goes; - is standard output
+  -h, --help                  Print this help
+
+Examples:
+  tfrecord man index | man -l -
+  tfrecord man --all ~/.local/share/man/man1
+""")
+
+
+if __name__ == "__main__":
+    unittest.main()

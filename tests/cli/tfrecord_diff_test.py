@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""tfrecord diff: what counts as the same, and what is said where it isn't."""
+import gzip
+import unittest
+
+from tfrecord_test_case import TfrecordTest, named_example
+
+A = [{"f": [0.5, 1.0], "label": [1], "name": ["cat"]}, {"label": [2]}, {"label": [3]}]
+
+
+class DiffTest(TfrecordTest):
+    def write_examples(self, name, *examples):
+        return self.write(name, *[value if isinstance(value, bytes) else named_example(value)
+                                  for value in examples])
+
+    def setUp(self):
+        super().setUp()
+        self.write_examples("a", *A)
+
+    def expect_difference(self, *arguments, expected):
+        result = self.start("diff", *arguments)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(result.stdout.decode(), expected)
+
+
+class Same(DiffTest):
+    def same(self, *arguments, records=3):
+        self.assertEqual(self.run_it("diff", *arguments),
+                         "the same 1 record\n" if records == 1 else f"the same {records} records\n")
+
+    def test_bytes_compression_and_files(self):
+        self.same("a", "a")
+        (self.folder / "b").write_bytes(gzip.compress((self.folder / "a").read_bytes()))
+        self.same("a", "b")
+        self.write_examples("s0", *A[:1])
+        self.write_examples("s1", *A[1:])
+        self.same("a", "s*")
+        self.same("s0,s1", "a")
+        result = self.start("diff", "-", "a", input=(self.folder / "a").read_bytes())
+        self.assertEqual((result.returncode, result.stdout), (0, b"the same 3 records\n"))
+        self.write("e")
+        self.same("e", "e", records=0)
+
+    def test_order_of_names_and_unpacked_lists(self):
+        swapped = {name: A[0][name] for name in ("name", "label", "f")}
+        self.write_examples("b", swapped, *A[1:])
+        self.same("a", "b")
+        self.write("p", bytes.fromhex("0a0e0a0c0a0361676512051a030a010d"))
+        self.write("u", bytes.fromhex("0a0d0a0b0a0361676512041a02080d"))
+        self.same("p", "u", records=1)
+
+    def test_tolerance(self):
+        self.write_examples("b", {**A[0], "f": [0.5, 1.125]}, {"label": [1]}, A[2])
+        self.expect_difference("a", "b", "--tolerance", "0.5", expected=(
+            "record 1: label: [2] in A, [1] in B\n1 of 3 records differ\n"))
+        self.same("a", "b", "--tolerance", "1")
+        nan = {"x": [float("nan")]}
+        self.write_examples("n", nan)
+        self.write_examples("m", {"x": nan["x"]})
+        self.same("n", "m", records=1)
+
+
+class Different(DiffTest):
+    def test_everything_that_may_differ(self):
+        self.write_examples(
+            "b", {"f": [0.5, 2.0], "label": [1.0], "new": ["x"]}, {"label": [2, 3]}, b"\xff",
+            {"label": [9]})
+        expected = ("record 0: f: [1]: 1.0 in A, [1]: 2.0 in B\n"
+                    "record 0: label: int64 in A, float in B\n"
+                    'record 0: name: only in A: ["cat"]\n'
+                    'record 0: new: only in B: ["x"]\n'
+                    "record 1: label: 1 value in A, 2 values in B\n"
+                    "record 2: Example in A, unknown in B\n"
+                    "A has 3 records, B has 4\n"
+                    "3 of 3 records differ\n")
+        self.expect_difference("a", "b", expected=expected)
+        self.assertEqual(self.start("diff", "a", "b", "-o", "out").returncode, 1)
+        self.assertEqual((self.folder / "out").read_text(), expected)
+        self.expect_difference("a", "b", "--limit", "1", expected=(
+            "record 0: f: [1]: 1.0 in A, [1]: 2.0 in B\n... and 5 more\n"
+            "A has 3 records, B has 4\n3 of 3 records differ\n"))
+        self.assertEqual(self.json("diff", "a", "b", "--json", "--limit", "2", status=1), [
+            {"record": 0, "feature": "f", "difference": "values", "a": "[1]: 1.0", "b": "[1]: 2.0"},
+            {"record": 0, "feature": "label", "difference": "kind", "a": "int64", "b": "float"},
+            {"same": False, "records_a": 3, "records_b": 4, "records_different": 3,
+             "differences": 6}])
+
+    def test_unknown_records_and_order(self):
+        self.write("x", b"\xff", b"\xfe")
+        self.write("y", b"\xff", b"\xfd")
+        self.expect_difference("x", "y", expected="record 1: other bytes\n1 of 2 records differ\n")
+        self.write_examples("b", A[0], A[2], A[1])
+        self.assertEqual(self.json("diff", "a", "b", "--json", status=1)[-1]["records_different"], 2)
+        self.write_examples("b", *A[:2])
+        self.expect_difference("a", "b", expected="A has 3 records, B has 2\n")
+
+
+class Failures(DiffTest):
+    def test_damage_and_usage(self):
+        content = bytearray((self.folder / "a").read_bytes())
+        content[20] ^= 1
+        (self.folder / "d").write_bytes(content)
+        self.expect_failure("corrupted record at 0", "diff", "a", "d")
+        (self.folder / "t").write_bytes((self.folder / "a").read_bytes()[:-1])
+        self.expect_failure("truncated record at", "diff", "t", "a")
+        self.expect_failure("No such file", "diff", "a", "missing")
+        self.expect_failure("standard input can be read once", "diff", "-", "-", status=2)
+        self.assertEqual(self.start("diff", "a").returncode, 2)
+        self.assertEqual(self.start("diff", "a", "a", "--tolerance", "-1").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

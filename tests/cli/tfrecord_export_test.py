@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""tfrecord export: what is written, to the byte, and that `create` makes the same records of it."""
+import io
+import os
+import resource
+import struct
+import unittest
+import zipfile
+
+from png_pixels import png_pixels
+from tfrecord_test_case import TfrecordTest, named_example
+
+EXAMPLES = [{"box": [0.5, 1.0], "id": [7], "name": ["a,\"b\"\n"], "raw": [b"\xff\0"]},
+            {"id": [-1], "name": ["[x]"]},
+            {"id": [0], "name": [""], "tags": ["x", "y"]}]
+
+
+class ExportTest(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        self.write("a", *map(named_example, EXAMPLES))
+
+    def read(self, name):
+        return (self.folder / name).read_bytes()
+
+    def names(self):
+        return sorted(os.listdir(self.folder))
+
+    def same_again(self, name, *arguments):
+        self.run_it("create", name, "-o", "again", *arguments)
+        self.assertEqual(self.read("again"), self.read("a"))
+
+
+class JsonLines(ExportTest):
+    def test_examples(self):
+        self.run_it("export", "a", "-o", "a.jsonl")
+        self.assertEqual(self.read("a.jsonl").decode(), (
+            '{"record": 0, "features": {"box": [0.5, 1.0], "id": [7], "name": ["a,\\"b\\"\\n"], '
+            '"raw": [{"base64": "/wA="}]}}\n'
+            '{"record": 1, "features": {"id": [-1], "name": ["[x]"]}}\n'
+            '{"record": 2, "features": {"id": [0], "name": [""], "tags": ["x", "y"]}}\n'))
+        self.same_again("a.jsonl")
+        self.assertEqual(self.run_it("export", "a", "-o", "-", "--to", "json", "--where",
+                                     "id == 0", "--select", "id"),
+                         '{"record": 0, "features": {"id": [0]}}\n')
+
+    def test_everything_that_json_can_hold(self):
+        def field(number, content):
+            return bytes([number << 3 | 2, len(content)]) + content
+        empty = field(1, field(1, field(1, b"e") + field(2, field(2, b""))))
+        step = field(1, field(3, field(1, b"\5")))
+        sequence = field(1, field(1, field(1, b"c") + field(2, field(3, field(1, b"\1"))))) + \
+            field(2, field(1, field(1, b"s") + field(2, step + field(1, b""))))
+        nonfinite = named_example({"x": [float("nan"), float("inf"), float("-inf"), -0.0]})
+        self.write("a", empty, sequence, nonfinite, b"", b"\xff\xfe")
+        self.run_it("export", "a", "-o", "a.jsonl")
+        self.same_again("a.jsonl")
+
+    def test_nothing(self):
+        self.write("a")
+        self.run_it("export", "a", "-o", "a.jsonl")
+        self.assertEqual(self.read("a.jsonl"), b"")
+
+
+class Csv(ExportTest):
+    def test_examples(self):
+        self.run_it("export", "a", "-o", "a.csv")
+        self.assertEqual(self.read("a.csv").decode(), (
+            'box,id,name,raw,tags\n'
+            '"[0.5, 1.0]",7,"a,""b""\n","{""base64"": ""/wA=""}",\n'
+            ',-1,"[""[x]""]",,\n'
+            ',0,"",,"[""x"", ""y""]"\n'))
+        self.same_again("a.csv")
+
+    def test_what_a_table_cannot_hold(self):
+        self.expect_failure("standard input has to be read twice", "export", "-", "-o", "a.csv",
+                            status=2, input=self.read("a"))
+        self.write("a", b"\xff")
+        self.expect_failure("record 0 is no Example", "export", "a", "-o", "a.csv")
+        self.assertEqual(self.names(), ["a"])
+        self.write("a")
+        self.run_it("export", "a", "-o", "a.csv")
+        self.assertEqual(self.read("a.csv"), b"")
+
+
+class Npz(ExportTest):
+    def export(self, *arguments):
+        self.run_it("export", "a", "-o", "a.npz", *arguments)
+        with zipfile.ZipFile(io.BytesIO(self.read("a.npz"))) as archive:
+            self.assertIsNone(archive.testzip())
+            return {name: archive.read(name) for name in archive.namelist()}
+
+    def array(self, content):
+        length, = struct.unpack_from("<H", content, 8)
+        self.assertEqual(content[:8], b"\x93NUMPY\x01\0")
+        self.assertEqual((10 + length) % 64, 0)
+        return eval(content[10:10 + length], {}), content[10 + length:]  # of our own making
+
+    def test_arrays(self):
+        rows = [{"f": [i / 2, 1.0], "i": [i], "name": ["x" * i], "pixels": [bytes([i]) * 6]}
+                for i in range(1, 4)]
+        self.write("a", *map(named_example, rows))
+        arrays = {name: self.array(content) for name, content in self.export().items()}
+
+        def header(descr, *shape):
+            return {"descr": descr, "fortran_order": False, "shape": shape}
+        pixels = b"\1" * 6 + b"\2" * 6 + b"\3" * 6
+        self.assertEqual(arrays, {
+            "f.npy": (header("<f4", 3, 2), struct.pack("<6f", 0.5, 1, 1, 1, 1.5, 1)),
+            "i.npy": (header("<i8", 3), struct.pack("<3q", 1, 2, 3)),
+            "name.npy": (header("|S3", 3), b"x\0\0xx\0xxx"),
+            "pixels.npy": (header("|u1", 3, 1, 6), pixels)})
+        self.same_again("a.npz")
+        first = self.read("a.npz")
+        self.write("a", named_example({"ünï": [1]}), named_example({"ünï": [2]}))
+        self.assertEqual(list(self.export()), ["ünï.npy"])
+        self.same_again("a.npz")
+        self.write("a", *map(named_example, rows))
+        shaped = self.export("--shape", "1x2x3")
+        self.assertEqual(self.array(shaped["pixels.npy"]), (header("|u1", 3, 1, 2, 3), pixels))
+        self.same_again("a.npz")
+        self.export()
+        self.assertEqual(self.read("a.npz"), first)
+
+    def test_what_arrays_cannot_hold(self):
+        self.expect_failure("feature box is not in every record (choose", "export", "a", "-o",
+                            "a.npz")
+        self.expect_failure("feature tags", "export", "a", "-o", "a.npz", "--select", "tags")
+        self.write("a", named_example({"x": [1]}), named_example({"x": [1, 2]}))
+        self.expect_failure("feature x has 2 values in record 1 and 1 before", "export", "a", "-o",
+                            "a.npz")
+        self.write("a", named_example({"x": [1]}), named_example({"x": ["1"]}))
+        self.expect_failure("feature x is of several kinds", "export", "a", "-o", "a.npz")
+        self.write("a", named_example({"long": [bytes(2 << 20) + b"x"]}),
+                   *[named_example({"long": [bytes([i])]}) for i in range(1, 40)])
+        self.expect_failure("feature long has values of up to 2,097,153 bytes (2.0 MiB), which all "
+                            "the others would be padded to: 83,886,120 bytes (80.0 MiB) for "
+                            "2,097,192 bytes (2.0 MiB) (choose others", "export", "a", "-o",
+                            "a.npz")
+        self.assertEqual(self.names(), ["a"])
+        self.write("a", named_example({"../x": [1]}))
+        self.expect_failure("lead out of a folder", "export", "a", "-o", "a.npz")
+        self.assertEqual(self.names(), ["a"])
+
+
+class Images(ExportTest):
+    def files(self, folder):
+        return sorted(str(path.relative_to(self.folder / folder))
+                      for path in (self.folder / folder).rglob("*") if path.is_file())
+
+    def test_raw_pixels(self):
+        self.write("a", named_example({"image": [bytes(range(6))], "label": [3]}),
+                   named_example({"image": [bytes(range(10, 16))], "label": [0]}))
+        self.run_it("export", "a", "-o", "out/", "--shape", "1x2x3", "--layout", "chw")
+        self.assertEqual(self.files("out"), ["0/0000001.png", "3/0000000.png"])
+        self.assertEqual(png_pixels(self.read("out/3/0000000.png")),
+                         (2, 1, 3, bytes([0, 2, 4, 1, 3, 5])))
+        self.run_it("export", "a", "-o", "out2", "--to", "images", "--shape", "1x2x3", "--layout",
+                    "hwc")
+        self.assertEqual(png_pixels(self.read("out2/3/0000000.png"))[3], bytes(range(6)))
+
+    def test_shape_and_layout_are_guessed_and_said(self):
+        planes = [[(40 * c + 5 * y + 3 * x) % 256 for y in range(32) for x in range(32)]
+                  for c in range(3)]
+        planar, interleaved = bytes(sum(planes, [])), bytes(v for p in zip(*planes) for v in p)
+        for name, pixels, layout in (("p", planar, "planar (chw)"),
+                                     ("i", interleaved, "interleaved (hwc)")):
+            self.write("a", *[named_example({"image": [pixels], "label": [3]})] * 2)
+            result = self.start("export", "a", "-o", name + "/")
+            self.assertEqual((result.returncode, result.stdout.decode(), result.stderr.decode()), (
+                0, f"wrote 2 records to {name}/\n",
+                f"tfrecord export: raw pixels taken as 32 x 32 x 3, {layout}; guessed from 3072 "
+                "bytes, as in CIFAR; the layout guessed from the first image; --shape and --layout "
+                "say otherwise\n"))
+            self.assertEqual(png_pixels(self.read(name + "/3/0000001.png")),
+                             (32, 32, 3, interleaved))
+        # What was said is neither guessed nor told again.
+        result = self.start("export", "a", "-o", "said/", "--shape", "32x32x3", "--layout", "chw")
+        self.assertEqual(result.stderr, b"")
+        self.assertNotEqual(png_pixels(self.read("said/3/0000001.png"))[3], interleaved)
+        # Each record's own height and width.
+        self.write("a", *[named_example({"image": [bytes(range(height * 5))], "height": [height],
+                                         "width": [5]}) for height in (2, 7)])
+        result = self.start("export", "a", "-o", "recorded/")
+        self.assertIn(b"2 x 5 x 1; as the record's height and width say; --shape", result.stderr)
+        self.assertEqual([png_pixels(self.read("recorded/" + name))[:3]
+                          for name in self.files("recorded")], [(5, 2, 1), (5, 7, 1)])
+
+    def test_encoded_images_and_hostile_labels(self):
+        gif, jpeg = b"GIF89a" + b"x" * 30, b"\xff\xd8\xff" + b"y" * 30
+        labels = ["../../etc", "/abs", "..", "a\0b\n", "ok-1_A", "\xe9", "x" * 300]
+        self.write("a", *[named_example({"image/encoded": [gif if i % 2 else jpeg],
+                                         "image/class/text": [label]})
+                          for i, label in enumerate(labels)])
+        self.run_it("export", "a", "-o", "out/")
+        self.assertEqual(self.files("out"), sorted(
+            f"{name}/{i:07}.{'gif' if i % 2 else 'jpg'}" for i, name in enumerate(
+                ["______etc", "_abs", "__", "a_b_", "ok-1_A", "\xe9", "x" * 80])))
+        self.assertEqual(self.read("out/ok-1_A/0000004.jpg"), jpeg)
+        self.assertEqual(self.names(), ["a", "out"])
+
+    def test_no_two_labels_share_a_folder(self):
+        labels = ["a b", "a_b", "a b", "日本", "中国", "a\0b", "é" * 50]
+        self.write("a", *[named_example({"image/encoded": [b"GIF89a"], "label": [label]})
+                          for label in labels])
+        self.run_it("export", "a", "-o", "out/")
+        self.assertEqual(self.files("out"), sorted(
+            f"{name}/{i:07}.gif" for i, name in enumerate(
+                ["a_b", "a_b-2", "a_b", "日本", "中国", "a_b-3", "é" * 40])))
+
+    def test_what_is_no_image(self):
+        self.write("a", named_example({"image": [b"abc"]}))
+        for words, arguments in (("neither a feature", ["--select", "x"]),
+                                 ("3 bytes that are neither an image file nor pixels of a known "
+                                  "shape, in the record at 0 (say what raw pixels are with --shape",
+                                  []),
+                                 ("3 bytes, not the 12 of 2x2x3", ["--shape", "2x2x3"]),
+                                 ("no feature y", ["--image", "y"]),
+                                 ("no feature z", ["--label", "z"])):
+            self.expect_failure("record 0: " + words, "export", "a", "-o", "out/", *arguments)
+            self.assertEqual(self.names(), ["a"])
+        for shape in ("2", "x2x3", "0x1x1", "2x2x3x4", "1x1x99999999999999999999"):
+            self.expect_failure("HEIGHTxWIDTHxCHANNELS", "export", "a", "-o", "out/", "--shape",
+                                shape, status=2)
+        # What a killed process left, and somebody's link in its place.
+        (self.folder / "photos").mkdir()
+        (self.folder / "photos/mine").write_text("precious")
+        (self.folder / ".out.partial/cat").mkdir(parents=True)
+        (self.folder / ".out.partial/cat/old.png").write_text("old")
+        (self.folder / ".out.partial/link").symlink_to(self.folder / "photos")
+        self.run_it("export", "a", "-o", "out/", "--shape", "1x1x3")
+        self.assertEqual(self.files("out"), ["0000000.png"])
+        self.assertEqual(self.files("photos"), ["mine"])
+        self.assertEqual(self.names(), ["a", "out", "photos"])
+
+    def test_a_folder_that_is_there_stays(self):
+        self.write("a", named_example({"image": [b"abc"]}))
+        (self.folder / "out").mkdir()
+        self.expect_failure("is there already", "export", "a", "-o", "out/", "--shape", "1x1x3")
+
+
+class Failures(ExportTest):
+    def test_damage_and_usage(self):
+        content = bytearray(self.read("a"))
+        content[-5] ^= 1
+        (self.folder / "d").write_bytes(content)
+        for name in ("x.jsonl", "x.csv", "x.npz"):
+            self.expect_failure("corrupted record", "export", "d", "-o", name, "--select", "id")
+            self.assertEqual(self.names(), ["a", "d"])
+        self.expect_failure("give --to", "export", "a", "-o", "x", status=2)
+        self.expect_failure("is no folder", "export", "a", "-o", "-", "--to", "images", status=2)
+        self.assertEqual(self.start("export", "a").returncode, 2)
+
+    def test_a_limit_on_file_sizes(self):
+        self.write("a", named_example({"id": [1], "raw": [bytes(100)]}))
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50))
+        for name in ("x.jsonl", "x.csv", "x.npz"):
+            self.expect_failure("File too large", "export", "a", "-o", name, preexec_fn=limit)
+            self.assertEqual(self.names(), ["a"])
+        self.expect_failure("File too large", "export", "a", "-o", "x/", "--image", "raw",
+                            "--shape", "10x10x1", preexec_fn=limit)
+        self.assertEqual(self.names(), ["a"])
+
+
+if __name__ == "__main__":
+    unittest.main()

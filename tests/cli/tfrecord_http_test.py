@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""http URLs as inputs of tfrecord's subcommands, from a local server."""
+import gzip
+import http.server
+import threading
+import unittest
+
+from tfrecord_test_case import TfrecordTest, named_example
+
+
+class Files(http.server.SimpleHTTPRequestHandler):
+    """A folder of files, with ranges; remembers what was asked for."""
+
+    def do_GET(self):
+        self.server.asked.append((self.path, self.headers.get("Range")))
+        path = self.server.folder / self.path.lstrip("/")
+        if not path.is_file():
+            self.send_error(404)
+            return
+        data, wanted = path.read_bytes(), self.headers.get("Range")
+        first, last = 0, len(data) - 1
+        if wanted:
+            begin, end = wanted.removeprefix("bytes=").split("-")
+            first, last = int(begin), min(last, int(end or last))
+        if wanted and first > last:
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{len(data)}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.send_response(206 if wanted else 200)
+        self.send_header("Content-Type", "application/octet-stream")
+        self.send_header("Content-Length", str(last + 1 - first))
+        self.send_header("ETag", '"1"')
+        if wanted:
+            self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
+        self.end_headers()
+        self.wfile.write(data[first:last + 1])
+
+    def log_message(self, *_):
+        pass
+
+
+class UrlTest(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files)
+        self.server.folder, self.server.asked = self.folder, []
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+
+    def url(self, name):
+        return f"http://127.0.0.1:{self.server.server_port}/{name}"
+
+    def asked(self):
+        asked, self.server.asked[:] = list(self.server.asked), []
+        return asked
+
+
+class Streams(UrlTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.write("a", *[named_example({"n": [i], "x": [b"\0" * i]}) for i in range(300)])
+
+    def test_are_read_like_files(self):
+        for data in (self.path.read_bytes(), gzip.compress(self.path.read_bytes())):
+            self.path.write_bytes(data)
+            local = self.run_it("view", "a").replace("<h1>a<", "<h1>URL<")
+            remote = self.run_it("view", self.url("a")).replace("<h1>a<", "<h1>URL<")
+            self.assertEqual(remote.replace(self.url("a"), "a"), local)
+            self.assertEqual(self.asked(), [("/a", None)])
+
+    def test_only_what_is_needed_is_kept_of_the_transfer(self):
+        page = self.run_it("view", "--limit", "3", self.url("a"))
+        self.assertIn("The first 3 records", page)
+
+    def test_several_and_local_ones_beside(self):
+        page = self.run_it("view", self.url("a"), "a", self.url("a"))
+        self.assertIn("900 records read", page)
+
+    def test_can_be_converted(self):
+        self.run_it("convert", self.url("a"), "-o", "b")
+        self.assertEqual((self.folder / "b").read_bytes(), self.path.read_bytes())
+
+    def test_have_rates_too(self):
+        found, = self.json("bench", "--json", "--seconds", "0.05", self.url("a"))
+        self.assertEqual(found["records"], 300)
+        self.assertNotIn("cold_limit", found)
+
+    def test_damage_is_named_with_the_url(self):
+        self.path.write_bytes(self.path.read_bytes()[:-1])
+        self.expect_failure(self.url("a") + ": ", "view", self.url("a"), "-o", "page.html")
+
+    def test_messages_hold_no_passwords(self):
+        url = self.url("none?token=secret").replace("http://", "http://me:secret@")
+        text = self.run_it("view", url, status=1)
+        self.assertIn(self.url("none") + ": the server answered 404, not found", text)
+        self.assertNotIn("secret", text)
+
+    def test_are_not_written_to(self):
+        self.expect_failure("can't write to a URL", "view", "a", "-o", self.url("page.html"))
+
+
+class Ranges(UrlTest):
+    """Of a file of long records only what is needed is fetched."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.write("a", *[named_example({"n": [i], "x": [bytes([i]) * 1_000_000]})
+                                      for i in range(4)])
+        self.run_it("index", "a")
+
+    def fetched(self):
+        """Bytes that were asked for, which is more than was sent where the client had enough."""
+        total = 0
+        for name, wanted in self.asked():
+            size = (self.folder / name.lstrip("/")).stat().st_size
+            first, last = (wanted or "bytes=0-").removeprefix("bytes=").split("-")
+            total += min(size, int(last or size) + 1) - int(first)
+        return total
+
+    def test_info_reads_headers_or_the_index(self):
+        local, = self.json("info", "--json", "a")
+        remote, = self.json("info", "--json", self.url("a"))
+        self.assertEqual(remote["files"][0]["records"], 4)
+        self.assertEqual({**remote["files"][0], "path": "a"}, local["files"][0])
+        self.assertLess(self.fetched(), 2_500_000)  # the first record is looked into
+
+    def test_a_record_in_the_middle(self):
+        shown = self.run_it("show", "--json", "--record", "2", "--feature", "n", self.url("a"))
+        self.assertEqual(shown, self.run_it("show", "--json", "--record", "2", "--feature", "n", "a"))
+        self.assertLess(self.fetched(), 1_500_000)
+
+    def test_an_index_is_written_here(self):
+        self.run_it("index", self.url("a"), "-o", "remote.idx")
+        self.assertEqual((self.folder / "remote.idx").read_bytes(),
+                         (self.folder / "a.idx").read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,91 @@
+"""Subcommands that look at all records take little memory whatever is in them: many records, many
+names, many different values.
+"""
+import gzip
+import os
+import random
+import struct
+import subprocess
+import unittest
+
+from tfrecord_test_case import PROGRAM, TfrecordTest, record
+from make_golden import field, varint
+
+SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # which take memory of their own
+MOST_MIB = 80  # 64, and the program itself
+
+
+class MemoryTest(TfrecordTest):
+    def expect_little(self, *arguments, most=MOST_MIB):
+        with self.subTest(arguments), open(self.folder / "printed", "wb") as printed:
+            with subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, stdout=printed,
+                                  stderr=subprocess.PIPE) as process:
+                errors = process.stderr.read()
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(process.returncode, 0, errors)
+            self.assertLess(usage.ru_maxrss >> 10, most)
+
+    def write_unchecked(self, name, payloads):
+        """Without CRCs, which take long in Python: to be read with --no-crc. One by one, for this
+        process's own memory would count as the program's."""
+        with open(self.folder / name, "wb") as file:
+            for data in payloads:
+                file.write(struct.pack("<QI", len(data), 0) + data + bytes(4))
+
+
+@unittest.skipIf(SANITIZED, "sanitizers take memory of their own")
+class ManyThreads(MemoryTest):
+    """By itself, before this process has grown: its own memory counts as the program's."""
+
+    def test_many_threads(self):
+        """What each of them needs is little, and what they keep for later is shared."""
+        source = random.Random(3)
+        self.write_unchecked("a", (source.randbytes(3000) for _ in range(30_000)))
+        self.expect_little("convert", "--no-crc", "--level", "fast", "--threads", "64", "-o",
+                           "o.gz", "a", most=66)
+
+
+@unittest.skipIf(SANITIZED, "sanitizers take memory of their own")
+class Memory(MemoryTest):
+    def test_many_records_of_no_length(self):
+        some = record(b"") * 65536
+        with open(self.folder / "a", "wb") as plain, gzip.open(self.folder / "b", "wb") as packed:
+            for _ in range(40):
+                plain.write(some)
+                packed.write(some)
+        for path in ("a", "b"):
+            for command in (["schema"], ["stats"], ["show", "--json"]):
+                self.expect_little(*command, path)
+
+    def test_long_names(self):
+        one = field(3, field(1, varint(1)))  # an int64 list
+        self.write_unchecked("a", (
+            field(1, field(1, field(1, b"k%d" % i + b"x" * 8000) + field(2, one)))
+            for i in range(10000)))
+        for command in (["schema"], ["schema", "--json"], ["schema", "--python"],
+                        ["schema", "--cpp"], ["stats"], ["view", "--sample", "spread", "-o", "p"]):
+            self.expect_little(*command, "--no-crc", "a")
+
+    def test_many_values_of_many_features(self):
+        source = random.Random(1)
+        self.write_unchecked("a", (
+            field(1, b"".join(field(1, field(1, b"f%03d" % i) +
+                                    field(2, field(2, field(1, source.randbytes(800)))))
+                              for i in range(200))) for _ in range(120)))
+        self.expect_little("stats", "--no-crc", "a")
+        self.expect_little("stats", "--no-crc", "--threads", "16", "a")
+        self.expect_little("view", "--sample", "spread", "--no-crc", "-o", "p", "a")
+
+    def test_long_records(self):
+        """Of 2 MB, which are worked on together, and of 20, which aren't."""
+        source = random.Random(2)
+        self.write_unchecked("a", (
+            field(1, field(1, field(1, b"f") + field(2, field(2, field(1, source.randbytes(size))))))
+            for size in [2_000_000] * 16 + [20_000_000]))
+        self.expect_little("stats", "--no-crc", "a", most=MOST_MIB + 20)
+        self.expect_little("schema", "--no-crc", "a", most=MOST_MIB + 20)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,205 @@
+"""tfrecord schema as its users meet it."""
+import gzip
+import os
+import pathlib
+import subprocess
+import unittest
+
+from tfrecord_test_case import (DATA, TfrecordTest, bytes_feature, example, float_feature,
+                                int64_feature, named_example, record)
+
+GOLDEN = DATA / "golden"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+RECORDS = [named_example({"image": [b"\xff"], "label": [1], "box": [0.5, 1.0, 1.5, 2.0]}),
+           named_example({"image": [b"\xfe"], "label": [2], "box": [0.5, 1.0, 1.5, 2.0],
+                          "words": ["a", "b"]}),
+           named_example({"image": [b"\xfd"], "label": [3], "box": [0.5, 1.0, 1.5, 2.0],
+                          "words": []})]
+# An empty list of ints has a kind.
+RECORDS[2] = example(box=float_feature(0.5, 1.0, 1.5, 2.0), image=bytes_feature(b"\xfd"),
+                     label=int64_feature(3), words=bytes_feature())
+
+
+class Schema(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        self.write("a", *RECORDS)
+
+    def test_text(self):
+        self.assertEqual(self.run_it("schema", "a"), """\
+3 records: Example
+  box    float       4 values   100 %
+  image  bytes        1 value   100 %
+  label  int64        1 value   100 %
+  words  bytes  0 to 2 values  66.7 %
+""")
+
+    def test_json(self):
+        self.assertEqual(self.json("schema", "--json", "a"), [{
+            "records": 3, "kinds": {"Example": 3}, "kind": "Example", "features": {
+                "box": {"kind": "float", "values": 4, "share": 1.0},
+                "image": {"kind": "bytes", "values": 1, "share": 1.0},
+                "label": {"kind": "int64", "values": 1, "share": 1.0},
+                "words": {"kind": "bytes", "values": {"min": 0, "max": 2}, "share": 2 / 3}}}])
+
+    def test_cpp(self):
+        self.assertEqual(self.run_it("schema", "--cpp", "a"), """\
+#include "dataset/example/parse_example.h"
+
+const recordpipe::ExampleSchema schema = {
+    {"box", recordpipe::FixedLen{recordpipe::FeatureKind::floats, {4}}},
+    {"image", recordpipe::FixedLen{recordpipe::FeatureKind::bytes}},
+    {"label", recordpipe::FixedLen{recordpipe::FeatureKind::int64s}},
+    {"words", recordpipe::Ragged{recordpipe::FeatureKind::bytes}},
+};
+""")
+
+    def test_python(self):
+        self.assertEqual(self.run_it("schema", "--python", "a"), """\
+import tensorflow as tf
+
+features = {
+    "box": tf.io.FixedLenFeature([4], tf.float32),
+    "image": tf.io.FixedLenFeature([], tf.string),
+    "label": tf.io.FixedLenFeature([], tf.int64),
+    "words": tf.io.RaggedFeature(tf.string),
+}
+""")
+
+    def test_all_files_together(self):
+        self.write("b", named_example({"label": [1, 2]}), b"text", b"")
+        self.assertEqual(self.run_it("schema", "a", "b"), """\
+6 records: mixed
+  5 Example
+  1 unknown
+  box    float       4 values  60.0 %
+  image  bytes        1 value  60.0 %
+  label  int64  1 to 2 values  80.0 %
+  words  bytes  0 to 2 values  40.0 %
+""")
+
+    def test_sequences(self):
+        self.write("s", (GOLDEN / "sequences" / "steps.pb").read_bytes())
+        self.assertEqual(self.run_it("schema", "s"), """\
+1 record: SequenceExample
+  label   int64        1 value  100 %
+  frames  bytes        1 value  100 %  in each of 2 steps
+  words   int64  1 to 2 values  100 %  in each of 3 steps
+""")
+        self.assertEqual(self.run_it("schema", "--python", "s"), """\
+import tensorflow as tf
+
+context_features = {
+    "label": tf.io.FixedLenFeature([], tf.int64),
+}
+sequence_features = {
+    "frames": tf.io.FixedLenSequenceFeature([], tf.string),
+    "words": tf.io.RaggedFeature(tf.int64),
+}
+""")
+        self.assertEqual(self.run_it("schema", "--cpp", "s"), """\
+#include "dataset/example/parse_sequence_example.h"
+
+const recordpipe::SequenceExampleSchema schema = {
+    .context =
+        {
+            {"label", recordpipe::FixedLen{recordpipe::FeatureKind::int64s}},
+        },
+    .feature_lists =
+        {
+            {"frames", recordpipe::FixedLenSequence{recordpipe::FeatureKind::bytes, {}, false}},
+            {"words", recordpipe::Ragged{recordpipe::FeatureKind::int64s}},
+        },
+};
+""")
+        self.assertEqual(self.json("schema", "--json", "s")[0]["feature_lists"]["words"],
+                         {"kind": "int64", "values": {"min": 1, "max": 2}, "share": 1.0,
+                          "steps": 3})
+
+    def test_what_has_no_place_in_a_schema(self):
+        self.write("b", named_example({"x": [1]}), named_example({"x": [1.5]}),
+                   example(none=b""), named_example({'"\\\n?é': [1]}))
+        self.assertEqual(self.run_it("schema", "--cpp", "b").splitlines()[3:], [
+            '    {"\\"\\\\\\012?é", recordpipe::Ragged{recordpipe::FeatureKind::int64s}},',
+            '    // "none": never a list',
+            '    // "x": lists of several kinds',
+            '};'])
+        python = self.run_it("schema", "--python", "b").splitlines()
+        self.assertEqual(python[3:], [
+            '    "\\"\\\\\\n?é": tf.io.RaggedFeature(tf.int64),',
+            '    # "none": never a list',
+            '    # "x": lists of several kinds',
+            '}'])
+
+    def test_any_input(self):
+        content = (self.folder / "a").read_bytes()
+        expected = self.run_it("schema", "a")
+        self.assertEqual(self.run_it("schema", "-", input=gzip.compress(content)), expected)
+        self.write("empty")
+        self.assertEqual(self.run_it("schema", "empty"), "0 records: unknown\n")
+        self.assertEqual(self.run_it("schema", "--python", "empty"),
+                         "import tensorflow as tf\n\nfeatures = {\n}\n")
+        self.assertIn("6 records: mixed",
+                      self.run_it("schema", DATA / "zstd" / "vectors.tfrecords.zst"))
+
+    def test_damage(self):
+        content = (self.folder / "a").read_bytes()
+        (self.folder / "b").write_bytes(content[:-1])
+        self.expect_failure("truncated record at", "schema", "b")
+        self.expect_failure("truncated record at", "schema", "--cpp", "b", "-o", "out")
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_names(self):
+        self.write("b", named_example({"": [1], "long" * 100: [2], "four" * 50: [3]}))
+        self.assertEqual(self.run_it("schema", "b").splitlines()[1:], [
+            f'  ""{" " * 200}int64  1 value  100 %',
+            f'  {"four" * 50}  int64  1 value  100 %',
+            f'  {"long" * 25}... (400 bytes){" " * 87}int64  1 value  100 %'])
+        found = self.json("schema", "--json", "b")[0]
+        self.assertEqual(sorted(found["features"]), ["", "four" * 50, "long" * 100])
+
+    def test_names_beyond_the_limit_are_counted(self):
+        name = "n" * (1 << 20)
+        self.write("b", *[named_example({f"{i}{name}": [i], "label": [i]}) for i in range(6)])
+        found = self.json("schema", "--json", "b")[0]
+        self.assertEqual((len(found["features"]), found["left_out"]), (4, 3))
+        self.assertIn("  and features of other names, 3 in all, which were not kept\n",
+                      self.run_it("schema", "b"))
+        self.assertTrue(self.run_it("schema", "--python", "b").endswith(
+            "}\n# Features of other names, 3 in all, which were not kept.\n"))
+        self.assertTrue(self.run_it("schema", "--cpp", "b").endswith(
+            "};\n// Features of other names, 3 in all, which were not kept.\n"))
+
+    def test_usage(self):
+        self.expect_failure("exclude each other", "schema", "--json", "--cpp", "a", status=2)
+        self.assertEqual(self.start("schema").returncode, 2)
+
+
+class SchemaCode(TfrecordTest):
+    """What --cpp and --python print is taken by their compilers."""
+
+    def compile(self, code):
+        (self.folder / "schema.cc").write_text(code)
+        compiler = os.environ.get("CXX", "c++")
+        result = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra",
+                                 "-Werror", f"-I{ROOT}", "schema.cc"], cwd=self.folder,
+                                capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_cpp_compiles(self):
+        self.write("a", *RECORDS, named_example({'"\\\n?é': [1], "x": [1]}),
+                   named_example({"x": [1.5]}))
+        use = "const recordpipe::ExampleCollator collator(schema);\n"
+        self.compile(self.run_it("schema", "--cpp", "a") + use)
+        self.write("s", (GOLDEN / "sequences" / "steps.pb").read_bytes(),
+                   (GOLDEN / "sequences" / "pieces.pb").read_bytes())
+        use = "const recordpipe::SequenceExampleCollator collator(schema);\n"
+        self.compile(self.run_it("schema", "--cpp", "s") + use)
+
+    def test_python_compiles(self):
+        self.write("a", *RECORDS, named_example({'"\\\n?é': [1]}))
+        compile(self.run_it("schema", "--python", "a"), "schema.py", "exec")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""What subcommands have in common: where results may go, and command lines that make no sense."""
+import os
+import signal
+import stat
+import subprocess
+import time
+import unittest
+
+from tfrecord_test_case import PROGRAM, TfrecordTest, named_example
+
+READERS = ["info", "verify", "salvage", "show", "schema", "stats", "index", "export --to json", "view", "bench"]
+
+
+class Output(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        self.content = self.write("a.tfrecords", named_example({"label": [3]})).read_bytes()
+        (self.folder / "a.csv").write_text("label\n3\n")
+        os.symlink("a.tfrecords", self.folder / "link")
+        os.link(self.folder / "a.tfrecords", self.folder / "same")
+
+    def test_an_input_is_not_replaced_by_something_else(self):
+        for command in READERS:
+            for given in ("a.tfrecords", "*.tfrecords", "./a.tfrecords", "link", "same"):
+                with self.subTest(command=command, given=given):
+                    self.expect_failure("-o a.tfrecords is one of the files that are read",
+                                        *command.split(), given, "-o", "a.tfrecords", status=2)
+                    self.assertEqual((self.folder / "a.tfrecords").read_bytes(), self.content)
+        self.expect_failure("is one of the files", "diff", "same", "a.tfrecords", "-o", "link",
+                            status=2)
+        self.expect_failure("is one of the files", "create", "a.csv", "-o", "a.csv", status=2)
+
+    def test_records_may_take_the_place_of_records(self):
+        self.run_it("convert", "a.tfrecords", "-o", "a.tfrecords")
+        self.assertEqual((self.folder / "a.tfrecords").read_bytes(), self.content)
+
+    def test_no_name(self):
+        for command in [*READERS, "convert"]:
+            self.expect_failure("-o names no file", *command.split(), "a.tfrecords", "-o", "",
+                                status=2)
+
+
+class Streams(TfrecordTest):
+    """-o names a FIFO, a device, or a link; an input that stays silent."""
+
+    def setUp(self):
+        super().setUp()
+        self.content = self.write("a", named_example({"label": [3]}),
+                                  named_example({"label": [4]})).read_bytes()
+        self.writers = [["convert", "a"], ["convert", "a", "--shuffle"], ["salvage", "a"]]
+
+    def test_a_fifo_is_written_as_records_come(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        for writer in self.writers:
+            with self.subTest(writer), subprocess.Popen(
+                    [PROGRAM, *writer, "-o", "fifo"], cwd=self.folder,
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+                content = fifo.read_bytes()
+            self.assertEqual(process.returncode, 0)
+            self.assertEqual(sorted(content), sorted(self.content))
+            self.assertTrue(stat.S_ISFIFO(fifo.stat().st_mode))
+            self.assertEqual(sorted(os.listdir(self.folder)), ["a", "fifo"])
+
+    def test_a_shells_pipe(self):
+        for command in (*self.writers, ["show", "a"]):
+            read, write = os.pipe()
+            with self.subTest(command), open(read, "rb") as pipe:
+                try:
+                    self.start(*command, "-o", f"/dev/fd/{write}", pass_fds=[write])
+                finally:
+                    os.close(write)
+                self.assertGreater(len(pipe.read()), 10)
+
+    def test_a_device(self):
+        for command in (*self.writers, ["show", "a"], ["info", "a"], ["view", "a"],
+                        ["export", "a", "--to", "json"], ["export", "a", "--to", "npz"]):
+            with self.subTest(command):
+                before = os.stat("/dev/null")
+                self.run_it(*command, "-o", "/dev/null")
+                self.assertEqual(os.stat("/dev/null").st_ino, before.st_ino)
+                self.expect_failure("/dev/full: write failed: No space left", *command,
+                                    "-o", "/dev/full")
+        self.assertEqual(os.listdir(self.folder), ["a"])
+
+    def test_standard_output_has_one_name(self):
+        for path in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+            self.expect_failure("with -o -", "convert", "a", "-o", path, status=2)
+
+    def test_a_link_stays_and_what_it_leads_to_is_replaced(self):
+        (self.folder / "disk").mkdir()
+        os.symlink("disk/out", self.folder / "link")
+        for writer in self.writers:
+            for there in (False, True):
+                with self.subTest(writer=writer, there=there):
+                    (self.folder / "disk/out").unlink(missing_ok=True)
+                    if there:
+                        (self.folder / "disk/out").write_bytes(b"old")
+                    self.run_it(*writer, "-o", "link")
+                    self.assertTrue((self.folder / "link").is_symlink())
+                    self.assertEqual(sorted((self.folder / "disk/out").read_bytes()),
+                                     sorted(self.content))
+                    self.assertEqual(os.listdir(self.folder / "disk"), ["out"])
+
+    def test_errors_name_what_was_given(self):
+        for writer in self.writers:
+            self.expect_failure(": no/out: open failed: No such file or directory (its folder has",
+                                *writer, "-o", "no/out")
+
+    def test_a_silent_input_is_left_at_once(self):
+        """Not after the seconds that a stop may take before the process is ended the hard way."""
+        os.mkfifo(self.folder / "fifo")
+        for command in (["convert", "-", "-o", "out"], ["convert", "fifo", "-o", "out"],
+                        ["create", "--from", "json", "-", "-o", "out"],
+                        ["create", "--from", "csv", "--types", "a=int64", "-", "-o", "out"],
+                        ["salvage", "-", "-o", "out"], ["show", "-"], ["verify", "fifo"]):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                with self.subTest(command=command, number=number), subprocess.Popen(
+                        [PROGRAM, *command], cwd=self.folder, stdin=subprocess.PIPE,
+                        stderr=subprocess.PIPE) as process:
+                    time.sleep(0.3)  # it should be waiting by now
+                    process.send_signal(number)
+                    errors = process.stderr.read().decode()
+                self.assertEqual(process.returncode, 128 + number)
+                # The message of an orderly end; the hard way prints "interrupted" alone.
+                self.assertIn(f"tfrecord {command[0]}: ", errors)
+                self.assertIn(": interrupted\n", errors)
+                self.assertEqual(sorted(os.listdir(self.folder)), ["a", "fifo"])
+
+    def test_a_fifo_is_read_as_a_file(self):
+        os.mkfifo(self.folder / "fifo")
+        with subprocess.Popen([PROGRAM, "convert", "fifo", "-o", "out"], cwd=self.folder,
+                              stdout=subprocess.DEVNULL) as process:
+            time.sleep(0.1)
+            with open(self.folder / "fifo", "wb", buffering=0) as fifo:
+                for byte in self.content:
+                    fifo.write(bytes([byte]))
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual((self.folder / "out").read_bytes(), self.content)
+
+
+class Values(TfrecordTest):
+    def test_what_went_wrong_is_said_of_the_command(self):
+        for arguments, words in ((["show", "a", "--nope"], "tfrecord show: "),
+                                 (["show"], "tfrecord show: "), (["nope"], "tfrecord: "),
+                                 ([], "tfrecord: ")):
+            result = self.start(*arguments)
+            self.assertEqual(result.returncode, 2)
+            first, last = result.stderr.decode().splitlines()
+            self.assertTrue(first.startswith(words), first)
+            self.assertIn(words[:-2] + " --help", last)
+        self.assertIn("no command inof; is it info?", self.run_it("inof", "a", status=2))
+        self.assertIn("no command a.tfrecords: there are info, verify, ",
+                      self.run_it("a.tfrecords", status=2))
+        self.assertIn("which command? There are info, ", self.run_it(status=2))
+
+    def test_help_as_a_word(self):
+        self.assertEqual(self.run_it("help"), self.run_it("--help"))
+        self.assertEqual(self.run_it("help", "show"), self.run_it("show", "--help"))
+        self.assertIn("no command nope: there are info", self.run_it("help", "nope", status=2))
+
+    def test_sizes(self):
+        self.write("a", named_example({"label": [3]}))
+        for size in ("12x", "0", "-1", "many"):
+            self.assertIn(f"--max-bytes: {size} is no size: 4096, 100MB and 1GiB are",
+                          self.run_it("convert", "a", "-o", "out", f"--max-bytes={size}", status=2))
+        for size in ("1MB", "1mb", "2KiB", "4096"):
+            self.run_it("convert", "a", "-o", "out", "--max-bytes", size)
+
+    def test_a_name_that_no_record_has_is_noticed(self):
+        self.write("a", named_example({"label": [3]}), named_example({"label": [4], "rare": [1]}))
+        for command in (["show", "-o", "out"], ["convert", "-o", "out"],
+                        ["export", "-o", "out.jsonl"]):
+            result = self.start(*command, "a", "--where", "lable == 3 or len(boxes) > 0")
+            self.assertEqual(result.returncode, 0)
+            self.assertEqual(result.stderr.decode(), "".join(
+                f"tfrecord {command[0]}: --where asks for {name}, which no record has\n"
+                for name in ("boxes", "lable")))
+            for expression in ("rare == 1", "not has(mask)", "label == 5"):
+                result = self.start(*command, "a", "--where", expression)
+                self.assertEqual((result.returncode, result.stderr), (0, b""))
+
+    def test_a_feature_that_no_record_has_is_not_exported(self):
+        self.write("a", named_example({"label": [3]}))
+        for name in ("out.csv", "out.jsonl", "out.npz"):
+            self.expect_failure("no record has a feature named lable", "export", "a", "-o", name,
+                                "--select", "label,lable")
+            self.assertEqual(list(self.folder.glob("*out*")), [])
+
+    def test_an_empty_expression_is_no_wish_for_everything(self):
+        self.write("a", named_example({"label": [3]}))
+        for command in (["show"], ["convert", "-o", "out"], ["export", "-o", "out.csv"]):
+            result = self.start(*command, "a", "--where", "")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(b"--where: an empty expression", result.stderr)
+
+    def test_what_is_no_number_or_out_of_range(self):
+        self.write("a", named_example({"label": [3]}))
+        for arguments in (["bench", "a", "--seconds", "nan"], ["bench", "a", "--seconds", "0"],
+                          ["convert", "a", "-o", "out", "--sample", "nan"],
+                          ["convert", "a", "-o", "out", "--sample", "1.5"],
+                          ["convert", "a", "-o", "out.gz", "--level", "10"],
+                          ["convert", "a", "-o", "out.zst", "--level", "0"],
+                          ["diff", "a", "a", "--tolerance", "nan"],
+                          ["diff", "a", "a", "--tolerance", "-1"],
+                          ["verify", "a", "--threads", "-1"],
+                          ["verify", "a", "--threads", "100000"]):
+            with self.subTest(arguments=arguments):
+                result = self.start(*arguments)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertFalse(list(self.folder.glob("out*")))
+
+
+if __name__ == "__main__":
+    unittest.main()

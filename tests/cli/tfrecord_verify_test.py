@@ -1,0 +1,206 @@
+"""tfrecord verify: what it says of intact and damaged files, and how it ends."""
+import gzip
+import json
+import os
+import resource
+import shutil
+import struct
+import subprocess
+import unittest
+
+from tfrecord_test_case import DATA, PROGRAM, TfrecordTest, masked, record
+from tfrecord_damage import CASES, DAMAGED, THREE, flipped
+
+
+class Text(TfrecordTest):
+    def test_intact_files(self):
+        self.write("a.tfrecords", b"first", b"z" * 30, b"third")
+        self.write("b.tfrecords")
+        (self.folder / "c.tfrecords.gz").write_bytes(gzip.compress(THREE))
+        shutil.copy(DATA / "zstd/vectors.tfrecords.zst", self.folder / "d.tfrecords.zst")
+        self.assertEqual(self.run_it("verify", "*.tfrecords", "c.tfrecords.gz", "d.tfrecords.zst"),
+                         "a.tfrecords: intact, 3 records, 88 bytes\n"
+                         "b.tfrecords: intact, 0 records, 0 bytes\n"
+                         "c.tfrecords.gz: intact, 3 records, 88 bytes, gzip\n"
+                         "d.tfrecords.zst: intact, 6 records, 135 bytes, zstd\n")
+
+    def test_damage(self):
+        (self.folder / "a").write_bytes(flipped(THREE, 8 * 40) + THREE + b"\0")
+        result = self.start("verify", "a")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, b"")
+        self.assertEqual(result.stdout.decode(), f"""\
+a: damaged
+  1 intact record
+  [21, 67), 46 bytes: the data's CRC does not fit: corrupted record ({DAMAGED})
+  4 intact records
+  [176, 177), 1 byte: zeros up to the end of the file (the file was probably not written to its end)
+  0 intact records
+  in all: 5 intact records, 2 damaged regions of 47 bytes
+""")
+
+    def test_large_numbers_are_readable(self):
+        (self.folder / "a").write_bytes(record(b"") * 1200)
+        self.assertEqual(self.run_it("verify", "a"),
+                         "a: intact, 1,200 records, 19,200 bytes (18.8 KiB)\n")
+        (self.folder / "a").write_bytes(record(b"") * 1200 + b"g" * 12000)
+        lines = self.start("verify", "a").stdout.decode().splitlines()
+        self.assertEqual(lines[1], "  1,200 intact records")
+        self.assertTrue(lines[2].startswith("  [19200, 31200), 12,000 bytes (11.7 KiB): no record"),
+                        lines[2])
+        self.assertEqual(lines[4], "  in all: 1,200 intact records, 1 damaged region of 12,000 "
+                                   "bytes (11.7 KiB)")
+
+    def test_goes_to_a_file(self):
+        (self.folder / "a").write_bytes(THREE)
+        self.assertEqual(self.run_it("verify", "a", "-o", "report"), "")
+        self.assertEqual((self.folder / "report").read_text(),
+                         "a: intact, 3 records, 88 bytes\n")
+
+    def test_standard_input(self):
+        result = self.start("verify", "-", input=gzip.compress(flipped(THREE, 8 * 40)))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"-: damaged\n  1 intact record\n  [21, 67), 46 bytes", result.stdout)
+
+    def test_what_another_file_is_in_truth(self):
+        for content, words in ((b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+                               (b"<html><body>404</body></html>", "HTML page"),
+                               (b"just some text, not records", "even a TFRecord file")):
+            (self.folder / "a").write_bytes(content)
+            result = self.start("verify", "a")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(words, result.stdout.decode())
+
+    def test_a_name_with_a_newline_or_not_utf8_stays_one_line(self):
+        for name in (b"a\nb", b"a\xff"):
+            path = os.path.join(os.fsencode(self.folder), name)
+            with open(path, "wb") as file:
+                file.write(THREE)
+            result = self.start("verify", os.fsdecode(name))
+            self.assertEqual((result.returncode, result.stdout.count(b"\n")), (0, 1))
+            self.assertEqual(json.loads(self.start("verify", "--json", os.fsdecode(name)).stdout)
+                             ["records"], 3)
+
+
+class Json(TfrecordTest):
+    def test_cases(self):
+        for name, (content, records, regions) in CASES.items():
+            for threads in (1, 3):
+                with self.subTest(name, threads=threads):
+                    (self.folder / "a").write_bytes(content)
+                    found, = self.json("verify", "--json", "--threads", threads, "a",
+                                       status=1 if regions else 0)
+                    self.assertEqual(sorted(found), ["bytes", "bytes_lost", "compression", "intact",
+                                                     "path", "records", "regions"])
+                    compression = next((c for c in ("gzip", "zlib", "zstd") if c in name), "none")
+                    self.assertEqual(found["compression"], compression)
+                    if compression == "none":
+                        self.assertEqual(found["bytes"], len(content))
+                    self.assertEqual(found["bytes_lost"],
+                                     sum(r["end"] - r["begin"] for r in found["regions"]))
+                    self.assertEqual((found["path"], found["records"], found["intact"]),
+                                     ("a", records, not regions))
+                    self.assertEqual([(r["begin"], r["end"]) for r in found["regions"]],
+                                     [region[:2] for region in regions])
+                    for region, (_, _, reason) in zip(found["regions"], regions):
+                        self.assertEqual(sorted(region), ["begin", "end", "reason",
+                                                          "records_before"])
+                        self.assertTrue(region["reason"].startswith(reason), region)
+
+    def test_bits_flipped(self):
+        for bit in range(0, 8 * len(THREE), 29):
+            (self.folder / "a").write_bytes(flipped(THREE, bit))
+            begin, end = next(place for place in ((0, 21), (21, 67), (67, 88))
+                              if place[0] <= bit // 8 < place[1])
+            found, = self.json("verify", "--json", "a", status=1)
+            self.assertEqual(found["records"], 2)
+            self.assertEqual([(r["begin"], r["end"]) for r in found["regions"]], [(begin, end)])
+            self.assertEqual(found["regions"][0]["records_before"], {0: 0, 21: 1, 67: 2}[begin])
+
+    def test_a_file_that_cannot_be_read_keeps_no_other_from_its_turn(self):
+        (self.folder / "b").write_bytes(THREE)
+        os.mkdir(self.folder / "folder")
+        os.symlink("nowhere", self.folder / "link")
+        found = self.json("verify", "--json", "folder", "link", "b", status=1)
+        self.assertEqual([(f["path"], f["records"], f["intact"], "error" in f) for f in found],
+                         [("folder", 0, False, True), ("link", 0, False, True),
+                          ("b", 3, True, False)])
+
+
+class Streams(TfrecordTest):
+    def test_threads(self):
+        (self.folder / "a").write_bytes(THREE)
+        for command in (["verify", "a"], ["index", "a"], ["salvage", "a", "-o", "out"],
+                        ["convert", "a", "-o", "out"]):
+            for threads in (0, 1, 1024):
+                self.assertEqual(self.start(*command, "--threads", threads).returncode, 0, command)
+            for threads in (1025, 100000, 2**64 - 1, -1):
+                self.assertEqual(self.start(*command, "--threads", threads).returncode, 2, command)
+
+    def test_dev_zero_ends(self):
+        found, = self.json("verify", "--json", "--max-record-size", "1MiB", "/dev/zero", status=1)
+        self.assertEqual([(r["begin"], r["end"]) for r in found["regions"]], [(0, 1 << 20)])
+
+    def test_a_fifo_is_read_as_it_comes(self):
+        os.mkfifo(self.folder / "pipe")
+        with subprocess.Popen([PROGRAM, "verify", "pipe"], cwd=self.folder,
+                              stdout=subprocess.PIPE) as process:
+            with open(self.folder / "pipe", "wb") as pipe:
+                pipe.write(THREE)
+            self.assertEqual(process.stdout.read(), b"pipe: intact, 3 records, 88 bytes\n")
+        self.assertEqual(process.returncode, 0)
+
+    def test_a_bomb_takes_no_memory(self):
+        (self.folder / "a.gz").write_bytes(gzip.compress(bytes(100 << 20), 9))
+        self.run_it("verify", "a.gz", status=1, preexec_fn=limit_memory)
+
+    def test_usage(self):
+        self.assertEqual(self.start("verify").returncode, 2)
+        self.assertEqual(self.start("verify", "--no-crc", "a").returncode, 2)
+        self.assertEqual(self.start("verify", "-", "-", input=b"").returncode, 2)
+        self.expect_failure("no file matches", "verify", "nothing-*")
+
+
+def limit_memory():
+    # Far beyond what a sanitizer's shadow takes would be no limit, so there it isn't set.
+    if not os.environ.get("RECORDPIPE_SANITIZE"):
+        resource.setrlimit(resource.RLIMIT_DATA, (512 << 20, 512 << 20))
+
+
+class Memory(TfrecordTest):
+    """A file of 300 MB takes little more than 64 MiB of memory, mapped pages included."""
+
+    @unittest.skipIf(os.environ.get("RECORDPIPE_SANITIZE"), "sanitizers take memory of their own")
+    def test_small_records(self):
+        block = record(b"x" * 3000) * 1000
+        with open(self.folder / "a", "wb") as file:
+            for _ in range(100):
+                file.write(block)
+        self.assertLess(self.peak("verify", "a"), 64 << 20)
+
+    @unittest.skipIf(os.environ.get("RECORDPIPE_SANITIZE"), "sanitizers take memory of their own")
+    def test_a_large_record(self):
+        size = 120 << 20
+        with open(self.folder / "a", "wb") as file:
+            length = struct.pack("<Q", size)
+            file.write(length + struct.pack("<I", masked(length)))
+            file.truncate(12 + size)
+            file.seek(12 + size)
+            file.write(struct.pack("<I", 0x12345678))
+        self.assertLess(self.peak("verify", "a", status=1), 64 << 20)
+        with open(self.folder / "a", "rb") as file, \
+                gzip.open(self.folder / "a.gz", "wb", 1) as compressed:
+            shutil.copyfileobj(file, compressed)
+        self.assertLess(self.peak("verify", "a.gz", status=1), (64 << 20) + size)
+
+    @unittest.skipIf(os.environ.get("RECORDPIPE_SANITIZE"), "sanitizers take memory of their own")
+    def test_zeros_and_lies(self):
+        length = struct.pack("<Q", 250 << 20)
+        with open(self.folder / "a", "wb") as file:
+            file.write((length + struct.pack("<I", masked(length))) * 1000)
+            file.truncate(300 << 20)
+        self.assertLess(self.peak("verify", "a", status=1), 64 << 20)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,48 @@
+// PNG files written here are read back, to the pixel, by the decoder of other people's files.
+#include "dataset/image/encode_png.h"
+
+#include <gtest/gtest.h>
+
+#include "dataset/base/philox.h"
+#include "dataset/image/decode_image.h"
+#include "tests/support/expect_error.h"
+
+namespace recordpipe {
+namespace {
+
+std::vector<uint8_t> noise(size_t size) {
+  std::vector<uint8_t> pixels(size);
+  Random random(1, 0, 0);
+  for (uint8_t& value : pixels) value = static_cast<uint8_t>(random());
+  return pixels;
+}
+
+TEST(EncodePng, IsReadBackToThePixel) {
+  for (size_t channels = 1; channels <= 4; ++channels) {
+    for (const auto& [height, width] : {std::pair<size_t, size_t>{1, 1}, {32, 32}, {7, 300}}) {
+      const std::vector<uint8_t> pixels = noise(height * width * channels);
+      const DecodedImage image = decode_image(encode_png(pixels, height, width, channels));
+      EXPECT_EQ(image.height, height);
+      EXPECT_EQ(image.width, width);
+      EXPECT_EQ(image.channels, channels);
+      EXPECT_EQ(image.pixels, pixels) << height << " x " << width << " x " << channels;
+    }
+  }
+}
+
+TEST(EncodePng, RefusesSizesThatDoNotFit) {
+  const std::vector<uint8_t> pixels = noise(12);
+  const auto refused = [&](size_t height, size_t width, size_t channels) {
+    return error_of([&] { encode_png(pixels, height, width, channels); }).kind() ==
+           ErrorKind::invalid_argument;
+  };
+  EXPECT_TRUE(refused(2, 2, 4));
+  EXPECT_TRUE(refused(2, 2, 5));
+  EXPECT_TRUE(refused(0, 2, 3));
+  EXPECT_TRUE(refused(2, 0, 3));
+  EXPECT_TRUE(refused(2, 2, 0));
+  EXPECT_TRUE(refused(size_t{1} << 62, 4, 3));
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,156 @@
+// URLs read at any place: the same bytes as the server has, by few requests of the right size.
+#include "dataset/io/http_random_access_file.h"
+
+#include <thread>
+
+#include "tests/io/http_reading_fixture.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class HttpRandomAccessFileTest : public HttpReadingTest {
+ protected:
+  HttpRandomAccessFileTest() {
+    options.smallest_window = 100;
+    options.largest_window = 800;
+  }
+
+  std::unique_ptr<RandomAccessFile> open(const std::string& what = "/a") {
+    return files().open_random(server.http(what));
+  }
+  static std::string read(const RandomAccessFile& file, uint64_t offset, size_t size) {
+    std::vector<std::byte> bytes(size);
+    bytes.resize(file.read_at(offset, bytes));
+    return as_text(bytes);
+  }
+  Error error_from(const std::string& what) {
+    return error_of([&] { read(*open(what), 500, 10); });
+  }
+};
+
+TEST_F(HttpRandomAccessFileTest, GivesWhatIsThere) {
+  const auto file = open();
+  EXPECT_EQ(file->size(), 3000u);
+  for (const size_t offset : {0, 99, 100, 2999, 5, 1500, 2500}) {
+    for (const size_t size : {0, 1, 99, 101, 799, 800, 801, 5000}) {
+      EXPECT_EQ(read(*file, offset, size), content.substr(offset, size)) << offset << " " << size;
+    }
+  }
+  EXPECT_EQ(read(*file, 3000, 10), "");
+  EXPECT_EQ(read(*file, UINT64_MAX, 10), "");
+}
+
+TEST_F(HttpRandomAccessFileTest, OneRequestOpensAShortFile) {
+  server.put("short", content.substr(0, 90));
+  const auto file = open("/short");
+  EXPECT_EQ(file->size(), 90u);
+  EXPECT_EQ(read(*file, 0, 1000), content.substr(0, 90));
+  EXPECT_THAT(ranges(), ElementsAre("bytes=0-99"));
+}
+
+TEST_F(HttpRandomAccessFileTest, AnEmptyFileIsAFile) {
+  server.put("empty", "");
+  for (const std::string what : {"/empty", "/empty?no_range"}) {
+    const auto file = open(what);
+    EXPECT_EQ(file->size(), 0u);
+    EXPECT_EQ(read(*file, 0, 1), "");
+  }
+}
+
+// Headers of 12 bytes, every 20 bytes: a walk over short records.
+TEST_F(HttpRandomAccessFileTest, ASlowWalkAsksForMoreAndMore) {
+  const auto file = open();
+  for (size_t at = 0; at < 3000; at += 20) {
+    EXPECT_EQ(read(*file, at, 12), content.substr(at, 12));
+  }
+  EXPECT_THAT(ranges(), ElementsAre("bytes=0-99", "bytes=100-299", "bytes=300-699",
+                                    "bytes=700-1499", "bytes=1500-2299", "bytes=2300-2999"));
+}
+
+TEST_F(HttpRandomAccessFileTest, AWalkInLargeStepsLeavesOutWhatIsBetween) {
+  const auto file = open();
+  for (size_t at = 0; at < 3000; at += 1000) {
+    EXPECT_EQ(read(*file, at, 12), content.substr(at, 12));
+  }
+  EXPECT_THAT(ranges(), ElementsAre("bytes=0-99", "bytes=1000-1099", "bytes=2000-2099"));
+}
+
+TEST_F(HttpRandomAccessFileTest, ALongReadIsOneRequest) {
+  const auto file = open();
+  EXPECT_EQ(read(*file, 1000, 2000), content.substr(1000));
+  EXPECT_EQ(read(*file, 0, 100), content.substr(0, 100));  // the window is still there
+  EXPECT_THAT(ranges(), ElementsAre("bytes=0-99", "bytes=1000-2999"));
+}
+
+TEST_F(HttpRandomAccessFileTest, CutAtAnyByteItGoesOn) {
+  content = noise(40);
+  server.put("a", content);
+  options.smallest_window = 10;
+  options.largest_window = 20;
+  for (size_t k = 1; k < 30; ++k) {
+    const auto file = open("/a?times=2&cut=" + std::to_string(k));
+    EXPECT_EQ(read(*file, 10, 30), content.substr(10)) << k;
+  }
+  EXPECT_EQ(error_from("/a?cut=0").kind(), ErrorKind::network);
+}
+
+TEST_F(HttpRandomAccessFileTest, WithoutRangesItSaysSo) {
+  const Error error = error_from("/a?no_range");
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_THAT(error.what(), HasSubstr("answered 200 to a range request (download the file"));
+  EXPECT_THAT(error_from("/a?range=bytes+1-99/3000").what(), HasSubstr("another range"));
+  EXPECT_THAT(error_from("/a?range=bytes+0-199/3000").what(), HasSubstr("another range"));
+  EXPECT_THAT(error_from("/a?range=bytes+0-99/*").what(), HasSubstr("another range"));
+  EXPECT_THAT(error_from("/a?range=bytes").what(), HasSubstr("another range"));
+}
+
+TEST_F(HttpRandomAccessFileTest, AnotherFileMidwayIsAnError) {
+  server.put("a.new", noise(3000, 2));
+  EXPECT_THAT(error_from("/a?times=1&changed").what(), HasSubstr("the file changed on the server"));
+  EXPECT_THAT(error_from("/a?times=1&changed&stubborn").what(), HasSubstr("the file changed"));
+  server.put("a.new", noise(2000, 2));  // told by its size alone
+  EXPECT_THAT(error_from("/a?times=1&changed&stubborn&etag=none&modified=none").what(),
+              HasSubstr("the file changed"));
+  server.put("a.new", noise(200, 2));  // ends before the place: 416
+  EXPECT_THAT(error_from("/a?times=1&changed&stubborn&etag=none").what(),
+              HasSubstr("the file changed"));
+}
+
+TEST_F(HttpRandomAccessFileTest, AfterAFailureItReadsOn) {
+  options.retry.retries = 0;
+  const auto file = open();
+  server.misbehave("status=503");
+  EXPECT_EQ(error_of([&] { read(*file, 1000, 10); }).kind(), ErrorKind::network);
+  server.misbehave("");
+  EXPECT_EQ(read(*file, 1000, 10), content.substr(1000, 10));
+  EXPECT_EQ(read(*file, 0, 10), content.substr(0, 10));
+}
+
+TEST_F(HttpRandomAccessFileTest, StatusesAreWhatTheyAreForStreams) {
+  EXPECT_EQ(error_from("/none").kind(), ErrorKind::not_found);
+  EXPECT_EQ(error_from("/a?status=403").kind(), ErrorKind::permission_denied);
+  EXPECT_THAT(server.requests(), SizeIs(2));
+  EXPECT_EQ(read(*open("/a?times=2&status=503"), 0, 10), content.substr(0, 10));
+  EXPECT_THAT(error_from("/a?type=text/html").what(), HasSubstr("a web page came in place"));
+  EXPECT_THAT(error_from("/a?extra=5&close").what(), HasSubstr("more than it announced"));
+}
+
+TEST_F(HttpRandomAccessFileTest, ManyThreadsMayRead) {
+  const auto file = open();
+  std::vector<std::jthread> threads;
+  for (size_t thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (size_t i = 0; i < 30; ++i) {
+        const size_t at = (thread * 997 + i * 101) % 3000;
+        EXPECT_EQ(read(*file, at, 50), content.substr(at, 50));
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,155 @@
+// Streams compressed on several threads: read back by the readers that know nothing of them, the
+// same bytes for any number of threads, and what happens when writing fails.
+#include "dataset/io/parallel_deflate.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dataset/io/atomic_file.h"
+#include "dataset/io/inflate_engine.h"
+#include "tests/support/bytes.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/faulty_file_system.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe {
+namespace {
+
+// Compresses to about half, and every part of it differs from every other.
+std::string some_content(size_t size) {
+  std::string content;
+  uint32_t state = 1;
+  while (content.size() < size) {
+    state = state * 1664525 + 1013904223;
+    content += std::to_string(state >> 4);
+  }
+  content.resize(size);
+  return content;
+}
+
+std::string deflated(std::string_view content, const ParallelDeflateOptions& options,
+                     size_t piece = 100'000) {
+  MemorySink sink;
+  const auto deflating = deflate_in_parallel(sink, options);
+  for (size_t used = 0; used < content.size(); used += piece) {
+    deflating->write(as_bytes(content.substr(used, piece)));
+  }
+  deflating->close();
+  return sink.content;
+}
+
+std::string inflated(std::string compressed, Compression format) {
+  const auto source = inflate(std::make_unique<MemorySource>(std::move(compressed)), format);
+  return as_text(read_all(*source, 1u << 30));
+}
+
+class ParallelDeflateTest : public testing::TestWithParam<ParallelDeflateOptions> {};
+
+TEST_P(ParallelDeflateTest, ReadersGetTheContentBack) {
+  for (const size_t size : {size_t{0}, size_t{1}, kDeflateBlockSize - 1, kDeflateBlockSize,
+                            kDeflateBlockSize + 1, 5 * kDeflateBlockSize + 17}) {
+    const std::string content = some_content(size);
+    EXPECT_TRUE(inflated(deflated(content, GetParam()), GetParam().format) == content) << size;
+  }
+}
+
+// ISA-L reads what zlib wrote and the other way round, where there is ISA-L.
+TEST(ParallelDeflateTest, ZlibReadsGzipToo) {
+  const std::string content = some_content(2 * kDeflateBlockSize);
+  for (const bool fast : {false, true}) {
+    const auto source =
+        inflate_by(make_zlib_inflate_engine(Compression::gzip),
+                   std::make_unique<MemorySource>(deflated(content, {.level = 1, .fast = fast})),
+                   Compression::gzip);
+    EXPECT_TRUE(as_text(read_all(*source, 1u << 30)) == content) << fast;
+  }
+}
+
+TEST_P(ParallelDeflateTest, TheBytesDependOnNeitherThreadsNorWrites) {
+  const std::string content = some_content(9 * kDeflateBlockSize + 5);
+  ParallelDeflateOptions options = GetParam();
+  options.threads = 1;
+  const std::string expected = deflated(content, options);
+  for (const size_t threads : {0, 2, 3, 40}) {
+    options.threads = threads;
+    EXPECT_TRUE(deflated(content, options, 3 * kDeflateBlockSize) == expected) << threads;
+  }
+}
+
+// What can't be compressed grows by a few bytes only.
+TEST_P(ParallelDeflateTest, NoiseIsStored) {
+  std::string noise;
+  uint64_t state = 1;
+  while (noise.size() < kDeflateBlockSize) {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    noise += static_cast<char>(state >> 56);
+  }
+  const std::string compressed = deflated(noise, GetParam());
+  EXPECT_LT(compressed.size(), noise.size() + noise.size() / 1000);
+  EXPECT_TRUE(inflated(compressed, GetParam().format) == noise);
+}
+
+TEST_P(ParallelDeflateTest, AFileAppearsWholeOrNotAtAll) {
+  TemporaryDirectory directory;
+  const std::string path = directory / "a";
+  const std::string content = some_content(3 * kDeflateBlockSize);
+  for_every_fault(
+      posix_file_system(), ENOSPC,
+      [&](FileSystem& files) {
+        AtomicFile file(files, path);
+        const auto deflating = deflate_in_parallel(file, GetParam());
+        deflating->write(as_bytes(content));
+        deflating->close();
+        file.commit();
+      },
+      [&](const FaultyFileSystem& files) {
+        if (!posix_file_system().status(path)) return;
+        EXPECT_TRUE(inflated(read_file(path), GetParam().format) == content) << files.failed_call();
+      },
+      [&] { posix_file_system().remove(path); }, {"remove"});
+}
+
+TEST_P(ParallelDeflateTest, LeavesWorkThatNobodyWaitsFor) {
+  MemorySink sink;
+  const auto deflating = deflate_in_parallel(sink, GetParam());
+  deflating->write(as_bytes(some_content(5 * kDeflateBlockSize)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Formats, ParallelDeflateTest,
+    testing::Values(ParallelDeflateOptions{.format = Compression::gzip, .level = 1, .threads = 2},
+                    ParallelDeflateOptions{.format = Compression::gzip, .level = 9, .threads = 1},
+                    ParallelDeflateOptions{.format = Compression::gzip, .fast = true, .threads = 3},
+                    ParallelDeflateOptions{.format = Compression::zlib, .level = 6, .threads = 2},
+                    ParallelDeflateOptions{.format = Compression::zlib, .fast = true, .threads = 1},
+                    ParallelDeflateOptions{.format = Compression::zstd, .level = 3, .threads = 2},
+                    ParallelDeflateOptions{.format = Compression::zstd, .level = 12, .threads = 3}),
+    [](const auto& given) {
+      return std::string(to_string(given.param.format)) +
+             (given.param.fast ? "_fast" : "_" + std::to_string(given.param.level)) + "_threads_" +
+             std::to_string(given.param.threads);
+    });
+
+// One header and one trailer, those of an ordinary stream.
+TEST(ParallelDeflateTest, AnEmptyZlibStreamIsTheUsualOne) {
+  EXPECT_EQ(to_hex(deflated("", {.format = Compression::zlib})), "789c030000000001");
+}
+
+TEST(ParallelDeflateTest, LevelsAreChecked) {
+  MemorySink sink;
+  for (const ParallelDeflateOptions& options :
+       {ParallelDeflateOptions{.format = Compression::gzip, .level = 10},
+        ParallelDeflateOptions{.format = Compression::zlib, .level = -1},
+        ParallelDeflateOptions{.format = Compression::zstd, .level = 23}}) {
+    EXPECT_EQ(error_of([&] { deflate_in_parallel(sink, options); }).kind(),
+              ErrorKind::invalid_argument);
+  }
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,130 @@
+#include "tests/support/scan_comparison.h"
+
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "dataset/record/parallel_record_scanner.h"
+#include "dataset/record/record_format.h"
+#include "dataset/record/record_scanner.h"
+#include "tests/support/bytes.h"
+#include "tests/support/single_file_system.h"
+
+namespace recordpipe {
+namespace {
+
+// How long the record at `at` is, if it is intact.
+std::optional<uint64_t> intact_size(std::span<const std::byte> content, uint64_t at) {
+  const auto rest = content.subspan(at);
+  if (rest.size() < kRecordOverhead) return std::nullopt;
+  const auto length = decode_record_header(rest.first<kRecordHeaderSize>());
+  if (!length || *length > rest.size() - kRecordOverhead) return std::nullopt;
+  const auto data = rest.subspan(kRecordHeaderSize, *length);
+  const auto footer = rest.subspan(kRecordHeaderSize + *length).first<kRecordFooterSize>();
+  if (!record_footer_matches(footer, data)) return std::nullopt;
+  return *length + kRecordOverhead;
+}
+
+void add_region(const DamagedRegion& region, ScanWithReasons& result) {
+  result.scan.regions.emplace_back(region.begin, region.end);
+  result.damage.push_back(region);
+}
+
+ScanWithReasons collect(RecordScanner scanner) {
+  ScanWithReasons result;
+  while (const auto step = scanner.next()) {
+    if (const auto* record = std::get_if<Record>(&*step)) {
+      const uint64_t size = record->data.size() + kRecordOverhead;
+      result.scan.records.emplace_back(record->offset, record->offset + size);
+    } else {
+      add_region(std::get<DamagedRegion>(*step), result);
+    }
+  }
+  return result;
+}
+
+std::string describe(const ScanWithReasons& result) {
+  std::string text;
+  for (const auto& [begin, end] : result.scan.records) {
+    text += " record " + std::to_string(begin) + "-" + std::to_string(end);
+  }
+  for (const DamagedRegion& region : result.damage) {
+    text += " damage " + std::to_string(region.begin) + "-" + std::to_string(region.end) + ": " +
+            region.reason + " (" + region.hint + ")";
+  }
+  return text;
+}
+
+}  // namespace
+
+Scan scan_naively(const std::string& content) {
+  const auto bytes = as_bytes(content);
+  Scan scan;
+  uint64_t at = 0;
+  while (at < bytes.size()) {
+    if (const auto size = intact_size(bytes, at)) {
+      scan.records.emplace_back(at, at + *size);
+      at += *size;
+      continue;
+    }
+    const uint64_t begin = at;
+    while (at < bytes.size() && !intact_size(bytes, at)) ++at;
+    scan.regions.emplace_back(begin, at);
+  }
+  return scan;
+}
+
+ScanWithReasons scan_mapped(const std::string& content) {
+  SingleFileSystem files(content);
+  const auto file = files.map("memory");
+  return collect(RecordScanner(*file));
+}
+
+ScanWithReasons scan_stream(const std::string& content) {
+  return collect(
+      RecordScanner(std::make_unique<MemorySource>(content), {.compression = Compression::none}));
+}
+
+ScanWithReasons scan_in_parallel(const std::string& content, size_t threads, uint64_t chunk_size) {
+  SingleFileSystem files(content);
+  const auto file = files.map("memory");
+  ParallelRecordScanner scanner(*file, {.threads = threads, .chunk_size = chunk_size});
+  ScanWithReasons result;
+  while (const auto stretch = scanner.next()) {
+    if (const auto* region = std::get_if<DamagedRegion>(&*stretch)) {
+      add_region(*region, result);
+      continue;
+    }
+    const auto& intact = std::get<IntactRecords>(*stretch);
+    uint64_t at = intact.begin;
+    for (uint64_t i = 0; i < intact.records; ++i) {
+      const uint64_t end = at + intact_size(as_bytes(content), at).value_or(0);
+      result.scan.records.emplace_back(at, end);
+      at = end;
+    }
+    // Wrong counts and ends show as records that aren't there.
+    if (at != intact.end) result.scan.records.emplace_back(at, intact.end);
+  }
+  return result;
+}
+
+std::string compare_scans(const std::string& content) {
+  const ScanWithReasons serial = scan_mapped(content);
+  if (serial.scan != scan_naively(content)) return "serial, not naive:" + describe(serial);
+  const auto is_same = [&](const ScanWithReasons& other) {
+    return other.scan == serial.scan && other.damage == serial.damage;
+  };
+  if (const auto stream = scan_stream(content); !is_same(stream)) {
+    return "serial:" + describe(serial) + "\nstream:" + describe(stream);
+  }
+  for (const auto& [threads, chunk_size] :
+       {std::pair<size_t, uint64_t>{1, 40}, {2, 100}, {3, 1000}}) {
+    if (const auto parallel = scan_in_parallel(content, threads, chunk_size); !is_same(parallel)) {
+      return "serial:" + describe(serial) + "\nparallel, chunks of " + std::to_string(chunk_size) +
+             ":" + describe(parallel);
+    }
+  }
+  return "";
+}
+
+}  // namespace recordpipe

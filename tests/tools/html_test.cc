@@ -1,0 +1,57 @@
+// Text from anywhere in a page: nothing of it is ever more than text.
+#include "tools/tfrecord/view/html.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace recordpipe {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Html, EscapesWhatHasAMeaning) {
+  EXPECT_EQ(html("<a href=\"x\">'&'</a>"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;");
+  EXPECT_EQ(html("größer 日本\n\t"), "größer 日本\n\t");
+}
+
+TEST(Html, ReplacesWhatIsNoText) {
+  EXPECT_EQ(html(std::string_view("a\0b", 3)),
+            "a\xef\xbf\xbd"
+            "b");
+  EXPECT_EQ(html("\xff<\xc3"), "\xef\xbf\xbd&lt;\xef\xbf\xbd");
+  EXPECT_EQ(html("\x1b\x7f"), "\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+TEST(Html, JsonCannotEndItsScript) {
+  const nlohmann::json json = {{"</script><!--<script>", "]]>&amp;"}};
+  const std::string text = script_json(json.dump());
+  EXPECT_THAT(text, Not(HasSubstr("<")));
+  EXPECT_THAT(text, Not(HasSubstr(">")));
+  EXPECT_EQ(nlohmann::json::parse(text), json);
+}
+
+TEST(Html, DrawsDistributionsOfAllKinds) {
+  Distribution numbers;
+  numbers.add(5);
+  EXPECT_THAT(histogram_svg(numbers, "<x>"), HasSubstr("Histogram of &lt;x&gt;: 5 to 5"));
+  for (int i = 0; i < 1000; ++i) numbers.add(i);
+  const std::string svg = histogram_svg(numbers, "n");
+  EXPECT_THAT(svg, testing::ContainsRegex("<rect x=\"234\" y="));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  numbers.add(std::numeric_limits<double>::infinity());
+  EXPECT_EQ(histogram_svg(numbers, "n"), "");
+}
+
+TEST(Html, DrawsBars) {
+  EXPECT_THAT(bar_list({{"<b>", 10}, {"c", 1234}}),
+              testing::AllOf(HasSubstr("&lt;b&gt;"), HasSubstr("1,234"), HasSubstr("0.81"),
+                             HasSubstr("\"100.00\"")));
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,85 @@
+// Which feature is the image, and what its bytes are taken for.
+#include "tools/tfrecord/view/image_finder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/example/example_builder.h"
+#include "tests/support/bytes.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::HasSubstr;
+
+class FindsTest : public testing::Test {
+ protected:
+  // What is found in an Example of these features.
+  std::optional<FoundImage> find(ImageFinder& finder, const ExampleBuilder& example) {
+    bytes_ = example.serialize();
+    message_.read(as_bytes(bytes_));
+    return finder.find(message_);
+  }
+
+  std::string bytes_;
+  MessageView message_;
+};
+
+TEST_F(FindsTest, StaysWithTheFeatureItFound) {
+  ImageFinder finder;
+  const std::string pixels(784, '\xff');
+  EXPECT_FALSE(find(finder, ExampleBuilder().set_bytes("a", "text").set_int64("b", 784)));
+  EXPECT_EQ(finder.feature(), std::nullopt);
+  EXPECT_FALSE(finder.found_any());
+  EXPECT_TRUE(find(finder, ExampleBuilder().set_bytes("b", pixels)));
+  EXPECT_EQ(finder.feature(), "b");
+  EXPECT_FALSE(find(finder, ExampleBuilder().set_bytes("a", pixels)));
+  EXPECT_EQ(
+      find(finder, ExampleBuilder().set_bytes("a", pixels).set_bytes("b", "no")).value().problem,
+      "2 bytes that are neither an image file nor pixels of a known shape");
+}
+
+TEST_F(FindsTest, TakesSizesFromTheRecord) {
+  ImageFinder finder;
+  const auto image = find(finder, ExampleBuilder()
+                                      .set_bytes("image/raw", std::string(60, '\xff'))
+                                      .set_int64("image/height", 4)
+                                      .set_int64("image/width", 5));
+  EXPECT_EQ(image.value().height, 4u);
+  EXPECT_EQ(image.value().width, 5u);
+  EXPECT_THAT(finder.how(), HasSubstr("4 x 5 x 3"));
+}
+
+TEST_F(FindsTest, TakesTextForNoImage) {
+  for (const size_t size : {1u, 12u, 192u, 784u, 3071u, 3072u, 10'000u}) {
+    ImageFinder finder;
+    EXPECT_FALSE(find(finder, ExampleBuilder().set_bytes("text", std::string(size, 'x')))) << size;
+  }
+}
+
+TEST_F(FindsTest, TakesAFeatureWithoutAName) {
+  ImageFinder finder;
+  EXPECT_TRUE(find(finder, ExampleBuilder().set_bytes("", std::string(784, '\xff'))));
+  EXPECT_EQ(finder.feature(), "");
+  EXPECT_FALSE(find(finder, ExampleBuilder().set_bytes("a", std::string(784, '\xff'))));
+}
+
+TEST_F(FindsTest, SaysWhatCameNearest) {
+  const std::string raw(100, '\xff');
+  ImageFinder finder({.pixels = {.shape = PixelShape{2, 2, 1}}});
+  EXPECT_FALSE(find(finder, ExampleBuilder().set_bytes("text", std::string(999, 'x'))));
+  EXPECT_EQ(finder.misfit(), "");
+  EXPECT_FALSE(find(finder, ExampleBuilder().set_bytes("raw", raw).set_bytes("id", "\xff\xfe")));
+  EXPECT_FALSE(find(finder, ExampleBuilder().set_bytes("other", raw + raw)));
+  EXPECT_EQ(finder.misfit(), "feature raw has 100 bytes, not the 4 of 2x2x1");
+  EXPECT_FALSE(finder.found_any());
+
+  ImageFinder named({.feature = "label"});
+  EXPECT_EQ(find(named, ExampleBuilder().set_int64("label", 3)).value().problem,
+            "no single value of bytes");
+  EXPECT_EQ(named.misfit(), "feature label has no single value of bytes");
+  EXPECT_FALSE(named.found_any());
+}
+
+}  // namespace
+}  // namespace recordpipe

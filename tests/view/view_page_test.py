@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Opens pages of `tfrecord view` in headless Chromium and reads them back.
+
+usage: view_page_test.py SCREENSHOTS
+Environment: RECORDPIPE_TFRECORD, the program; CHROMIUM, the browser (chromium).
+
+Writes SCREENSHOTS/view-*.png, for somebody to look at. Standard library only, but for the browser.
+"""
+import html.parser
+import json
+import os
+import pathlib
+import random
+import re
+import struct
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "tests" / "cli"))
+from tfrecord_test_case import (DATA, TfrecordTest, bytes_feature, int64_feature,  # noqa: E402
+                                named_example)
+from make_golden import field  # noqa: E402
+
+BROWSER = os.environ.get("CHROMIUM", "chromium")
+SCREENSHOTS = pathlib.Path()
+# Text that would run, load or break out, were it taken for anything but text.
+HOSTILE = ["</script><script>document.title='run'</script>", "<img src=x onerror=\"document.title='run'\">",
+           "'\"&<>\u2028", "]]><!--", "{{7*7}}"]
+NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+
+
+class Document(html.parser.HTMLParser):
+    """Elements by tag, with their attributes, and all text that is shown."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.text, self.hidden = {}, [], 0
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.setdefault(tag, []).append(dict(attrs))
+        self.hidden += tag in ("script", "style")
+
+    def handle_endtag(self, tag):
+        self.hidden -= tag in ("script", "style")
+
+    def handle_data(self, data):
+        if not self.hidden:
+            self.text.append(data)
+
+    def all(self, tag, **attributes):
+        return [found for found in self.elements.get(tag, [])
+                if all(found.get(name) == value for name, value in attributes.items())]
+
+
+def smooth_image(seed):
+    """A planar 32 x 32 x 3 picture without sharp edges."""
+    draw = random.Random(seed)
+    planes = []
+    for _ in range(3):
+        a, b, c = draw.randrange(1, 5), draw.randrange(1, 5), draw.randrange(60)
+        planes.append(bytes((c + a * x + b * y) % 256 for y in range(32) for x in range(32)))
+    return b"".join(planes)
+
+
+class Pages(TfrecordTest):
+    def browse(self, page, *options):
+        """Chromium's standard output and error for a page of the test's folder."""
+        command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                   "--enable-logging=stderr", f"--user-data-dir={self.folder}/profile", *options,
+                   (self.folder / page).as_uri()]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=180, check=True)
+        messages = [line for line in result.stderr.splitlines() if "CONSOLE" in line]
+        self.assertEqual(messages, [], "the page has something to complain of")
+        return result.stdout
+
+    def document(self, page, *options):
+        return Document(self.browse(page, "--dump-dom", *options))
+
+    def change(self, page, script):
+        """Writes changed.html, where `script` runs last. (The page's policy forbids it.)"""
+        text = (self.folder / page).read_text()
+        text, count = re.subn('<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+        self.assertEqual(count, 1)
+        text = text.replace("</body>", f"<script>{script}</script></body>")
+        (self.folder / "changed.html").write_text(text)
+        return "changed.html"
+
+    def measure(self, page, width, height):
+        """What changed.html posts in a window of this size (of its own: Chromium's has at least 500
+        pixels)."""
+        (self.folder / "frame.html").write_text(
+            "<body><script>onmessage = (event) => { document.body.dataset.found = event.data; };"
+            f"</script><iframe src={page} style='border: 0' width={width} height={height}></iframe>")
+        body, = self.document("frame.html", "--virtual-time-budget=3000").all("body")
+        return json.loads(body["data-found"])
+
+    def photograph(self, page, name):
+        """In a wide and a narrow window, light and dark."""
+        for width, height in ((1280, 1000), (400, 800)):
+            for theme, options in (("light", ["--blink-settings=preferredColorScheme=1"]),
+                                   ("dark", ["--blink-settings=preferredColorScheme=0"])):
+                path = SCREENSHOTS / f"view-{name}-{width}-{theme}.png"
+                path.unlink(missing_ok=True)
+                self.browse(page, f"--screenshot={path}", f"--window-size={width},{height}", *options)
+                self.assertGreater(path.stat().st_size, 5000)
+
+    def test_a_contact_sheet_of_raw_images(self):
+        self.write("a.tfrecords", *[
+            named_example({"image": [smooth_image(i)], "label": [i % 10], "weight": [i / 7 - 9.5]})
+            for i in range(300)])
+        self.run_it("view", "a.tfrecords", "--labels", ",".join(NAMES), "-o", "page.html")
+        document = self.document("page.html")
+        cards = document.all("button", **{"class": "card"})
+        images = [image for image in document.all("img") if image["src"].startswith("data:image/png")]
+        self.assertEqual((len(cards), len(images)), (120, 120))
+        self.assertEqual([image["alt"] for image in images[:3]],
+                         ["record 0: airplane", "record 1: automobile", "record 2: bird"])
+        self.assertIn("1–120 of 300", document.text)
+        for name in NAMES:
+            self.assertIn(name, document.text)
+        self.assertEqual(len(document.all("option")), 11)
+        self.assertEqual(len(document.all("svg", **{"class": "histogram"})), 1)
+        self.photograph("page.html", "images")
+
+    def test_one_record(self):
+        """Its buttons stay in reach, whatever the window and the record."""
+        name = "image/object/bbox/a name that is rather long/xmin"
+        self.write("a.tfrecords", *[
+            named_example({"image": [smooth_image(i)], "label": ["a long label " * (i * 4)],
+                           "text": ["word " * 100 * i], name: [i]}) for i in range(3)])
+        self.run_it("view", "a.tfrecords", "-o", "page.html")
+        page = self.change("page.html", """
+            const places = [];
+            document.querySelectorAll(".card")[1].click();
+            for (const id of ["detail-previous", "detail-next", "detail-previous", "detail-next"]) {
+              for (const part of document.querySelectorAll("#detail .head button")) {
+                const {left, right, top, bottom} = part.getBoundingClientRect();
+                places.push([left, right, top, bottom]);
+              }
+              document.getElementById(id).click();
+            }
+            const names = [...document.querySelectorAll("#detail tr td:first-child")].map((cell) => {
+              const range = document.createRange();
+              range.selectNodeContents(cell);
+              return [cell.textContent, range.getClientRects().length]; // lines
+            });
+            parent.postMessage(JSON.stringify([places, names, innerWidth, innerHeight]), "*");""")
+        for width, height in ((400, 800), (1400, 800)):
+            places, names, *size = self.measure(page, width, height)
+            self.assertEqual(size, [width, height])
+            self.assertEqual(places, places[:3] * 4)
+            for left, right, top, bottom in places:
+                self.assertGreaterEqual(min(left, top), 0)
+                self.assertLessEqual((right <= width, bottom <= height), (True, True))
+                self.assertEqual((top, bottom), tuple(places[0][2:]))  # in a line
+                self.assertGreaterEqual(right - left, 40)
+            lines = dict(names)
+            self.assertGreater(lines.pop(name), 1)
+            self.assertEqual(lines, {"image": 1, "label": 1, "text": 1})
+        self.photograph(self.change("page.html", "document.querySelectorAll('.card')[1].click()"),
+                        "record")
+
+    def test_tensorboards_events_and_sequences(self):
+        def event(step, loss):
+            value = field(1, field(1, b"train/loss") + b"\x15" + struct.pack("<f", loss))
+            return b"\x09" + struct.pack("<d", 1.6e9 + step) + b"\x10" + bytes([step]) + field(5, value)
+        self.write("events", *[event(step, 2 / (step + 1)) for step in range(60)])
+        self.run_it("view", "events", "-o", "page.html")
+        document = self.document("page.html")
+        text = [part for part in document.text if part.strip()]
+        for shown in ("wall_time", "step", "train/loss", "2020-09-13 12:26:43 UTC", "0.666667"):
+            self.assertIn(shown, text)
+        self.photograph("page.html", "events")
+
+        def entry(name, content):
+            return field(1, field(1, name) + field(2, content))
+        self.write("sequences", *[
+            field(1, entry(b"", int64_feature(i))) +
+            field(2, entry(b"words", b"".join(field(1, bytes_feature(b"word%d" % j))
+                                              for j in range(i)))) for i in range(5)])
+        self.run_it("view", "sequences", "-o", "page.html")
+        document = self.document("page.html")
+        for shown in ('""', "words", "0 steps", "2 steps: [word0], [word1]"):
+            self.assertIn(shown, document.text)
+        self.photograph("page.html", "sequences")
+
+    def test_image_files_and_damaged_ones(self):
+        files = [(DATA / "images" / name).read_bytes()
+                 for name in ("rgb8.png", "rgb420.jpg", "grey8.png", "palette8.png")]
+        self.write("a.tfrecords", *[named_example({"image/encoded": [data], "image/class/text": ["a b"]})
+                                    for data in [*files, b"\x89PNG\r\n\x1a\nnot really"]])
+        self.run_it("view", "a.tfrecords", "-o", "page.html")
+        document = self.document("page.html")
+        self.assertEqual(len(document.all("button", **{"class": "card"})), 5)
+        self.assertEqual([image["src"].split(";")[0] for image in document.all("img")],
+                         ["data:image/png", "data:image/jpeg", "data:image/png", "data:image/png"])
+
+    def test_hostile_text_stays_text(self):
+        self.write("a.tfrecords", *[
+            named_example({"image": [smooth_image(1)], "label": [text], text: [text, text]})
+            for text in HOSTILE])
+        self.run_it("view", "a.tfrecords", "-o", "page.html")
+        self.check_hostile()
+        self.write("a.tfrecords", *[named_example({text: [text], "x": [1.0]}) for text in HOSTILE])
+        self.run_it("view", "a.tfrecords", "--label", HOSTILE[0], "-o", "page.html")
+        self.check_hostile()
+
+    def check_hostile(self):
+        document = self.document("page.html")
+        shown = "".join(document.text)
+        for text in HOSTILE:
+            self.assertIn(text, shown)
+        self.assertEqual(len(document.all("script")), 3)
+        self.assertFalse(any("onerror" in image for image in document.all("img")))
+        self.assertNotIn("run", document.text)  # the title
+
+    def test_records_without_images_are_a_table(self):
+        draw = random.Random(1)
+        self.write("a.tfrecords", *[
+            named_example({"text": [f"sentence number {i}, " + "word " * (i % 40)], "length": [i % 40],
+                           "score": [draw.gauss(0, 1)], "tags": ["a", "b", "c"][:i % 4]})
+            for i in range(200)])
+        self.run_it("view", "a.tfrecords", "-o", "page.html")
+        document = self.document("page.html")
+        self.assertEqual(len(document.all("tr")), 51)
+        self.assertIn("1–50 of 200", document.text)
+        self.photograph("page.html", "table")
+
+    def test_nothing_at_all(self):
+        self.write("empty.tfrecords")
+        self.run_it("view", "empty.tfrecords", "-o", "page.html")
+        self.assertIn("no records", self.document("page.html").text)
+
+
+if __name__ == "__main__":
+    SCREENSHOTS = pathlib.Path(sys.argv.pop(1)).resolve()
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    unittest.main()

@@ -1,0 +1,57 @@
+// What a subcommand says of itself, taken from its Command and the options that it defines: --help,
+// the man pages and the shells' completions are made of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/tfrecord/cli_forward.h"
+#include "tools/tfrecord/command.h"
+
+namespace recordpipe {
+
+// An option, a flag, or an argument by its place.
+struct OptionText {
+  std::vector<std::string> names = {};    // {"-o", "--output"}; an argument's is {"FILE"}
+  std::string value = {};                 // "FILE", "auto|none|gzip"; "" for a flag
+  std::vector<std::string> choices = {};  // where it is one of some: {"auto", "none", "gzip"}
+  std::string description = {};           // a phrase, without a full stop
+  std::string default_value = {};         // "" where there is none to speak of
+  bool required = false;
+  bool repeated = false;  // takes several values
+
+  // What an argument, or an option's value, names; for completions.
+  bool is_file() const;
+  bool is_folder() const;
+};
+
+struct CommandText {
+  std::string name = {};         // "index"
+  std::string summary = {};      // "Writes the index that DALI reads"
+  std::string description = {};  // paragraphs
+  std::string examples = {};     // lines, each indented by two spaces
+  std::vector<OptionText> arguments = {};
+  std::vector<OptionText> options = {};
+
+  // "tfrecord index [OPTIONS] FILE..."
+  std::string usage() const;
+};
+
+// `app` is what `command` defined its options in.
+CommandText command_text(const Command& command, const CLI::App& app);
+
+// All subcommands, in the order of --help.
+std::vector<CommandText> all_command_texts();
+
+// The program's own: what it does, and what its exit statuses mean.
+std::string program_description();
+std::string exit_statuses();
+
+// Whether a line of a description stays as it is: an indented one, or one of a list in columns.
+bool is_verbatim(const std::string& line);
+
+// `text` in lines of at most `width` characters, each behind `indent`. Paragraphs are filled anew,
+// but for verbatim lines.
+std::string wrapped(const std::string& text, size_t width, const std::string& indent);
+
+}  // namespace recordpipe

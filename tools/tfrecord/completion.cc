@@ -1,0 +1,48 @@
+// tfrecord completion: a script for a shell.
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/tfrecord/commands.h"
+#include "tools/tfrecord/completion_script.h"
+#include "tools/tfrecord/output.h"
+
+namespace recordpipe {
+namespace {
+
+struct Arguments {
+  std::string shell = {};
+  std::string output = {};
+};
+
+int run(const Arguments& arguments, const CommandContext& context) {
+  Output out(context.files, arguments.output);
+  const std::vector<CommandText> commands = all_command_texts();
+  out.write(arguments.shell == "bash" ? bash_completion(commands) : zsh_completion(commands));
+  out.close();
+  return kExitOk;
+}
+
+}  // namespace
+
+Command completion_command() {
+  return {.name = "completion",
+          .summary = "Prints a script that completes tfrecord's command lines",
+          .description = "For subcommands, options, their values, and files.",
+          .examples =
+              R"(  source <(tfrecord completion bash)          # this shell; put it into ~/.bashrc
+  tfrecord completion zsh > ~/.zfunc/_tfrecord    # a folder of zsh's fpath
+)",
+          .define = [](CLI::App& app) -> CommandAction {
+            const auto arguments = std::make_shared<Arguments>();
+            app.add_option("SHELL", arguments->shell, "The shell that it is for")
+                ->required()
+                ->check(CLI::IsMember({"bash", "zsh"}).description(""))
+                ->type_name("bash|zsh");
+            add_output(app, arguments->output);
+            return [arguments](const CommandContext& context) { return run(*arguments, context); };
+          }};
+}
+
+}  // namespace recordpipe

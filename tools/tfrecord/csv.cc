@@ -1,0 +1,111 @@
+#include "tools/tfrecord/csv.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dataset/base/error.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kBufferSize = size_t{256} << 10;
+constexpr int kEnd = -1;
+
+}  // namespace
+
+CsvReader::CsvReader(std::unique_ptr<ByteSource> source)
+    : source_(std::move(source)), buffer_(kBufferSize) {}
+
+int CsvReader::peek() {
+  if (begin_ == end_) {
+    begin_ = 0;
+    end_ = source_->read(buffer_);
+    if (end_ == 0) return kEnd;
+  }
+  return std::to_integer<int>(buffer_[begin_]);
+}
+
+int CsvReader::get() {
+  const int c = peek();
+  if (c == kEnd) return c;
+  ++begin_;
+  if (c == '\n') ++line_;
+  if (++row_size_ > kLongestRow) {
+    throw Error({.kind = ErrorKind::limit_exceeded,
+                 .path = path(),
+                 .reason = "line " + std::to_string(row_line_) + ": a row of more than 1 GiB"});
+  }
+  return c;
+}
+
+std::optional<std::vector<CsvCell>> CsvReader::next() {
+  while (true) {
+    if (peek() == kEnd) return std::nullopt;
+    row_line_ = line_;
+    row_size_ = 0;
+    std::vector<CsvCell> row;
+    do {
+      row.push_back(read_cell());
+    } while (peek() == ',' && get());
+    get();  // the end of the line, or of the file
+    if (row.size() > 1 || !row.front().missing()) return row;
+  }
+}
+
+CsvCell CsvReader::read_cell() {
+  CsvCell cell;
+  if (peek() == '"') {
+    read_quoted(cell);
+  } else {
+    for (int c = peek(); c != ',' && c != '\n' && c != kEnd; c = peek()) {
+      if (c == '"') fail("a quote in the middle of a cell: put the cell in quotes and double it");
+      cell.text += static_cast<char>(get());
+    }
+    if (peek() != ',' && cell.text.ends_with('\r')) cell.text.pop_back();
+    return cell;
+  }
+  if (peek() == '\r') get();
+  if (const int c = peek(); c != ',' && c != '\n' && c != kEnd) fail("text behind a closing quote");
+  return cell;
+}
+
+void CsvReader::read_quoted(CsvCell& cell) {
+  cell.quoted = true;
+  get();
+  while (true) {
+    const int c = get();
+    if (c == kEnd) fail("a quote that doesn't end");
+    if (c == '"') {
+      if (peek() != '"') return;
+      get();
+    }
+    cell.text += static_cast<char>(c);
+  }
+}
+
+void CsvReader::fail(const char* reason) const {
+  throw Error({.kind = ErrorKind::corrupted,
+               .path = path(),
+               .reason = "line " + std::to_string(row_line_) + ": " + reason});
+}
+
+void write_csv_cell(std::string_view text, Output& out) {
+  if (!text.empty() && text.find_first_of(",\"\r\n") == text.npos) {
+    out.write(text);
+    return;
+  }
+  out.write("\"");
+  write_quoted_csv(text, out);
+  out.write("\"");
+}
+
+void write_quoted_csv(std::string_view text, Output& out) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('"'), text.size() - 1) + 1;
+    out.write(text.substr(0, end));
+    if (text[end - 1] == '"') out.write("\"");
+    text.remove_prefix(end);
+  }
+}
+
+}  // namespace recordpipe

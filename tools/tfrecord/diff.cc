@@ -1,0 +1,201 @@
+// tfrecord diff: whether two sets of files hold the same records in the same order.
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "dataset/base/error.h"
+#include "tools/tfrecord/commands.h"
+#include "tools/tfrecord/input_records.h"
+#include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/json_line.h"
+#include "tools/tfrecord/message_diff.h"
+#include "tools/tfrecord/number_check.h"
+#include "tools/tfrecord/output.h"
+#include "tools/tfrecord/text_table.h"
+
+namespace recordpipe {
+namespace {
+
+struct DiffArguments {
+  std::string a = {};
+  std::string b = {};
+  std::string output = "-";
+  RecordReadOptions reading = {};
+  double tolerance = 0;
+  uint64_t limit = 20;
+  bool json = false;
+};
+
+// One side: a file, or several of them separated by commas.
+std::vector<std::string> side(FileSystem& files, const std::string& given) {
+  std::vector<std::string> parts;
+  const bool is_name = given.find(',') == std::string::npos || files.status(given).has_value();
+  for (size_t begin = 0; begin <= given.size();) {
+    const size_t end = is_name ? given.size() : std::min(given.find(',', begin), given.size());
+    parts.push_back(given.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return expand_inputs(files, parts);
+}
+
+class Diff {
+ public:
+  Diff(const CommandContext& context, const DiffArguments& arguments,
+       const std::vector<std::string>& a, const std::vector<std::string>& b)
+      : arguments_(arguments),
+        a_(context, a, arguments.reading, "diff"),
+        b_(context, b, arguments.reading, "diff"),
+        output_(context.files, arguments.output) {}
+
+  // Whether they are the same.
+  bool run() {
+    while (true) {
+      const auto a = a_.next();
+      const auto b = b_.next();
+      if (a) ++records_a_;
+      if (b) ++records_b_;
+      if (!a || !b) break;
+      compare(*a, *b);
+    }
+    while (a_.next()) ++records_a_;
+    while (b_.next()) ++records_b_;
+    const bool same = different_records_ == 0 && records_a_ == records_b_;
+    write_summary(same);
+    output_.close();
+    return same;
+  }
+
+ private:
+  void compare(const Record& a, const Record& b) {
+    if (std::ranges::equal(a.data, b.data)) return;
+    message_a_.read(a.data);
+    message_b_.read(b.data);
+    const auto differences = compare_messages(message_a_, message_b_, arguments_.tolerance);
+    if (differences.empty()) return;
+    ++different_records_;
+    for (const FeatureDifference& difference : differences) {
+      if (differences_++ < arguments_.limit) write(difference);
+    }
+  }
+
+  void write(const FeatureDifference& difference) {
+    const uint64_t record = records_a_ - 1;
+    if (arguments_.json) {
+      nlohmann::ordered_json json = {{"record", record}};
+      if (!difference.feature.empty()) json["feature"] = difference.feature;
+      json["difference"] = difference.what;
+      if (!difference.a.empty()) json["a"] = difference.a;
+      if (!difference.b.empty()) json["b"] = difference.b;
+      write_json(json);
+      return;
+    }
+    std::string text = fmt::format("record {}: ", record);
+    if (!difference.feature.empty()) text += printable(difference.feature) + ": ";
+    if (difference.what == "bytes") {
+      text += "other bytes";
+    } else if (difference.what.starts_with("only")) {
+      text += difference.what + ": " + (difference.a.empty() ? difference.b : difference.a);
+    } else {
+      text += difference.a + " in A, " + difference.b + " in B";
+    }
+    output_.write(text + "\n");
+  }
+
+  void write_summary(bool same) {
+    if (arguments_.json) {
+      write_json({{"same", same},
+                  {"records_a", records_a_},
+                  {"records_b", records_b_},
+                  {"records_different", different_records_},
+                  {"differences", differences_}});
+      return;
+    }
+    if (differences_ > arguments_.limit) {
+      output_.write(fmt::format("... and {} more\n", grouped(differences_ - arguments_.limit)));
+    }
+    if (records_a_ != records_b_) {
+      output_.write(
+          fmt::format("A has {}, B has {}\n", counted(records_a_, "record"), grouped(records_b_)));
+    }
+    const uint64_t both = std::min(records_a_, records_b_);
+    if (same) {
+      output_.write(fmt::format("the same {}\n", counted(both, "record")));
+    } else if (different_records_ > 0) {
+      output_.write(
+          fmt::format("{} of {} differ\n", grouped(different_records_), counted(both, "record")));
+    }
+  }
+
+  void write_json(const nlohmann::ordered_json& json) { output_.write(json_line(json)); }
+
+  const DiffArguments& arguments_;
+  InputRecords a_;
+  InputRecords b_;
+  Output output_;
+  MessageView message_a_;
+  MessageView message_b_;
+  uint64_t records_a_ = 0;
+  uint64_t records_b_ = 0;
+  uint64_t different_records_ = 0;
+  uint64_t differences_ = 0;
+};
+
+int diff(const CommandContext& context, const DiffArguments& arguments) {
+  const auto a = side(context.files, arguments.a);
+  const auto b = side(context.files, arguments.b);
+  if (std::ranges::any_of(a, is_standard_input) && std::ranges::any_of(b, is_standard_input)) {
+    throw UsageError("standard input can be read once only");
+  }
+  const bool same = Diff(context, arguments, a, b).run();
+  context.progress.clear();
+  return same ? kExitOk : kExitFailed;
+}
+
+CommandAction define(CLI::App& app) {
+  const auto arguments = std::make_shared<DiffArguments>();
+  const char* const what =
+      "A file, pattern or URL, or several separated by commas; - is standard input";
+  app.add_option("A", arguments->a, what)->required()->type_name("");
+  app.add_option("B", arguments->b, what)->required()->type_name("");
+  add_reading_options(app, arguments->reading);
+  add_output(app, arguments->output);
+  app.add_option("--tolerance", arguments->tolerance,
+                 "Numbers that are no further apart are the same")
+      ->check(number_between(0, std::numeric_limits<float>::max()))
+      ->type_name("X");
+  app.add_option("--limit", arguments->limit, "Show the first K differences")
+      ->check(whole_number())
+      ->type_name("K")
+      ->capture_default_str();
+  app.add_flag("--json", arguments->json, "A JSON object for each difference, and one in the end");
+  return [arguments](const CommandContext& context) { return diff(context, *arguments); };
+}
+
+}  // namespace
+
+Command diff_command() {
+  return {
+      .name = "diff",
+      .summary = "Tells where two sets of files differ",
+      .description =
+          R"(Compares the records of A with those of B, one by one and feature by feature: kinds, numbers of
+values, values. The order of a record's features, packed and unpacked lists, compression, and how
+records are dealt to files make no difference. Records that are neither Examples nor
+SequenceExamples are compared by their bytes. Exit status 1 where there is a difference. Memory:
+64 MiB, and the largest record of each side.
+
+--json prints {"record": N, "feature": NAME, "difference": "only in A", "only in B", "kind",
+"count", "values" or "bytes", "a": ..., "b": ...} for each difference shown, where a and b are the
+first values as text, and at last {"same", "records_a", "records_b", "records_different",
+"differences"}.)",
+      .examples = R"(  tfrecord diff old.tfrecords new.tfrecords.gz
+  tfrecord diff all.tfrecords 'shard-*'
+  tfrecord diff a1.tfrecords,a2.tfrecords b.tfrecords --tolerance 1e-6)",
+      .define = define};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,60 @@
+// The records of several inputs one after another, as convert reads them: it may pass over damage,
+// and says how far it is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataset/io/file.h"
+#include "dataset/record/damaged_region.h"
+#include "dataset/record/record_reader.h"
+#include "dataset/record/record_scanner.h"
+#include "tools/tfrecord/command.h"
+
+namespace recordpipe {
+
+// Is told of a part of an input in which no record is intact.
+using OnDamage = std::function<void(const std::string& path, const DamagedRegion& region)>;
+
+class InputRecords {
+ public:
+  // `activity` is what a bar on the terminal calls it. With `on_damage` all intact records come, as
+  // salvage finds them (record_scanner.h), and it is called for what lies between them; without it
+  // damage is thrown.
+  InputRecords(const CommandContext& context, std::vector<std::string> paths,
+               const RecordReadOptions& reading, std::string activity,
+               OnDamage on_damage = nullptr);
+  InputRecords(const InputRecords&) = delete;
+  InputRecords& operator=(const InputRecords&) = delete;
+
+  // Valid until the next call, with the path of its input; nothing at the end of the last one.
+  // Throws what RecordReader throws, and Error{cancelled}.
+  std::optional<Record> next();
+
+ private:
+  const std::string& path() const { return paths_[file_]; }
+  void open();
+  void close();
+  std::optional<Record> scan();
+  void show_progress();
+
+  const CommandContext& context_;
+  const std::vector<std::string> paths_;
+  const RecordReadOptions reading_;
+  const std::string activity_;
+  const OnDamage on_damage_;
+  size_t file_ = 0;
+  uint64_t bytes_read_ = 0;  // of all inputs, as they are stored; the sources count into it
+  // The present input: read in order, or scanned, which maps it where that can be done.
+  std::optional<RecordReader> reader_;
+  std::unique_ptr<MappedFile> mapped_;
+  std::optional<RecordScanner> scanner_;
+  std::optional<uint64_t> bytes_to_read_;  // where all are files
+  uint64_t shown_ = 0;
+};
+
+}  // namespace recordpipe

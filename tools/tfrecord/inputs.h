@@ -1,0 +1,50 @@
+// The files a subcommand reads, and the options that say how.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataset/io/file.h"
+#include "dataset/record/record_reader.h"
+#include "tools/tfrecord/cli_forward.h"
+#include "tools/tfrecord/command.h"
+
+namespace recordpipe {
+
+struct InputArguments {
+  std::vector<std::string> files = {};  // paths, patterns, URLs, "-"
+  RecordReadOptions reading = {};
+};
+
+// Adds FILE..., --input-compression, --no-crc and --max-record-size. `arguments` must live until
+// the command line was parsed.
+void add_inputs(CLI::App& app, InputArguments& arguments);
+// Adds FILE... alone.
+void add_files(CLI::App& app, std::vector<std::string>& files);
+// Adds --input-compression and --max-record-size, for those whom CRCs tell what a record is.
+void add_format_options(CLI::App& app, RecordReadOptions& reading);
+// Adds the same and --no-crc.
+void add_reading_options(CLI::App& app, RecordReadOptions& reading);
+
+bool is_standard_input(std::string_view path);
+
+// The inputs one by one, in the order given: patterns become the paths they match, sorted. Throws
+// Error{not_found} where a pattern matches nothing, and UsageError where standard input is named
+// twice.
+std::vector<std::string> expand_inputs(FileSystem& files, const std::vector<std::string>& given);
+
+// Throws UsageError where an input is standard input, a FIFO or the like; `instead` says what can
+// be done with those.
+void require_readable_twice(FileSystem& files, const std::vector<std::string>& paths,
+                            const std::string& instead);
+
+// Any of them as a stream. Once a stop was requested its reads throw Error{cancelled}, also one
+// that waits for a silent pipe.
+std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std::string& path);
+RecordReader open_records(const CommandContext& context, const std::string& path,
+                          const RecordReadOptions& reading);
+
+}  // namespace recordpipe

@@ -1,0 +1,37 @@
+// JSON as records need it: integers kept apart from floats, floats as exact as their text, NaN and
+// Infinity as Python writes them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace recordpipe {
+
+struct JsonValue {
+  enum class Kind { null, integer, floating, string, array, object };
+
+  Kind kind = Kind::null;
+  int64_t integer = 0;    // of integers, true and false
+  std::string text = {};  // a string; a number as it was written
+  std::vector<JsonValue> items = {};
+  std::vector<std::pair<std::string, JsonValue>> members = {};
+
+  // The member's value; null where there is none.
+  const JsonValue* find(std::string_view name) const {
+    for (const auto& [key, value] : members) {
+      if (key == name) return &value;
+    }
+    return nullptr;
+  }
+};
+
+// Throws Error{corrupted} for what is no JSON, is nested more than 8 deep, or has a member twice.
+JsonValue parse_json(std::string_view text);
+
+// "aGk=" → "hi". Throws Error{corrupted}.
+std::string decode_base64(std::string_view text);
+
+}  // namespace recordpipe

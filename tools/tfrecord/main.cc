@@ -1,0 +1,125 @@
+// tfrecord: looks at, checks, repairs and converts TFRecord files. One subcommand a file; this one
+// parses the command line and turns what is thrown into a message and an exit status.
+#include <algorithm>
+#include <clocale>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include "dataset/base/error.h"
+#include "dataset/io/http_file_system.h"
+#include "tools/interrupt.h"
+#include "tools/terminal_progress.h"
+#include "tools/tfrecord/command.h"
+#include "tools/tfrecord/command_line.h"
+#include "tools/tfrecord/option_hints.h"
+
+namespace recordpipe {
+namespace {
+
+int fail(const std::string& name, const std::string& what, int status) {
+  fmt::print(stderr, "tfrecord {}: {}\n", name, what);
+  return status;
+}
+
+int run_command(const ChosenCommand& chosen, const Interrupt& interrupt) {
+  // Scripts read what is printed: no lines among it.
+  TerminalProgress progress(/*quiet=*/false, /*lines=*/false);
+  HttpFileSystem files(posix_file_system(), {.http = {.stop = interrupt.token()},
+                                             .notice = [&progress](std::string_view what) {
+                                               progress.note(std::string(what));
+                                             }});
+  try {
+    const int status = chosen.run({files, progress, interrupt.token()});
+    return std::fflush(stdout) == 0 ? status : fail(chosen.name, "can't write", kExitFailed);
+  } catch (const UsageError& error) {
+    progress.clear();
+    return fail(chosen.name, error.what(), kExitUsage);
+  } catch (const Error& error) {
+    progress.clear();
+    const bool interrupted = error.kind() == ErrorKind::cancelled && interrupt.exit_code() != 0;
+    return fail(chosen.name, text_of(error), interrupted ? interrupt.exit_code() : kExitFailed);
+  } catch (const std::bad_alloc&) {
+    progress.clear();
+    return fail(chosen.name, "out of memory", kExitFailed);
+  } catch (const std::exception& error) {
+    progress.clear();
+    return fail(chosen.name, error.what(), kExitFailed);
+  }
+}
+
+// Blocks of records and their text come and go a thousand times a second. By default the allocator
+// gives memory of their size back to the system at once, and every page of it has to be made anew:
+// more than half of the time of `show --json`. What one arena keeps no other can use, so there are
+// few of them: by default there are eight for each core.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kKept = 32 << 20;
+  mallopt(M_MMAP_THRESHOLD, kKept);
+  mallopt(M_TRIM_THRESHOLD, kKept);
+  mallopt(M_TOP_PAD, 4 << 20);
+  mallopt(M_ARENA_MAX, 4);
+#endif
+}
+
+// A shuffle deals records to 256 temporary files, and an archive may hold thousands of arrays: all
+// that may be open are wanted, not only those that an ordinary program gets.
+void raise_open_file_limit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// "tfrecord help show" is "tfrecord show --help", and "tfrecord help" is "tfrecord --help".
+std::vector<std::string> arguments_of(int argc, char** argv, const CLI::App& app) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (arguments.empty() || arguments.front() != "help") return arguments;
+  if (arguments.size() == 1) return {"--help"};
+  // One that isn't there is reported as any other.
+  const auto named = [&](const CLI::App* command) { return command->get_name() == arguments[1]; };
+  if (app.get_subcommands(named).empty()) return {arguments[1]};
+  return {arguments[1], "--help"};
+}
+
+int run(int argc, char** argv) {
+  keep_freed_memory();
+  raise_open_file_limit();
+  // libarchive gives and takes the names in .npz files by way of the locale's characters.
+  std::setlocale(LC_CTYPE, "C.UTF-8");
+  const Interrupt interrupt;
+  CommandLine line;
+  const std::vector<std::string> arguments = arguments_of(argc, argv, line.app());
+  try {
+    line.app().parse(std::vector(arguments.rbegin(), arguments.rend()));  // from its end
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return line.app().exit(error);  // prints help or the version
+    const std::string program = line.name_so_far();
+    fmt::print(stderr, "{}: {}\n\"{} --help\" says more\n", program,
+               line.reason(error, arguments.empty() ? "" : arguments.front()), program);
+    return kExitUsage;
+  }
+  return run_command(line.chosen(), interrupt);
+}
+
+}  // namespace
+}  // namespace recordpipe
+
+int main(int argc, char** argv) {
+  try {
+    return recordpipe::run(argc, argv);
+  } catch (const std::exception& error) {
+    // Not even the thread that waits for signals could be started, say.
+    fmt::print(stderr, "tfrecord: {}\n", error.what());
+    return recordpipe::kExitFailed;
+  }
+}

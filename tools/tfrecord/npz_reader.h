@@ -1,0 +1,26 @@
+// NumPy's .npz files: zip archives of .npy files, stored or deflated.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "dataset/io/temporary_file.h"
+#include "tools/tfrecord/npy_format.h"
+
+namespace recordpipe {
+
+struct NpzArray {
+  std::string name = {};  // the member's, without ".npy"
+  NpyHeader header = {};
+  TemporaryFile values;  // row after row
+};
+
+// All arrays of the file at `path`, inflated to temporary files in `directory`. Names are used for
+// nothing here. Throws Error with "PATH:MEMBER": what parse_npy_header throws, truncated and
+// corrupted for a member that is not as long as its header says, corrupted for a damaged zip file
+// and for a name that comes twice; cancelled once a stop was requested.
+std::vector<NpzArray> read_npz(const std::string& path, const std::string& directory,
+                               const std::stop_token& stop);
+
+}  // namespace recordpipe

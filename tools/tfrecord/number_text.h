@@ -1,0 +1,54 @@
+// Numbers read from text, all of it or nothing.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace recordpipe {
+
+// A decimal without leading zeros or a plus sign, so that it is written the same way again.
+inline std::optional<int64_t> parse_int64(std::string_view text) {
+  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+  if (digits.starts_with('0') && text != "0") return std::nullopt;
+  int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && last == end ? std::optional(value) : std::nullopt;
+}
+
+// NaN and the infinities, as C, Python, NumPy, pandas and R write them: in capitals or not, with a
+// sign or not, "inf" or "infinity".
+inline std::optional<float> parse_nonfinite(std::string_view text) {
+  const bool is_negative = text.starts_with('-');
+  if (is_negative || text.starts_with('+')) text.remove_prefix(1);
+  const auto is = [text](std::string_view word) {
+    return std::ranges::equal(text, word,
+                              [](char a, char b) { return a == b || (a ^ ('a' ^ 'A')) == b; });
+  };
+  if (is("nan")) return std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (is("inf") || is("infinity")) return is_negative ? -kInfinity : kInfinity;
+  return std::nullopt;
+}
+
+// The nearest float, or one of the above. A number too small for a float is 0; one too large is
+// nothing.
+inline std::optional<float> parse_float(std::string_view text) {
+  if (const auto nonfinite = parse_nonfinite(text)) return nonfinite;
+  if (text.empty() || text.find_first_not_of("+-.0123456789eE") != text.npos) return std::nullopt;
+  const char* const end = text.data() + text.size();
+  float value = 0;
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  if (last != end) return std::nullopt;
+  if (error == std::errc()) return value;
+  double wide = 0;
+  if (std::from_chars(text.data(), end, wide).ec != std::errc()) return std::nullopt;
+  if (wide > 1 || wide < -1) return std::nullopt;
+  return static_cast<float>(wide);
+}
+
+}  // namespace recordpipe

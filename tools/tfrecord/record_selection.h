@@ -1,0 +1,56 @@
+// Which records convert takes of its inputs, and what it does to them, on all cores.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataset/base/error.h"
+#include "dataset/example/feature_edit.h"
+#include "dataset/record/record_reader.h"
+#include "tools/tfrecord/command.h"
+#include "tools/tfrecord/input_records.h"
+#include "tools/tfrecord/where.h"
+
+namespace recordpipe {
+
+struct RecordSelection {
+  std::optional<Where> where = {};
+  // Each record with this probability: whether record i of all inputs is taken is a function of the
+  // seed and i.
+  std::optional<double> fraction = {};
+  uint64_t seed = 0;
+  // The first so many of those that are left.
+  std::optional<uint64_t> limit = {};
+  FeatureEdit edit = {};
+  RecordReadOptions reading = {};
+  // Damage is passed over and told of, instead of thrown; `reading.crc` must not be `never`.
+  OnDamage on_damage = nullptr;
+  size_t threads = 0;  // 0: all cores
+};
+
+struct SelectionReport {
+  uint64_t taken = 0;
+  // Of the edit's names, those that some record has.
+  std::set<std::string, std::less<>> found = {};
+};
+
+// A record in pieces that stand one after another; one piece, if it isn't edited.
+using RecordPieces = std::span<const std::span<const std::byte>>;
+
+// Calls consume(pieces) for each record that is wanted, in order and on this thread; they are valid
+// during the call. `activity` as in InputRecords. Errors of a record that can't be edited say the
+// input and where the record starts. No large record is in memory twice.
+SelectionReport select_records(const CommandContext& context, const std::vector<std::string>& paths,
+                               const RecordSelection& selection, const std::string& activity,
+                               const std::function<void(RecordPieces)>& consume);
+
+// Error{not_found}: a name that no record has.
+Error no_such_feature(const std::string& name);
+
+}  // namespace recordpipe

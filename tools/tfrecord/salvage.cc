@@ -1,0 +1,120 @@
+// tfrecord salvage: all intact records of damaged files.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "dataset/base/error.h"
+#include "dataset/record/record_error.h"
+#include "dataset/record/record_writer.h"
+#include "tools/tfrecord/commands.h"
+#include "tools/tfrecord/compression_option.h"
+#include "tools/tfrecord/damage_report.h"
+#include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/output.h"
+#include "tools/tfrecord/scan_file.h"
+#include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/threads_option.h"
+
+namespace recordpipe {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> files = {};
+  RecordReadOptions reading = {};
+  std::string output = {};
+  std::optional<Compression> compression = {};
+  size_t threads = 0;
+  bool json = false;
+};
+
+// Out of a mapping whose file may be cut meanwhile, which a write() of it would fail on.
+void write_copied(std::span<const std::byte> framed, uint64_t count, RecordWriter& writer) {
+  constexpr size_t kPiece = size_t{256} << 10;
+  std::vector<std::byte> copy;
+  while (!framed.empty()) {
+    const auto piece = framed.first(std::min(framed.size(), kPiece));
+    copy.assign(piece.begin(), piece.end());
+    framed = framed.subspan(piece.size());
+    writer.write_framed(copy, framed.empty() ? count : 0);
+  }
+}
+
+int run(const Arguments& arguments, const CommandContext& context) {
+  const auto paths = expand_inputs(context.files, arguments.files);
+  if (arguments.json && arguments.output == "-") {
+    throw UsageError("--json and the records can't both go to standard output: give -o FILE");
+  }
+  Output out(context.files, arguments.output);
+  RecordWriter writer(out,
+                      {.compression = compression_for(arguments.output, arguments.compression)});
+  DamageReport report(arguments.json, [&](std::string_view text) {
+    context.progress.clear();
+    fmt::print(arguments.json ? stdout : stderr, "{}", text);
+  });
+  int status = kExitOk;
+  for (const std::string& path : paths) {
+    report.begin(path);
+    const ScanTotals totals =
+        scan_file(context, path, arguments.reading, arguments.threads,
+                  {.intact =
+                       [&](std::span<const std::byte> framed, uint64_t count) {
+                         write_copied(framed, count, writer);
+                         report.intact(count);
+                       },
+                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }});
+    if (totals.cut) throw cut_while_mapped(path, totals.bytes);
+    report.end(totals);
+    if (!totals.intact()) status = kExitFailed;
+  }
+  if (status != kExitOk && writer.records() == 0) {
+    throw Error({.kind = ErrorKind::corrupted,
+                 .reason = "not one intact record was found",
+                 .hint = "nothing was written"});
+  }
+  writer.close();
+  out.close();
+  if (!arguments.json) {
+    context.progress.clear();
+    fmt::print(stderr, "wrote {} to {}\n", counted(writer.records(), "record"), out.path());
+  }
+  return status;
+}
+
+}  // namespace
+
+Command salvage_command() {
+  return {
+      .name = "salvage",
+      .summary = "Takes every intact record out of damaged files",
+      .description =
+          R"(Writes the records whose both CRCs fit, in order, and says on standard error (with --json on
+standard output, as verify does) which bytes were lost and why. After damage the next record is
+searched for at every byte, inside damaged records, too: none that its CRCs vouch for is lost.
+Several files are written one after another. The output appears whole or not at all: not where there
+is no intact record. It can't take the place of an input.
+
+Exit status: 0 if nothing was lost; 1 if something was, and all that is intact is in the output. If
+an input can't be read or the output can't be written, it is 1, too, but then there is no output.)",
+      .examples = R"(  tfrecord salvage damaged.tfrecords -o intact.tfrecords
+  tfrecord salvage damaged.tfrecords.gz -o intact.tfrecords.gz
+  tfrecord salvage --json 'train-*' -o train.tfrecords > lost.json)",
+      .define = [](CLI::App& app) -> CommandAction {
+        const auto arguments = std::make_shared<Arguments>();
+        add_files(app, arguments->files);
+        add_format_options(app, arguments->reading);
+        add_output(app, arguments->output)->required();
+        add_compression(app, arguments->compression);
+        add_threads(app, arguments->threads);
+        app.add_flag("--json", arguments->json, "Report as JSON on standard output");
+        return [arguments](const CommandContext& context) { return run(*arguments, context); };
+      }};
+}
+
+}  // namespace recordpipe

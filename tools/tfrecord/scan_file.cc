@@ -1,0 +1,124 @@
+#include "tools/tfrecord/scan_file.h"
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "dataset/base/stop.h"
+#include "dataset/base/thread_count.h"
+#include "dataset/io/read_ahead.h"
+#include "dataset/record/parallel_record_scanner.h"
+#include "dataset/record/record_format.h"
+#include "dataset/record/record_scanner.h"
+#include "dataset/record/stream_compression.h"
+#include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/plain_file.h"
+
+namespace recordpipe {
+namespace {
+
+// Redraws the bar now and then.
+class ScanProgress {
+ public:
+  ScanProgress(const CommandContext& context, std::optional<uint64_t> total)
+      : context_(context), total_(total) {}
+  ~ScanProgress() { context_.progress.clear(); }
+  ScanProgress(const ScanProgress&) = delete;
+  ScanProgress& operator=(const ScanProgress&) = delete;
+
+  void reached(uint64_t offset) {
+    constexpr uint64_t kStep = uint64_t{32} << 20;
+    if (offset - shown_ < kStep) return;
+    shown_ = offset;
+    context_.progress.update({.activity = "scan", .done = offset, .total = total_});
+  }
+
+ private:
+  const CommandContext& context_;
+  const std::optional<uint64_t> total_;
+  uint64_t shown_ = 0;
+};
+
+// What sinks are told, counted.
+class CountedSinks {
+ public:
+  explicit CountedSinks(const ScanSinks& sinks) : sinks_(sinks) {}
+
+  void opened(Compression compression) {
+    totals_.compression = compression;
+    if (sinks_.opened) sinks_.opened(compression);
+  }
+  void intact(std::span<const std::byte> framed, uint64_t count) {
+    totals_.bytes += framed.size();
+    totals_.records += count;
+    sinks_.intact(framed, count);
+  }
+  void damaged(const DamagedRegion& region) {
+    totals_.bytes = region.end;
+    totals_.regions += 1;
+    totals_.lost += region.size();
+    sinks_.damaged(region);
+  }
+  void cut() { totals_.cut = true; }
+  const ScanTotals& totals() const { return totals_; }
+
+ private:
+  const ScanSinks& sinks_;
+  ScanTotals totals_;
+};
+
+void scan_mapped(const CommandContext& context, const std::string& path, size_t threads,
+                 CountedSinks& sinks) {
+  const auto file = context.files.map(path);
+  const auto bytes = file->bytes();
+  sinks.opened(Compression::none);
+  ScanProgress progress(context, bytes.size());
+  ParallelRecordScanner scanner(*file, {.threads = threads, .stop = context.stop});
+  while (const auto stretch = scanner.next()) {
+    if (const auto* intact = std::get_if<IntactRecords>(&*stretch)) {
+      const uint64_t size = intact->end - intact->begin;
+      sinks.intact(bytes.subspan(intact->begin, size), intact->records);
+      // A sink may have read it all.
+      file->release(intact->begin, size);
+    } else {
+      sinks.damaged(std::get<DamagedRegion>(*stretch));
+    }
+    progress.reached(scanner.offset());
+  }
+  if (file->damaged()) sinks.cut();
+}
+
+void scan_stream(const CommandContext& context, const std::string& path,
+                 const RecordReadOptions& reading, CountedSinks& sinks) {
+  DetectedSource detected = detect_source(open_input(context, path), reading);
+  sinks.opened(detected.compression);
+  RecordReadOptions plain = reading;
+  plain.compression = Compression::none;
+  ScanProgress progress(context, {});
+  // Inflating and the CRCs each have a thread.
+  RecordScanner scanner(std::make_unique<ReadAhead>(std::move(detected.source)), plain,
+                        context.stop);
+  while (const auto step = scanner.next()) {
+    if (const auto* record = std::get_if<Record>(&*step)) {
+      sinks.intact(framed(*record), 1);
+    } else {
+      sinks.damaged(std::get<DamagedRegion>(*step));
+    }
+    progress.reached(scanner.offset());
+  }
+}
+
+}  // namespace
+
+ScanTotals scan_file(const CommandContext& context, const std::string& path,
+                     const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks) {
+  CountedSinks counted(sinks);
+  if (can_be_mapped(context.files, path, reading)) {
+    scan_mapped(context, path, thread_count(threads), counted);
+  } else {
+    scan_stream(context, path, reading, counted);
+  }
+  return counted.totals();
+}
+
+}  // namespace recordpipe

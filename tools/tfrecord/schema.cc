@@ -1,0 +1,157 @@
+// tfrecord schema: what features the records have, as text, JSON or code.
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dataset/example/schema_inference.h"
+#include "tools/tfrecord/commands.h"
+#include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/json_line.h"
+#include "tools/tfrecord/output.h"
+#include "tools/tfrecord/record_cursor.h"
+#include "tools/tfrecord/record_pass.h"
+#include "tools/tfrecord/schema_code.h"
+#include "tools/tfrecord/schema_text.h"
+#include "tools/tfrecord/text_table.h"
+
+namespace recordpipe {
+namespace {
+
+struct Arguments {
+  InputArguments inputs = {};
+  std::string output = "-";
+  bool json = false;
+  bool cpp = false;
+  bool python = false;
+};
+
+InferredSchema schema_of(const CommandContext& context, const std::string& path,
+                         const RecordReadOptions& reading) {
+  InferredSchema schema;
+  RecordCursor cursor(context, path, reading, {});
+  uint64_t bytes = 0;
+  const auto counted = [&](uint64_t more) {
+    bytes += more;
+    context.progress.update({.activity = "look", .done = bytes});
+    return true;
+  };
+  struct Part {
+    InferredSchema schema;
+    uint64_t bytes;
+  };
+  pass_over_records<Part>([&] { return cursor.read(); }, 0, thread_count(0),
+                          [](const RecordBlock& block) {
+                            MessageView message;
+                            Part part = {.schema = {}, .bytes = block.bytes()};
+                            for (size_t i = 0; i < block.size(); ++i) {
+                              message.read(block[i].data);
+                              part.schema.add(message, block[i].data.size());
+                            }
+                            return part;
+                          },
+                          [&](const Part& part) {
+                            schema.merge(part.schema);
+                            return counted(part.bytes);
+                          },
+                          [&](uint64_t, const Record& record) {
+                            MessageView message;
+                            message.read(record.data);
+                            schema.add(message, record.data.size());
+                            return counted(record.data.size());
+                          },
+                          {.growth = 4});
+  return schema;
+}
+
+std::string as_json(const InferredSchema& schema) {
+  nlohmann::ordered_json json = {{"records", schema.records}};
+  for (const MessageKind kind : {MessageKind::example, MessageKind::sequence_example,
+                                 MessageKind::event, MessageKind::unknown}) {
+    if (schema.count(kind) > 0) json["kinds"][to_string(kind)] = schema.count(kind);
+  }
+  json["kind"] = kind_text(schema);
+  json["features"] = features_json(schema);
+  if (!schema.feature_lists.empty()) json["feature_lists"] = feature_lists_json(schema);
+  if (schema.left_out > 0) json["left_out"] = schema.left_out;
+  return json_line(json);
+}
+
+std::string as_text(const InferredSchema& schema) {
+  std::string out = fmt::format("{}: {}\n", counted(schema.records, "record"), kind_text(schema));
+  if (!schema.kind()) {
+    for (const MessageKind kind : {MessageKind::example, MessageKind::sequence_example,
+                                   MessageKind::event, MessageKind::unknown}) {
+      if (schema.count(kind) == 0) continue;
+      out += fmt::format("  {} {}\n", grouped(schema.count(kind)), to_string(kind));
+    }
+  }
+  out += features_text(schema, "  ");
+  if (schema.left_out > 0) {
+    out += fmt::format("  and features of other names, {} in all, which were not kept\n",
+                       grouped(schema.left_out));
+  }
+  return out;
+}
+
+int run(const CommandContext& context, const Arguments& arguments) {
+  if (int{arguments.json} + int{arguments.cpp} + int{arguments.python} > 1) {
+    throw UsageError("--json, --cpp and --python exclude each other");
+  }
+  InferredSchema schema;
+  for (const std::string& path : expand_inputs(context.files, arguments.inputs.files)) {
+    schema.merge(schema_of(context, path, arguments.inputs.reading));
+  }
+  context.progress.clear();
+  Output output(context.files, arguments.output);
+  output.write(arguments.json     ? as_json(schema)
+               : arguments.cpp    ? schema_as_cpp(schema)
+               : arguments.python ? schema_as_python(schema)
+                                  : as_text(schema));
+  output.close();
+  return kExitOk;
+}
+
+constexpr char kDescription[] =
+    R"(Looks into every record of all files together, and checks every CRC. For each feature: the kind
+of its values; how many a record has, where it has the feature; and the share of the Examples and
+SequenceExamples that have it, with a list, if only an empty one. Of a feature list, the number of
+values is that of a step.
+
+--json prints one object: {"records", "kinds": {KIND: records}, "kind", "features": {NAME: {"kind":
+"bytes", "float", "int64", "mixed" or "none", "values", "share"}}, "feature_lists": {NAME: {...,
+"steps"}}}. "values" and "steps" are a number, or {"min", "max"} where it varies.
+
+--cpp prints an ExampleSchema for parse_example.h, --python a dict for tf.io.parse_example (or, where
+there are feature lists, what their counterparts for SequenceExamples take): a feature that every
+record has with as many values is fixed, any other is ragged.
+
+Damage is an error, for what lies behind it isn't known: "tfrecord salvage" takes out the intact
+records. The first 20,000 names are kept, as long as they are no more than 4 MiB together; text
+shows the first 100 bytes of a long name. What is left out is counted, in --json as "left_out".)";
+
+constexpr char kExamples[] =
+    R"(  tfrecord schema train.tfrecords
+  tfrecord schema 'train-*' --python > features.py)";
+
+}  // namespace
+
+Command schema_command() {
+  return {.name = "schema",
+          .summary = "Says which features records have, also as code that reads them",
+          .description = kDescription,
+          .examples = kExamples,
+          .define = [](CLI::App& app) -> CommandAction {
+            const auto arguments = std::make_shared<Arguments>();
+            add_inputs(app, arguments->inputs);
+            add_output(app, arguments->output);
+            app.add_flag("--json", arguments->json, "Print one JSON object");
+            app.add_flag("--cpp", arguments->cpp, "Print C++ for recordpipe's decoder");
+            app.add_flag("--python", arguments->python, "Print Python for tf.io.parse_example");
+            return [arguments](const CommandContext& context) { return run(context, *arguments); };
+          }};
+}
+
+}  // namespace recordpipe

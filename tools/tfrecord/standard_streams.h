@@ -1,0 +1,24 @@
+// Standard input and output, and pipes and devices that have names, as sources and sinks.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "dataset/io/file.h"
+
+namespace recordpipe {
+
+// A pipe may stay silent for hours: a stop ends the wait for it at once, with Error{cancelled}. The
+// path() of standard input is "standard input".
+std::unique_ptr<ByteSource> standard_input(std::stop_token stop);
+// A FIFO, a terminal or another device. That a FIFO gets a writer is waited for in read().
+std::unique_ptr<ByteSource> open_device_source(const std::string& path, std::stop_token stop);
+
+// Its path() is "standard output". close() leaves the descriptor open.
+std::unique_ptr<ByteSink> standard_output();
+// A FIFO or a device that is there; links are followed (/dev/fd/63, as bash's >(command) is named).
+// Opening a FIFO waits until somebody reads it.
+std::unique_ptr<ByteSink> open_device_sink(const std::string& path);
+
+}  // namespace recordpipe

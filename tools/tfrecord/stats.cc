@@ -1,0 +1,131 @@
+// tfrecord stats: what values the features have.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "dataset/base/error.h"
+#include "dataset/example/feature_statistics.h"
+#include "tools/tfrecord/commands.h"
+#include "tools/tfrecord/feature_filter.h"
+#include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/output.h"
+#include "tools/tfrecord/record_cursor.h"
+#include "tools/tfrecord/record_pass.h"
+#include "tools/tfrecord/record_selection.h"
+#include "tools/tfrecord/stats_text.h"
+#include "tools/tfrecord/threads_option.h"
+
+namespace recordpipe {
+namespace {
+
+struct Arguments {
+  InputArguments inputs = {};
+  std::string output = "-";
+  std::vector<std::string> features = {};
+  size_t threads = 0;
+  bool json = false;
+};
+
+// What a block of records adds.
+struct Part {
+  StatisticsPart statistics = {};
+  uint64_t bytes = 0;
+};
+
+int run(const CommandContext& context, const Arguments& arguments) {
+  std::vector<std::string> only = arguments.features;
+  std::ranges::sort(only);
+  FeatureStatistics all;
+  uint64_t bytes = 0;
+  const auto counted = [&](uint64_t more) {
+    bytes += more;
+    context.progress.update({.activity = "count", .done = bytes});
+    return true;
+  };
+  for (const std::string& path : expand_inputs(context.files, arguments.inputs.files)) {
+    RecordCursor cursor(context, path, arguments.inputs.reading, {});
+    pass_over_records<Part>(
+        [&] { return cursor.read(); }, 0, thread_count(arguments.threads),
+        [&](const RecordBlock& block) {
+          MessageView message;
+          Part part = {.bytes = block.bytes()};
+          for (size_t i = 0; i < block.size(); ++i) {
+            message.read(block[i].data);
+            part.statistics.add(message, only);
+          }
+          part.statistics.settle();
+          return part;
+        },
+        [&](const Part& part) {
+          all.merge(part.statistics);
+          return counted(part.bytes);
+        },
+        [&](uint64_t, const Record& record) {
+          MessageView message;
+          message.read(record.data);
+          all.add(message, only);
+          return counted(record.data.size());
+        },
+        {.block_size = size_t{512} << 10, .large_size = size_t{1} << 20, .growth = 4});
+  }
+  for (const std::string& name : only) {
+    if (!all.features.contains(name) && !all.feature_lists.contains(name)) {
+      throw no_such_feature(name);
+    }
+  }
+  context.progress.clear();
+  Output output(context.files, arguments.output);
+  output.write(arguments.json ? stats_as_json(all) : stats_as_text(all));
+  output.close();
+  return kExitOk;
+}
+
+constexpr char kDescription[] =
+    R"(Of each feature, over all files together: how many values, the smallest and the largest, mean and
+standard deviation (of the values themselves; without infinities), quantiles, how many different
+values there are and which come most often, and a histogram of 16 equally wide bins. Of bytes, the
+same of their lengths, and the most frequent ones of at most 32 bytes. NaNs are counted, and in
+nothing else; the histogram is of the finite values. Feature lists are taken over all steps.
+
+Memory is bounded: quantiles and histograms are exact up to 4,096 different values of a feature, then
+quantiles are within 0.4 % of their size. Frequent values are exact up to 1,024 different ones; then
+those that came first are counted, and others may be as frequent. Where dozens of features have many
+thousand different values each, there is less room for each: the output says within how many percent
+their quantiles are then (25 at worst, for up to 250 of them), and how many values are counted. The
+first 200 features are taken, as long as their names are no more than 4 MiB; choose others with
+--feature. The same input gives the same output with any number of threads.
+
+--json prints one object: {"records", "with_features", "features": {NAME: {"kind", "records", "share",
+"values", "int64", "float" or "bytes": {"count", "min", "max", "mean", "sd", "quantiles": {"0.5": ...},
+"quantiles_are_exact", "quantiles_are_within" (0.004 for 0.4 %, unless exact), "histogram": {"min", "max", "counts"}, "distinct", "distinct_is_exact",
+"most_frequent": [{"value", "count"}]}}}, "feature_lists"}. For bytes, all from "min" to "histogram"
+is in "lengths". Infinities are Infinity and -Infinity, as Python's json module writes them.
+
+Damage is an error, and nothing is printed: "tfrecord salvage" takes out the intact records.)";
+
+constexpr char kExamples[] =
+    R"(  tfrecord stats train.tfrecords
+  tfrecord stats 'train-*' --feature label --json)";
+
+}  // namespace
+
+Command stats_command() {
+  return {.name = "stats",
+          .summary = "Says what values the features have: ranges, quantiles, frequent values",
+          .description = kDescription,
+          .examples = kExamples,
+          .define = [](CLI::App& app) -> CommandAction {
+            const auto arguments = std::make_shared<Arguments>();
+            add_inputs(app, arguments->inputs);
+            add_output(app, arguments->output);
+            add_features(app, arguments->features, "Only these features");
+            add_threads(app, arguments->threads);
+            app.add_flag("--json", arguments->json, "Print one JSON object");
+            return [arguments](const CommandContext& context) { return run(context, *arguments); };
+          }};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,14 @@
+// The option that says how many threads work.
+#pragma once
+
+#include <cstddef>
+
+#include "tools/tfrecord/cli_forward.h"
+
+namespace recordpipe {
+
+// Adds --threads; 0, the default, stands for as many as there are cores
+// (dataset/base/thread_count.h).
+void add_threads(CLI::App& app, size_t& threads);
+
+}  // namespace recordpipe

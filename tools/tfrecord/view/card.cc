@@ -1,0 +1,146 @@
+#include "tools/tfrecord/view/card.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "dataset/base/error.h"
+#include "dataset/example/event_view.h"
+#include "dataset/example/message_kind.h"
+#include "tools/tfrecord/base64.h"
+#include "tools/tfrecord/json_text.h"
+#include "tools/tfrecord/schema_text.h"
+#include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/view/html.h"
+#include "tools/tfrecord/view/value_text.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kMostFeatures = 100;
+constexpr size_t kLongestContent = 500;
+
+class CardWriter {
+ public:
+  void field(std::string_view name) {
+    json_.raw(empty_ ? "{" : ", ");
+    empty_ = false;
+    json_.string(name);
+    json_.raw(": ");
+  }
+  void number(std::string_view name, uint64_t value) {
+    field(name);
+    json_.number(value);
+  }
+  void text(std::string_view name, std::string_view value) {
+    field(name);
+    json_.string(value);
+  }
+
+  void image(const FoundImage& image) {
+    field("image");
+    if (!image.problem.empty()) {
+      json_.raw("{\"problem\": ");
+      json_.string(image.problem);
+    } else {
+      std::string data;
+      append_base64(data, image.file);
+      json_.raw("{\"type\": ");
+      json_.string(image.type);
+      json_.raw(", \"data\": ");
+      json_.string(data);
+      json_.raw(", \"width\": ");
+      json_.number(uint64_t{image.width});
+      json_.raw(", \"height\": ");
+      json_.number(uint64_t{image.height});
+    }
+    json_.raw("}");
+  }
+
+  void features(const MessageView& message) {
+    begin_rows();
+    for (const auto& [name, feature] : message.features()) {
+      if (has_room()) row(name, json_kind(feature.kind()), values_text(feature));
+    }
+    for (const FeatureListView& list : message.feature_lists()) {
+      if (has_room()) row(list.name(), "list", steps_text(list));
+    }
+    end_rows("features");
+  }
+
+  void event(const EventView& event) {
+    begin_rows();
+    if (has_room()) row("wall_time", "", time_text(event.wall_time));
+    if (has_room()) row("step", "", std::to_string(event.step));
+    for (const SummaryValueView& value : event.summary) {
+      if (!has_room()) continue;
+      row(value.tag, value.field,
+          value.scalar ? short_number(*value.scalar) : byte_count(value.bytes));
+    }
+    if (!event.field.empty() && event.field != "summary" && has_room()) {
+      row(event.field, "", bytes_text(event.content, kLongestContent));
+    }
+    end_rows("values");
+  }
+
+  std::string finish() {
+    json_.raw("}");
+    return json_.text();
+  }
+
+ private:
+  void begin_rows() {
+    field("features");
+    json_.raw("[");
+  }
+  bool has_room() { return rows_++ < kMostFeatures; }
+  void end_rows(std::string_view what) {
+    if (rows_ > kMostFeatures) row("…", "", fmt::format("{} {} in all", grouped(rows_), what));
+    json_.raw("]");
+  }
+  void row(std::string_view name, std::string_view kind, const std::string& text) {
+    json_.raw(rows_ == 1 ? "[" : ", [");
+    json_.string(name_text(name));
+    json_.raw(", ");
+    json_.string(kind);
+    json_.raw(", ");
+    json_.string(text);
+    json_.raw("]");
+  }
+
+  JsonText json_;
+  bool empty_ = true;
+  size_t rows_ = 0;  // that there are
+};
+
+std::optional<EventView> event_of(const Card& card) {
+  if (card.message.kind() != MessageKind::event) return std::nullopt;
+  try {
+    return read_event(card.record.data);
+  } catch (const Error&) {
+    return std::nullopt;  // something in it is no message: shown as bytes
+  }
+}
+
+}  // namespace
+
+std::string card_json(const Card& card) {
+  CardWriter writer;
+  if (card.file > 0) writer.number("file", card.file);
+  writer.number("record", card.number);
+  writer.number("offset", card.record.offset);
+  writer.number("bytes", card.record.data.size());
+  writer.text("kind", to_string(card.message.kind()));
+  if (card.label) writer.text("label", *card.label);
+  if (card.image) writer.image(*card.image);
+  if (const auto event = event_of(card)) {
+    writer.event(*event);
+  } else if (card.message.features().empty() && card.message.feature_lists().empty()) {
+    writer.text("content", bytes_text(card.record.data, kLongestContent));
+  } else {
+    writer.features(card.message);
+  }
+  return script_json(writer.finish());
+}
+
+}  // namespace recordpipe

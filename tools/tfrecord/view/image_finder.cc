@@ -1,0 +1,93 @@
+#include "tools/tfrecord/view/image_finder.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dataset/base/error.h"
+#include "dataset/image/decode_image.h"
+#include "tools/tfrecord/image_format.h"
+#include "tools/tfrecord/json_text.h"
+#include "tools/tfrecord/schema_text.h"
+#include "tools/tfrecord/text_table.h"
+
+namespace recordpipe {
+
+ImageFinder::ImageFinder(ImageFinderOptions options)
+    : options_(std::move(options)), pixels_(options_.pixels) {
+  if (feature_was_said()) feature_ = options_.feature;
+}
+
+std::optional<FoundImage> ImageFinder::find(const MessageView& record) {
+  if (feature_) {
+    const FeatureView* const feature = record.find_feature(*feature_);
+    if (feature == nullptr || feature->size() == 0) return std::nullopt;
+    std::optional<FoundImage> image = find_in(record, *feature);
+    if (image) return image;
+    const auto value = feature->single_bytes();
+    std::string problem = value ? pixels_.misfit(value->size()) : "no single value of bytes";
+    if (misfit_.empty()) misfit_ = fmt::format("feature {} has {}", name_text(*feature_), problem);
+    return FoundImage{.problem = std::move(problem)};
+  }
+  size_t nearest = 0;  // the size of the largest
+  const bool is_first = misfit_.empty();
+  for (const auto& [name, feature] : record.features()) {
+    std::optional<FoundImage> image = find_in(record, feature);
+    if (image) {
+      feature_ = name;
+      return image;
+    }
+    const auto value = feature.single_bytes();
+    if (!is_first || !value || value->size() <= nearest || is_text(*value)) continue;
+    nearest = value->size();
+    misfit_ = fmt::format("feature {} has {}", name_text(name), pixels_.misfit(nearest));
+  }
+  return std::nullopt;
+}
+
+std::string ImageFinder::how() const {
+  if (!file_format_.empty()) return file_format_ + " files, as they are";
+  const std::string how = pixels_.how();
+  return how.empty() ? "" : "raw pixels, " + how;
+}
+
+// Nothing where it holds none.
+std::optional<FoundImage> ImageFinder::find_in(const MessageView& record,
+                                               const FeatureView& feature) {
+  const auto value = feature.single_bytes();
+  if (!value || value->empty()) return std::nullopt;
+  const std::string_view format = image_format(*value);
+  const bool is_file = !format.empty();
+  const auto shape = is_file ? std::nullopt : pixels_.shape_of(record, value->size());
+  if (!is_file && !shape) return std::nullopt;
+  // (Text may have the length of an image by chance.)
+  if (!is_file && !feature_ && !options_.pixels.shape && is_text(*value)) return std::nullopt;
+  found_any_ = true;
+  if (value->size() > options_.largest) return too_large(value->size());
+  if (is_file) return file_image(format, *value);
+  return FoundImage{.type = "image/png",
+                    .file = pixels_.png(*value, *shape),
+                    .height = shape->pixels.height,
+                    .width = shape->pixels.width};
+}
+
+FoundImage ImageFinder::file_image(std::string_view format, std::span<const std::byte> file) {
+  if (how().empty()) file_format_ = format;
+  FoundImage image{.type = fmt::format("image/{}", format), .file = {file.begin(), file.end()}};
+  if (format != "png" && format != "jpeg") return image;
+  try {
+    const ImageInfo info = image_info(file);
+    image.height = info.height;
+    image.width = info.width;
+  } catch (const Error& error) {
+    return {.problem = error.what()};
+  }
+  return image;
+}
+
+FoundImage ImageFinder::too_large(size_t bytes) const {
+  return {.problem = fmt::format("an image of {}; this page takes up to {} for one",
+                                 byte_count(bytes), byte_count(options_.largest))};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,66 @@
+// Finds the image of a record, and makes a file of it that a browser shows.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataset/example/message_view.h"
+#include "tools/tfrecord/pixel_guess.h"
+#include "tools/tfrecord/pixel_shape.h"
+
+namespace recordpipe {
+
+struct ImageFinderOptions {
+  std::string feature = {};          // "" for the first one that holds an image
+  PixelOptions pixels = {};          // what was said of raw pixels
+  size_t largest = size_t{3} << 20;  // of more bytes, files or pixels, nothing is made
+};
+
+// What a browser shows for a record.
+struct FoundImage {
+  std::string type = {};  // "image/png"; "" where it can't be shown
+  std::vector<std::byte> file = {};
+  size_t height = 0;  // 0 where it isn't known
+  size_t width = 0;
+  std::string problem = {};  // why it can't be shown
+};
+
+// Decides at the first record with an image which feature it is and how raw pixels lie, and stays
+// with that.
+class ImageFinder {
+ public:
+  explicit ImageFinder(ImageFinderOptions options = {});
+
+  // Nothing where the record has no image.
+  std::optional<FoundImage> find(const MessageView& record);
+
+  // The feature that images come from, said or found; nothing as long as it is neither.
+  const std::optional<std::string>& feature() const { return feature_; }
+  bool feature_was_said() const { return !options_.feature.empty(); }
+  // Whether there was an image, if only one that can't be shown.
+  bool found_any() const { return found_any_; }
+  // How images are read, in words: "png files, as they are", "raw pixels, 32 x 32 x 3, planar
+  // (chw); guessed from …". "" as long as none was shown.
+  std::string how() const;
+  // What came nearest to one in the first record without, text apart, unless its feature was said:
+  // "feature x has 5 bytes, not the 3072 of 32x32x3". "" where there was nothing.
+  const std::string& misfit() const { return misfit_; }
+
+ private:
+  std::optional<FoundImage> find_in(const MessageView& record, const FeatureView& feature);
+  FoundImage file_image(std::string_view format, std::span<const std::byte> file);
+  FoundImage too_large(size_t bytes) const;
+
+  const ImageFinderOptions options_;
+  std::optional<std::string> feature_;
+  PixelGuess pixels_;
+  std::string file_format_;  // of the first image file
+  bool found_any_ = false;
+  std::string misfit_;
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,239 @@
+#include "tools/tfrecord/view/page.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "dataset/io/sha256.h"
+#include "tools/tfrecord/base64.h"
+#include "tools/tfrecord/json_text.h"
+#include "tools/tfrecord/schema_text.h"
+#include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/view/html.h"
+#include "tools/tfrecord/view/page_assets.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kMostNamedFiles = 40;
+constexpr size_t kMostBars = 20;  // of a feature that isn't the label
+
+// 'sha256-...', which a policy allows by name.
+std::string source_hash(std::string_view content) {
+  Sha256 hash;
+  hash.update(std::as_bytes(std::span(content)));
+  std::string text = "'sha256-";
+  append_base64(text, hash.digest());
+  return text + "'";
+}
+
+std::string head(const std::string& title) {
+  return fmt::format(
+      R"(<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src {}; script-src {}; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="tfrecord {}">
+<title>{}</title>
+<style>{}</style>
+</head>
+<body>
+)",
+      source_hash(kPageStyle), source_hash(kPageScript), RECORDPIPE_VERSION, html(title),
+      kPageStyle);
+}
+
+std::string base_name(const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  return name.empty() ? path : name;
+}
+
+std::string title_of(const std::vector<std::string>& files) {
+  if (files.size() == 1) return base_name(files.front());
+  return fmt::format("{} and {} more", base_name(files.front()), files.size() - 1);
+}
+
+std::string intro(const PageContent& content) {
+  const InferredSchema& schema = content.overview.schema;
+  std::string text = fmt::format("<header>\n<h1>{}</h1>\n<p class=\"facts\">{} record{} read",
+                                 html(title_of(content.files)), grouped(schema.records),
+                                 schema.records == 1 ? "" : "s");
+  if (schema.records > 0) text += fmt::format(", {}", html(kind_text(schema)));
+  const size_t features = schema.features.size() + schema.feature_lists.size();
+  if (features > 0) text += ", " + counted(features, "feature");
+  text += "</p>\n";
+  if (content.files.size() > 1) {
+    text += "<ul class=\"files\">";
+    for (size_t i = 0; i < std::min(content.files.size(), kMostNamedFiles); ++i) {
+      text += "<li>" + html(content.files[i]) + "</li>";
+    }
+    if (content.files.size() > kMostNamedFiles) {
+      text += fmt::format("<li>… {} in all</li>", content.files.size());
+    }
+    text += "</ul>\n";
+  }
+  for (const std::string& damage : content.damage) {
+    text += "<p class=\"alert\" role=\"alert\">" + html(damage) + "</p>\n";
+  }
+  return text + "</header>\n";
+}
+
+// What was taken for the image and the label, and why.
+std::string choices(const PageContent& content) {
+  const ImageFinder& images = content.images;
+  const Labels& labels = content.labels;
+  std::string text;
+  if (images.found_any()) {
+    text += fmt::format(" Images: {}{}", name_text(*images.feature()),
+                        images.feature_was_said() ? "" : " (the first feature that holds one)");
+    text += images.how().empty() ? "." : ", " + images.how() + ".";
+  } else if (!images.misfit().empty()) {
+    text += fmt::format(" No images: {}.", images.misfit());
+  }
+  if (labels.found_any()) {
+    text += fmt::format(" Labels: {}{}.", name_text(labels.feature()),
+                        labels.feature_was_said() ? "" : " (guessed by its name)");
+  }
+  return text;
+}
+
+std::string records_section(const PageContent& content) {
+  return fmt::format(R"(<section id="records" aria-labelledby="records-title">
+<h2 id="records-title">Records</h2>
+<p class="note">{}</p>
+<div id="toolbar" class="toolbar" hidden>
+<label id="filter-label" hidden>Label <select id="filter"><option>all</option></select></label>
+<div class="pager"><button type="button" id="previous">Previous</button>
+<output id="place"></output><button type="button" id="next">Next</button></div>
+</div>
+<div id="sheet"></div>
+<noscript><p class="alert">The records need JavaScript; what is below doesn't.</p></noscript>
+</section>
+)",
+                     html(content.sampling + choices(content)));
+}
+
+// Bars for few values, a histogram for many numbers, nothing for neither.
+std::string picture_of(const PageContent& content, const std::string& name) {
+  const bool is_label = name == content.labels.feature();
+  const auto counts = content.overview.values.find(name);
+  if (counts != content.overview.values.end() && !counts->second.too_many) {
+    std::vector<Bar> bars;
+    for (const auto& [value, count] : counts->second.integers) {
+      const std::string* const label = is_label ? content.labels.name(value) : nullptr;
+      bars.push_back({std::to_string(value) + (label != nullptr ? " " + *label : ""), count});
+    }
+    for (const auto& [value, count] : counts->second.texts) bars.push_back({value, count});
+    if (is_label || bars.size() <= kMostBars) return bar_list(bars);
+  }
+  const auto numbers = content.overview.numbers.find(name);
+  if (numbers == content.overview.numbers.end() || numbers->second.count() == 0) return "";
+  const Distribution& values = numbers->second;
+  return histogram_svg(values, name_text(name)) +
+         fmt::format(
+             "<div class=\"range\"><span>{}</span><span>median {}</span><span>{}</span></div>",
+             short_number(values.min()), short_number(values.quantile(0.5)),
+             short_number(values.max()));
+}
+
+std::string feature_article(const std::string& name, const std::string& facts,
+                            const std::string& picture) {
+  return fmt::format("<article class=\"feature\"><h3>{}</h3><p>{}</p>{}</article>\n",
+                     html(name_text(name)), html(facts), picture);
+}
+
+std::string steps_range(const InferredFeatureList& list) {
+  if (list.min_steps == list.max_steps) return counted(list.min_steps, "step");
+  return fmt::format("{} to {}", grouped(list.min_steps), counted(list.max_steps, "step"));
+}
+
+std::string features_section(const PageContent& content) {
+  const InferredSchema& schema = content.overview.schema;
+  if (schema.features.empty() && schema.feature_lists.empty()) return "";
+  std::string text = R"(<section aria-labelledby="features-title">
+<h2 id="features-title">Features</h2>
+)" + fmt::format("<p class=\"note\">Of all {} record{} read.</p>\n<div class=\"features\">\n",
+                 grouped(schema.records), schema.records == 1 ? "" : "s");
+  size_t count = 0;
+  const auto facts = [&](std::string_view kind, const std::string& values, uint64_t records) {
+    return fmt::format("{}{}{}, in {} of the records", kind, values.empty() ? "" : ", ", values,
+                       share_text(records, schema.records));
+  };
+  for (const auto& [name, feature] : schema.features) {
+    if (count++ >= Overview::kMostFeatures) continue;
+    text +=
+        feature_article(name, facts(kind_text(feature), values_text(feature), feature.with_list()),
+                        picture_of(content, name));
+  }
+  for (const auto& [name, list] : schema.feature_lists) {
+    if (count++ >= Overview::kMostFeatures) continue;
+    const std::string values = values_text(list.step);
+    text += feature_article(name,
+                            facts(kind_text(list.step),
+                                  values.empty() ? "no values" : values + " a step", list.records) +
+                                ", each with " + steps_range(list),
+                            "");
+  }
+  if (count > Overview::kMostFeatures) {
+    text += feature_article("…", grouped(count) + " features in all", "");
+  }
+  return text + "</div>\n</section>\n";
+}
+
+constexpr char kDetail[] = R"(<dialog id="detail" aria-labelledby="detail-title">
+<div class="head"><h2 id="detail-title"></h2>
+<button type="button" id="detail-previous">Previous</button>
+<button type="button" id="detail-next">Next</button>
+<button type="button" id="detail-close">Close</button></div>
+<div class="body" id="detail-body"></div>
+</dialog>
+)";
+
+std::string files_json(const std::vector<std::string>& files) {
+  JsonText json;
+  json.raw("[");
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (i > 0) json.raw(", ");
+    json.string(files[i]);
+  }
+  json.raw("]");
+  return script_json(json.text());
+}
+
+}  // namespace
+
+uint64_t write_page(Output& out, const PageContent& content) {
+  uint64_t written = 0;
+  const auto write = [&](std::string_view text) {
+    out.write(text);
+    written += text.size();
+  };
+  write(head(title_of(content.files)));
+  write(intro(content));
+  write("<main>\n");
+  write(records_section(content));
+  write(features_section(content));
+  write(
+      "</main>\n<footer>Made by tfrecord view. This page holds all it shows, and asks for "
+      "nothing from the network.</footer>\n");
+  write(kDetail);
+  write("<script type=\"application/json\" id=\"files\">" + files_json(content.files) +
+        "</script>\n<script type=\"application/json\" id=\"data\">[");
+  std::string_view separator = "\n";
+  for (const std::string_view card : content.sample.texts()) {
+    write(separator);
+    write(card);
+    separator = ",\n";
+  }
+  write("]</script>\n<script>");
+  write(kPageScript);
+  write("</script>\n</body>\n</html>\n");
+  return written;
+}
+
+}  // namespace recordpipe

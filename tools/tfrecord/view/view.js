@@ -1,0 +1,148 @@
+// Shows the records that stand in the page as JSON, a page of them at a time. Text from the data
+// goes into the document as text only.
+"use strict";
+(() => {
+  const records = JSON.parse(document.getElementById("data").textContent);
+  const files = JSON.parse(document.getElementById("files").textContent);
+  const byId = (id) => document.getElementById(id);
+  const hasImages = records.some((record) => record.image);
+  const isLarge = records.some((record) => record.image && record.image.width > 128);
+  const perPage = hasImages ? 120 : 50;
+  const collator = new Intl.Collator(undefined, { numeric: true });
+
+  let shown = records; // those with the label that is chosen
+  let page = 0;
+  let open = -1; // in `shown`
+
+  const make = (tag, properties = {}, ...children) => {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  };
+  const nameOf = (record) =>
+    "record " + record.record + (files.length > 1 ? " of " + files[record.file || 0] : "");
+
+  const picture = (record) => {
+    const image = record.image;
+    if (!image) return make("span", { textContent: "no image" });
+    if (image.problem) return make("span", { textContent: image.problem });
+    const element = make("img", {
+      alt: nameOf(record) + (record.label ? ": " + record.label : ""),
+      className: image.width && image.width <= 128 ? "pixels" : "",
+      src: "data:" + image.type + ";base64," + image.data,
+    });
+    element.addEventListener("error", () => {
+      element.replaceWith(make("span", { textContent: "damaged image" }));
+    });
+    return element;
+  };
+
+  const card = (record, index) => {
+    const caption = make("span", { className: "caption" },
+      ...(record.label ? [make("b", { textContent: record.label, title: record.label })] : []),
+      make("span", { textContent: "#" + record.record }));
+    const button = make("button", { type: "button", className: "card" },
+      make("span", { className: "picture" }, picture(record)), caption);
+    button.addEventListener("click", () => show(index));
+    return button;
+  };
+
+  // The features most records have, for columns.
+  const columns = (() => {
+    const counts = new Map();
+    for (const record of records) {
+      for (const [name] of record.features || []) counts.set(name, (counts.get(name) || 0) + 1);
+    }
+    return [...counts].sort((a, b) => b[1] - a[1]).slice(0, 6).map(([name]) => name);
+  })();
+
+  const row = (record, index) => {
+    const button = make("button", { type: "button", textContent: record.record });
+    button.setAttribute("aria-label", "show " + nameOf(record));
+    button.addEventListener("click", () => show(index));
+    const cells = [make("td", {}, button)];
+    const values = new Map((record.features || []).map(([name, , text]) => [name, text]));
+    for (const name of columns) cells.push(make("td", { textContent: values.get(name) ?? "" }));
+    if (!columns.length) {
+      cells.push(make("td", { textContent: record.kind }), make("td", { textContent: record.content || "" }));
+    }
+    return make("tr", {}, ...cells);
+  };
+
+  const table = (items) => {
+    const names = columns.length ? columns : ["kind", "content"];
+    const head = ["record", ...names].map((name) => make("th", { scope: "col", textContent: name }));
+    return make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...items));
+  };
+
+  const draw = () => {
+    const first = page * perPage;
+    const some = shown.slice(first, first + perPage);
+    const sheet = byId("sheet");
+    if (hasImages) {
+      sheet.className = isLarge ? "grid large" : "grid";
+      sheet.replaceChildren(...some.map((record, i) => card(record, first + i)));
+    } else {
+      sheet.className = "scroll";
+      sheet.replaceChildren(table(some.map((record, i) => row(record, first + i))));
+    }
+    byId("place").textContent = shown.length
+      ? `${(first + 1).toLocaleString("en")}–${(first + some.length).toLocaleString("en")} of ${shown.length.toLocaleString("en")}`
+      : "no records";
+    byId("previous").disabled = page === 0;
+    byId("next").disabled = first + perPage >= shown.length;
+  };
+
+  const turn = (by) => {
+    page += by;
+    draw();
+    byId("records").scrollIntoView();
+  };
+
+  const show = (index) => {
+    open = index;
+    const record = shown[index];
+    byId("detail-title").textContent =
+      nameOf(record).replace(/^r/, "R") + (record.label ? ": " + record.label : "");
+    const rows = (record.features || [["content", "", record.content || ""]]).map((cells) =>
+      make("tr", {}, ...cells.map((text) => make("td", { textContent: text }))));
+    byId("detail-body").replaceChildren(
+      ...(record.image ? [picture(record)] : []),
+      make("p", { className: "note", textContent:
+        `${record.kind}, ${record.bytes.toLocaleString("en")} bytes at offset ${record.offset.toLocaleString("en")}` +
+        (record.image && record.image.width ? `; image of ${record.image.width} x ${record.image.height}` : "") }),
+      make("table", {}, make("tbody", {}, ...rows)));
+    byId("detail-previous").disabled = index === 0;
+    byId("detail-next").disabled = index + 1 >= shown.length;
+    if (!byId("detail").open) byId("detail").showModal();
+    // A button that can't be used any more would swallow the arrow keys.
+    if (document.activeElement.disabled) byId("detail-close").focus();
+  };
+  const step = (by) => {
+    if (open + by >= 0 && open + by < shown.length) show(open + by);
+  };
+
+  const labels = [...new Set(records.map((record) => record.label))].filter((label) => label !== undefined);
+  if (labels.length > 1 && labels.length <= 1000) {
+    labels.sort(collator.compare);
+    const filter = byId("filter");
+    filter.append(...labels.map((label) => make("option", { value: label, textContent: label })));
+    filter.addEventListener("change", () => {
+      shown = filter.selectedIndex ? records.filter((record) => record.label === filter.value) : records;
+      page = 0;
+      draw();
+    });
+    byId("filter-label").hidden = false;
+  }
+  byId("previous").addEventListener("click", () => turn(-1));
+  byId("next").addEventListener("click", () => turn(1));
+  byId("detail-previous").addEventListener("click", () => step(-1));
+  byId("detail-next").addEventListener("click", () => step(1));
+  byId("detail-close").addEventListener("click", () => byId("detail").close());
+  byId("detail").addEventListener("keydown", (event) => {
+    if (event.key === "ArrowLeft") step(-1);
+    if (event.key === "ArrowRight") step(1);
+  });
+  byId("toolbar").hidden = false;
+  draw();
+})();

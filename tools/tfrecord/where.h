@@ -1,0 +1,62 @@
+// The expressions of --where: which records are wanted, by the values of their features.
+//
+//     label == 3
+//     label in [3, 5] and not has(`image/mask`)
+//     text != 'none' or len(box) >= 4
+//
+// A comparison (== != < <= > >=, in [...], not in [...]) holds if some value of the feature
+// satisfies it, so a missing feature, one without values or one of another kind satisfies none.
+// ("not in" is the opposite of "in".) len(NAME) is the number of values, and has(NAME) whether
+// there is such a feature with a list, if only an empty one. `and` binds closer than `or`, `not`
+// closest.
+//
+// Names may hold letters, digits, _ / . : and - after the first character; any others stand in
+// backticks or double quotes. Numbers are integers or decimals; strings stand in single or double
+// quotes, with \\ \' \" \n \t \xNN, and are compared byte by byte. A number is rounded to a float
+// before it is compared with one, so 0.1 equals the float 0.1; one beyond all floats stays what it
+// is, so x > 1e39 finds infinities. A value that is NaN satisfies != with any number, and nothing
+// else (IEEE 754); a literal can be neither, so x < 0 or x >= 0 finds what is no NaN.
+//
+// In a SequenceExample, names mean the context's features first, then feature lists: whose values
+// are those of all steps, and whose len() is the number of steps. No other records have features.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataset/example/message_view.h"
+#include "tools/terminal_progress.h"
+#include "tools/tfrecord/cli_forward.h"
+
+namespace recordpipe {
+
+class Where {
+ public:
+  // Throws UsageError that names the column, from 1, where it can't be understood; also for
+  // parentheses and nots more than 100 deep.
+  explicit Where(std::string_view expression);
+  ~Where();
+  Where(Where&&) noexcept;
+  Where& operator=(Where&&) noexcept;
+
+  // Safe to call from several threads.
+  bool matches(const MessageView& record) const;
+  // The names whose values or number were asked for, and which no record had: a mistyped one would
+  // go unnoticed. When all records were looked at.
+  std::vector<std::string> missing() const;
+
+  struct Condition;
+
+ private:
+  std::unique_ptr<const Condition> condition_;
+};
+
+// Adds --where; `expression` stays empty where it isn't given, for all records.
+CLI::Option* add_where(CLI::App& app, std::string& expression);
+
+// Says so of each of them.
+void warn_of_missing(const Where& where, std::string_view command, TerminalProgress& progress);
+
+}  // namespace recordpipe

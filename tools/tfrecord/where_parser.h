@@ -1,0 +1,34 @@
+// What an expression of --where means, as a tree; where.h describes the language.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tools/tfrecord/where.h"
+
+namespace recordpipe {
+
+using WhereLiteral = std::variant<int64_t, double, std::string>;
+
+struct Where::Condition {
+  enum class Kind { all_of, any_of, negation, comparison, length, has };
+  enum class Operator { equal, not_equal, less, less_or_equal, greater, greater_or_equal };
+
+  Kind kind = Kind::all_of;
+  std::vector<Condition> parts = {};  // of all_of, any_of and negation
+  // The rest is for comparisons, length and has.
+  std::string name = {};
+  Operator how = Operator::equal;
+  std::vector<WhereLiteral> literals = {};  // one must fit
+  // Whether a record was asked for `name`, and whether one had it: written by any thread, once.
+  mutable bool asked = false;
+  mutable bool found = false;
+};
+
+// Throws UsageError, see where.h.
+Where::Condition parse_where(std::string_view expression);
+
+}  // namespace recordpipe
