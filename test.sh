@@ -13,7 +13,9 @@ case "${1-}" in
   *) preset=$1 && shift ;;
 esac
 
-tools/install_packages.sh
+sanitizers=()
+[[ "$preset" == *san ]] && sanitizers=(--sanitizers)
+tools/install_packages.sh "${sanitizers[@]}"
 cmake --preset "$preset"
 cmake --build --preset "$preset" --parallel "$(nproc)"
 status=0

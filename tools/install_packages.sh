@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# usage: install_packages.sh [--ci]
-# Installs the packages of tools/packages.txt that are missing, with --ci those for .ci/run, too.
+# usage: install_packages.sh [--ci] [--sanitizers]
+# Installs the packages of tools/packages.txt that are missing, with --ci those for .ci/run, too, and
+# with --sanitizers those for the presets asan and tsan.
 # Needs root or sudo only for that.
 set -euo pipefail
 list="$(dirname "$(readlink -f "$0")")/packages.txt"
 
 missing=()
 while read -r package; do
-  if [[ "$package" == ci:* ]]; then
-    [[ "${1:-}" == --ci ]] || continue
-    package=${package#ci: }
+  if [[ "$package" =~ ^([a-z]+):\ (.*) ]]; then
+    [[ " $* " == *" --${BASH_REMATCH[1]} "* ]] || continue
+    package=${BASH_REMATCH[2]}
   fi
   package=${package%%#*} package=${package%% *}
   [[ -z "$package" ]] && continue

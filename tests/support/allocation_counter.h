@@ -6,7 +6,8 @@
 
 namespace recordpipe {
 
-// Calls of operator new since the program started, on any thread.
+// Calls of operator new since the program started, on any thread; under sanitizers those of malloc,
+// too.
 size_t allocations();
 
 // Whether `step` comes to be called `count` times in a row without memory being taken. Not at once,

@@ -199,7 +199,7 @@ TYPED_TEST(EachBackend, RefusesWhatMakesNoSense) {
 }
 
 TYPED_TEST(EachBackend, SaysThatMemoryRanOut) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef RECORDPIPE_SANITIZED
   GTEST_SKIP() << "AddressSanitizer ends the program where so much memory is asked for";
 #endif
   // More than there are addresses: the attempt takes nothing on any machine.

@@ -23,6 +23,8 @@ template <class... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;
 };
+template <class... Functions>  // Clang before 17 needs the guide
+Overloaded(Functions...)->Overloaded<Functions...>;
 
 }  // namespace
 

@@ -33,8 +33,8 @@ void ReferenceRunner<T>::load(const ImageBatch& batch) {
   check_batch(batch, network_, options_);
   labels_.assign(batch.labels().begin(), batch.labels().end());
 
-  const auto& [height, width, channels, dtype, layout] = batch.format();
-  const size_t pixels = height * width;
+  const ImageFormat& format = batch.format();
+  const size_t channels = format.channels, pixels = format.height * format.width;
   const std::span<T> x = output_of(NodeId{0});
   const auto standardize = [&](auto values) {
     for (size_t b = 0; b < images(); ++b)
@@ -42,10 +42,10 @@ void ReferenceRunner<T>::load(const ImageBatch& batch) {
         for (size_t p = 0; p < pixels; ++p) {
           const size_t nchw = (b * channels + c) * pixels + p;
           const size_t nhwc = (b * pixels + p) * channels + c;
-          x[nchw] = static_cast<T>(values[layout == Layout::nchw ? nchw : nhwc]) / 128 - 1;
+          x[nchw] = static_cast<T>(values[format.layout == Layout::nchw ? nchw : nhwc]) / 128 - 1;
         }
   };
-  if (dtype == DType::uint8)
+  if (format.dtype == DType::uint8)
     standardize(batch.uint8s());
   else
     standardize(batch.floats());
