@@ -155,9 +155,7 @@ void require_whole(FileSystem& files, const std::string& path) {
   try {
     const MappedRecordFile whole(files, path);
   } catch (const Error& error) {
-    const bool damaged =
-        error.kind() == ErrorKind::truncated || error.kind() == ErrorKind::corrupted;
-    if (!damaged) throw;
+    if (!is_damage(error.kind())) throw;
     fail_other(path, "damaged (" + error.reason() + ")");
   }
 }

@@ -33,6 +33,11 @@ enum class ErrorKind {
 // "corrupted", "not_found", ...
 std::string_view to_string(ErrorKind kind);
 
+// Whether the input isn't what it was: truncated or corrupted.
+constexpr bool is_damage(ErrorKind kind) {
+  return kind == ErrorKind::truncated || kind == ErrorKind::corrupted;
+}
+
 class Error : public std::runtime_error {
  public:
   // All parts but the kind and the reason may be empty.

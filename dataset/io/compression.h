@@ -27,7 +27,18 @@ Compression sniff_compression(std::span<const std::byte> head);
 // two fixed buffers (256 KiB in) and for zstd by the window that a frame asks for: 8 MiB up to
 // level 19, 128 MiB at most, Error{limit_exceeded} beyond. A zstd frame that names a dictionary is
 // Error{unsupported}. What comes out is the caller's to bound.
-std::unique_ptr<ByteSource> inflate(std::unique_ptr<ByteSource> compressed, Compression format);
+//
+// A gzip member and a zstd frame stand by themselves. With `read_on_after_damage` the read() that
+// comes after Error{corrupted} or Error{truncated} gives the content of the next one that is found:
+// it is looked for from up to 64 KiB before the place of the damage, for what is wrong may be taken
+// for content for a while. What is found may be a chance hit, whose content is garbage, up to an
+// error of its own. Errors end: nothing is found behind the last of them, and read() returns 0. The
+// time stays linear in the size of the file and of the content.
+struct InflateOptions {
+  bool read_on_after_damage = false;
+};
+std::unique_ptr<ByteSource> inflate(std::unique_ptr<ByteSource> compressed, Compression format,
+                                    const InflateOptions& options = {});
 
 struct DeflateOptions {
   Compression format = Compression::gzip;

@@ -1,17 +1,17 @@
 // inflate(): members, frames and padding, and what is said of damage; the engines do the rest.
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "dataset/base/damage_hint.h"
 #include "dataset/base/error.h"
 #include "dataset/io/inflate_engine.h"
+#include "dataset/io/inflate_input.h"
+#include "dataset/io/member_search.h"
 
 namespace recordpipe {
 namespace {
-
-constexpr size_t kInputSize = size_t{256} << 10;
 
 // Whether this may be the first byte of another member, or frame.
 bool starts_another(Compression format, std::byte first) {
@@ -23,17 +23,22 @@ bool starts_another(Compression format, std::byte first) {
 class InflatingSource final : public ByteSource {
  public:
   InflatingSource(std::unique_ptr<InflateEngine> engine, std::unique_ptr<ByteSource> compressed,
-                  Compression format)
+                  Compression format, const InflateOptions& options)
       : source_(std::move(compressed)),
         engine_(std::move(engine)),
         format_(format),
-        input_(kInputSize) {}
+        options_(options),
+        input_(options.read_on_after_damage ? kLookBack : 0) {}
 
   size_t read(std::span<std::byte> out) override {
     if (failure_) std::rethrow_exception(failure_);
     size_t made = 0;
     try {
       while (made == 0 && !out.empty() && phase_ != Phase::ended) made = step(out);
+    } catch (const Error& error) {
+      if (!options_.read_on_after_damage || !is_damage(error.kind()))
+        failure_ = std::current_exception();
+      throw;
     } catch (...) {
       failure_ = std::current_exception();
       throw;
@@ -44,22 +49,27 @@ class InflatingSource final : public ByteSource {
   const std::string& path() const override { return source_->path(); }
 
  private:
-  enum class Phase { member, damaged, after_member, padding, ended };
+  enum class Phase { member, damaged, after_member, padding, searching, ended };
 
   // Goes on until a byte came out, or input is needed, or the phase changes.
   size_t step(std::span<std::byte> out) {
     // The engine may hold more than it had room for: more input is waited for only after that.
-    if (rest_.empty() && !input_ended_ && (starved_ || phase_ != Phase::member)) fill();
+    const bool waits = starved_ || phase_ != Phase::member;
+    if (input_.rest().empty() && !input_.ended() && waits) input_.fill(*source_);
     switch (phase_) {
       case Phase::member:
         return inflate_some(out);
       case Phase::damaged:
         fail_damaged();
+        break;
       case Phase::after_member:
         look_after_member();
         break;
       case Phase::padding:
         skip_padding();
+        break;
+      case Phase::searching:
+        search();
         break;
       case Phase::ended:
         break;
@@ -67,66 +77,93 @@ class InflatingSource final : public ByteSource {
     return 0;
   }
 
-  void fill() {
-    const size_t count = source_->read(input_);
-    rest_ = std::span(input_).first(count);
-    fetched_ += count;
-    input_ended_ = count == 0;
-  }
-
   size_t inflate_some(std::span<std::byte> out) {
-    const bool all_given = rest_.empty() && input_ended_;
-    const InflateStep step = engine_->step(rest_, out);
-    rest_ = rest_.subspan(step.taken);
+    const bool all_given = input_.rest().empty() && input_.ended();
+    const InflateStep step = engine_->step(input_.rest(), out);
+    input_.take(step.taken);
+    member_.made += step.made;
     starved_ = step.made == 0;
     if (step.ended) {
+      backtracking_.sound(member_);
       phase_ = Phase::after_member;
-    } else if (step.kind != ErrorKind::corrupted) {
-      fail(step.kind, fetched_ - rest_.size(), step.damage);
+    } else if (step.damage && step.kind != ErrorKind::corrupted && !may_be_damage()) {
+      fail(step.kind, input_.offset(), step.damage);
     } else if (step.damage) {
       damage_ = step.damage;
-      if (step.made == 0) fail_damaged();
       phase_ = Phase::damaged;
+      if (step.made == 0) fail_damaged();
     } else if (step.made == 0 && all_given) {
-      fail(ErrorKind::truncated, fetched_,
+      fail(ErrorKind::truncated, input_.offset(),
            std::string(to_string(format_)) + " stream ends before its trailer");
     }
     return step.made;
   }
 
+  // Whether a frame that asks for too much may be one that was damaged: the first is not.
+  bool may_be_damage() const { return options_.read_on_after_damage && member_.begin > 0; }
+
+  void begin_member(bool was_searched) {
+    engine_->start_again();
+    member_ = {.begin = input_.offset(), .was_searched = was_searched};
+    starved_ = true;
+    phase_ = Phase::member;
+  }
+
   // Another member may follow, or zeros up to a tape's block.
   void look_after_member() {
-    if (rest_.empty()) {
-      if (input_ended_) phase_ = Phase::ended;
-    } else if (rest_.front() == std::byte{0}) {
+    if (input_.rest().empty()) {
+      if (input_.ended()) phase_ = Phase::ended;
+    } else if (input_.rest().front() == std::byte{0}) {
       phase_ = Phase::padding;
-    } else if (starts_another(format_, rest_.front())) {
-      engine_->start_again();
-      phase_ = Phase::member;
+    } else if (starts_another(format_, input_.rest().front())) {
+      begin_member(false);
     } else {
       fail_after_end();
     }
   }
 
   void skip_padding() {
-    while (!rest_.empty()) {
-      if (rest_.front() != std::byte{0}) fail_after_end();
-      rest_ = rest_.subspan(1);
+    const auto rest = input_.rest();
+    const auto other = std::ranges::find_if(rest, [](std::byte b) { return b != std::byte{0}; });
+    input_.take(static_cast<size_t>(other - rest.begin()));
+    if (other != rest.end()) {
+      fail_after_end();
+    } else if (input_.ended()) {
+      phase_ = Phase::ended;
     }
-    if (input_ended_) phase_ = Phase::ended;
   }
 
-  [[noreturn]] void fail_damaged() {
-    fail(ErrorKind::corrupted, fetched_ - rest_.size() - engine_->unused(),
+  // For a member, behind damage.
+  void search() {
+    input_.take(find_member(format_, input_.rest()));
+    if (input_.rest().size() >= kMagicSize) {
+      begin_member(true);
+    } else if (input_.ended()) {
+      phase_ = Phase::ended;
+    } else {
+      input_.fill(*source_);
+    }
+  }
+
+  void fail_damaged() {
+    fail(ErrorKind::corrupted, input_.offset() - engine_->unused(),
          "damaged " + std::string(to_string(format_)) + " stream (" + damage_ + ")");
   }
 
-  [[noreturn]] void fail_after_end() {
-    fail(ErrorKind::corrupted, fetched_ - rest_.size(),
+  void fail_after_end() {
+    member_ = {.begin = input_.offset()};
+    fail(ErrorKind::corrupted, input_.offset(),
          "garbage after the end of the " + std::string(to_string(format_)) + " stream");
   }
 
-  [[noreturn]] void fail(ErrorKind kind, uint64_t offset, std::string reason) {
+  // Throws, except for what was taken for a member and wasn't one: then the search goes on.
+  void fail(ErrorKind kind, uint64_t offset, std::string reason) {
+    if (options_.read_on_after_damage && is_damage(kind)) {
+      input_.go_back_to(backtracking_.search_from(member_, offset));
+      // A zlib stream is one whole.
+      phase_ = format_ == Compression::zlib ? Phase::ended : Phase::searching;
+      if (member_.was_searched && member_.made == 0) return;
+    }
     throw Error({.kind = kind,
                  .path = source_->path(),
                  .offset = offset,
@@ -149,13 +186,13 @@ class InflatingSource final : public ByteSource {
 
   std::unique_ptr<ByteSource> source_;
   std::unique_ptr<InflateEngine> engine_;
-  Compression format_;
-  std::vector<std::byte> input_;
-  std::span<const std::byte> rest_;  // of input_: what the engine has not taken
-  uint64_t fetched_ = 0;             // compressed bytes read so far
-  bool input_ended_ = false;
+  const Compression format_;
+  const InflateOptions options_;
+  InflateInput input_;
   bool starved_ = true;  // the engine made nothing of what it has
   Phase phase_ = Phase::member;
+  InflatedMember member_;
+  Backtracking backtracking_;
   const char* damage_ = nullptr;
   std::exception_ptr failure_;
 };
@@ -163,17 +200,20 @@ class InflatingSource final : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> inflate_by(std::unique_ptr<InflateEngine> engine,
-                                       std::unique_ptr<ByteSource> compressed, Compression format) {
-  return std::make_unique<InflatingSource>(std::move(engine), std::move(compressed), format);
+                                       std::unique_ptr<ByteSource> compressed, Compression format,
+                                       const InflateOptions& options) {
+  return std::make_unique<InflatingSource>(std::move(engine), std::move(compressed), format,
+                                           options);
 }
 
-std::unique_ptr<ByteSource> inflate(std::unique_ptr<ByteSource> compressed, Compression format) {
+std::unique_ptr<ByteSource> inflate(std::unique_ptr<ByteSource> compressed, Compression format,
+                                    const InflateOptions& options) {
   if (format == Compression::none) return compressed;
   auto engine = format == Compression::gzip   ? make_isal_inflate_engine()
                 : format == Compression::zstd ? make_zstd_inflate_engine()
                                               : nullptr;
   if (!engine) engine = make_zlib_inflate_engine(format);
-  return inflate_by(std::move(engine), std::move(compressed), format);
+  return inflate_by(std::move(engine), std::move(compressed), format, options);
 }
 
 }  // namespace recordpipe

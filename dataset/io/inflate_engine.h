@@ -27,13 +27,13 @@ class InflateEngine {
   virtual ~InflateEngine() = default;
 
   // Goes on as far as `in` and `out` allow. Nothing taken and nothing made: it needs more of `in`.
-  // Not to be called any more after `ended` (but see start_again) or `damage`.
+  // Not to be called any more after `ended` or `damage`, but see start_again.
   virtual InflateStep step(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 
   // Bytes that were taken but not used, at damage: it lies that far before what was taken last.
   virtual size_t unused() const = 0;
 
-  // The next bytes are those of another member.
+  // The next bytes are those of another member, whatever was before.
   virtual void start_again() = 0;
 };
 
@@ -47,6 +47,7 @@ std::unique_ptr<InflateEngine> make_zstd_inflate_engine();
 
 // inflate(), by this engine.
 std::unique_ptr<ByteSource> inflate_by(std::unique_ptr<InflateEngine> engine,
-                                       std::unique_ptr<ByteSource> compressed, Compression format);
+                                       std::unique_ptr<ByteSource> compressed, Compression format,
+                                       const InflateOptions& options = {});
 
 }  // namespace recordpipe

@@ -79,6 +79,8 @@ class IsalInflateEngine final : public InflateEngine {
     isal_inflate_reset(&state_);
     isal_gzip_header_init(&header_);
     in_header_ = true;
+    damage_ = nullptr;
+    limit_ = kMostAtOnce;
   }
 
  private:

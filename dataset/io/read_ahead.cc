@@ -9,12 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/error.h"
+
 namespace recordpipe {
 namespace {
 
 struct Block {
   std::unique_ptr<std::byte[]> bytes;
   size_t size = 0;
+  std::exception_ptr failure = {};  // instead of bytes; the source reads on behind it
 };
 
 }  // namespace
@@ -23,7 +26,10 @@ struct Block {
 // holds it until it asks for the next one. filled_ - used_ blocks are waiting or held.
 struct ReadAhead::State {
   State(std::unique_ptr<ByteSource> byte_source, const ReadAheadOptions& options)
-      : source(std::move(byte_source)), block_size(options.block_size), blocks(options.blocks) {
+      : source(std::move(byte_source)),
+        block_size(options.block_size),
+        reads_on(options.read_on_after_damage),
+        blocks(options.blocks) {
     for (Block& block : blocks) {
       block.bytes = std::make_unique_for_overwrite<std::byte[]>(block_size);
     }
@@ -39,15 +45,18 @@ struct ReadAhead::State {
       }
       // Nobody else touches this block until filled says so.
       Block& block = blocks[filled % blocks.size()];
+      block.size = 0;
       std::exception_ptr thrown;
       try {
         block.size = source->read({block.bytes.get(), block_size});
+      } catch (const Error& error) {
+        const bool goes_on = reads_on && is_damage(error.kind());
+        (goes_on ? block.failure : thrown) = std::current_exception();
       } catch (...) {
-        block.size = 0;
         thrown = std::current_exception();
       }
       const std::lock_guard lock(mutex);
-      if (block.size == 0) {
+      if (block.size == 0 && !block.failure) {
         failure = thrown;
         ended = true;
         changed.notify_all();
@@ -71,12 +80,15 @@ struct ReadAhead::State {
       return {};
     }
     holding = true;
-    const Block& block = blocks[used % blocks.size()];
+    Block& block = blocks[used % blocks.size()];
+    // Moved, so that one thread frees it.
+    if (block.failure) std::rethrow_exception(std::exchange(block.failure, nullptr));
     return {block.bytes.get(), block.size};
   }
 
   std::unique_ptr<ByteSource> source;
   const size_t block_size;
+  const bool reads_on;
   std::span<const std::byte> left;  // of the block the user is in; the user's alone
 
   std::vector<Block> blocks;

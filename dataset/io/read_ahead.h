@@ -14,6 +14,9 @@ namespace recordpipe {
 struct ReadAheadOptions {
   size_t block_size = size_t{256} << 10;
   size_t blocks = 16;  // at least 2: one being read, one being used
+  // The source is one that reads on after Error{corrupted} and Error{truncated} (InflateOptions):
+  // so does this.
+  bool read_on_after_damage = false;
 };
 
 class ReadAhead final : public ByteSource {
@@ -24,7 +27,7 @@ class ReadAhead final : public ByteSource {
 
   // The next bytes, where they lie: at least one, valid until the next call of any of these.
   // Nothing at the end, and ever after. What the source throws comes out here, after all bytes that
-  // came before it, and again at each further call.
+  // came before it, and again at each further call, unless it reads on.
   std::span<const std::byte> next();
   // The same, but they stay the next ones.
   std::span<const std::byte> peek();

@@ -61,9 +61,18 @@ void DamageReason::set(const Error& error) {
   hint_ = error.hint();
 }
 
+bool DamageReason::is_a_gap(uint64_t end) {
+  const ContentGap* gap = input_.gap();
+  if (gap == nullptr || gap->offset > end) return false;
+  reason_ = reason_of_gap(gap->error);
+  hint_ = gap->error.hint();
+  input_.pass_gaps(end);
+  return true;
+}
+
 DamagedRegion DamageReason::region_before_record(uint64_t end) && {
   if (input_.changed()) set(cut_while_mapped(input_.path(), begin_));
-  if (what_ == What::past_end) {
+  if (!is_a_gap(end) && what_ == What::past_end) {
     reason_ = "the length reaches beyond the end of the file: corrupted record";
     hint_ = kDamagedFileHint;
   }
@@ -73,9 +82,8 @@ DamagedRegion DamageReason::region_before_record(uint64_t end) && {
 DamagedRegion DamageReason::region_to_end(uint64_t end, bool zeros) && {
   if (input_.changed()) {
     set(cut_while_mapped(input_.path(), begin_));
-  } else if (input_.failure() != nullptr) {
-    reason_ = reason_of_end(*input_.failure());
-    hint_ = input_.failure()->hint();
+  } else if (is_a_gap(end)) {
+    // Said.
   } else if (zeros) {
     reason_ = "zeros up to the end of the file";
     hint_ = "the file was probably not written to its end";
@@ -88,13 +96,14 @@ DamagedRegion DamageReason::region_to_end(uint64_t end, bool zeros) && {
 }
 
 DamagedRegion DamageReason::region_given_up(uint64_t end) && {
+  is_a_gap(end);
   reason_ += ", and no intact record in " + std::to_string(end - begin_) + " bytes: given up";
   return {begin_, end, std::move(reason_), std::move(hint_)};
 }
 
-std::string reason_of_end(const Error& failure) {
-  std::string reason = failure.reason();
-  if (failure.offset()) reason += " at " + std::to_string(*failure.offset()) + " of the file";
+std::string reason_of_gap(const Error& error) {
+  std::string reason = error.reason();
+  if (error.offset()) reason += " at " + std::to_string(*error.offset()) + " of the file";
   return reason;
 }
 

@@ -32,6 +32,8 @@ class DamageReason {
   enum class What { zeros, length_crc, past_end, other };
 
   void set(const Error& error);
+  // Whether compression is damaged up to `end`, which is the reason then.
+  bool is_a_gap(uint64_t end);
 
   ScanInput& input_;
   const uint64_t begin_;
@@ -40,7 +42,7 @@ class DamageReason {
   std::string hint_;
 };
 
-// The reason of a content that ends because of `failure` of its compression.
-std::string reason_of_end(const Error& failure);
+// The reason of a gap.
+std::string reason_of_gap(const Error& error);
 
 }  // namespace recordpipe

@@ -8,7 +8,8 @@ namespace recordpipe {
 
 // Bytes [begin, end) of a file's content (inflated, where it is compressed) in which no intact
 // record starts. They are what lies between two intact records, or before the first, or behind the
-// last, however many records they once were; the reason is what is wrong at `begin`.
+// last, however many records they once were; the reason is what is wrong at `begin`. There may be
+// no bytes: where compression is damaged, and what is left of the content shows nothing of it.
 struct DamagedRegion {
   uint64_t begin = 0;
   uint64_t end = 0;

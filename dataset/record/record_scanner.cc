@@ -16,7 +16,7 @@ DetectedSource detect(std::unique_ptr<ByteSource> source, const RecordReadOption
                  .path = source->path(),
                  .reason = "a scan for intact records without their CRCs"});
   }
-  return detect_source(std::move(source), reading);
+  return detect_source(std::move(source), reading, {.read_on_after_damage = true});
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ struct RecordScanner::State {
   RecordWalk walk;
 
   State(DetectedSource detected, uint64_t max_record_size, std::stop_token stop)
-      : input(std::make_unique<StreamScanInput>(std::move(detected.source))),
+      : input(std::make_unique<StreamScanInput>(std::move(detected.source), detected.reads_on)),
         compression(detected.compression),
         walk(*input, 0, {.max_record_size = max_record_size, .max_region = max_record_size},
              std::move(stop)) {}
@@ -40,6 +40,10 @@ RecordScanner::RecordScanner(std::unique_ptr<ByteSource> source, const RecordRea
                              std::stop_token stop)
     : state_(std::make_unique<State>(detect(std::move(source), reading), reading.max_record_size,
                                      std::move(stop))) {}
+
+RecordScanner::RecordScanner(DetectedSource detected, uint64_t max_record_size,
+                             std::stop_token stop)
+    : state_(std::make_unique<State>(std::move(detected), max_record_size, std::move(stop))) {}
 
 RecordScanner::RecordScanner(const MappedFile& file, std::stop_token stop)
     : state_(std::make_unique<State>(file, std::move(stop))) {}

@@ -31,6 +31,7 @@
 #include "dataset/record/record.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/record_reader.h"
+#include "dataset/record/stream_compression.h"
 
 namespace recordpipe {
 
@@ -47,10 +48,15 @@ class RecordScanner {
 
   // A stream, inflated where it has to be. Of a stream `max_record_size` bounds the records, the
   // memory (a length that lies takes as many bytes as follow it), and how far a record is looked
-  // for: behind so many bytes of damage the scan ends. A compressed stream that is cut or damaged
-  // ends there, in a region that says so; records before it are found. `reading.crc` must not be
-  // `never`: nothing else tells what is a record.
+  // for: behind so many bytes of damage the scan ends. Where a compressed stream is damaged the
+  // content goes on with the next gzip member or zstd frame that is found (inflate() of
+  // compression.h), and ends if there is none. What lay between is missing in the content, and in
+  // the sizes of regions: there is one all the same, maybe of no bytes, whose reason says so and
+  // where in the file. `reading.crc` must not be `never`: nothing else tells what is a record.
   explicit RecordScanner(std::unique_ptr<ByteSource> source, const RecordReadOptions& reading = {},
+                         std::stop_token stop = {});
+  // A stream as detect_source() gave it, with read_on_after_damage.
+  explicit RecordScanner(DetectedSource detected, uint64_t max_record_size,
                          std::stop_token stop = {});
   // A plain file, which must live as long as the scanner. Its memory isn't kept: it may be larger
   // than what there is. ParallelRecordScanner gives the same, by many threads.

@@ -66,18 +66,25 @@ std::optional<RecordWalk::Step> RecordWalk::next() {
   input_.forget(position_);
   throw_if_stopped(stop_, input_.path());
   if (ended_) return std::nullopt;
-  if (input_.view(position_, 1).empty()) {
-    ended_ = true;
-    if (input_.failure() == nullptr) return std::nullopt;
-    return DamagedRegion{position_, position_, reason_of_end(*input_.failure()),
-                         input_.failure()->hint()};
-  }
+  ended_ = input_.view(position_, 1).empty();
+  if (ended_) return gap_here();
   const Checked checked = check(position_);
   if (checked.verdict == Verdict::undecided) return std::nullopt;
   if (checked.verdict == Verdict::damaged) return damage(checked);
+  if (auto gap = gap_here()) return gap;
   const Record record = record_at(position_, checked.size);
   position_ += checked.size;
   return record;
+}
+
+// Between intact records, or within the one before: a part of the content may be missing that was
+// made of whole records, or a checksum that doesn't fit may be all that is wrong.
+std::optional<RecordWalk::Step> RecordWalk::gap_here() {
+  const ContentGap* gap = input_.gap();
+  if (gap == nullptr || gap->offset > position_) return std::nullopt;
+  DamagedRegion region{position_, position_, reason_of_gap(gap->error), gap->error.hint()};
+  input_.pass_gaps(position_);
+  return region;
 }
 
 uint64_t RecordWalk::pass_intact(uint64_t until) {

@@ -69,6 +69,7 @@ class RecordWalk {
   };
   Found search(uint64_t from, uint64_t end);
   std::optional<Step> damage(const Checked& checked);
+  std::optional<Step> gap_here();
   Record record_at(uint64_t at, uint64_t size);
 
   ScanInput& input_;

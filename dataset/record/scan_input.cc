@@ -12,6 +12,9 @@ namespace {
 // What is read of a stream at a time.
 constexpr size_t kReadSize = size_t{256} << 10;
 
+// More of them, and of the rest only what lies between them is seen: they take memory.
+constexpr size_t kMostGaps = 1000;
+
 }  // namespace
 
 uint32_t ScanInput::extend_crc(uint32_t crc, uint64_t begin, uint64_t end) {
@@ -54,8 +57,11 @@ void MappedScanInput::release_blocks() {
   block_count_ = 0;
 }
 
-StreamScanInput::StreamScanInput(std::unique_ptr<ByteSource> source)
-    : ScanInput(kReadSize), source_(std::move(source)), buffer_(2 * kReadSize) {}
+StreamScanInput::StreamScanInput(std::unique_ptr<ByteSource> source, bool reads_on)
+    : ScanInput(kReadSize),
+      source_(std::move(source)),
+      buffer_(2 * kReadSize),
+      reads_on_(reads_on) {}
 
 std::span<const std::byte> StreamScanInput::view(uint64_t offset, uint64_t size) {
   while (!ended_ && offset_ + (end_ - begin_) < offset + size) read_more();
@@ -71,6 +77,10 @@ std::optional<uint64_t> StreamScanInput::left(uint64_t offset) const {
 void StreamScanInput::forget(uint64_t offset) {
   begin_ += offset - offset_;
   offset_ = offset;
+}
+
+void StreamScanInput::pass_gaps(uint64_t offset) {
+  while (!gaps_.empty() && gaps_.front().offset <= offset) gaps_.pop_front();
 }
 
 // Moving costs no more than what was forgotten, growing no more than what is kept: whatever is
@@ -94,9 +104,11 @@ void StreamScanInput::read_more() {
     end_ += count;
     ended_ = count == 0;
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::truncated && error.kind() != ErrorKind::corrupted) throw;
-    ended_ = true;
-    failure_ = error;
+    if (!is_damage(error.kind())) throw;
+    ended_ = !reads_on_;
+    const uint64_t here = offset_ + (end_ - begin_);
+    const bool is_known = !gaps_.empty() && gaps_.back().offset == here;
+    if (!is_known && gaps_.size() < kMostGaps) gaps_.push_back({here, error});
   }
 }
 

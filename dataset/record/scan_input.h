@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,13 @@
 #include "dataset/io/raw_buffer.h"
 
 namespace recordpipe {
+
+// Where the compression of a content is damaged or cut. What should be there is missing, whether
+// the content ends or another part of it follows.
+struct ContentGap {
+  uint64_t offset = 0;  // in the content
+  Error error;
+};
 
 // One thread at a time.
 class ScanInput {
@@ -29,8 +37,10 @@ class ScanInput {
   virtual void forget(uint64_t offset) = 0;
   // [begin, end), which was viewed, isn't needed soon.
   virtual void release(uint64_t begin, uint64_t end) = 0;
-  // Why the content ends where it does, if it should go on: its compression is damaged or cut.
-  virtual const Error* failure() const = 0;
+  // Of the gaps in the content that were viewed and not passed, the first.
+  virtual const ContentGap* gap() const = 0;
+  // Those at or before `offset` are known to who asks.
+  virtual void pass_gaps(uint64_t offset) = 0;
   // Whether the content changes while it is read.
   virtual bool changed() const = 0;
   virtual const std::string& path() const = 0;
@@ -70,7 +80,8 @@ class MappedScanInput final : public ScanInput {
   }
   void forget(uint64_t offset) override;
   void release(uint64_t begin, uint64_t end) override;
-  const Error* failure() const override { return nullptr; }
+  const ContentGap* gap() const override { return nullptr; }
+  void pass_gaps(uint64_t) override {}
   bool changed() const override { return file_.damaged(); }
   const std::string& path() const override { return file_.path(); }
 
@@ -91,13 +102,15 @@ class MappedScanInput final : public ScanInput {
 // A stream, of which what was viewed and not forgotten is kept in memory.
 class StreamScanInput final : public ScanInput {
  public:
-  explicit StreamScanInput(std::unique_ptr<ByteSource> source);
+  // `reads_on`: the source goes on after damage (InflateOptions).
+  explicit StreamScanInput(std::unique_ptr<ByteSource> source, bool reads_on = false);
 
   std::span<const std::byte> view(uint64_t offset, uint64_t size) override;
   std::optional<uint64_t> left(uint64_t offset) const override;
   void forget(uint64_t offset) override;
   void release(uint64_t, uint64_t) override {}
-  const Error* failure() const override { return failure_ ? &*failure_ : nullptr; }
+  const ContentGap* gap() const override { return gaps_.empty() ? nullptr : &gaps_.front(); }
+  void pass_gaps(uint64_t offset) override;
   bool changed() const override { return false; }
   const std::string& path() const override { return source_->path(); }
 
@@ -111,8 +124,9 @@ class StreamScanInput final : public ScanInput {
   size_t begin_ = 0;
   size_t end_ = 0;
   uint64_t offset_ = 0;
+  const bool reads_on_;
   bool ended_ = false;
-  std::optional<Error> failure_;
+  std::deque<ContentGap> gaps_;
 };
 
 }  // namespace recordpipe

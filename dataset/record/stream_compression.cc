@@ -33,13 +33,17 @@ Compression detect_record_compression(std::span<const std::byte> head,
   return sniff_compression(head);
 }
 
-DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOptions& options) {
+DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOptions& options,
+                             const InflateOptions& inflating) {
+  const auto inflated = [&](std::unique_ptr<ByteSource> source, Compression compression) {
+    const bool reads_on = inflating.read_on_after_damage && compression != Compression::none;
+    return DetectedSource{inflate(std::move(source), compression, inflating), compression,
+                          reads_on};
+  };
   // Nothing is looked at that need not be: a live source may have nothing to give yet.
-  if (options.compression)
-    return {inflate(std::move(raw), *options.compression), *options.compression};
+  if (options.compression) return inflated(std::move(raw), *options.compression);
   PeekedSource peeked = peek(std::move(raw), kRecordHeaderSize);
-  const Compression compression = detect_record_compression(peeked.head, options);
-  return {inflate(std::move(peeked.source), compression), compression};
+  return inflated(std::move(peeked.source), detect_record_compression(peeked.head, options));
 }
 
 Compression detect_compression(FileSystem& file_system, const std::string& path,

@@ -19,9 +19,11 @@ Compression detect_record_compression(std::span<const std::byte> head,
 struct DetectedSource {
   std::unique_ptr<ByteSource> source;  // plain: inflated where it has to be
   Compression compression = Compression::none;
+  bool reads_on = false;  // after Error{corrupted} and Error{truncated}: see InflateOptions
 };
 
 // Inflates `raw` where that is how it is compressed.
-DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOptions& options);
+DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOptions& options,
+                             const InflateOptions& inflating = {});
 
 }  // namespace recordpipe

@@ -76,6 +76,28 @@ wrote 2 records to out
         self.salvage(THREE, "--compression", "zstd", status=0)
         self.assertEqual(self.run_it("verify", "out"), "out: intact, 3 records, 88 bytes, zstd\n")
 
+    def test_what_lies_behind_a_damaged_part_of_a_compressed_file(self):
+        # As convert writes them: a member, or frame, for each MiB.
+        records = [os.urandom(200_000) for _ in range(40)]
+        (self.folder / "plain").write_bytes(b"".join(map(record, records)))
+        for ending in ("gz", "zst"):
+            self.run_it("convert", "plain", "-o", "whole." + ending)
+            damaged = bytearray((self.folder / ("whole." + ending)).read_bytes())
+            half = len(damaged) // 2
+            damaged[half:half + 100] = bytes(100)
+            (self.folder / "a").write_bytes(damaged)
+            self.run_it("salvage", "a", "-o", "out", status=1)
+            left = [r for r in records if record(r) in (self.folder / "out").read_bytes()]
+            self.assertGreater(len(left), 30)
+            self.assertEqual(left[-15:], records[-15:])
+            self.assertEqual((self.folder / "out").read_bytes(), b"".join(map(record, left)))
+            found, = self.json("verify", "--json", "a", status=1)
+            self.assertEqual(found["records"], len(left))
+            self.assertRegex(found["regions"][0]["reason"], " at [0-9]+ of the file$")
+            self.run_it("convert", "a", "-o", "skipped", "--skip-corrupt")
+            self.assertEqual((self.folder / "skipped").read_bytes(),
+                             (self.folder / "out").read_bytes())
+
     def test_pipes(self):
         result = self.start("salvage", "-", "-o", "-", input=b"x" + THREE)
         self.assertEqual((result.returncode, result.stdout), (1, THREE))

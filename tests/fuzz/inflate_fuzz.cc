@@ -1,5 +1,6 @@
 // Any bytes as a gzip, zlib or zstd stream: however it is read, in pieces or at once, the same
-// content and the same error come out; and ISA-L gives what zlib gives.
+// content and the same error come out; and ISA-L gives what zlib gives. Where it is read on after
+// damage, the same comes up to there, and there is an end.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -17,6 +18,10 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kMostContent = size_t{1} << 16;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
 
 struct Inflated {
   std::string content;  // up to a limit
@@ -36,13 +41,29 @@ Inflated inflated(std::unique_ptr<ByteSource> source, size_t piece, size_t compr
     }
   } catch (const Error& error) {
     result.error = error.what();
-    if (error.offset().value_or(0) > compressed_size) std::abort();
+    require(error.offset().value_or(0) <= compressed_size);
   }
   return result;
 }
 
-void require(bool holds) {
-  if (!holds) std::abort();
+// Up to kMostContent bytes of all that comes, whatever is damaged.
+std::string inflated_all(std::unique_ptr<InflateEngine> engine, Compression format,
+                         const std::string& input) {
+  const auto source = inflate_by(std::move(engine), std::make_unique<MemorySource>(input), format,
+                                 {.read_on_after_damage = true});
+  std::string content;
+  std::vector<std::byte> buffer(777);
+  while (content.size() < kMostContent) {
+    try {
+      const size_t count = source->read(buffer);
+      if (count == 0) break;
+      content += as_text(std::span(buffer).first(count));
+    } catch (const Error& error) {
+      if (!is_damage(error.kind())) break;
+      require(error.offset().value_or(0) <= input.size());
+    }
+  }
+  return content;
 }
 
 void check(const std::string& input) {
@@ -62,15 +83,24 @@ void check(const std::string& input) {
   };
   require(zstd(13) == zstd(kMostContent));
 
+  const auto starts_alike = [](const std::string& a, const std::string& b) {
+    const size_t common = std::min(a.size(), b.size());
+    return a.substr(0, common) == b.substr(0, common);
+  };
+  require(starts_alike(by_zlib.content, inflated_all(make_zlib_inflate_engine(Compression::gzip),
+                                                     Compression::gzip, input)));
+  require(starts_alike(zstd(777).content,
+                       inflated_all(make_zstd_inflate_engine(), Compression::zstd, input)));
+
   if (!make_isal_inflate_engine()) return;
+  inflated_all(make_isal_inflate_engine(), Compression::gzip, input);
   const Inflated at_once = read(make_isal_inflate_engine(), Compression::gzip, kMostContent);
   require(read(make_isal_inflate_engine(), Compression::gzip, 777) == at_once);
   // ISA-L forgives an incomplete code and unknown flags, where zlib refuses them.
   if (by_zlib.error.empty()) {
     require(at_once == by_zlib);
   } else {
-    const auto common = std::min(at_once.content.size(), by_zlib.content.size());
-    require(at_once.content.substr(0, common) == by_zlib.content.substr(0, common));
+    require(starts_alike(at_once.content, by_zlib.content));
   }
 }
 

@@ -360,6 +360,46 @@ TEST(RecordScanStream, ADamagedTrailerIsARegionOfNoBytes) {
   EXPECT_THAT(steps[1], HasSubstr("[17, 17) "));
 }
 
+// A record lies in both members, and their content is whole: only a trailer says otherwise.
+TEST(RecordScanStream, ARecordAcrossADamagedTrailerIsKept) {
+  const std::string content = framed({"first", std::string(300, 'z'), "third"});
+  std::string stream = compressed(content.substr(0, 100), Compression::gzip);
+  stream[stream.size() - 8] ^= 1;
+  stream += compressed(content.substr(100), Compression::gzip);
+  const auto steps = steps_of(scan_of(stream));
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_EQ(steps[1], std::string(300, 'z'));
+  EXPECT_THAT(steps[2], HasSubstr("damaged gzip stream (incorrect data check) at "));
+  EXPECT_EQ(steps[3], "third");
+}
+
+TEST(RecordScanStream, MembersBehindADamagedOneAreScanned) {
+  std::mt19937_64 random(6);
+  for (const Compression format : {Compression::gzip, Compression::zstd}) {
+    std::vector<std::string> records;
+    for (int i = 0; i < 30; ++i) records.push_back(random_text(random, 100));
+    const std::string content = framed(records);
+    // Records 0 to 9 lie in the first member or across its end, 20 to 29 in the third or so.
+    const std::string before = compressed(content.substr(0, 10 * 116 - 50), format);
+    const std::string middle = compressed(content.substr(10 * 116 - 50, 10 * 116), format);
+    const std::string after = compressed(content.substr(20 * 116 - 50), format);
+    for (size_t at = 0; at < middle.size(); at += 7) {
+      std::string damaged = middle;
+      damaged[at] = static_cast<char>(damaged[at] ^ 0x5a);
+      const auto steps = steps_of(scan_of(before + damaged + after));
+      EXPECT_TRUE(std::equal(records.begin(), records.begin() + 9, steps.begin())) << at;
+      EXPECT_TRUE(std::equal(records.end() - 10, records.end(), steps.end() - 10)) << at;
+    }
+    // Whole records are missing, and nothing that is left shows it but the gap.
+    const std::string first = compressed(content.substr(0, 10 * 116), format);
+    const std::string third = compressed(content.substr(20 * 116), format);
+    const auto steps = steps_of(scan_of(first + middle.substr(0, 3) + third));
+    ASSERT_EQ(steps.size(), 21u);
+    EXPECT_THAT(steps[10], HasSubstr("[1160, 1160) "));
+    EXPECT_EQ(steps[11], records[20]);
+  }
+}
+
 TEST(RecordScanStream, ComesInAnyPieces) {
   std::string content = framed({"a", std::string(3000, 'b'), "c"});
   content[40] ^= 1;

@@ -64,8 +64,10 @@ void DamageReport::end(const ScanTotals& totals) {
                : fmt::format(", {}\n", to_string(totals.compression)));
   } else {
     write_(fmt::format("  {}\n", counted(since_damage_, "intact record")));
-    write_(fmt::format("  in all: {}, {}\n", counted(totals.records, "intact record"),
-                       describe_damage(totals.regions, totals.lost)));
+    const bool inflated = totals.compression != Compression::none;
+    write_(fmt::format("  in all: {}, {}{}\n", counted(totals.records, "intact record"),
+                       describe_damage(totals.regions, totals.lost),
+                       inflated ? " of what could be inflated" : ""));
   }
 }
 

@@ -90,14 +90,14 @@ void scan_mapped(const CommandContext& context, const std::string& path, size_t 
 
 void scan_stream(const CommandContext& context, const std::string& path,
                  const RecordReadOptions& reading, CountedSinks& sinks) {
-  DetectedSource detected = detect_source(open_input(context, path), reading);
+  DetectedSource detected =
+      detect_source(open_input(context, path), reading, {.read_on_after_damage = true});
   sinks.opened(detected.compression);
-  RecordReadOptions plain = reading;
-  plain.compression = Compression::none;
   ScanProgress progress(context, {});
   // Inflating and the CRCs each have a thread.
-  RecordScanner scanner(std::make_unique<ReadAhead>(std::move(detected.source)), plain,
-                        context.stop);
+  detected.source = std::make_unique<ReadAhead>(
+      std::move(detected.source), ReadAheadOptions{.read_on_after_damage = detected.reads_on});
+  RecordScanner scanner(std::move(detected), reading.max_record_size, context.stop);
   while (const auto step = scanner.next()) {
     if (const auto* record = std::get_if<Record>(&*step)) {
       sinks.intact(framed(*record), 1);

@@ -101,10 +101,7 @@ class View {
         }
       }
     } catch (const Error& error) {
-      const bool is_damage = error.kind() == ErrorKind::truncated ||
-                             error.kind() == ErrorKind::corrupted ||
-                             error.kind() == ErrorKind::limit_exceeded;
-      if (!is_damage) throw;
+      if (!is_damage(error.kind()) && error.kind() != ErrorKind::limit_exceeded) throw;
       damage_.push_back(error.what());
     }
   }

@@ -1,0 +1,57 @@
+// The compressed bytes that inflate() has at hand: those that its engine has not taken, and where
+// it may go back some of those that were.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "dataset/io/file.h"
+
+namespace recordpipe {
+
+class InflateInput {
+ public:
+  // Keeps `kept` of the bytes that were taken.
+  explicit InflateInput(size_t kept) : kept_(kept), buffer_(kept + kMostRest + kReadSize) {}
+
+  // What was read and not taken.
+  std::span<const std::byte> rest() const {
+    return std::span(buffer_).subspan(begin_, end_ - begin_);
+  }
+  void take(size_t count) { begin_ += count; }
+  // Where rest() begins, in the file.
+  uint64_t offset() const { return fetched_ - (end_ - begin_); }
+  // Back to this place, or as near as what was kept allows.
+  void go_back_to(uint64_t offset) { begin_ = end_ - std::min<uint64_t>(fetched_ - offset, end_); }
+
+  // Reads more behind rest(), of which there are less than kMostRest bytes.
+  void fill(ByteSource& source) {
+    const size_t keep = std::min(end_, kept_ + (end_ - begin_));
+    std::memmove(buffer_.data(), buffer_.data() + (end_ - keep), keep);
+    begin_ = keep - (end_ - begin_);
+    end_ = keep;
+    const size_t count = source.read(std::span(buffer_).subspan(end_, kReadSize));
+    end_ += count;
+    fetched_ += count;
+    ended_ = count == 0;
+  }
+  // Whether the last fill() found no more.
+  bool ended() const { return ended_; }
+
+ private:
+  static constexpr size_t kReadSize = size_t{256} << 10;
+  static constexpr size_t kMostRest = 8;
+
+  const size_t kept_;
+  std::vector<std::byte> buffer_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  uint64_t fetched_ = 0;  // bytes read so far
+  bool ended_ = false;
+};
+
+}  // namespace recordpipe
