@@ -115,10 +115,11 @@ class Streams(TfrecordTest):
                         ["create", "--from", "json", "-", "-o", "out"],
                         ["create", "--from", "csv", "--types", "a=int64", "-", "-o", "out"],
                         ["salvage", "-", "-o", "out"], ["show", "-"], ["verify", "fifo"]):
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 with self.subTest(command=command, number=number), subprocess.Popen(
                         [PROGRAM, *command], cwd=self.folder, stdin=subprocess.PIPE,
-                        stderr=subprocess.PIPE) as process:
+                        stderr=subprocess.PIPE,
+                        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)) as process:
                     time.sleep(0.3)  # it should be waiting by now
                     process.send_signal(number)
                     errors = process.stderr.read().decode()
@@ -127,6 +128,18 @@ class Streams(TfrecordTest):
                 self.assertIn(f"tfrecord {command[0]}: ", errors)
                 self.assertIn(": interrupted\n", errors)
                 self.assertEqual(sorted(os.listdir(self.folder)), ["a", "fifo"])
+
+    def test_nohup(self):
+        with subprocess.Popen(
+                [PROGRAM, "convert", "-", "-o", "out"], cwd=self.folder, stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
+            time.sleep(0.3)  # it should be waiting by now
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.1)
+            process.communicate(self.content)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual((self.folder / "out").read_bytes(), self.content)
 
     def test_a_fifo_is_read_as_a_file(self):
         os.mkfifo(self.folder / "fifo")

@@ -1,11 +1,11 @@
 #include "tools/tfrecord/output.h"
 
 #include <cstdlib>
+#include <exception>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
-#include "dataset/base/error.h"
 #include "dataset/io/atomic_file.h"
 #include "tools/tfrecord/standard_streams.h"
 
@@ -49,7 +49,7 @@ Output::~Output() {
   if (!is_standard_) return;
   try {
     flush();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // Something else has failed before, or close() would have reported it.
   }
 }

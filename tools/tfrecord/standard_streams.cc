@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -105,18 +106,22 @@ class DeviceSource final : public ByteSource {
   WaitingReader reader_;
 };
 
-class StandardOutput final : public ByteSink {
- public:
-  void write(std::span<const std::byte> data) override {
-    while (!data.empty()) {
-      const ssize_t count = ::write(STDOUT_FILENO, data.data(), data.size());
-      if (count >= 0) {
-        data = data.subspan(static_cast<size_t>(count));
-      } else if (errno != EINTR) {
-        throw system_error(errno, "write", path_);
-      }
+void write_all(int fd, std::span<const std::byte> data, const std::string& path) {
+  while (!data.empty()) {
+    const ssize_t count = ::write(fd, data.data(), data.size());
+    if (count >= 0) {
+      data = data.subspan(static_cast<size_t>(count));
+    } else if (errno == EPIPE) {
+      throw std::system_error(errno, std::generic_category(), path);
+    } else if (errno != EINTR) {
+      throw system_error(errno, "write", path);
     }
   }
+}
+
+class StandardOutput final : public ByteSink {
+ public:
+  void write(std::span<const std::byte> data) override { write_all(STDOUT_FILENO, data, path_); }
   void close() override {}
   const std::string& path() const override { return path_; }
 
@@ -128,7 +133,9 @@ class DeviceSink final : public ByteSink {
  public:
   explicit DeviceSink(const std::string& path) : descriptor_(path, O_WRONLY) {}
 
-  void write(std::span<const std::byte> data) override { descriptor_.write_all(data); }
+  void write(std::span<const std::byte> data) override {
+    write_all(descriptor_.get(), data, path());
+  }
   void close() override { descriptor_.close(); }
   const std::string& path() const override { return descriptor_.path(); }
 
