@@ -31,6 +31,50 @@ class Output(TfrecordTest):
                             status=2)
         self.expect_failure("is one of the files", "create", "a.csv", "-o", "a.csv", status=2)
 
+    def test_an_input_is_not_replaced_by_a_shard(self):
+        shard = self.folder / "out-00000-of-00002"
+        shard.write_text("label\n3\n")
+        os.symlink(shard.name, self.folder / "out-00001-of-00003")
+        for options in (["--shards", "2"], ["--shards", "3"], ["--max-bytes", "1MB"]):
+            with self.subTest(options):
+                self.expect_failure("is one of the files that are read", "create", shard.name,
+                                    "--from", "csv", "-o", "out", *options, status=2)
+                self.assertEqual(shard.read_text(), "label\n3\n")
+        self.run_it("create", shard.name, "--from", "csv", "-o", "out", "--shards", "4")
+        self.expect_failure("no/out-00000-of-00002: open failed", "create", "a.csv",
+                            "-o", "no/out", "--shards", "2")
+
+    def test_what_an_option_names_is_not_replaced_either(self):
+        (self.folder / "labels").write_text("cat\ndog\n")
+        for options in ([], ["--max-bytes", "1MB"]):
+            self.expect_failure("-o labels is one of the files", "view", "a.tfrecords", "--labels",
+                                "./labels", "-o", "labels", *options, status=2)
+        self.assertEqual((self.folder / "labels").read_text(), "cat\ndog\n")
+
+    def test_an_index_is_not_written_over_records(self):
+        os.rename(self.folder / "a.tfrecords", self.folder / "same.idx")
+        self.expect_failure("same.idx is one of the files that are read", "index", "same",
+                            "same.idx", status=2)
+        self.assertEqual((self.folder / "same.idx").read_bytes(), self.content)
+
+    def test_an_input_is_not_replaced_by_what_is_made_of_standard_input(self):
+        for command in READERS:
+            with self.subTest(command), open(self.folder / "a.tfrecords") as stdin:
+                self.expect_failure("-o a.tfrecords is one of the files", *command.split(), "-",
+                                    "-o", "a.tfrecords", status=2, stdin=stdin)
+                self.assertEqual((self.folder / "a.tfrecords").read_bytes(), self.content)
+
+    def test_standard_output_is_not_appended_to_an_input(self):
+        for command in [*READERS, "convert"]:
+            with self.subTest(command), open(self.folder / "a.tfrecords", "ab") as stdout:
+                result = subprocess.run([PROGRAM, *command.split(), "link", "-o", "-"],
+                                        cwd=self.folder, stdout=stdout, stderr=subprocess.PIPE,
+                                        timeout=120, check=False)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(b"standard output goes to one of the files that are read",
+                              result.stderr)
+                self.assertEqual((self.folder / "a.tfrecords").read_bytes(), self.content)
+
     def test_records_may_take_the_place_of_records(self):
         self.run_it("convert", "a.tfrecords", "-o", "a.tfrecords")
         self.assertEqual((self.folder / "a.tfrecords").read_bytes(), self.content)
@@ -87,6 +131,19 @@ class Streams(TfrecordTest):
     def test_standard_output_has_one_name(self):
         for path in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
             self.expect_failure("with -o -", "convert", "a", "-o", path, status=2)
+        os.symlink("/proc/self/fd/1", self.folder / "link")
+        for path in ("out", "link", "/dev/stdout"):
+            with self.subTest(path), open(self.folder / "out", "w") as stdout:
+                result = subprocess.run([PROGRAM, "convert", "a", "-o", path], cwd=self.folder,
+                                        stdout=stdout, stderr=subprocess.PIPE, timeout=120,
+                                        check=False)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(b"with -o -", result.stderr)
+        self.assertTrue((self.folder / "link").is_symlink())
+        self.run_it("show", "a", "-o", "/dev/null")
+        with open("/dev/null", "w") as stdout:
+            subprocess.run([PROGRAM, "show", "a", "-o", "/dev/null"], cwd=self.folder,
+                           stdout=stdout, timeout=120, check=True)
 
     def test_a_link_stays_and_what_it_leads_to_is_replaced(self):
         (self.folder / "disk").mkdir()

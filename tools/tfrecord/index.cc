@@ -15,6 +15,7 @@
 #include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/output.h"
+#include "tools/tfrecord/output_check.h"
 #include "tools/tfrecord/scan_file.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/threads_option.h"
@@ -114,6 +115,11 @@ int run(const Arguments& arguments, const CommandContext& context) {
     if (arguments.index.empty() && !arguments.check && has_no_folder) {
       throw UsageError("there is no place beside " + path + " for its index: give -o FILE");
     }
+  }
+  if (arguments.index.empty() && !arguments.check) {
+    std::vector<std::string> indexes;
+    for (const std::string& path : paths) indexes.push_back(record_index_path(path));
+    require_not_read(paths, indexes);
   }
   return for_each_input(context, "index", paths, [&](const std::string& path) {
     try {
