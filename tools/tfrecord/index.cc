@@ -76,7 +76,7 @@ uint64_t write_index(const Arguments& arguments, const CommandContext& context,
 uint64_t check_index(const Arguments& arguments, const CommandContext& context,
                      const std::string& path) {
   require_plain(path, detect_compression(context.files, path));
-  RecordIndexReader index(context.files, index_of(arguments, path));
+  RecordIndexReader index(open_input(context, index_of(arguments, path)));
   const auto file = context.files.open_random(path);
   // A request for each record is too many.
   const bool distant = is_http_url(path);
@@ -87,6 +87,8 @@ void print_json(const nlohmann::ordered_json& json) { fmt::print("{}", json_line
 
 int index_file(const Arguments& arguments, const CommandContext& context, const std::string& path) {
   const std::string index = index_of(arguments, path);
+  // A FIFO that nobody named would be waited for.
+  if (arguments.index.empty() && !is_http_url(path)) require_replaceable(context.files, index);
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
                                            : write_index(arguments, context, path);
   if (arguments.json) {
