@@ -186,6 +186,17 @@ class Streams(TfrecordTest):
                 self.assertIn(": interrupted\n", errors)
                 self.assertEqual(sorted(os.listdir(self.folder)), ["a", "fifo"])
 
+    def test_a_fifo_that_nobody_reads_is_left_at_once(self):
+        os.mkfifo(self.folder / "fifo")
+        for command in (*self.writers, ["show", "a"]):
+            with self.subTest(command), subprocess.Popen(
+                    [PROGRAM, *command, "-o", "fifo"], cwd=self.folder, stderr=subprocess.PIPE) as process:
+                time.sleep(0.3)  # it should be waiting by now
+                process.send_signal(signal.SIGTERM)
+                errors = process.stderr.read().decode()
+            self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+            self.assertIn("fifo: interrupted\n", errors)  # an orderly end, as below
+
     def test_nohup(self):
         with subprocess.Popen(
                 [PROGRAM, "convert", "-", "-o", "out"], cwd=self.folder, stdin=subprocess.PIPE,

@@ -55,7 +55,7 @@ void write_entries(std::span<const std::byte> framed, uint64_t count, RecordInde
 
 uint64_t write_index(const Arguments& arguments, const CommandContext& context,
                      const std::string& path) {
-  Output out(context.files, index_of(arguments, path));
+  Output out(context, index_of(arguments, path));
   RecordIndexWriter index(out);
   scan_file(context, path, {}, arguments.threads,
             {.opened = [&](Compression compression) { require_plain(path, compression); },

@@ -172,7 +172,7 @@ int run(const CommandContext& context, const Arguments& arguments) {
     context.progress.warn("tfrecord info: " + files.back().error);
   }
   context.progress.clear();
-  Output output(context.files, arguments.output);
+  Output output(context, arguments.output);
   if (arguments.json) {
     output.write(as_json(files));
   } else if (files.size() == 1) {

@@ -51,7 +51,7 @@ int run(const Arguments& arguments, const CommandContext& context) {
   if (arguments.json && arguments.output == "-") {
     throw UsageError("--json and the records can't both go to standard output: give -o FILE");
   }
-  Output out(context.files, arguments.output);
+  Output out(context, arguments.output);
   RecordWriter writer(out,
                       {.compression = compression_for(arguments.output, arguments.compression)});
   DamageReport report(arguments.json, [&](std::string_view text) {

@@ -2,14 +2,17 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dataset/base/error.h"
@@ -129,18 +132,46 @@ class StandardOutput final : public ByteSink {
   const std::string path_ = "standard output";
 };
 
+bool is_fifo(const std::string& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
+// As open(2) with O_WRONLY, which would wait for a FIFO's reader and heed no stop.
+int open_for_writing(const std::string& path, const std::stop_token& stop) {
+  while (true) {
+    throw_if_stopped(stop, path);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (fd >= 0) {
+      ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+      return fd;
+    }
+    if (errno == EINTR) continue;
+    if (errno != ENXIO || !is_fifo(path)) throw system_error(errno, "open", path);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
 class DeviceSink final : public ByteSink {
  public:
-  explicit DeviceSink(const std::string& path) : descriptor_(path, O_WRONLY) {}
-
-  void write(std::span<const std::byte> data) override {
-    write_all(descriptor_.get(), data, path());
+  DeviceSink(const std::string& path, const std::stop_token& stop)
+      : path_(path), fd_(open_for_writing(path, stop)) {}
+  ~DeviceSink() override {
+    if (fd_ >= 0) ::close(fd_);
   }
-  void close() override { descriptor_.close(); }
-  const std::string& path() const override { return descriptor_.path(); }
+  DeviceSink(const DeviceSink&) = delete;
+  DeviceSink& operator=(const DeviceSink&) = delete;
+
+  void write(std::span<const std::byte> data) override { write_all(fd_, data, path_); }
+  void close() override {
+    const int fd = std::exchange(fd_, -1);
+    if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) throw system_error(errno, "close", path_);
+  }
+  const std::string& path() const override { return path_; }
 
  private:
-  PosixDescriptor descriptor_;
+  const std::string path_;
+  int fd_;
 };
 
 }  // namespace
@@ -155,8 +186,8 @@ std::unique_ptr<ByteSource> open_device_source(const std::string& path, std::sto
 
 std::unique_ptr<ByteSink> standard_output() { return std::make_unique<StandardOutput>(); }
 
-std::unique_ptr<ByteSink> open_device_sink(const std::string& path) {
-  return std::make_unique<DeviceSink>(path);
+std::unique_ptr<ByteSink> open_device_sink(const std::string& path, const std::stop_token& stop) {
+  return std::make_unique<DeviceSink>(path, stop);
 }
 
 }  // namespace recordpipe

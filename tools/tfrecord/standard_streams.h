@@ -21,7 +21,7 @@ std::unique_ptr<ByteSource> open_device_source(const std::string& path, std::sto
 // Its path() is "standard output". close() leaves the descriptor open.
 std::unique_ptr<ByteSink> standard_output();
 // A FIFO or a device that is there; links are followed (/dev/fd/63, as bash's >(command) is named).
-// Opening a FIFO waits until somebody reads it.
-std::unique_ptr<ByteSink> open_device_sink(const std::string& path);
+// Opening a FIFO waits until somebody reads it, or for a stop (Error{cancelled}).
+std::unique_ptr<ByteSink> open_device_sink(const std::string& path, const std::stop_token& stop);
 
 }  // namespace recordpipe
