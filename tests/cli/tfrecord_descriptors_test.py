@@ -109,7 +109,8 @@ class Pipes(DescriptorsTest):
 
     def test_who_has_seen_enough_hears_no_complaint(self):
         for command in (["show", "a"], ["convert", "a", "-o", "-"], ["info", "a"], ["--help"],
-                        ["verify", "a", "a"], ["info", "--json", "a"], ["export", "a", "--to", "csv"]):
+                        ["verify", "a", "a"], ["info", "--json", "a"],
+                        ["export", "a", "--to", "csv", "-o", "-"]):
             with self.subTest(command):
                 result = self.run_closed(*command, name="stdout")
                 self.assertEqual((result.returncode, result.stderr), (CLOSED_PIPE, b""))

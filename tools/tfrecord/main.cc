@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -125,7 +126,9 @@ int run(int argc, char** argv) {
     line.app().parse(std::vector(arguments.rbegin(), arguments.rend()));  // from its end
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
-      line.app().exit(error);  // prints help or the version
+      std::ostringstream text;
+      line.app().exit(error, text);  // help or the version
+      std::fputs(text.str().c_str(), stdout);
       flush_standard_output();
       return kExitOk;
     }
