@@ -190,7 +190,8 @@ class Streams(TfrecordTest):
         os.mkfifo(self.folder / "fifo")
         for command in (*self.writers, ["show", "a"]):
             with self.subTest(command), subprocess.Popen(
-                    [PROGRAM, *command, "-o", "fifo"], cwd=self.folder, stderr=subprocess.PIPE) as process:
+                    [PROGRAM, *command, "-o", "fifo"], cwd=self.folder,
+                    stderr=subprocess.PIPE) as process:
                 time.sleep(0.3)  # it should be waiting by now
                 process.send_signal(signal.SIGTERM)
                 errors = process.stderr.read().decode()
