@@ -24,6 +24,7 @@
 #include "dataset/cifar/synthetic_mark.h"
 #include "dataset/io/atomic_file.h"
 #include "dataset/io/file.h"
+#include "tools/standard_descriptors.h"
 
 namespace recordpipe {
 namespace {
@@ -293,6 +294,7 @@ void yield_batches(const Arguments& arguments) {
 }
 
 int run(int argc, char** argv) {
+  open_standard_descriptors();
   CLI::App app(kDescription, kProgram);
   Arguments arguments;
   define_options(app, arguments);
@@ -304,7 +306,7 @@ int run(int argc, char** argv) {
   try {
     yield_batches(arguments);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", kProgram, error.what());
+    std::fprintf(stderr, "%s: %s\n", kProgram, error.what());
     return 1;
   }
   return std::fflush(stdout) == 0 ? 0 : 1;

@@ -20,6 +20,7 @@
 #include "dataset/record/record_reader.h"
 #include "tools/cifar_archive_source.h"
 #include "tools/interrupt.h"
+#include "tools/standard_descriptors.h"
 #include "tools/terminal_progress.h"
 
 namespace recordpipe {
@@ -60,7 +61,8 @@ constexpr char kExamples[] =
   generate_cifar10_tfrecords --data-dir data/synthetic --synthetic
 
 Exit status: 0 done, or everything was there; 1 failed; 2 wrong usage; 130 interrupted (143 by
-SIGTERM). A download that was cut goes on where it stopped when the same command runs again.)";
+SIGTERM, 129 by SIGHUP). A download that was cut goes on where it stopped when the same command
+runs again.)";
 
 // An unset variable of a script, most likely: "" must not mean "not given".
 const CLI::Validator kNotEmpty{
@@ -275,6 +277,7 @@ void generate(const Arguments& arguments, std::stop_token stop) {
 }
 
 int run(int argc, char** argv) {
+  open_standard_descriptors();
   const Interrupt interrupt;
   CLI::App app(kDescription, kProgram);
   Arguments arguments;
@@ -288,11 +291,11 @@ int run(int argc, char** argv) {
   try {
     generate(arguments, interrupt.token());
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "{}: out of memory (it needs about 250 MiB)\n", kProgram);
+    std::fprintf(stderr, "%s: out of memory (it needs about 250 MiB)\n", kProgram);
     return 1;
   } catch (const std::exception& error) {
     const auto* ours = dynamic_cast<const Error*>(&error);
-    fmt::print(stderr, "{}: {}\n", kProgram, error.what());
+    std::fprintf(stderr, "%s: %s\n", kProgram, error.what());
     if (ours && ours->kind() == ErrorKind::cancelled && interrupt.exit_code() != 0) {
       return interrupt.exit_code();
     }

@@ -10,11 +10,17 @@
 namespace recordpipe {
 namespace {
 
+bool is_ignored(int signal) {
+  struct sigaction action = {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 sigset_t handled_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  if (!is_ignored(SIGHUP)) sigaddset(&signals, SIGHUP);  // as nohup(1) makes it
   return signals;
 }
 
@@ -23,6 +29,7 @@ sigset_t handled_signals() {
 // A handler could not request a stop, which is not async-signal-safe; a thread that waits can.
 Interrupt::Interrupt() {
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
   const sigset_t signals = handled_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   waiter_ = std::thread([this] { wait_for_signals(); });

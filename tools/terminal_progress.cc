@@ -73,7 +73,7 @@ void TerminalProgress::note(const std::string& text) {
 void TerminalProgress::warn(const std::string& text) {
   const std::lock_guard lock(mutex_);
   erase();
-  fmt::print(stderr, "{}\n", text);
+  std::fprintf(stderr, "%s\n", text.c_str());
 }
 
 void TerminalProgress::clear() {
@@ -90,17 +90,17 @@ void TerminalProgress::begin(const Progress& progress) {
 
 void TerminalProgress::draw(const std::string& text) {
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K{}", text.substr(0, terminal_width() - 1));
+    std::fprintf(stderr, "\r\x1b[K%s", text.substr(0, terminal_width() - 1).c_str());
     drawn_ = true;
   } else {
-    fmt::print(stderr, "{}\n", text);
+    std::fprintf(stderr, "%s\n", text.c_str());
   }
   std::fflush(stderr);
 }
 
 void TerminalProgress::erase() {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\x1b[K");
+  std::fputs("\r\x1b[K", stderr);
   std::fflush(stderr);
   drawn_ = false;
 }

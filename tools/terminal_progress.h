@@ -11,7 +11,8 @@
 
 namespace recordpipe {
 
-// Draws to standard error. The functions may be called from several threads.
+// Draws to standard error; where that can't be written, what is told is lost and the work goes on.
+// The functions may be called from several threads.
 class TerminalProgress {
  public:
   // A bar comes after the first, and is drawn again after the second; plain lines come at the

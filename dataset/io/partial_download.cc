@@ -29,10 +29,10 @@ bool is_validator(const std::string& text) {
 
 }  // namespace
 
-PartialDownload::PartialDownload(FileSystem& file_system, std::string target,
+PartialDownload::PartialDownload(FileSystem& file_system, const std::string& target,
                                  const std::string& url, const std::stop_token& stop)
     : file_system_(file_system),
-      target_(std::move(target)),
+      target_(file_system.resolve_link(target)),
       part_path_(target_ + ".part"),
       meta_path_(target_ + ".part.meta"),
       url_hash_(sha256_of(url)) {

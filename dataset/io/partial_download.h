@@ -27,8 +27,9 @@ class PartialDownload {
   };
 
   // Locks TARGET.part (Error{busy} if another process downloads the same file), and takes up what
-  // an earlier run left of the same URL. `stop` ends the reading of it.
-  PartialDownload(FileSystem& file_system, std::string target, const std::string& url,
+  // an earlier run left of the same URL. `stop` ends the reading of it. Where TARGET is a symbolic
+  // link, all of it is done where the link leads, and the link stays.
+  PartialDownload(FileSystem& file_system, const std::string& target, const std::string& url,
                   const std::stop_token& stop);
   // Leaves the part for the next run, unless it is empty.
   ~PartialDownload();
@@ -63,7 +64,7 @@ class PartialDownload {
   void remove_files();
 
   FileSystem& file_system_;
-  std::string target_;
+  std::string target_;  // once links were followed
   std::string part_path_;
   std::string meta_path_;
   std::string url_hash_;  // a URL may hold a password: not written to disk

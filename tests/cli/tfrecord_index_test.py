@@ -110,6 +110,19 @@ class Check(TfrecordTest):
             (self.folder / "a.idx").write_text(text)
             self.expect_failure("a.idx: ", "index", "--check", "a")
 
+    def test_a_fifo_beside_a_file_is_no_index(self):
+        os.remove(self.folder / "a.idx")
+        os.mkfifo(self.folder / "a.idx")
+        self.expect_failure("a.idx: not a regular file", "index", "a")
+        self.expect_failure("a.idx: not a regular file", "index", "--check", "a")
+        self.assertEqual(self.json("info", "--json", "a")[0]["files"][0]["indexed"], False)
+        self.run_it("show", "a", "--range", "1:2")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a", "a.idx"])
+
+    def test_an_index_that_comes_through_a_pipe(self):
+        for name in ("/dev/stdin", "-"):
+            self.run_it("index", "--check", "a", "-o", name, input=THREE_INDEX.encode())
+
     def test_there_is_none(self):
         os.remove(self.folder / "a.idx")
         self.expect_failure("No such file", "index", "--check", "a")

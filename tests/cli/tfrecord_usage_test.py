@@ -31,6 +31,50 @@ class Output(TfrecordTest):
                             status=2)
         self.expect_failure("is one of the files", "create", "a.csv", "-o", "a.csv", status=2)
 
+    def test_an_input_is_not_replaced_by_a_shard(self):
+        shard = self.folder / "out-00000-of-00002"
+        shard.write_text("label\n3\n")
+        os.symlink(shard.name, self.folder / "out-00001-of-00003")
+        for options in (["--shards", "2"], ["--shards", "3"], ["--max-bytes", "1MB"]):
+            with self.subTest(options):
+                self.expect_failure("is one of the files that are read", "create", shard.name,
+                                    "--from", "csv", "-o", "out", *options, status=2)
+                self.assertEqual(shard.read_text(), "label\n3\n")
+        self.run_it("create", shard.name, "--from", "csv", "-o", "out", "--shards", "4")
+        self.expect_failure("no/out-00000-of-00002: open failed", "create", "a.csv",
+                            "-o", "no/out", "--shards", "2")
+
+    def test_what_an_option_names_is_not_replaced_either(self):
+        (self.folder / "labels").write_text("cat\ndog\n")
+        for options in ([], ["--max-bytes", "1MB"]):
+            self.expect_failure("-o labels is one of the files", "view", "a.tfrecords", "--labels",
+                                "./labels", "-o", "labels", *options, status=2)
+        self.assertEqual((self.folder / "labels").read_text(), "cat\ndog\n")
+
+    def test_an_index_is_not_written_over_records(self):
+        os.rename(self.folder / "a.tfrecords", self.folder / "same.idx")
+        self.expect_failure("same.idx is one of the files that are read", "index", "same",
+                            "same.idx", status=2)
+        self.assertEqual((self.folder / "same.idx").read_bytes(), self.content)
+
+    def test_an_input_is_not_replaced_by_what_is_made_of_standard_input(self):
+        for command in READERS:
+            with self.subTest(command), open(self.folder / "a.tfrecords") as stdin:
+                self.expect_failure("-o a.tfrecords is one of the files", *command.split(), "-",
+                                    "-o", "a.tfrecords", status=2, stdin=stdin)
+                self.assertEqual((self.folder / "a.tfrecords").read_bytes(), self.content)
+
+    def test_standard_output_is_not_appended_to_an_input(self):
+        for command in [*READERS, "convert"]:
+            with self.subTest(command), open(self.folder / "a.tfrecords", "ab") as stdout:
+                result = subprocess.run([PROGRAM, *command.split(), "link", "-o", "-"],
+                                        cwd=self.folder, stdout=stdout, stderr=subprocess.PIPE,
+                                        timeout=120, check=False)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(b"standard output goes to one of the files that are read",
+                              result.stderr)
+                self.assertEqual((self.folder / "a.tfrecords").read_bytes(), self.content)
+
     def test_records_may_take_the_place_of_records(self):
         self.run_it("convert", "a.tfrecords", "-o", "a.tfrecords")
         self.assertEqual((self.folder / "a.tfrecords").read_bytes(), self.content)
@@ -87,6 +131,19 @@ class Streams(TfrecordTest):
     def test_standard_output_has_one_name(self):
         for path in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
             self.expect_failure("with -o -", "convert", "a", "-o", path, status=2)
+        os.symlink("/proc/self/fd/1", self.folder / "link")
+        for path in ("out", "link", "/dev/stdout"):
+            with self.subTest(path), open(self.folder / "out", "w") as stdout:
+                result = subprocess.run([PROGRAM, "convert", "a", "-o", path], cwd=self.folder,
+                                        stdout=stdout, stderr=subprocess.PIPE, timeout=120,
+                                        check=False)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(b"with -o -", result.stderr)
+        self.assertTrue((self.folder / "link").is_symlink())
+        self.run_it("show", "a", "-o", "/dev/null")
+        with open("/dev/null", "w") as stdout:
+            subprocess.run([PROGRAM, "show", "a", "-o", "/dev/null"], cwd=self.folder,
+                           stdout=stdout, timeout=120, check=True)
 
     def test_a_link_stays_and_what_it_leads_to_is_replaced(self):
         (self.folder / "disk").mkdir()
@@ -115,10 +172,11 @@ class Streams(TfrecordTest):
                         ["create", "--from", "json", "-", "-o", "out"],
                         ["create", "--from", "csv", "--types", "a=int64", "-", "-o", "out"],
                         ["salvage", "-", "-o", "out"], ["show", "-"], ["verify", "fifo"]):
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 with self.subTest(command=command, number=number), subprocess.Popen(
                         [PROGRAM, *command], cwd=self.folder, stdin=subprocess.PIPE,
-                        stderr=subprocess.PIPE) as process:
+                        stderr=subprocess.PIPE,
+                        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)) as process:
                     time.sleep(0.3)  # it should be waiting by now
                     process.send_signal(number)
                     errors = process.stderr.read().decode()
@@ -127,6 +185,30 @@ class Streams(TfrecordTest):
                 self.assertIn(f"tfrecord {command[0]}: ", errors)
                 self.assertIn(": interrupted\n", errors)
                 self.assertEqual(sorted(os.listdir(self.folder)), ["a", "fifo"])
+
+    def test_a_fifo_that_nobody_reads_is_left_at_once(self):
+        os.mkfifo(self.folder / "fifo")
+        for command in (*self.writers, ["show", "a"]):
+            with self.subTest(command), subprocess.Popen(
+                    [PROGRAM, *command, "-o", "fifo"], cwd=self.folder,
+                    stderr=subprocess.PIPE) as process:
+                time.sleep(0.3)  # it should be waiting by now
+                process.send_signal(signal.SIGTERM)
+                errors = process.stderr.read().decode()
+            self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+            self.assertIn("fifo: interrupted\n", errors)  # an orderly end, as below
+
+    def test_nohup(self):
+        with subprocess.Popen(
+                [PROGRAM, "convert", "-", "-o", "out"], cwd=self.folder, stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
+            time.sleep(0.3)  # it should be waiting by now
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.1)
+            process.communicate(self.content)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual((self.folder / "out").read_bytes(), self.content)
 
     def test_a_fifo_is_read_as_a_file(self):
         os.mkfifo(self.folder / "fifo")

@@ -217,6 +217,20 @@ TEST_F(HttpResumeTest, LinksInThePlaceOfThePartAreRefused) {
   }
 }
 
+TEST_F(HttpResumeTest, ALinkStaysAndWhatItLeadsToIsDownloaded) {
+  TemporaryDirectory elsewhere;
+  const std::string file = elsewhere / "file";
+  std::filesystem::create_symlink(file, target);
+  for (const char* old : {"", "old"}) {
+    if (*old) write_file(file, old);
+    get("/a.tar.gz");
+    EXPECT_TRUE(std::filesystem::is_symlink(target));
+    EXPECT_EQ(read_file(file), content);
+    EXPECT_THAT(posix_file_system().list(elsewhere.path()), testing::ElementsAre("file"));
+    expect_only("a.tar.gz");
+  }
+}
+
 TEST_F(HttpResumeTest, AnswersThatAreNotTheFileLeaveThePartAlone) {
   leave_part(1000);
   for (const auto& [how, kind] : {std::pair("no_range&type=text/html", ErrorKind::unsupported),

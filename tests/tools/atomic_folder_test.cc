@@ -92,6 +92,19 @@ TEST_F(AtomicFolderTest, FollowsNoLinkThatItCannotRemove) {
       {"remove"});
 }
 
+TEST_F(AtomicFolderTest, AppearsWhereALinkLeads) {
+  files.make_directories(directory / "disk");
+  std::filesystem::create_symlink("disk/new/", target);
+  AtomicFolder folder(files, target + "/");
+  fill(files, folder);
+  EXPECT_THAT(files.list(directory / "disk"), ElementsAre(".new.partial", ".new.partial.lock"));
+  folder.commit();
+  EXPECT_THAT(names(), ElementsAre("disk", "out"));
+  EXPECT_TRUE(std::filesystem::is_symlink(target));
+  EXPECT_THAT(files.list(directory / "disk"), ElementsAre("new"));
+  EXPECT_EQ(read_file(target + "/cat/1"), "x");
+}
+
 TEST_F(AtomicFolderTest, RefusesWhatIsThere) {
   files.make_directories(target);
   EXPECT_EQ(error_of([&] { AtomicFolder(files, target); }).kind(), ErrorKind::already_exists);

@@ -18,17 +18,22 @@ void remove_tree(FileSystem& files, const std::string& path) {
   files.remove_empty_directory(path);
 }
 
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
 }  // namespace
 
 AtomicFolder::AtomicFolder(FileSystem& files, std::string path)
-    : files_(files), path_(std::move(path)) {
-  while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
+    : files_(files), path_(without_slashes(std::move(path))) {
   if (files_.status(path_)) {
     throw Error({.kind = ErrorKind::already_exists,
                  .path = path_,
                  .reason = "is there already",
                  .hint = "give -o the name of a new folder"});
   }
+  path_ = without_slashes(files_.resolve_link(path_));
   const size_t name = path_.find_last_of('/') + 1;  // npos + 1 is 0
   partial_ = path_.substr(0, name) + "." + path_.substr(name) + ".partial";
   lock_ = files_.lock(partial_ + ".lock");

@@ -9,7 +9,8 @@
 namespace recordpipe {
 
 // Filled as ".NAME.partial" beside the target, which is locked meanwhile: a second process that
-// wants the same target gets Error{busy}. Destroyed before commit(), all of it is removed; what a
+// wants the same target gets Error{busy}. A symbolic link that leads nowhere yet stays: the folder
+// appears where it leads. Destroyed before commit(), all of it is removed; what a
 // killed process left is removed by the next one.
 //
 // The files in it are not synced, which would take longer than all else for many small ones: after
@@ -31,7 +32,7 @@ class AtomicFolder {
   void unlock() noexcept;
 
   FileSystem& files_;
-  std::string path_;
+  std::string path_;  // once links were followed
   std::string partial_;
   std::unique_ptr<FileLock> lock_;
 };

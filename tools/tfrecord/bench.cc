@@ -130,7 +130,7 @@ nlohmann::ordered_json json_of(const FileRates& rates) {
 int run(const Arguments& arguments, const CommandContext& context) {
   const std::vector<std::string> paths = expand_inputs(context.files, arguments.inputs.files);
   require_readable_twice(context.files, paths, "a file");
-  Output out(context.files, arguments.output);
+  Output out(context, arguments.output);
   const int status = for_each_input(context, "bench", paths, [&](const std::string& path) {
     const FileRates rates = measure_file(context.files, path,
                                          {.time = std::chrono::duration<double>(arguments.seconds),

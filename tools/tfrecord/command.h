@@ -19,7 +19,7 @@ struct CommandContext {
   // Local paths; http(s) URLs to read from.
   FileSystem& files;
   TerminalProgress& progress;
-  // Requested by Ctrl-C and SIGTERM: work ends with Error{cancelled}.
+  // Requested by Ctrl-C, SIGTERM and SIGHUP: work ends with Error{cancelled}.
   std::stop_token stop;
 };
 

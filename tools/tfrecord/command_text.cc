@@ -16,7 +16,9 @@ those compressed by gzip, zlib or zstd are told apart by themselves. "tfrecord C
 describes a command and gives examples.)";
 
 constexpr char kExitStatuses[] =
-    "0 done; 1 damage, differences or failure; 2 wrong usage; 130 interrupted (143 by SIGTERM).";
+    "0 done; 1 damage, differences or failure; 2 wrong usage; 130 interrupted (SIGTERM: 143, "
+    "SIGHUP: "
+    "129).";
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;

@@ -17,7 +17,7 @@ struct Arguments {
 };
 
 int run(const Arguments& arguments, const CommandContext& context) {
-  Output out(context.files, arguments.output);
+  Output out(context, arguments.output);
   const std::vector<CommandText> commands = all_command_texts();
   out.write(arguments.shell == "bash" ? bash_completion(commands) : zsh_completion(commands));
   out.close();

@@ -119,7 +119,7 @@ class Conversion {
   ConvertReport written() {
     if (arguments_.shuffle) return shuffled();
     if (arguments_.output.shards > 0 || arguments_.sample_count) return counted();
-    RecordOutput output(context_.files, arguments_.output);
+    RecordOutput output(context_, arguments_.output);
     select("convert", [&](RecordPieces record) { output.write(record); });
     return {output.close(), skipped_};
   }
@@ -160,7 +160,7 @@ class Conversion {
     context_.progress.clear();
     const uint64_t wanted = std::min(arguments_.sample_count.value_or(total), total);
     ExactSample sample(arguments_.seed, wanted, total);
-    RecordOutput output(context_.files, arguments_.output, wanted);
+    RecordOutput output(context_, arguments_.output, wanted);
     select("convert", [&](RecordPieces record) {
       if (sample.take_next()) output.write(record);
     });
@@ -178,7 +178,7 @@ class Conversion {
     // The first of a random order are a sample, too.
     const uint64_t wanted =
         std::min(arguments_.sample_count.value_or(shuffle.size()), shuffle.size());
-    RecordOutput output(context_.files, arguments_.output, wanted);
+    RecordOutput output(context_, arguments_.output, wanted);
     uint64_t written = 0;
     shuffle.drain([&](std::span<const std::byte> data) {
       if (written == wanted) return;

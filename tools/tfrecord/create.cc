@@ -119,7 +119,7 @@ int create(const CommandContext& context, const CreateArguments& arguments) {
     throw UsageError("--json would stand among the records: give -o a name");
   }
   const auto source = open_source(context, arguments);
-  RecordOutput output(context.files, arguments.output, count_records(*source, arguments));
+  RecordOutput output(context, arguments.output, count_records(*source, arguments));
   source->run([&](std::span<const std::byte> record) { output.write(record); });
   const std::vector<WrittenFile> written = output.close();
   context.progress.clear();

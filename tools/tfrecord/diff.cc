@@ -49,7 +49,7 @@ class Diff {
       : arguments_(arguments),
         a_(context, a, arguments.reading, "diff"),
         b_(context, b, arguments.reading, "diff"),
-        output_(context.files, arguments.output) {}
+        output_(context, arguments.output) {}
 
   // Whether they are the same.
   bool run() {

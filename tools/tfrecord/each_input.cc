@@ -1,7 +1,5 @@
 #include "tools/tfrecord/each_input.h"
 
-#include <cstdio>
-
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
@@ -18,8 +16,7 @@ int for_each_input(const CommandContext& context, std::string_view command,
       status = std::max(status, action(path));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::cancelled) throw;
-      context.progress.clear();
-      fmt::print(stderr, "tfrecord {}: {}\n", command, text_of(error));
+      context.progress.warn(fmt::format("tfrecord {}: {}", command, text_of(error)));
       status = std::max(status, kExitFailed);
     }
   }

@@ -86,7 +86,7 @@ class Rows {
 class NpzTarget final : public ExportTarget {
  public:
   NpzTarget(const CommandContext& context, const TargetOptions& options)
-      : output_(context.files, options.output), options_(options) {}
+      : output_(context, options.output), options_(options) {}
 
   bool looks_first() const override { return true; }
 

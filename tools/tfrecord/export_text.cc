@@ -16,7 +16,7 @@ namespace {
 class JsonTarget final : public ExportTarget {
  public:
   JsonTarget(const CommandContext& context, const TargetOptions& options)
-      : output_(context.files, options.output),
+      : output_(context, options.output),
         json_([this](std::string_view piece) { output_.write(piece); }) {}
 
   void write(const ExportedRecord& record) override {
@@ -48,7 +48,7 @@ class JsonTarget final : public ExportTarget {
 class CsvTarget final : public ExportTarget {
  public:
   CsvTarget(const CommandContext& context, const TargetOptions& options)
-      : output_(context.files, options.output) {}
+      : output_(context, options.output) {}
 
   bool looks_first() const override { return true; }
 

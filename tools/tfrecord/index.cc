@@ -15,6 +15,7 @@
 #include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/output.h"
+#include "tools/tfrecord/output_check.h"
 #include "tools/tfrecord/scan_file.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/threads_option.h"
@@ -54,7 +55,7 @@ void write_entries(std::span<const std::byte> framed, uint64_t count, RecordInde
 
 uint64_t write_index(const Arguments& arguments, const CommandContext& context,
                      const std::string& path) {
-  Output out(context.files, index_of(arguments, path));
+  Output out(context, index_of(arguments, path));
   RecordIndexWriter index(out);
   scan_file(context, path, {}, arguments.threads,
             {.opened = [&](Compression compression) { require_plain(path, compression); },
@@ -75,7 +76,7 @@ uint64_t write_index(const Arguments& arguments, const CommandContext& context,
 uint64_t check_index(const Arguments& arguments, const CommandContext& context,
                      const std::string& path) {
   require_plain(path, detect_compression(context.files, path));
-  RecordIndexReader index(context.files, index_of(arguments, path));
+  RecordIndexReader index(open_input(context, index_of(arguments, path)));
   const auto file = context.files.open_random(path);
   // A request for each record is too many.
   const bool distant = is_http_url(path);
@@ -86,6 +87,8 @@ void print_json(const nlohmann::ordered_json& json) { fmt::print("{}", json_line
 
 int index_file(const Arguments& arguments, const CommandContext& context, const std::string& path) {
   const std::string index = index_of(arguments, path);
+  // A FIFO that nobody named would be waited for.
+  if (arguments.index.empty() && !is_http_url(path)) require_replaceable(context.files, index);
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
                                            : write_index(arguments, context, path);
   if (arguments.json) {
@@ -114,6 +117,11 @@ int run(const Arguments& arguments, const CommandContext& context) {
     if (arguments.index.empty() && !arguments.check && has_no_folder) {
       throw UsageError("there is no place beside " + path + " for its index: give -o FILE");
     }
+  }
+  if (arguments.index.empty() && !arguments.check) {
+    std::vector<std::string> indexes;
+    for (const std::string& path : paths) indexes.push_back(record_index_path(path));
+    require_not_read(paths, indexes);
   }
   return for_each_input(context, "index", paths, [&](const std::string& path) {
     try {

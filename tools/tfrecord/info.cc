@@ -169,11 +169,10 @@ int run(const CommandContext& context, const Arguments& arguments) {
     files.push_back(find_file_facts(context, path, arguments.inputs.reading));
     if (files.back().error.empty()) continue;
     status = kExitFailed;
-    context.progress.clear();
-    fmt::print(stderr, "tfrecord info: {}\n", files.back().error);
+    context.progress.warn("tfrecord info: " + files.back().error);
   }
   context.progress.clear();
-  Output output(context.files, arguments.output);
+  Output output(context, arguments.output);
   if (arguments.json) {
     output.write(as_json(files));
   } else if (files.size() == 1) {

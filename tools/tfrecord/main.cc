@@ -1,23 +1,27 @@
 // tfrecord: looks at, checks, repairs and converts TFRecord files. One subcommand a file; this one
 // parses the command line and turns what is thrown into a message and an exit status.
 #include <algorithm>
+#include <cerrno>
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
 
 #include "dataset/base/error.h"
 #include "dataset/io/http_file_system.h"
 #include "tools/interrupt.h"
+#include "tools/standard_descriptors.h"
 #include "tools/terminal_progress.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/command_line.h"
@@ -26,9 +30,24 @@
 namespace recordpipe {
 namespace {
 
-int fail(const std::string& name, const std::string& what, int status) {
-  fmt::print(stderr, "tfrecord {}: {}\n", name, what);
+// Not fmt::print, which throws where standard error can't be written: the exit status still tells.
+int fail(const std::string& name, const char* what, int status) {
+  std::fprintf(stderr, "tfrecord %s: %s\n", name.c_str(), what);
   return status;
+}
+
+void flush_standard_output() {
+  if (std::fflush(stdout) == 0) return;
+  throw std::system_error(errno, std::generic_category(), "standard output: write failed");
+}
+
+// As a shell tells of a program that SIGPIPE ended.
+constexpr int kExitClosedPipe = 128 + SIGPIPE;
+
+// Whoever read the results has seen enough: no reason for a message. fmt::print throws the same.
+bool is_closed_pipe(const std::exception& error) {
+  const auto* const failure = dynamic_cast<const std::system_error*>(&error);
+  return failure != nullptr && failure->code() == std::errc::broken_pipe;
 }
 
 int run_command(const ChosenCommand& chosen, const Interrupt& interrupt) {
@@ -40,19 +59,22 @@ int run_command(const ChosenCommand& chosen, const Interrupt& interrupt) {
                                              }});
   try {
     const int status = chosen.run({files, progress, interrupt.token()});
-    return std::fflush(stdout) == 0 ? status : fail(chosen.name, "can't write", kExitFailed);
+    flush_standard_output();
+    return status;
   } catch (const UsageError& error) {
     progress.clear();
     return fail(chosen.name, error.what(), kExitUsage);
   } catch (const Error& error) {
     progress.clear();
     const bool interrupted = error.kind() == ErrorKind::cancelled && interrupt.exit_code() != 0;
-    return fail(chosen.name, text_of(error), interrupted ? interrupt.exit_code() : kExitFailed);
+    return fail(chosen.name, text_of(error).c_str(),
+                interrupted ? interrupt.exit_code() : kExitFailed);
   } catch (const std::bad_alloc&) {
     progress.clear();
     return fail(chosen.name, "out of memory", kExitFailed);
   } catch (const std::exception& error) {
     progress.clear();
+    if (is_closed_pipe(error)) return kExitClosedPipe;
     return fail(chosen.name, error.what(), kExitFailed);
   }
 }
@@ -92,6 +114,7 @@ std::vector<std::string> arguments_of(int argc, char** argv, const CLI::App& app
 }
 
 int run(int argc, char** argv) {
+  open_standard_descriptors();
   keep_freed_memory();
   raise_open_file_limit();
   // libarchive gives and takes the names in .npz files by way of the locale's characters.
@@ -102,10 +125,17 @@ int run(int argc, char** argv) {
   try {
     line.app().parse(std::vector(arguments.rbegin(), arguments.rend()));  // from its end
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return line.app().exit(error);  // prints help or the version
+    if (error.get_exit_code() == 0) {
+      std::ostringstream text;
+      line.app().exit(error, text);  // help or the version
+      std::fputs(text.str().c_str(), stdout);
+      flush_standard_output();
+      return kExitOk;
+    }
     const std::string program = line.name_so_far();
-    fmt::print(stderr, "{}: {}\n\"{} --help\" says more\n", program,
-               line.reason(error, arguments.empty() ? "" : arguments.front()), program);
+    const std::string reason = line.reason(error, arguments.empty() ? "" : arguments.front());
+    std::fprintf(stderr, "%s: %s\n\"%s --help\" says more\n", program.c_str(), reason.c_str(),
+                 program.c_str());
     return kExitUsage;
   }
   return run_command(line.chosen(), interrupt);
@@ -118,8 +148,9 @@ int main(int argc, char** argv) {
   try {
     return recordpipe::run(argc, argv);
   } catch (const std::exception& error) {
+    if (recordpipe::is_closed_pipe(error)) return recordpipe::kExitClosedPipe;
     // Not even the thread that waits for signals could be started, say.
-    fmt::print(stderr, "tfrecord: {}\n", error.what());
+    std::fprintf(stderr, "tfrecord: %s\n", error.what());
     return recordpipe::kExitFailed;
   }
 }

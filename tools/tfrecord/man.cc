@@ -19,7 +19,7 @@ struct Arguments {
 };
 
 void write_page(const CommandContext& context, const std::string& path, const std::string& page) {
-  Output out(context.files, path);
+  Output out(context, path);
   out.write(page);
   out.close();
 }

@@ -1,11 +1,11 @@
 #include "tools/tfrecord/output.h"
 
 #include <cstdlib>
+#include <exception>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
-#include "dataset/base/error.h"
 #include "dataset/io/atomic_file.h"
 #include "tools/tfrecord/standard_streams.h"
 
@@ -27,9 +27,9 @@ CLI::Option* add_output(CLI::App& app, std::string& path) {
       ->type_name("FILE");
 }
 
-std::unique_ptr<ByteSink> open_if_stream(FileSystem& files, const std::string& path) {
+std::unique_ptr<ByteSink> open_if_stream(const CommandContext& context, const std::string& path) {
   if (path == "-") return standard_output();
-  return is_device(files, path) ? open_device_sink(path) : nullptr;
+  return is_device(context.files, path) ? open_device_sink(path, context.stop) : nullptr;
 }
 
 std::string temporary_directory_for(FileSystem& files, const std::string& output) {
@@ -40,16 +40,16 @@ std::string temporary_directory_for(FileSystem& files, const std::string& output
   return from_environment ? from_environment : "/tmp";
 }
 
-Output::Output(FileSystem& files, const std::string& path)
-    : is_standard_(path == "-"), sink_(open_if_stream(files, path)) {
-  if (!sink_) sink_ = std::make_unique<AtomicFile>(files, path);
+Output::Output(const CommandContext& context, const std::string& path)
+    : is_standard_(path == "-"), sink_(open_if_stream(context, path)) {
+  if (!sink_) sink_ = std::make_unique<AtomicFile>(context.files, path);
 }
 
 Output::~Output() {
   if (!is_standard_) return;
   try {
     flush();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // Something else has failed before, or close() would have reported it.
   }
 }

@@ -9,6 +9,7 @@
 
 #include "dataset/io/file.h"
 #include "tools/tfrecord/cli_forward.h"
+#include "tools/tfrecord/command.h"
 
 namespace recordpipe {
 
@@ -17,7 +18,7 @@ CLI::Option* add_output(CLI::App& app, std::string& path);
 
 // Standard output for "-", and the FIFO or device where `path` leads to one; nothing where a file
 // is to be written.
-std::unique_ptr<ByteSink> open_if_stream(FileSystem& files, const std::string& path);
+std::unique_ptr<ByteSink> open_if_stream(const CommandContext& context, const std::string& path);
 
 // Where what waits to be written to `output` has room: in the folder of the file that it names;
 // where it names a stream, in $TMPDIR, or /tmp.
@@ -27,7 +28,7 @@ std::string temporary_directory_for(FileSystem& files, const std::string& output
 // that was not closed never appears.
 class Output final : public ByteSink {
  public:
-  Output(FileSystem& files, const std::string& path);
+  Output(const CommandContext& context, const std::string& path);
   ~Output() override;
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;

@@ -41,7 +41,8 @@ Compression compression_of(const RandomAccessFile& file, const RecordReadOptions
 bool index_fits(FileSystem& files, const std::string& path, const RandomAccessFile& file) {
   const std::string index_path = record_index_path(path);
   try {
-    if (!files.status(index_path)) return false;
+    const auto status = files.status(index_path);
+    if (!status || status->kind != FileKind::regular) return false;  // a FIFO would be waited for
     RecordIndexReader index(files, index_path);
     check_record_index(index, file, IndexedHeaders::some);
     return true;

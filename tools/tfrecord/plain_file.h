@@ -20,7 +20,7 @@ bool can_be_mapped(FileSystem& files, const std::string& path, const RecordReadO
 // How it is compressed, by its first bytes.
 Compression compression_of(const RandomAccessFile& file, const RecordReadOptions& reading);
 
-// Whether PATH.idx is there and fits `file`, as far as a few headers tell.
+// Whether a regular file PATH.idx is there and fits `file`, as far as a few headers tell.
 bool index_fits(FileSystem& files, const std::string& path, const RandomAccessFile& file);
 
 }  // namespace recordpipe

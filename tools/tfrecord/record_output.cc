@@ -178,10 +178,10 @@ void check_record_output(const RecordOutputArguments& arguments) {
 }
 
 struct RecordOutput::State {
-  State(FileSystem& file_system, const RecordOutputArguments& given,
+  State(const CommandContext& context, const RecordOutputArguments& given,
         std::optional<uint64_t> how_many)
-      : arguments(given), total(how_many.value_or(0)), files(file_system) {
-    if (!many()) stream = open_if_stream(file_system, arguments.path);
+      : arguments(given), total(how_many.value_or(0)), files(context.files) {
+    if (!many()) stream = open_if_stream(context, arguments.path);
     begin_file();
   }
 
@@ -227,9 +227,9 @@ struct RecordOutput::State {
   std::vector<WrittenFile> written;
 };
 
-RecordOutput::RecordOutput(FileSystem& files, const RecordOutputArguments& arguments,
+RecordOutput::RecordOutput(const CommandContext& context, const RecordOutputArguments& arguments,
                            std::optional<uint64_t> records)
-    : state_(std::make_unique<State>(files, arguments, records)) {}
+    : state_(std::make_unique<State>(context, arguments, records)) {}
 
 RecordOutput::~RecordOutput() = default;
 

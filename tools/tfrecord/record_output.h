@@ -14,6 +14,7 @@
 #include "dataset/io/compression.h"
 #include "dataset/io/file.h"
 #include "tools/tfrecord/cli_forward.h"
+#include "tools/tfrecord/command.h"
 
 namespace recordpipe {
 
@@ -49,7 +50,7 @@ struct WrittenFile {
 class RecordOutput {
  public:
   // `records`: how many will be written; needed for shards.
-  RecordOutput(FileSystem& files, const RecordOutputArguments& arguments,
+  RecordOutput(const CommandContext& context, const RecordOutputArguments& arguments,
                std::optional<uint64_t> records = {});
   ~RecordOutput();
   RecordOutput(const RecordOutput&) = delete;

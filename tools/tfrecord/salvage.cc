@@ -51,12 +51,16 @@ int run(const Arguments& arguments, const CommandContext& context) {
   if (arguments.json && arguments.output == "-") {
     throw UsageError("--json and the records can't both go to standard output: give -o FILE");
   }
-  Output out(context.files, arguments.output);
+  Output out(context, arguments.output);
   RecordWriter writer(out,
                       {.compression = compression_for(arguments.output, arguments.compression)});
   DamageReport report(arguments.json, [&](std::string_view text) {
     context.progress.clear();
-    fmt::print(arguments.json ? stdout : stderr, "{}", text);
+    if (arguments.json) {
+      fmt::print("{}", text);
+    } else {
+      std::fwrite(text.data(), 1, text.size(), stderr);  // fails without harm to the records
+    }
   });
   int status = kExitOk;
   for (const std::string& path : paths) {
@@ -81,8 +85,8 @@ int run(const Arguments& arguments, const CommandContext& context) {
   writer.close();
   out.close();
   if (!arguments.json) {
-    context.progress.clear();
-    fmt::print(stderr, "wrote {} to {}\n", counted(writer.records(), "record"), out.path());
+    context.progress.warn(
+        fmt::format("wrote {} to {}", counted(writer.records(), "record"), out.path()));
   }
   return status;
 }

@@ -105,7 +105,7 @@ int run(const CommandContext& context, const Arguments& arguments) {
     schema.merge(schema_of(context, path, arguments.inputs.reading));
   }
   context.progress.clear();
-  Output output(context.files, arguments.output);
+  Output output(context, arguments.output);
   output.write(arguments.json     ? as_json(schema)
                : arguments.cpp    ? schema_as_cpp(schema)
                : arguments.python ? schema_as_python(schema)

@@ -94,7 +94,7 @@ class Show {
         features_(arguments.features),
         left_(arguments.limit),
         on_terminal_(arguments.output == "-" && ::isatty(STDOUT_FILENO) != 0),
-        output_(context.files, arguments.output) {
+        output_(context, arguments.output) {
     if (!arguments.where.empty()) where_.emplace(arguments.where);
   }
 

@@ -2,13 +2,17 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dataset/base/error.h"
@@ -105,18 +109,22 @@ class DeviceSource final : public ByteSource {
   WaitingReader reader_;
 };
 
-class StandardOutput final : public ByteSink {
- public:
-  void write(std::span<const std::byte> data) override {
-    while (!data.empty()) {
-      const ssize_t count = ::write(STDOUT_FILENO, data.data(), data.size());
-      if (count >= 0) {
-        data = data.subspan(static_cast<size_t>(count));
-      } else if (errno != EINTR) {
-        throw system_error(errno, "write", path_);
-      }
+void write_all(int fd, std::span<const std::byte> data, const std::string& path) {
+  while (!data.empty()) {
+    const ssize_t count = ::write(fd, data.data(), data.size());
+    if (count >= 0) {
+      data = data.subspan(static_cast<size_t>(count));
+    } else if (errno == EPIPE) {
+      throw std::system_error(errno, std::generic_category(), path);
+    } else if (errno != EINTR) {
+      throw system_error(errno, "write", path);
     }
   }
+}
+
+class StandardOutput final : public ByteSink {
+ public:
+  void write(std::span<const std::byte> data) override { write_all(STDOUT_FILENO, data, path_); }
   void close() override {}
   const std::string& path() const override { return path_; }
 
@@ -124,16 +132,46 @@ class StandardOutput final : public ByteSink {
   const std::string path_ = "standard output";
 };
 
+bool is_fifo(const std::string& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
+// As open(2) with O_WRONLY, which would wait for a FIFO's reader and heed no stop.
+int open_for_writing(const std::string& path, const std::stop_token& stop) {
+  while (true) {
+    throw_if_stopped(stop, path);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (fd >= 0) {
+      ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+      return fd;
+    }
+    if (errno == EINTR) continue;
+    if (errno != ENXIO || !is_fifo(path)) throw system_error(errno, "open", path);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
 class DeviceSink final : public ByteSink {
  public:
-  explicit DeviceSink(const std::string& path) : descriptor_(path, O_WRONLY) {}
+  DeviceSink(const std::string& path, const std::stop_token& stop)
+      : path_(path), fd_(open_for_writing(path, stop)) {}
+  ~DeviceSink() override {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  DeviceSink(const DeviceSink&) = delete;
+  DeviceSink& operator=(const DeviceSink&) = delete;
 
-  void write(std::span<const std::byte> data) override { descriptor_.write_all(data); }
-  void close() override { descriptor_.close(); }
-  const std::string& path() const override { return descriptor_.path(); }
+  void write(std::span<const std::byte> data) override { write_all(fd_, data, path_); }
+  void close() override {
+    const int fd = std::exchange(fd_, -1);
+    if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) throw system_error(errno, "close", path_);
+  }
+  const std::string& path() const override { return path_; }
 
  private:
-  PosixDescriptor descriptor_;
+  const std::string path_;
+  int fd_;
 };
 
 }  // namespace
@@ -148,8 +186,8 @@ std::unique_ptr<ByteSource> open_device_source(const std::string& path, std::sto
 
 std::unique_ptr<ByteSink> standard_output() { return std::make_unique<StandardOutput>(); }
 
-std::unique_ptr<ByteSink> open_device_sink(const std::string& path) {
-  return std::make_unique<DeviceSink>(path);
+std::unique_ptr<ByteSink> open_device_sink(const std::string& path, const std::stop_token& stop) {
+  return std::make_unique<DeviceSink>(path, stop);
 }
 
 }  // namespace recordpipe

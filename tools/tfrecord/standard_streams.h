@@ -15,10 +15,13 @@ std::unique_ptr<ByteSource> standard_input(std::stop_token stop);
 // A FIFO, a terminal or another device. That a FIFO gets a writer is waited for in read().
 std::unique_ptr<ByteSource> open_device_source(const std::string& path, std::stop_token stop);
 
+// These throw std::system_error{EPIPE}, no Error, once nobody reads them any more: what was written
+// is all that was wanted, and the program may end without a word.
+//
 // Its path() is "standard output". close() leaves the descriptor open.
 std::unique_ptr<ByteSink> standard_output();
 // A FIFO or a device that is there; links are followed (/dev/fd/63, as bash's >(command) is named).
-// Opening a FIFO waits until somebody reads it.
-std::unique_ptr<ByteSink> open_device_sink(const std::string& path);
+// Opening a FIFO waits until somebody reads it, or for a stop (Error{cancelled}).
+std::unique_ptr<ByteSink> open_device_sink(const std::string& path, const std::stop_token& stop);
 
 }  // namespace recordpipe

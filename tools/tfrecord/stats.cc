@@ -77,7 +77,7 @@ int run(const CommandContext& context, const Arguments& arguments) {
     }
   }
   context.progress.clear();
-  Output output(context.files, arguments.output);
+  Output output(context, arguments.output);
   output.write(arguments.json ? stats_as_json(all) : stats_as_text(all));
   output.close();
   return kExitOk;

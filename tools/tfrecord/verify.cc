@@ -43,7 +43,7 @@ int verify(const Arguments& arguments, const CommandContext& context, const std:
 
 int run(const Arguments& arguments, const CommandContext& context) {
   const auto paths = expand_inputs(context.files, arguments.files);
-  Output out(context.files, arguments.output);
+  Output out(context, arguments.output);
   DamageReport report(arguments.json, [&](std::string_view text) { out.write(text); });
   const int status = for_each_input(context, "verify", paths, [&](const std::string& path) {
     const int result = verify(arguments, context, path, report);

@@ -55,7 +55,7 @@ class View {
     if (arguments_.output == "-" && ::isatty(STDOUT_FILENO) != 0) {
       throw UsageError("a page is nothing for a terminal: give -o page.html");
     }
-    Output out(context_.files, arguments_.output);  // before hours of reading for nothing
+    Output out(context_, arguments_.output);  // before hours of reading for nothing
     const std::vector<std::string> paths = expand_inputs(context_.files, arguments_.inputs.files);
     for (const std::string& path : paths) {
       if (sample_.is_full()) {
