@@ -210,7 +210,7 @@ class Values(TfrecordTest):
         self.run_it("convert", "a", "-o", "out", "--where", "lable == 3", status=1)
         self.assertEqual((self.folder / "out").read_bytes(), b"what was there")
         # What is there and doesn't fit is no mistake; neither is a question for what isn't.
-        for expression in ("label == 7", "label == 7 or label == '3'", "has(mask)",
+        for expression in ("label == 7", "label in [7, '3']", "has(mask)",
                            "has(mask) and mask == 3", "label == 7 and not lable == 3"):
             with self.subTest(expression):
                 self.run_it("show", "a", "--where", expression)
