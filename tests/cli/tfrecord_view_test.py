@@ -214,6 +214,13 @@ class Page(ViewTest):
         self.assertEqual(card["label"], evil)
         self.assertEqual(card["features"][0], [evil, "bytes", evil])
 
+    def test_the_table_knows_how_many_features_there_are(self):
+        self.write("a", named_example({f"f{i}": [i] for i in range(130)}), named_example({"g": [1]}))
+        page = self.page("a")
+        self.assertIn('<div id="sheet" data-features="131"></div>', page)
+        self.assertEqual(len(cards(page)[0]["features"]), 101)
+        self.assertEqual(cards(page)[0]["features"][-1], ["…", "", "130 features in all"])
+
     def test_features_of_all_records(self):
         self.write("a", *[named_example({"label": [i % 3], "lang": ["en" if i % 2 else "de"],
                                          "score": [i / 2], **({"rare": [1]} if i == 0 else {})})
