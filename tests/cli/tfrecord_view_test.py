@@ -57,7 +57,7 @@ class Images(ViewTest):
             self.assertEqual((card["image"]["width"], card["image"]["height"]), (32, 32))
             words = {"chw": "planar (chw)", "hwc": "interleaved (hwc)"}[name]
             self.assertEqual(note(page), (
-                "The only record. Images: image (the first feature that holds one), raw pixels, "
+                "The only record. Images: image (guessed by its name), raw pixels, "
                 f"32 x 32 x 3, {words}; guessed from 3072 bytes, as in CIFAR; the layout guessed "
                 "from the first image. Labels: label (guessed by its name)."))
             # What is said counts, right or wrong.

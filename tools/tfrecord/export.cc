@@ -132,11 +132,11 @@ CommandAction define(CLI::App& app) {
       ->type_name("N");
   add_features(app, arguments->features, "Only these features");
   app.add_option("--image", arguments->target.image,
-                 "The feature that holds the image; left out, image/encoded or image")
+                 "The feature that holds the image; left out, image/encoded, image or the like")
       ->type_name("NAME");
   app.add_option("--label", arguments->target.label,
                  "The feature that names an image's folder; left out, image/class/text, label or "
-                 "image/class/label, where there is one")
+                 "the like, where there is one")
       ->type_name("NAME");
   add_pixel_options(app, arguments->pixels);
   app.add_option("--tmp-dir", arguments->target.temporary_directory,

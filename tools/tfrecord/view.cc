@@ -242,13 +242,15 @@ Command view_command() {
                 ->transform(byte_size())
                 ->type_name("BYTES")
                 ->default_str("24MiB");
-            app.add_option("--image", arguments->image,
-                           "The feature that holds the image; the first one that does, otherwise")
+            app.add_option(
+                   "--image", arguments->image,
+                   "The feature that holds the image; left out, image/encoded, image or the like, "
+                   "or the first one that does")
                 ->type_name("NAME");
             add_pixel_options(app, arguments->pixels);
             app.add_option("--label", arguments->label,
-                           "The feature that is the label; label, image/class/text and the like, "
-                           "otherwise")
+                           "The feature that is the label; left out, image/class/text, label or "
+                           "the like")
                 ->type_name("NAME");
             app.add_option(
                    "--labels", arguments->labels,

@@ -94,7 +94,9 @@ std::string choices(const PageContent& content) {
   std::string text;
   if (images.found_any()) {
     text += fmt::format(" Images: {}{}", name_text(*images.feature()),
-                        images.feature_was_said() ? "" : " (the first feature that holds one)");
+                        images.feature_was_said()   ? ""
+                        : images.feature_is_usual() ? " (guessed by its name)"
+                                                    : " (the first feature that holds one)");
     text += images.how().empty() ? "." : ", " + images.how() + ".";
   } else if (!images.misfit().empty()) {
     text += fmt::format(" No images: {}.", images.misfit());
