@@ -118,6 +118,10 @@ class Npz(ExportTest):
         self.write("a", *map(named_example, rows))
         shaped = self.export("--shape", "1x2x3")
         self.assertEqual(self.array(shaped["pixels.npy"]), (header("|u1", 3, 1, 2, 3), pixels))
+        for options, said in (([], "tfrecord export: raw pixels taken as interleaved (hwc); --layout "
+                                   "says otherwise\n"), (["--layout", "hwc"], "")):
+            result = self.start("export", "a", "-o", "a.npz", "--shape", "1x2x3", *options)
+            self.assertEqual((result.returncode, result.stderr.decode()), (0, said))
         self.same_again("a.npz")
         self.export()
         self.assertEqual(self.read("a.npz"), first)
