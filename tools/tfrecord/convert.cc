@@ -284,9 +284,10 @@ With --skip-corrupt each damaged region is told of on standard error, as verify 
 status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regions_skipped",
 "bytes_skipped"}. Memory: 64 MiB and the largest record, whatever the size of the inputs.)",
       .examples = R"(  tfrecord convert train.tfrecords -o train.tfrecords.gz
-  tfrecord convert 'train-*' -o all.tfrecords
-  tfrecord convert all.tfrecords -o train.tfrecords --shards 64 --shuffle --seed 7
-  tfrecord convert all.tfrecords -o cats.tfrecords --where 'label == 3' --select image,label
+  tfrecord convert 'train-*-of-00064' -o all.tfrecords
+  tfrecord convert all.tfrecords -o train --shards 64 --shuffle --seed 7
+  tfrecord convert all.tfrecords -o cats.tfrecords --where 'label == 3'
+  tfrecord convert all.tfrecords -o small.tfrecords --select image,label
   tfrecord convert damaged.tfrecords -o good.tfrecords --skip-corrupt)",
       .replaces_input = true,
       .define = define};

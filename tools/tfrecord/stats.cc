@@ -115,7 +115,7 @@ constexpr char kExamples[] =
 
 Command stats_command() {
   return {.name = "stats",
-          .summary = "Says what values the features have: ranges, quantiles, frequent values",
+          .summary = "Says what values features have: ranges, quantiles, counts",
           .description = kDescription,
           .examples = kExamples,
           .define = [](CLI::App& app) -> CommandAction {

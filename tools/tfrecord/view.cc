@@ -221,8 +221,8 @@ Command view_command() {
           .summary = "Makes one HTML page of the records, images first",
           .description = kDescription,
           .examples = R"(  tfrecord view train.tfrecords -o page.html
-  tfrecord view eval.tfrecords --labels airplane,automobile,bird,cat,deer -o page.html
-  tfrecord view 'train-*' --sample spread --limit 400 --where 'label == 3' -o cats.html
+  tfrecord view eval.tfrecords --labels airplane,bird,cat,deer,dog -o page.html
+  tfrecord view 'train-*' --sample spread --where 'label == 3' -o cats.html
   tfrecord view mnist.tfrecords.gz --image image_raw --shape 28x28 -o page.html
 )",
           .define = [](CLI::App& app) -> CommandAction {
