@@ -1,5 +1,5 @@
-// What a command's description is made of: paragraphs, tables of words and what they mean, and lines
-// that stay as they are.
+// What a command's description is made of: paragraphs, tables of words and what they mean, and
+// lines that stay as they are.
 #pragma once
 
 #include <cstddef>
