@@ -46,6 +46,7 @@ class Selector {
       while (const auto record = next_record()) take(*record, RecordPieces(&record->data, 1));
     }
     if (selection_.where) selection_.where->require_possible();
+    report_.read = read_;
     return std::move(report_);
   }
 

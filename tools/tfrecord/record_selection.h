@@ -35,6 +35,7 @@ struct RecordSelection {
 };
 
 struct SelectionReport {
+  uint64_t read = 0;
   uint64_t taken = 0;
   // Of the edit's names, those that some record has.
   std::set<std::string, std::less<>> found = {};
