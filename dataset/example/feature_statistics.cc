@@ -31,6 +31,7 @@ void add_message(StatisticsOf<Values>& all, const MessageView& message,
   if (message.kind() == MessageKind::example || message.kind() == MessageKind::sequence_example) {
     ++all.with_features;
   }
+  if (message.kind() == MessageKind::sequence_example) ++all.sequences;
   const auto add_to = [&](auto& map, auto& hint, std::string_view name, auto add) {
     if (!only.empty() && !std::ranges::binary_search(only, name, std::less<>())) return;
     if (Values* known = find_or_keep(map, hint, name, kLimits<Values>, all.name_bytes)) {
@@ -76,6 +77,7 @@ void FeatureStatistics::add(const MessageView& message, std::span<const std::str
 void FeatureStatistics::merge(const StatisticsPart& part) {
   records += part.records;
   with_features += part.with_features;
+  sequences += part.sequences;
   left_out += part.left_out;
   const auto merge_maps = [&](auto& mine, const auto& theirs) {
     auto hint = mine.begin();

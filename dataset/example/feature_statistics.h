@@ -31,6 +31,7 @@ struct StatisticsOf {
 
   uint64_t records = 0;
   uint64_t with_features = 0;  // records that are Examples or SequenceExamples
+  uint64_t sequences = 0;      // of them, SequenceExamples
   std::map<std::string, Values, std::less<>> features = {};
   std::map<std::string, Values, std::less<>> feature_lists = {};
   size_t name_bytes = 0;  // of the names that were kept

@@ -106,6 +106,9 @@ class Groff(CommandsTest):
             text = re.sub(".\b", "", result.stdout)  # overstrikes
             for option in re.findall(r"--[a-z-]+", self.run_it(name, "--help")):
                 self.assertIn(option, text)
+            for line in self.run_it(name, "--help").splitlines():
+                if row := re.match(r"(\w+)  +(\w.*)", line):  # of a table
+                    self.assertRegex(text, rf"\n *{row[1]} +{re.escape(row[2].split()[0])}")
 
 
 class Help(CommandsTest):
@@ -113,10 +116,23 @@ class Help(CommandsTest):
         for name in ["", *self.commands()]:
             text = self.run_it(*[name] if name else [], "--help")
             for line in text.splitlines():
-                self.assertLessEqual(len(line), 100, line)
+                self.assertLessEqual(len(line), 80, line)
             if name:
                 self.assertIn("\n\nExamples:\n  ", text)
                 self.assertIn(f"tfrecord {name}", text.split("\nExamples:\n")[1])
+
+    def test_second_columns_stay_below_each_other(self):
+        lines = self.run_it("create", "--help").splitlines()
+        first = next(i for i, line in enumerate(lines) if line.startswith("json    One object"))
+        rows = lines[first:lines.index("", first)]
+        for line in rows:
+            self.assertRegex(line, r"^(json|csv|numpy|images|cifar| ) *\S")
+            self.assertEqual(line[7], " ", line)
+            self.assertNotEqual(line[8], " ", line)
+        # Filled: no line has room for the next one's first word.
+        for line, below in zip(rows, rows[1:]):
+            if below.startswith(" "):
+                self.assertGreater(len(line) + 1 + len(below.split()[0]), 80, line)
 
     def test_without_a_command_it_says_so(self):
         result = self.start()

@@ -88,11 +88,32 @@ class Different(DiffTest):
     def test_unknown_records_and_order(self):
         self.write("x", b"\xff", b"\xfe")
         self.write("y", b"\xff", b"\xfd")
-        self.expect_difference("x", "y", expected="record 1: other bytes\n1 of 2 records differ\n")
+        self.expect_difference("x", "y", expected=(
+            "record 1: 1 byte in A, 1 byte in B, different from byte 0 on\n"
+            "1 of 2 records differ\n"))
         self.write_examples("b", A[0], A[2], A[1])
         self.assertEqual(self.json("diff", "a", "b", "--json", status=1)[-1]["records_different"], 2)
         self.write_examples("b", *A[:2])
         self.expect_difference("a", "b", expected="A has 3 records, B has 2\n")
+
+
+    def test_long_or_binary_values_are_said_to_differ_from_a_byte_on(self):
+        image = bytes(range(256)) * 5
+        other = image[:1000] + b"\0" + image[1001:]
+        self.write_examples("x", {"image": [image]}, {"two": ["same", image]}, {"text": ["x" * 90]},
+                            {"short": ["cat"]}, {"b": [b"\xff\xfe"]})
+        self.write_examples("y", {"image": [other]}, {"two": ["same", image[:700]]},
+                            {"text": ["x" * 89 + "y"]}, {"short": ["cow"]}, {"b": [b"\xff\xfd"]})
+        self.expect_difference("x", "y", expected=(
+            "record 0: image: 1,280 bytes in A, 1,280 bytes in B, different from byte 1,000 on\n"
+            "record 1: two: [1]: 1,280 bytes in A, [1]: 700 bytes in B, different from byte 700 on\n"
+            "record 2: text: 90 bytes in A, 90 bytes in B, different from byte 89 on\n"
+            'record 3: short: ["cat"] in A, ["cow"] in B\n'
+            "record 4: b: 2 bytes in A, 2 bytes in B, different from byte 1 on\n"
+            "5 of 5 records differ\n"))
+        self.assertEqual(self.json("diff", "x", "y", "--json", "--limit", "1", status=1)[0], {
+            "record": 0, "feature": "image", "difference": "values", "a": "1,280 bytes",
+            "b": "1,280 bytes", "first_byte": 1000})
 
 
 class Failures(DiffTest):

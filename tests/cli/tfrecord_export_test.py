@@ -118,6 +118,10 @@ class Npz(ExportTest):
         self.write("a", *map(named_example, rows))
         shaped = self.export("--shape", "1x2x3")
         self.assertEqual(self.array(shaped["pixels.npy"]), (header("|u1", 3, 1, 2, 3), pixels))
+        for options, said in (([], "tfrecord export: raw pixels taken as interleaved (hwc); --layout "
+                                   "says otherwise\n"), (["--layout", "hwc"], "")):
+            result = self.start("export", "a", "-o", "a.npz", "--shape", "1x2x3", *options)
+            self.assertEqual((result.returncode, result.stderr.decode()), (0, said))
         self.same_again("a.npz")
         self.export()
         self.assertEqual(self.read("a.npz"), first)
@@ -199,6 +203,15 @@ class Images(ExportTest):
         self.assertEqual(self.read("out/ok-1_A/0000004.jpg"), jpeg)
         self.assertEqual(self.names(), ["a", "out"])
 
+    def test_usual_names(self):
+        """The same as for view: best ones first."""
+        self.write("a", named_example({"image_raw": [b"GIF89a1"], "fine_label": [7], "label": []}),
+                   named_example({"image_raw": [b"GIF89a2"], "image": [b"GIF89a3"], "y": [1],
+                                  "labels": ["cat"]}))
+        self.run_it("export", "a", "-o", "out/")
+        self.assertEqual(self.files("out"), ["7/0000000.gif", "cat/0000001.gif"])
+        self.assertEqual(self.read("out/cat/0000001.gif"), b"GIF89a3")
+
     def test_no_two_labels_share_a_folder(self):
         labels = ["a b", "a_b", "a b", "日本", "中国", "a\0b", "é" * 50]
         self.write("a", *[named_example({"image/encoded": [b"GIF89a"], "label": [label]})
@@ -210,7 +223,7 @@ class Images(ExportTest):
 
     def test_what_is_no_image(self):
         self.write("a", named_example({"image": [b"abc"]}))
-        for words, arguments in (("neither a feature", ["--select", "x"]),
+        for words, arguments in (("none of the features image/encoded, image, ", ["--select", "x"]),
                                  ("3 bytes that are neither an image file nor pixels of a known "
                                   "shape, in the record at 0 (say what raw pixels are with --shape",
                                   []),

@@ -2,6 +2,7 @@
 import gzip
 import os
 import pathlib
+import struct
 import subprocess
 import unittest
 
@@ -130,6 +131,28 @@ const recordpipe::SequenceExampleSchema schema = {
             '    # "none": never a list',
             '    # "x": lists of several kinds',
             '}'])
+
+    def test_no_code_for_records_of_several_kinds_or_without_features(self):
+        steps = (GOLDEN / "sequences" / "steps.pb").read_bytes()
+        event = struct.pack("<Bd", 9, 1599759586.0)
+        self.write("mixed", *RECORDS, steps)
+        self.write("events", event, event)
+        self.write("text", b"text")
+        self.write("with text", *RECORDS, b"text")
+        for name, words in (("mixed", "several kinds: 3 Example, 1 SequenceExample (code is for "
+                                      "Examples alone"),
+                            ("events", "no code reads records without features: 2 Event (tfrecord "
+                                       "show --json"),
+                            ("text", "no code reads records without features: 1 unknown"),
+                            ("with text", "several kinds: 3 Example, 1 unknown")):
+            for option in ("--python", "--cpp"):
+                with self.subTest(name, option=option):
+                    self.expect_failure(words, "schema", option, name, "-o", "out")
+                    self.assertFalse((self.folder / "out").exists())
+            self.run_it("schema", name)
+        # An empty record is an empty message of either kind.
+        self.write("one kind", steps, b"")
+        self.run_it("schema", "--python", "one kind")
 
     def test_any_input(self):
         content = (self.folder / "a").read_bytes()

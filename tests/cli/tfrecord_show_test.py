@@ -315,12 +315,18 @@ class ShowChoice(TfrecordTest):
                 (["--range", "5"], "--range 5 makes no sense"),
                 (["--range", "-5:"], "--range -5: makes no sense"),
                 (["--range", "1:2:3"], "--range 1:2:3 makes no sense"),
+                (["--range", f"{2**63}:"], f"--range {2**63}: makes no sense"),
+                (["--range", f":{2**64}"], f"--range :{2**64} makes no sense"),
+                (["--range", f"{2**64 + 1}:{2**64 + 3}"], "makes no sense"),
                 (["--range", "1:2", "--record", "1"], "--record and --range can't go together"),
                 (["--framed"], "--framed is for --format raw"),
                 (["--json", "--format", "raw"], "--json and --format raw contradict each other")]:
             self.expect_failure(words, "show", "a", *arguments, status=2)
         self.assertEqual(self.start("show", "a", "--format", "xml").returncode, 2)
-        self.assertEqual(self.start("show", "a", "--record", "-1").returncode, 2)
+        for number in (-1, 2**63, 2**64 - 1, 2**64):
+            self.assertEqual(self.start("show", "a", f"--record={number}").returncode, 2)
+        self.expect_failure(f"no record {2**63 - 1}", "show", "a", "--record", 2**63 - 1)
+        self.assertEqual(self.shown("--range", f"48:{2**63 - 1}"), [48, 49])
         self.assertEqual(self.start("show").returncode, 2)
         self.assertIn("tfrecord show train.tfrecords --limit 3",
                       self.run_it("show", "--help"))

@@ -27,28 +27,28 @@ class Stats(TfrecordTest):
                    named_example({"image": [b"\xff" * 100, b"\x00\x01"]}))
         self.assertEqual(self.run_it("stats", "a"), """\
 10 records
-  image: bytes, 2 values in 10.0 % of records
+  image: bytes, 2 values in 10.0 % of Examples
     2 values, 102 bytes in all, lengths 2 to 100, mean 51, sd 49
     quantiles 1 %: 2.98, 5 %: 6.9, 25 %: 26.5, 50 %: 51, 75 %: 75.5, 95 %: 95.1, 99 %: 99.02
     histogram 2 |█              █| 100
     1 longer than 32 bytes; of the others
     always 0x0001
-  label: int64, 1 value in 90.0 % of records
+  label: int64, 1 value in 90.0 % of Examples
     9 values, 0 to 3, mean 1.33333, sd 1.1547
     quantiles 1 %: 0, 5 %: 0, 25 %: 0, 50 %: 1, 75 %: 2, 95 %: 3, 99 %: 3
-    histogram 0 |█    ▅    ▅    ▅| 3
-    4 different values, most often 0 (33.3 %), 1 (22.2 %), 2 (22.2 %), 3 (22.2 %)
-  name: bytes, 1 value in 90.0 % of records
+    histogram 0 █, 1 ▅, 2 ▅, 3 ▅
+    4 different values, most often 0 (33.3 % of values), 1 (22.2 %), 2 (22.2 %), 3 (22.2 %)
+  name: bytes, 1 value in 90.0 % of Examples
     9 values, 27 bytes in all, lengths 3 to 3, mean 3, sd 0
-    2 different values, most often "cat" (66.7 %), "dog" (33.3 %)
-  same: int64, 1 value in 90.0 % of records
+    2 different values, most often "cat" (66.7 % of values), "dog" (33.3 %)
+  same: int64, 1 value in 90.0 % of Examples
     9 values, 7 to 7, mean 7, sd 0
     always 7
-  weight: float, 1 value in 90.0 % of records
+  weight: float, 1 value in 90.0 % of Examples
     9 values, 0 to 4, mean 2, sd 1.29099
     quantiles 1 %: 0.04, 5 %: 0.2, 25 %: 1, 50 %: 2, 75 %: 3, 95 %: 3.8, 99 %: 3.96
     histogram 0 |█ █ █ █ █ █ █ ██| 4
-    9 different values, most often 0 (11.1 %), 0.5 (11.1 %), 1 (11.1 %), 1.5 (11.1 %), 2 (11.1 %)
+    9 different values, most often 0 (11.1 % of values), 0.5 (11.1 %), 1 (11.1 %), 1.5 (11.1 %), 2 (11.1 %)
 """)
 
     def test_json(self):
@@ -89,7 +89,7 @@ class Stats(TfrecordTest):
         self.write("b", example(x=float_feature(math.nan)))
         self.assertEqual(self.stats("b")["features"]["x"]["float"], {"count": 1, "nan": 1})
         self.assertEqual(self.run_it("stats", "b"), "1 record\n  x: float, 1 value in 100 % of "
-                                                    "records\n    1 value, 1 of them NaN\n")
+                                                    "Examples\n    1 value, 1 of them NaN\n")
 
     def test_infinities_on_both_sides(self):
         self.write("a", example(x=float_feature(-math.inf, 1.0, 2.0)))
@@ -104,11 +104,11 @@ class Stats(TfrecordTest):
             '{"value": 1.0, "count": 1}, {"value": 2.0, "count": 1}]}}}}\n'))
         self.assertEqual(self.run_it("stats", "a"), """\
 1 record
-  x: float, 3 values in 100 % of records
+  x: float, 3 values in 100 % of Examples
     3 values, -inf to 2, mean 1.5, sd 0.5
     quantiles 1 %: -inf, 5 %: -inf, 25 %: -inf, 50 %: 1, 75 %: 1.5, 95 %: 1.9, 99 %: 1.98
     histogram 1 |█              █| 2
-    3 different values, most often -inf (33.3 %), 1 (33.3 %), 2 (33.3 %)
+    3 different values, most often -inf (33.3 % of values), 1 (33.3 %), 2 (33.3 %)
 """)
         self.write("b", example(x=float_feature(-math.inf, math.inf)))
         x = self.stats("b")["features"]["x"]["float"]
@@ -177,7 +177,7 @@ class Stats(TfrecordTest):
 
     def test_a_name_that_is_empty(self):
         self.write("a", named_example({"": [1]}))
-        self.assertIn('  "": int64, 1 value in 100 % of records\n', self.run_it("stats", "a"))
+        self.assertIn('  "": int64, 1 value in 100 % of Examples\n', self.run_it("stats", "a"))
 
     def test_a_record_worked_on_where_it_lies(self):
         """One too large for a block is the same as many small ones."""
@@ -218,6 +218,22 @@ class Stats(TfrecordTest):
         text = self.run_it("stats", "a")
         self.assertTrue(text.startswith("3 records\n  1 of them no Examples\n"), text)
         self.assertIn("  words: int64, 1 to 2 values in each of 2 steps\n", text)
+        self.assertIn("  label: int64, 1 value in 50.0 % of Examples and SequenceExamples\n", text)
+        self.write("b", (GOLDEN / "sequences" / "steps.pb").read_bytes())
+        self.assertIn("  label: int64, 1 value in 100 % of SequenceExamples\n",
+                      self.run_it("stats", "b"))
+
+    def test_a_bar_for_each_of_few_whole_numbers(self):
+        labels = [label for label in range(10) for _ in range(1 if label == 3 else 16)]
+        self.write("a", *[named_example({"label": [label], "far": [-(2**62) if label < 5 else 2**62]})
+                          for label in labels])
+        text = self.run_it("stats", "a")
+        self.assertIn("    histogram 0 █, 1 █, 2 █, 3 ▁, 4 █, 5 █, 6 █, 7 █, 8 █, 9 █\n", text)
+        self.assertIn(f"    histogram {-(2**62)} ▇, {2**62} █\n", text)
+        self.write("b", named_example({"x": list(range(16))}), named_example({"y": list(range(17))}))
+        text = self.run_it("stats", "b")
+        self.assertIn(" 14 █, 15 █\n", text)
+        self.assertIn("    histogram 0 |", text)
 
     def test_any_input(self):
         path = self.write("a", *[named_example({"x": [i]}) for i in range(5)])

@@ -254,7 +254,8 @@ class Values(TfrecordTest):
         self.write("a", named_example({"label": [3]}), named_example({"label": [4], "rare": [1]}))
         for command in (["show", "-o", "out"], ["convert", "-o", "out"],
                         ["export", "-o", "out.jsonl"]):
-            result = self.start(*command, "a", "--where", "lable == 3 or len(boxes) > 0")
+            result = self.start(*command, "a", "--where",
+                                "label == 3 or lable == 3 or len(boxes) > 0")
             self.assertEqual(result.returncode, 0)
             self.assertEqual(result.stderr.decode(), "".join(
                 f"tfrecord {command[0]}: --where asks for {name}, which no record has\n"
@@ -262,6 +263,45 @@ class Values(TfrecordTest):
             for expression in ("rare == 1", "not has(mask)", "label == 5"):
                 result = self.start(*command, "a", "--where", expression)
                 self.assertEqual((result.returncode, result.stderr), (0, b""))
+
+    def test_a_condition_that_nothing_could_satisfy_writes_nothing(self):
+        self.write("a", named_example({"label": [3], "name": ["cat"], "x": [0.5]}),
+                   named_example({"label": [4], "name": ["dog"], "x": [1.5]}), b"text")
+        outputs = (["show"], ["show", "-o", "out"], ["show", "--format", "raw", "-o", "out"],
+                   ["convert", "-o", "out"], ["convert", "-o", "out", "--shuffle"],
+                   ["convert", "-o", "out", "--shards", 2], ["export", "-o", "out.jsonl"],
+                   ["export", "-o", "out.csv"], ["export", "-o", "out.npz"],
+                   ["export", "--to", "images", "-o", "out"], ["view", "-o", "out"])
+        for expression, words in (
+                ("lable == 3", "--where asks for lable, which no record has; there are label, name, x"),
+                ("len(lable) > 0", "--where asks for lable, which no record has"),
+                ("label == 7 or lable in [3]", "--where asks for lable, which no record has"),
+                ("not has(mask) and lable == 3", "--where asks for lable, which no record has"),
+                ("label == '3'", "--where compares label with a string, but its values are int64 (a "
+                                 "number stands without quotes)"),
+                ("x in ['3', '4']", "compares x with a string, but its values are float"),
+                ("name == 3", "--where compares name with a number, but its values are bytes (a "
+                              "string stands in quotes)")):
+            for command in outputs:
+                with self.subTest(expression, command=command):
+                    result = self.start(*command, "a", "--where", expression)
+                    self.assertEqual((result.returncode, result.stdout), (1, b""))
+                    self.assertIn(words, result.stderr.decode())
+                    self.assertEqual(list(self.folder.glob("*out*")), [])
+        (self.folder / "out").write_bytes(b"what was there")
+        self.run_it("convert", "a", "-o", "out", "--where", "lable == 3", status=1)
+        self.assertEqual((self.folder / "out").read_bytes(), b"what was there")
+        # What is there and doesn't fit is no mistake; neither is a question for what isn't.
+        for expression in ("label == 7", "label in [7, '3']", "has(mask)",
+                           "has(mask) and mask == 3", "label == 7 and not lable == 3"):
+            with self.subTest(expression):
+                self.run_it("show", "a", "--where", expression)
+                self.run_it("convert", "a", "-o", "out", "--where", expression)
+                self.assertEqual((self.folder / "out").read_bytes(), b"")
+        self.write("nothing")
+        self.run_it("show", "nothing", "--where", "lable == 3")
+        self.assertIn("column 13: len() is a number", self.run_it(
+            "show", "a", "--where", "len(name) > '3'", status=2))
 
     def test_a_feature_that_no_record_has_is_not_exported(self):
         self.write("a", named_example({"label": [3]}))

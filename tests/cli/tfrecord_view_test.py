@@ -57,7 +57,7 @@ class Images(ViewTest):
             self.assertEqual((card["image"]["width"], card["image"]["height"]), (32, 32))
             words = {"chw": "planar (chw)", "hwc": "interleaved (hwc)"}[name]
             self.assertEqual(note(page), (
-                "The only record. Images: image (the first feature that holds one), raw pixels, "
+                "The only record. Images: image (guessed by its name), raw pixels, "
                 f"32 x 32 x 3, {words}; guessed from 3072 bytes, as in CIFAR; the layout guessed "
                 "from the first image. Labels: label (guessed by its name)."))
             # What is said counts, right or wrong.
@@ -214,6 +214,13 @@ class Page(ViewTest):
         self.assertEqual(card["label"], evil)
         self.assertEqual(card["features"][0], [evil, "bytes", evil])
 
+    def test_the_table_knows_how_many_features_there_are(self):
+        self.write("a", named_example({f"f{i}": [i] for i in range(130)}), named_example({"g": [1]}))
+        page = self.page("a")
+        self.assertIn('<div id="sheet" data-features="131"></div>', page)
+        self.assertEqual(len(cards(page)[0]["features"]), 101)
+        self.assertEqual(cards(page)[0]["features"][-1], ["…", "", "130 features in all"])
+
     def test_features_of_all_records(self):
         self.write("a", *[named_example({"label": [i % 3], "lang": ["en" if i % 2 else "de"],
                                          "score": [i / 2], **({"rare": [1]} if i == 0 else {})})
@@ -347,7 +354,7 @@ class Failures(ViewTest):
         self.write("b")
         self.page("b", "--label", "n", "--image", "n", "--shape", "2x2")
         self.page("a", "--label", "rare", "--where", "n > 100")
-        result = self.start("view", "a", "-o", "page.html", "--where", "m == 3")
+        result = self.start("view", "a", "-o", "page.html", "--where", "m == 3 or n == 3")
         self.assertEqual((result.returncode, result.stderr),
                          (0, b"tfrecord view: --where asks for m, which no record has\n"))
 

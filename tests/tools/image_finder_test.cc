@@ -39,6 +39,21 @@ TEST_F(FindsTest, StaysWithTheFeatureItFound) {
       "2 bytes that are neither an image file nor pixels of a known shape");
 }
 
+TEST_F(FindsTest, TakesUsualNamesBeforeOthers) {
+  const std::string pixels(784, '\xff');
+  ImageFinder finder;
+  EXPECT_TRUE(find(finder, ExampleBuilder()
+                               .set_bytes("depth", pixels)
+                               .set_bytes("image", pixels)
+                               .set_bytes("image/encoded", "no image")));
+  EXPECT_EQ(finder.feature(), "image");
+  EXPECT_TRUE(finder.feature_is_usual());
+  ImageFinder other;
+  EXPECT_TRUE(find(other, ExampleBuilder().set_bytes("depth", pixels).set_bytes("x", pixels)));
+  EXPECT_EQ(other.feature(), "depth");
+  EXPECT_FALSE(other.feature_is_usual());
+}
+
 TEST_F(FindsTest, TakesSizesFromTheRecord) {
   ImageFinder finder;
   const auto image = find(finder, ExampleBuilder()

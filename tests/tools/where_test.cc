@@ -3,9 +3,11 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "dataset/base/error.h"
 #include "dataset/example/example_builder.h"
 #include "tests/support/bytes.h"
 #include "tools/tfrecord/command.h"
@@ -146,6 +148,51 @@ TEST(Where, FeatureLists) {
   EXPECT_TRUE(Where("has(words) and label == 3").matches(message));
 }
 
+// The message of require_possible() after some records, or "possible".
+std::string complaint_after(const std::string& expression,
+                            const std::vector<std::string>& records) {
+  const Where where(expression);
+  MessageView message;
+  for (const std::string& record : records) {
+    message.read(as_bytes(record));
+    where.matches(message);
+  }
+  try {
+    where.require_possible();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "possible";
+}
+
+TEST(Where, WhatCouldNeverHoldIsAnErrorWhereNothingMatched) {
+  const std::string a = ExampleBuilder().set_int64("label", 3).set_bytes("name", "cat").serialize();
+  const std::string b = ExampleBuilder().set_bytes("id", "x").set_float("rare", 1).serialize();
+  EXPECT_EQ(complaint_after("nme == 'x'", {a, b}),
+            "--where asks for nme, which no record has; there are name, id, rare, label");
+  EXPECT_EQ(complaint_after("nme == 'x'", {}), "possible");
+  EXPECT_EQ(complaint_after("nme == 'x' or label == 3", {a, b}), "possible");
+  EXPECT_EQ(complaint_after("nme == 'x'", {"foo"}),
+            "--where asks for nme, which no record has; there are none");
+  EXPECT_EQ(complaint_after("rare == 2 and id == 5", {a, b}), "possible");
+  EXPECT_EQ(complaint_after("rare == 1 and id == 5", {a, b}),
+            "--where compares id with a number, but its values are bytes (a string stands in "
+            "quotes)");
+  EXPECT_EQ(complaint_after("label == '3'", {a, b}),
+            "--where compares label with a string, but its values are int64 (a number stands "
+            "without quotes)");
+  EXPECT_EQ(complaint_after("not nme == 'x' and label == 4", {a, b}), "possible");
+  EXPECT_EQ(complaint_after("nme not in ['x'] and label == 4", {a, b}), "possible");
+  EXPECT_EQ(complaint_after("has(nme)", {a, b}), "possible");
+  // Steps of a list have kinds, too.
+  const std::string sequence =
+      from_hex("1217 0a15 0a05 776f726473 120c 0a08 0a06 0a0161 0a0162 0a00");
+  EXPECT_EQ(complaint_after("words == 'c'", {sequence}), "possible");
+  EXPECT_EQ(complaint_after("words == 1", {sequence}),
+            "--where compares words with a number, but its values are bytes (a string stands in "
+            "quotes)");
+}
+
 TEST(Where, OtherRecordsHaveNoFeatures) {
   MessageView message;
   message.read(as_bytes("foo"));
@@ -183,6 +230,8 @@ TEST(Where, MistakesNameTheColumn) {
   EXPECT_EQ(complaint("label not 1"), "--where, column 11: expected in after not");
   EXPECT_EQ(complaint("label == 9223372036854775808"),
             "--where, column 10: a number that doesn't fit in 64 bits");
+  EXPECT_EQ(complaint("len(label) == '1'"),
+            "--where, column 15: len() is a number, never a string");
   EXPECT_EQ(complaint("label == 1x"), "--where, column 10: not a number");
   for (const char* nonfinite : {"nan", "NaN", "-inf", "Infinity"}) {
     EXPECT_EQ(complaint(std::string("label == ") + nonfinite),

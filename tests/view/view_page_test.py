@@ -187,6 +187,17 @@ class Pages(TfrecordTest):
             self.assertIn(shown, document.text)
         self.photograph("page.html", "sequences")
 
+    def test_a_table_of_very_many_features(self):
+        for count, said in ((12, ""), (13, "12 of 13 features; "), (1500, "12 of 1,500 features; ")):
+            self.write("a.tfrecords", *[named_example({f"f{i:04}": [i] for i in range(count)})
+                                        for _ in range(3)])
+            self.run_it("view", "a.tfrecords", "-o", "page.html")
+            document = self.document("page.html")
+            self.assertEqual(len(document.all("th")), 13)
+            captions = [text for text in document.text if "a record's number shows more" in text]
+            self.assertEqual([text[:len(said)] for text in captions], [said] if said else [])
+        self.photograph("page.html", "many-features")
+
     def test_image_files_and_damaged_ones(self):
         files = [(DATA / "images" / name).read_bytes()
                  for name in ("rgb8.png", "rgb420.jpg", "grey8.png", "palette8.png")]

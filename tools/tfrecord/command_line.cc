@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <numeric>
-#include <string_view>
+#include <string>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +13,7 @@
 #include "tools/tfrecord/command_text.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/help_text.h"
+#include "tools/tfrecord/nearest_names.h"
 #include "tools/tfrecord/output_check.h"
 
 namespace recordpipe {
@@ -34,22 +34,6 @@ class HelpFormatter final : public CLI::FormatterBase {
 
 // As many are mistakes of typing.
 constexpr size_t kMostEdits = 2;
-
-// How many letters are to be changed, added or left out to make one word of the other
-// (Levenshtein).
-size_t edits(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
 
 }  // namespace
 

@@ -94,33 +94,4 @@ std::vector<CommandText> all_command_texts() {
 std::string program_description() { return kDescription; }
 std::string exit_statuses() { return kExitStatuses; }
 
-bool is_verbatim(const std::string& line) {
-  return line.starts_with(' ') || line.find("  ") != line.npos;
-}
-
-std::string wrapped(const std::string& text, size_t width, const std::string& indent) {
-  std::string out;
-  std::string line;
-  const auto end_line = [&] {
-    if (line.empty()) return;
-    out.append(indent).append(line).append("\n");
-    line.clear();
-  };
-  for (const std::string& given : split(text, '\n')) {
-    if (given.empty() || is_verbatim(given)) {
-      end_line();
-      out.append(given.empty() ? "" : indent).append(given).append("\n");
-      continue;
-    }
-    std::istringstream words(given);
-    for (std::string word; words >> word;) {
-      if (!line.empty() && indent.size() + line.size() + 1 + word.size() > width) end_line();
-      if (!line.empty()) line += ' ';
-      line += word;
-    }
-  }
-  end_line();
-  return out;
-}
-
 }  // namespace recordpipe

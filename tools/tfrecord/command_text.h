@@ -47,11 +47,4 @@ std::vector<CommandText> all_command_texts();
 std::string program_description();
 std::string exit_statuses();
 
-// Whether a line of a description stays as it is: an indented one, or one of a list in columns.
-bool is_verbatim(const std::string& line);
-
-// `text` in lines of at most `width` characters, each behind `indent`. Paragraphs are filled anew,
-// but for verbatim lines.
-std::string wrapped(const std::string& text, size_t width, const std::string& indent);
-
 }  // namespace recordpipe

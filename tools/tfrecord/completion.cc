@@ -31,7 +31,7 @@ Command completion_command() {
           .summary = "Prints a script that completes tfrecord's command lines",
           .description = "For subcommands, options, their values, and files.",
           .examples =
-              R"(  source <(tfrecord completion bash)          # this shell; put it into ~/.bashrc
+              R"(  source <(tfrecord completion bash)              # this shell, or ~/.bashrc
   tfrecord completion zsh > ~/.zfunc/_tfrecord    # a folder of zsh's fpath
 )",
           .define = [](CLI::App& app) -> CommandAction {

@@ -19,6 +19,7 @@
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_output.h"
 #include "tools/tfrecord/record_selection.h"
+#include "tools/tfrecord/text_table.h"
 
 namespace recordpipe {
 namespace {
@@ -93,6 +94,8 @@ struct Skipped {
 struct ConvertReport {
   std::vector<WrittenFile> files = {};
   Skipped skipped = {};
+  // How many records were read, if --where fits none of them.
+  std::optional<uint64_t> read_in_vain = {};
 };
 
 class Conversion {
@@ -110,6 +113,7 @@ class Conversion {
 
   ConvertReport run() {
     ConvertReport report = written();
+    report.read_in_vain = read_in_vain_;
     context_.progress.clear();
     if (selection_.where) warn_of_missing(*selection_.where, "convert", context_.progress);
     return report;
@@ -128,6 +132,7 @@ class Conversion {
   uint64_t select(const std::string& activity, const std::function<void(RecordPieces)>& consume) {
     const SelectionReport report = select_records(context_, paths_, selection_, activity, consume);
     if (report.taken > 0) require_found(report);
+    if (selection_.where && report.taken == 0) read_in_vain_ = report.read;
     return report.taken;
   }
 
@@ -198,6 +203,7 @@ class Conversion {
   const std::vector<std::string> paths_;
   bool counting_ = false;  // what is passed over will be passed over again
   Skipped skipped_;
+  std::optional<uint64_t> read_in_vain_;
 };
 
 void print_json(const ConvertReport& report) {
@@ -216,7 +222,11 @@ int convert(const CommandContext& context, const ConvertArguments& arguments) {
   if (arguments.json) {
     print_json(report);
   } else if (arguments.output.path != "-") {
-    fmt::print("{}\n", describe(report.files));
+    const std::string why =
+        report.read_in_vain
+            ? fmt::format("; --where fits none of {}", counted(*report.read_in_vain, "record"))
+            : "";
+    fmt::print("{}{}\n", describe(report.files), why);
   }
   return kExitOk;
 }
@@ -284,9 +294,10 @@ With --skip-corrupt each damaged region is told of on standard error, as verify 
 status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regions_skipped",
 "bytes_skipped"}. Memory: 64 MiB and the largest record, whatever the size of the inputs.)",
       .examples = R"(  tfrecord convert train.tfrecords -o train.tfrecords.gz
-  tfrecord convert 'train-*' -o all.tfrecords
-  tfrecord convert all.tfrecords -o train.tfrecords --shards 64 --shuffle --seed 7
-  tfrecord convert all.tfrecords -o cats.tfrecords --where 'label == 3' --select image,label
+  tfrecord convert 'train-*-of-00064' -o all.tfrecords
+  tfrecord convert all.tfrecords -o train --shards 64 --shuffle --seed 7
+  tfrecord convert all.tfrecords -o cats.tfrecords --where 'label == 3'
+  tfrecord convert all.tfrecords -o small.tfrecords --select image,label
   tfrecord convert damaged.tfrecords -o good.tfrecords --skip-corrupt)",
       .replaces_input = true,
       .define = define};

@@ -185,7 +185,7 @@ Several files appear together or not at all.)",
   tfrecord create table.csv -o table.tfrecords.gz --types id=bytes
   tfrecord create arrays.npz -o arrays.tfrecords --shards 8
   tfrecord create photos/ -o photos.tfrecords --max-bytes 100MB
-  tfrecord show --json a.tfrecords | tfrecord create - --from json -o b.tfrecords)",
+  tfrecord show --json a.gz | tfrecord create - --from json -o b.tfrecords)",
       .define = define};
 }
 

@@ -74,7 +74,8 @@ class Diff {
     if (std::ranges::equal(a.data, b.data)) return;
     message_a_.read(a.data);
     message_b_.read(b.data);
-    const auto differences = compare_messages(message_a_, message_b_, arguments_.tolerance);
+    const auto differences =
+        compare_records({a.data, message_a_}, {b.data, message_b_}, arguments_.tolerance);
     if (differences.empty()) return;
     ++different_records_;
     for (const FeatureDifference& difference : differences) {
@@ -90,17 +91,19 @@ class Diff {
       json["difference"] = difference.what;
       if (!difference.a.empty()) json["a"] = difference.a;
       if (!difference.b.empty()) json["b"] = difference.b;
+      if (difference.first_byte) json["first_byte"] = *difference.first_byte;
       write_json(json);
       return;
     }
     std::string text = fmt::format("record {}: ", record);
     if (!difference.feature.empty()) text += printable(difference.feature) + ": ";
-    if (difference.what == "bytes") {
-      text += "other bytes";
-    } else if (difference.what.starts_with("only")) {
+    if (difference.what.starts_with("only")) {
       text += difference.what + ": " + (difference.a.empty() ? difference.b : difference.a);
     } else {
       text += difference.a + " in A, " + difference.b + " in B";
+      if (difference.first_byte) {
+        text += fmt::format(", different from byte {} on", grouped(*difference.first_byte));
+      }
     }
     output_.write(text + "\n");
   }
@@ -190,8 +193,9 @@ SequenceExamples are compared by their bytes. Exit status 1 where there is a dif
 
 --json prints {"record": N, "feature": NAME, "difference": "only in A", "only in B", "kind",
 "count", "values" or "bytes", "a": ..., "b": ...} for each difference shown, where a and b are the
-first values as text, and at last {"same", "records_a", "records_b", "records_different",
-"differences"}.)",
+first values as text; of bytes that are no short text, how many they are, beside "first_byte": from
+which one on (from 0) they differ. At last comes {"same", "records_a", "records_b",
+"records_different", "differences"}.)",
       .examples = R"(  tfrecord diff old.tfrecords new.tfrecords.gz
   tfrecord diff all.tfrecords 'shard-*'
   tfrecord diff a1.tfrecords,a2.tfrecords b.tfrecords --tolerance 1e-6)",

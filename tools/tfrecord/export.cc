@@ -132,11 +132,11 @@ CommandAction define(CLI::App& app) {
       ->type_name("N");
   add_features(app, arguments->features, "Only these features");
   app.add_option("--image", arguments->target.image,
-                 "The feature that holds the image; left out, image/encoded or image")
+                 "The feature that holds the image; left out, image/encoded, image or the like")
       ->type_name("NAME");
   app.add_option("--label", arguments->target.label,
                  "The feature that names an image's folder; left out, image/class/text, label or "
-                 "image/class/label, where there is one")
+                 "the like, where there is one")
       ->type_name("NAME");
   add_pixel_options(app, arguments->pixels);
   app.add_option("--tmp-dir", arguments->target.temporary_directory,
@@ -159,9 +159,10 @@ csv     A header line and a row an Example. A feature with one value is that val
         {"base64": "..."}.
 npz     An array a feature, for features that every record has, of one kind and with as many values.
         int64 is <i8, float <f4. Bytes of one length are uint8 [records, values, length], or with
-        --shape [records, height, width, channels] (with --layout chw [records, channels, height,
-        width]); of several lengths, strings, all padded to the longest: refused where that makes
-        them 16 times as large, and more than 64 MiB.
+        --shape [records, height, width, channels], which takes them for interleaved unless --layout
+        chw is given (then [records, channels, height, width]); of several lengths, strings, all
+        padded to the longest: refused where that makes them 16 times as large, and more than 64
+        MiB.
 images  A folder with a folder for each label: LABEL/NUMBER.jpg, what is encoded as it is, raw
         pixels as PNG. What of a label is neither letter, digit, - nor _ becomes _ (a second label
         of the same name gets -2, and so on). The folder must be new. The shape of raw pixels is

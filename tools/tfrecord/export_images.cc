@@ -1,7 +1,6 @@
 // Records as a folder of images: encoded ones as they are, pixels as PNG. Nothing of a record
 // becomes part of a path but letters, digits, - and _ and characters beyond ASCII.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <string_view>
@@ -15,14 +14,12 @@
 #include "tools/tfrecord/export_target.h"
 #include "tools/tfrecord/image_format.h"
 #include "tools/tfrecord/pixel_guess.h"
+#include "tools/tfrecord/usual_features.h"
 
 namespace recordpipe {
 namespace {
 
 constexpr size_t kLongestLabel = 80;
-constexpr std::array<std::string_view, 2> kImageNames = {"image/encoded", "image"};
-constexpr std::array<std::string_view, 3> kLabelNames = {"image/class/text", "label",
-                                                         "image/class/label"};
 
 std::string sanitized(std::string_view label) {
   std::string name;
@@ -109,10 +106,12 @@ class ImageFolderTarget final : public ExportTarget {
       if (const auto image = value_of(options_.image)) return *image;
       fail(number, "no feature " + printable(options_.image) + " with one value of bytes");
     }
-    for (const std::string_view name : kImageNames) {
+    for (const std::string_view name : kUsualImageFeatures) {
       if (const auto image = value_of(name)) return *image;
     }
-    fail(number, "neither a feature image/encoded nor image",
+    fail(number,
+         fmt::format("none of the features {} with one value of bytes",
+                     fmt::join(kUsualImageFeatures, ", ")),
          "name the one that holds the image with --image");
   }
 
@@ -133,7 +132,7 @@ class ImageFolderTarget final : public ExportTarget {
       }
       return label;
     }
-    for (const std::string_view name : kLabelNames) {
+    for (const std::string_view name : kUsualLabelFeatures) {
       if (std::string label = value_of(name); !label.empty()) return label;
     }
     return "";

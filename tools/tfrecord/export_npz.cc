@@ -86,7 +86,7 @@ class Rows {
 class NpzTarget final : public ExportTarget {
  public:
   NpzTarget(const CommandContext& context, const TargetOptions& options)
-      : output_(context, options.output), options_(options) {}
+      : progress_(context.progress), output_(context, options.output), options_(options) {}
 
   bool looks_first() const override { return true; }
 
@@ -131,6 +131,10 @@ class NpzTarget final : public ExportTarget {
     }
     zip.close();
     output_.close();
+    if (assumes_layout_) {
+      progress_.note(
+          "tfrecord export: raw pixels taken as interleaved (hwc); --layout says otherwise");
+    }
   }
 
  private:
@@ -179,13 +183,14 @@ class NpzTarget final : public ExportTarget {
     return column.same_length() ? "|u1" : "|S" + std::to_string(column.longest);
   }
 
-  std::vector<uint64_t> shape_of(const std::string& name, const Column& column) const {
+  std::vector<uint64_t> shape_of(const std::string& name, const Column& column) {
     std::vector<uint64_t> shape = {records_};
     const bool is_pixels = column.kind == FeatureKind::bytes && column.same_length();
     if (is_pixels && options_.shape && column.values == 1 &&
         column.longest == options_.shape->bytes() &&
         (options_.image.empty() || options_.image == name)) {
       const auto [height, width, channels] = *options_.shape;
+      assumes_layout_ = assumes_layout_ || (!options_.layout && channels > 1);
       if (options_.layout == PixelLayout::planar) return {records_, channels, height, width};
       return {records_, height, width, channels};
     }
@@ -212,9 +217,11 @@ class NpzTarget final : public ExportTarget {
     });
   }
 
+  TerminalProgress& progress_;
   Output output_;
   const TargetOptions options_;
   uint64_t records_ = 0;
+  bool assumes_layout_ = false;  // of pixels in a shape
   std::map<std::string, Column, std::less<>> columns_;
   std::map<std::string, Rows, std::less<>> rows_;
 };

@@ -42,7 +42,8 @@ struct TargetOptions {
   std::string output = {};
   std::string image = {};  // the features' names; left out, the usual ones
   std::string label = {};
-  // Of raw pixels. Left out, images are guessed, and .npz files are as if they were interleaved.
+  // Of raw pixels. Left out, images are guessed; in .npz files they have no shape, and with one are
+  // taken for interleaved.
   std::optional<PixelShape> shape = {};
   std::optional<PixelLayout> layout = {};
   std::string temporary_directory = {};  // .npz: where arrays wait

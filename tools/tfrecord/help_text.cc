@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "tools/tfrecord/text_blocks.h"
+
 namespace recordpipe {
 namespace {
 
-constexpr size_t kWidth = 90;
+constexpr size_t kWidth = 80;
 constexpr size_t kColumn = 30;  // where descriptions begin
 
 // "  -o, --output FILE", long options aligned where there is no short one.

@@ -1,7 +1,8 @@
 #include "tools/tfrecord/man_page.h"
 
-#include <algorithm>
-#include <sstream>
+#include <string>
+
+#include "tools/tfrecord/text_blocks.h"
 
 namespace recordpipe {
 namespace {
@@ -35,20 +36,27 @@ std::string heading(const std::string& title) {
          " 1 \"\" \"recordpipe " RECORDPIPE_VERSION "\" \"User Commands\"\n.nh\n.ad l\n";
 }
 
-// Filled paragraphs; lines that begin with a space stay as they are.
+// Filled paragraphs, tables with their second column in a line, and what stays as it is.
 std::string paragraphs(const std::string& text) {
   std::string out;
-  bool verbatim = false;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const bool is_column = is_verbatim(line);
-    if (is_column != verbatim && !line.empty()) {
-      out += is_column ? ".nf\n" : ".fi\n";
-      verbatim = is_column;
+  auto last = TextBlock::Kind::paragraph;
+  for (const TextBlock& block : text_blocks(text)) {
+    using Kind = TextBlock::Kind;
+    if ((block.kind == Kind::verbatim) != (last == Kind::verbatim)) {
+      out += last == Kind::verbatim ? ".fi\n" : ".nf\n";
     }
-    out += line.empty() ? ".PP\n" : escaped(line) + "\n";
+    if (block.kind == Kind::gap) {
+      out += ".PP\n";
+    } else if (block.kind == Kind::row) {
+      out += ".TP " + std::to_string(block.column) + "\n" + escaped(block.word) + "\n" +
+             escaped(block.text) + "\n";
+    } else {
+      if (last == Kind::row) out += ".PP\n";
+      out += escaped(block.text) + "\n";
+    }
+    last = block.kind;
   }
-  return out + (verbatim ? ".fi\n" : "");
+  return out + (last == TextBlock::Kind::verbatim ? ".fi\n" : "");
 }
 
 std::string item(const OptionText& option) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -65,11 +66,10 @@ void append(std::span<const std::byte> value, JsonText& json) { json.bytes(value
 void append(float value, JsonText& json) { json.number(value); }
 void append(int64_t value, JsonText& json) { json.number(value); }
 
-// Two values of features that have as many of one kind.
-struct ValueDifference {
-  std::string a;
-  std::string b;
-};
+// Text that is read at a glance.
+bool is_short_text(std::span<const std::byte> value) {
+  return value.size() + 4 <= kLongestShown && is_text(value);
+}
 
 // Value `i` alone, where there are many.
 template <typename Value>
@@ -80,21 +80,47 @@ std::string shown(const FeatureView& feature, size_t i, Value value) {
   return fmt::format("[{}]: {}", i, beginning.take());
 }
 
+// Of bytes that differ.
+FeatureDifference compare_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  const auto first = std::ranges::mismatch(a, b).in1 - a.begin();
+  return {.what = "bytes",
+          .a = counted(a.size(), "byte"),
+          .b = counted(b.size(), "byte"),
+          .first_byte = static_cast<uint64_t>(first)};
+}
+
+// What differs at `i`, in features that have as many values.
+template <typename Value>
+FeatureDifference difference_of(const FeatureView& a, const FeatureView& b, size_t i, Value x,
+                                Value y) {
+  if constexpr (std::is_same_v<Value, std::span<const std::byte>>) {
+    if (!is_short_text(x) || !is_short_text(y)) {
+      FeatureDifference difference = compare_bytes(x, y);
+      if (a.size() > 1) {
+        difference.a.insert(0, fmt::format("[{}]: ", i));
+        difference.b.insert(0, fmt::format("[{}]: ", i));
+      }
+      return difference;
+    }
+  }
+  return {.a = shown(a, i, x), .b = shown(b, i, y)};
+}
+
 template <FeatureKind kind, typename Same>
-std::optional<ValueDifference> first_difference(const FeatureView& a, const FeatureView& b,
-                                                Same same) {
+std::optional<FeatureDifference> first_difference(const FeatureView& a, const FeatureView& b,
+                                                  Same same) {
   ValueReader<kind> in_a(a);
   ValueReader<kind> in_b(b);
   for (size_t i = 0;; ++i) {
     const auto x = in_a.next();
     const auto y = in_b.next();
     if (!x || !y) return std::nullopt;
-    if (!same(*x, *y)) return ValueDifference{shown(a, i, *x), shown(b, i, *y)};
+    if (!same(*x, *y)) return difference_of(a, b, i, *x, *y);
   }
 }
 
-std::optional<ValueDifference> first_difference(const FeatureView& a, const FeatureView& b,
-                                                double tolerance) {
+std::optional<FeatureDifference> first_difference(const FeatureView& a, const FeatureView& b,
+                                                  double tolerance) {
   switch (a.kind()) {
     case FeatureKind::bytes:
       return first_difference<FeatureKind::bytes>(
@@ -127,7 +153,9 @@ class Comparison {
     } else if (a.size() != b.size()) {
       add(name, "count", counted(a.size(), "value"), counted(b.size(), "value"));
     } else if (auto difference = first_difference(a, b, tolerance_)) {
-      add(name, "values", std::move(difference->a), std::move(difference->b));
+      difference->feature = name;
+      difference->what = "values";
+      differences_.push_back(std::move(*difference));
     }
   }
 
@@ -176,15 +204,17 @@ class Comparison {
 
 }  // namespace
 
-std::vector<FeatureDifference> compare_messages(const MessageView& a, const MessageView& b,
-                                                double tolerance) {
+std::vector<FeatureDifference> compare_records(const ComparedRecord& record_a,
+                                               const ComparedRecord& record_b, double tolerance) {
+  const MessageView& a = record_a.message;
+  const MessageView& b = record_b.message;
   Comparison comparison(tolerance);
   const bool is_message =
       a.kind() == MessageKind::example || a.kind() == MessageKind::sequence_example;
   if (a.kind() != b.kind()) {
     comparison.add("", "kind", std::string(to_string(a.kind())), std::string(to_string(b.kind())));
   } else if (!is_message) {
-    comparison.add("", "bytes", "", "");
+    return {compare_bytes(record_a.data, record_b.data)};
   } else {
     comparison.compare_sorted(
         a.features(), b.features(), [](const NamedFeature& f) { return f.name; },

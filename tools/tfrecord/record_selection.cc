@@ -45,6 +45,8 @@ class Selector {
     } else {
       while (const auto record = next_record()) take(*record, RecordPieces(&record->data, 1));
     }
+    if (selection_.where) selection_.where->require_possible();
+    report_.read = read_;
     return std::move(report_);
   }
 

@@ -35,6 +35,7 @@ struct RecordSelection {
 };
 
 struct SelectionReport {
+  uint64_t read = 0;
   uint64_t taken = 0;
   // Of the edit's names, those that some record has.
   std::set<std::string, std::less<>> found = {};
@@ -45,7 +46,8 @@ using RecordPieces = std::span<const std::span<const std::byte>>;
 
 // Calls consume(pieces) for each record that is wanted, in order and on this thread; they are valid
 // during the call. `activity` as in InputRecords. Errors of a record that can't be edited say the
-// input and where the record starts. No large record is in memory twice.
+// input and where the record starts. No large record is in memory twice. Throws where nothing was
+// selected because of what Where::require_possible() finds.
 SelectionReport select_records(const CommandContext& context, const std::vector<std::string>& paths,
                                const RecordSelection& selection, const std::string& activity,
                                const std::function<void(RecordPieces)>& consume);

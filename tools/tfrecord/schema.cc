@@ -1,4 +1,5 @@
 // tfrecord schema: what features the records have, as text, JSON or code.
+#include <array>
 #include <memory>
 #include <string>
 
@@ -6,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/base/error.h"
 #include "dataset/example/schema_inference.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/inputs.h"
@@ -19,6 +21,9 @@
 
 namespace recordpipe {
 namespace {
+
+constexpr std::array<MessageKind, 4> kKinds = {MessageKind::example, MessageKind::sequence_example,
+                                               MessageKind::event, MessageKind::unknown};
 
 struct Arguments {
   InputArguments inputs = {};
@@ -68,8 +73,7 @@ InferredSchema schema_of(const CommandContext& context, const std::string& path,
 
 std::string as_json(const InferredSchema& schema) {
   nlohmann::ordered_json json = {{"records", schema.records}};
-  for (const MessageKind kind : {MessageKind::example, MessageKind::sequence_example,
-                                 MessageKind::event, MessageKind::unknown}) {
+  for (const MessageKind kind : kKinds) {
     if (schema.count(kind) > 0) json["kinds"][to_string(kind)] = schema.count(kind);
   }
   json["kind"] = kind_text(schema);
@@ -82,8 +86,7 @@ std::string as_json(const InferredSchema& schema) {
 std::string as_text(const InferredSchema& schema) {
   std::string out = fmt::format("{}: {}\n", counted(schema.records, "record"), kind_text(schema));
   if (!schema.kind()) {
-    for (const MessageKind kind : {MessageKind::example, MessageKind::sequence_example,
-                                   MessageKind::event, MessageKind::unknown}) {
+    for (const MessageKind kind : kKinds) {
       if (schema.count(kind) == 0) continue;
       out += fmt::format("  {} {}\n", grouped(schema.count(kind)), to_string(kind));
     }
@@ -96,6 +99,32 @@ std::string as_text(const InferredSchema& schema) {
   return out;
 }
 
+// "2 Example, 1 Event"
+std::string kinds_text(const InferredSchema& schema) {
+  std::string text;
+  for (const MessageKind kind : kKinds) {
+    if (schema.count(kind) == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(schema.count(kind)),
+                        to_string(kind));
+  }
+  return text;
+}
+
+// A decoder is for records of one kind, with features.
+void require_decodable(const InferredSchema& schema) {
+  if (schema.records == 0) return;
+  const auto kind = schema.kind();
+  if (kind == MessageKind::example || kind == MessageKind::sequence_example) return;
+  throw Error(
+      {.kind = ErrorKind::unsupported,
+       .reason = fmt::format("no code reads {}: {}",
+                             kind ? "records without features" : "records of several kinds",
+                             kinds_text(schema)),
+       .hint = kind ? "tfrecord show --json prints what is in them"
+                    : "code is for Examples alone or SequenceExamples alone: give files of one "
+                      "kind, or take them apart by their features with tfrecord convert --where"});
+}
+
 int run(const CommandContext& context, const Arguments& arguments) {
   if (int{arguments.json} + int{arguments.cpp} + int{arguments.python} > 1) {
     throw UsageError("--json, --cpp and --python exclude each other");
@@ -105,6 +134,7 @@ int run(const CommandContext& context, const Arguments& arguments) {
     schema.merge(schema_of(context, path, arguments.inputs.reading));
   }
   context.progress.clear();
+  if (arguments.cpp || arguments.python) require_decodable(schema);
   Output output(context, arguments.output);
   output.write(arguments.json     ? as_json(schema)
                : arguments.cpp    ? schema_as_cpp(schema)
@@ -126,7 +156,8 @@ values is that of a step.
 
 --cpp prints an ExampleSchema for parse_example.h, --python a dict for tf.io.parse_example (or, where
 there are feature lists, what their counterparts for SequenceExamples take): a feature that every
-record has with as many values is fixed, any other is ragged.
+record has with as many values is fixed, any other is ragged. Records of several kinds, or without
+features (Events, say), are an error.
 
 Damage is an error, for what lies behind it isn't known: "tfrecord salvage" takes out the intact
 records. The first 20,000 names are kept, as long as they are no more than 4 MiB together; text

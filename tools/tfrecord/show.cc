@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -62,9 +63,12 @@ RecordRange parse_range(std::string_view text) {
     if (digits.empty()) return otherwise;
     uint64_t value = 0;
     const char* const last = digits.data() + digits.size();
-    if (std::from_chars(digits.data(), last, value).ptr == last) return value;
-    throw UsageError(fmt::format(
-        "--range {} makes no sense: it is FIRST:END, numbers from 0, as in 100:200", text));
+    const auto read = std::from_chars(digits.data(), last, value);
+    if (read.ptr == last && read.ec == std::errc() && value <= INT64_MAX) return value;
+    throw UsageError(
+        fmt::format("--range {} makes no sense: it is FIRST:END, numbers from 0 to {}, as in "
+                    "100:200",
+                    text, INT64_MAX));
   };
   const std::string_view end = colon == text.npos ? "no colon" : text.substr(colon + 1);
   return {.first = number(text.substr(0, colon), 0), .end = number(end, UINT64_MAX)};
@@ -104,6 +108,7 @@ class Show {
       if (left_ == 0) break;
       show_file(path, paths.size() > 1 ? std::string_view(path) : std::string_view());
     }
+    if (where_) where_->require_possible();
     output_.close();
     if (where_) warn_of_missing(*where_, "show", context_.progress);
     for (const std::string& name : features_.missing()) {
@@ -242,7 +247,9 @@ the first they want: they go by FILE.idx where it is there and fits, else from h
 --where takes comparisons (== != < <= > >=, in [...], not in [...]) of features with numbers and
 strings, and, or, not, parentheses, len(NAME) and has(NAME). A comparison holds if some value of the
 feature satisfies it; a feature that is missing satisfies none. Names that aren't made of letters,
-digits, _ / . : and - stand in backticks.)";
+digits, _ / . : and - stand in backticks. Where nothing is selected because no record has a feature
+that is compared, or only with values of another type, that is an error; has(NAME) may ask for what
+isn't there.)";
 
 constexpr char kExamples[] =
     R"(  tfrecord show train.tfrecords --limit 3

@@ -86,9 +86,10 @@ int run(const CommandContext& context, const Arguments& arguments) {
 constexpr char kDescription[] =
     R"(Of each feature, over all files together: how many values, the smallest and the largest, mean and
 standard deviation (of the values themselves; without infinities), quantiles, how many different
-values there are and which come most often, and a histogram of 16 equally wide bins. Of bytes, the
-same of their lengths, and the most frequent ones of at most 32 bytes. NaNs are counted, and in
-nothing else; the histogram is of the finite values. Feature lists are taken over all steps.
+values there are and which come most often, and a histogram of 16 equally wide bins (or, as text, a
+bar for each of up to 16 whole numbers, if there are no others). Of bytes, the same of their
+lengths, and the most frequent ones of at most 32 bytes. NaNs are counted, and in nothing else; the
+histogram is of the finite values. Feature lists are taken over all steps.
 
 Memory is bounded: quantiles and histograms are exact up to 4,096 different values of a feature, then
 quantiles are within 0.4 % of their size. Frequent values are exact up to 1,024 different ones; then
@@ -114,7 +115,7 @@ constexpr char kExamples[] =
 
 Command stats_command() {
   return {.name = "stats",
-          .summary = "Says what values the features have: ranges, quantiles, frequent values",
+          .summary = "Says what values features have: ranges, quantiles, counts",
           .description = kDescription,
           .examples = kExamples,
           .define = [](CLI::App& app) -> CommandAction {

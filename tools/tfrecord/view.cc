@@ -12,9 +12,9 @@
 #include "dataset/base/stop.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/nearest_names.h"
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/output.h"
-#include "tools/tfrecord/schema_text.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/view/card.h"
 #include "tools/tfrecord/view/page.h"
@@ -65,7 +65,10 @@ class View {
       read_file(path);
     }
     for (const std::string& damage : damage_) context_.progress.warn("tfrecord view: " + damage);
-    if (where_) warn_of_missing(*where_, "view", context_.progress);
+    if (where_) {
+      where_->require_possible();
+      warn_of_missing(*where_, "view", context_.progress);
+    }
     require_what_was_named();
     const uint64_t bytes = write_page(out, {.files = files_,
                                             .sampling = sampling(),
@@ -138,19 +141,13 @@ class View {
   void require_feature(const std::string& name) const {
     const InferredSchema& schema = overview_.schema;
     if (name.empty() || schema.features.contains(name) || schema.left_out > 0) return;
-    constexpr size_t kMostNames = 10;
-    std::string names;
-    size_t count = 0;
-    for (const auto& [present, feature] : schema.features) {
-      if (count++ < kMostNames) names.append(count == 1 ? "" : ", ").append(name_text(present));
-    }
-    if (count > kMostNames) names += fmt::format(" and {} more", grouped(count - kMostNames));
-    throw Error(
-        {.kind = ErrorKind::not_found,
-         .reason = fmt::format(
-             "no record {}has a feature named {}; there {}",
-             more_ ? fmt::format("of the first {} ", grouped(schema.records)) : "", printable(name),
-             count == 0 ? "are none" : (count == 1 ? "is " : "are ") + names)});
+    std::vector<std::string> names;
+    for (const auto& [present, feature] : schema.features) names.push_back(present);
+    throw Error({.kind = ErrorKind::not_found,
+                 .reason = fmt::format(
+                     "no record {}has a feature named {}; {}",
+                     more_ ? fmt::format("of the first {} ", grouped(schema.records)) : "",
+                     printable(name), there_are(std::move(names), name))});
   }
 
   bool shows_all() const { return !more_ && sample_.size() == overview_.schema.records; }
@@ -221,8 +218,8 @@ Command view_command() {
           .summary = "Makes one HTML page of the records, images first",
           .description = kDescription,
           .examples = R"(  tfrecord view train.tfrecords -o page.html
-  tfrecord view eval.tfrecords --labels airplane,automobile,bird,cat,deer -o page.html
-  tfrecord view 'train-*' --sample spread --limit 400 --where 'label == 3' -o cats.html
+  tfrecord view eval.tfrecords --labels airplane,bird,cat,deer,dog -o page.html
+  tfrecord view 'train-*' --sample spread --where 'label == 3' -o cats.html
   tfrecord view mnist.tfrecords.gz --image image_raw --shape 28x28 -o page.html
 )",
           .define = [](CLI::App& app) -> CommandAction {
@@ -242,13 +239,15 @@ Command view_command() {
                 ->transform(byte_size())
                 ->type_name("BYTES")
                 ->default_str("24MiB");
-            app.add_option("--image", arguments->image,
-                           "The feature that holds the image; the first one that does, otherwise")
+            app.add_option(
+                   "--image", arguments->image,
+                   "The feature that holds the image; left out, image/encoded, image or the like, "
+                   "or the first one that does")
                 ->type_name("NAME");
             add_pixel_options(app, arguments->pixels);
             app.add_option("--label", arguments->label,
-                           "The feature that is the label; label, image/class/text and the like, "
-                           "otherwise")
+                           "The feature that is the label; left out, image/class/text, label or "
+                           "the like")
                 ->type_name("NAME");
             app.add_option(
                    "--labels", arguments->labels,

@@ -14,6 +14,8 @@
 
 #include "dataset/base/error.h"
 #include "dataset/example/feature_values.h"
+#include "tools/tfrecord/first_names.h"
+#include "tools/tfrecord/nearest_names.h"
 #include "tools/tfrecord/where_parser.h"
 
 namespace recordpipe {
@@ -108,20 +110,36 @@ void set_once(bool& flag) {
   if (!shared.load(std::memory_order_relaxed)) shared.store(true, std::memory_order_relaxed);
 }
 
-void note(const Where::Condition& condition, bool found) {
+constexpr uint8_t bit(FeatureKind kind) { return uint8_t(1U << static_cast<unsigned>(kind)); }
+
+void note_kind(const Where::Condition& condition, FeatureKind kind) {
+  const std::atomic_ref kinds(condition.kinds);
+  if ((kinds.load(std::memory_order_relaxed) & bit(kind)) == 0) {
+    kinds.fetch_or(bit(kind), std::memory_order_relaxed);
+  }
+}
+
+void note(const Where::Condition& condition, const FeatureView* feature,
+          const FeatureListView* list) {
   set_once(condition.asked);
-  if (found) set_once(condition.found);
+  if (feature != nullptr) {
+    note_kind(condition, feature->kind());
+  } else if (list != nullptr) {
+    note_kind(condition, FeatureKind::none);  // (of its steps: when they are looked at)
+  }
 }
 
 bool comparison_holds(const MessageView& record, const Where::Condition& condition) {
   const FeatureView* const feature = record.find_feature(condition.name);
   const FeatureListView* const list = record.find_feature_list(condition.name);
-  note(condition, feature != nullptr || list != nullptr);
+  note(condition, feature, list);
   if (feature != nullptr) return some_value_fits(*feature, condition);
   bool found = false;
   if (list != nullptr) {
-    list->for_each_step(
-        [&](const FeatureView& step) { found = found || some_value_fits(step, condition); });
+    list->for_each_step([&](const FeatureView& step) {
+      note_kind(condition, step.kind());
+      found = found || some_value_fits(step, condition);
+    });
   }
   return found;
 }
@@ -129,7 +147,7 @@ bool comparison_holds(const MessageView& record, const Where::Condition& conditi
 bool length_fits(const MessageView& record, const Where::Condition& condition) {
   const FeatureView* feature = record.find_feature(condition.name);
   const FeatureListView* list = record.find_feature_list(condition.name);
-  note(condition, feature != nullptr || list != nullptr);
+  note(condition, feature, list);
   if (feature == nullptr && list == nullptr) return false;
   const size_t length = feature != nullptr ? feature->size() : list->size();
   return std::ranges::any_of(condition.literals, [&](const WhereLiteral& literal) {
@@ -162,23 +180,73 @@ bool holds(const MessageView& record, const Where::Condition& condition) {
   return false;
 }
 
+// That the values of a feature that there is can't be compared with the literals.
+void require_comparable(const Where::Condition& condition) {
+  if (condition.kind != Where::Condition::Kind::comparison) return;
+  const bool has_bytes = (condition.kinds & bit(FeatureKind::bytes)) != 0;
+  const bool has_int64s = (condition.kinds & bit(FeatureKind::int64s)) != 0;
+  const bool has_floats = (condition.kinds & bit(FeatureKind::floats)) != 0;
+  const bool has_numbers = has_int64s || has_floats;
+  const bool is_comparable =
+      std::ranges::any_of(condition.literals, [&](const WhereLiteral& literal) {
+        return std::holds_alternative<std::string>(literal) ? has_bytes : has_numbers;
+      });
+  // (One without any values is just that.)
+  if (is_comparable || (!has_bytes && !has_numbers)) return;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = fmt::format("--where compares {} with {}, but its values are {}",
+                                     printable(condition.name), has_bytes ? "a number" : "a string",
+                                     has_bytes     ? "bytes"
+                                     : !has_int64s ? "float"
+                                     : has_floats  ? "int64 or float"
+                                                   : "int64"),
+               .hint = has_bytes ? "a string stands in quotes" : "a number stands without quotes"});
+}
+
+// Of what has to hold: where a comparison under `not` fails, that selects.
+void require_all_possible(const Where::Condition& condition, const FirstNames& names) {
+  if (condition.kind == Where::Condition::Kind::negation) return;
+  for (const Where::Condition& part : condition.parts) require_all_possible(part, names);
+  if (!condition.asked) return;
+  if (condition.kinds != 0) return require_comparable(condition);
+  throw Error(
+      {.kind = ErrorKind::not_found,
+       .reason = fmt::format("--where asks for {}, which no record has; {}",
+                             printable(condition.name), there_are(names.all(), condition.name))});
+}
+
 }  // namespace
 
+struct Where::State {
+  const Condition condition;
+  FirstNames names = {};
+  bool matched = false;  // some record: written by any thread, once
+};
+
 Where::Where(std::string_view expression)
-    : condition_(std::make_unique<Condition>(parse_where(expression))) {}
+    : state_(new State{.condition = parse_where(expression)}) {}
 Where::~Where() = default;
 Where::Where(Where&&) noexcept = default;
 Where& Where::operator=(Where&&) noexcept = default;
 
-bool Where::matches(const MessageView& record) const { return holds(record, *condition_); }
+bool Where::matches(const MessageView& record) const {
+  state_->names.add(record);
+  const bool does = holds(record, state_->condition);
+  if (does) set_once(state_->matched);
+  return does;
+}
+
+void Where::require_possible() const {
+  if (!state_->matched) require_all_possible(state_->condition, state_->names);
+}
 
 std::vector<std::string> Where::missing() const {
   std::vector<std::string> names;
   const std::function<void(const Condition&)> look = [&](const Condition& condition) {
-    if (condition.asked && !condition.found) names.push_back(condition.name);
+    if (condition.asked && condition.kinds == 0) names.push_back(condition.name);
     std::ranges::for_each(condition.parts, look);
   };
-  look(*condition_);
+  look(state_->condition);
   std::ranges::sort(names);
   const auto twice = std::ranges::unique(names);
   names.erase(twice.begin(), twice.end());

@@ -43,6 +43,12 @@ class Where {
 
   // Safe to call from several threads.
   bool matches(const MessageView& record) const;
+  // When all records were looked at. If none matched and a comparison that could have selected some
+  // never could hold, throws Error: not_found for a feature that no record has, with the names of
+  // those that the first records have; invalid_argument for one whose values are never of a kind
+  // that its literals can be compared with. (has() asks whether there is a feature: no is an
+  // answer.)
+  void require_possible() const;
   // The names whose values or number were asked for, and which no record had: a mistyped one would
   // go unnoticed. When all records were looked at.
   std::vector<std::string> missing() const;
@@ -50,7 +56,8 @@ class Where {
   struct Condition;
 
  private:
-  std::unique_ptr<const Condition> condition_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 // Adds --where; `expression` stays empty where it isn't given, for all records.

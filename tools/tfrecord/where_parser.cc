@@ -137,11 +137,11 @@ class Parser {
     const size_t begin = at_;
     if (take_word("not")) {
       if (!take_word("in")) fail("expected in after not");
-      condition.literals = list();
+      condition.literals = list(condition.kind);
       return negated(std::move(condition));
     }
     if (take_word("in")) {
-      condition.literals = list();
+      condition.literals = list(condition.kind);
       return condition;
     }
     const std::optional<Operator> how = comparison_operator();
@@ -152,7 +152,7 @@ class Parser {
                          : "expected == != < <= > >= or in");
     }
     condition.how = *how;
-    condition.literals.push_back(literal());
+    condition.literals.push_back(literal(condition.kind));
     return condition;
   }
   std::optional<Operator> comparison_operator() {
@@ -178,20 +178,23 @@ class Parser {
     return std::string(text_.substr(begin, at_ - begin));
   }
 
-  std::vector<WhereLiteral> list() {
+  std::vector<WhereLiteral> list(Condition::Kind compared) {
     const bool round = next() == '(';
     expect(round ? "(" : "[");
     std::vector<WhereLiteral> literals;
     do {
-      literals.push_back(literal());
+      literals.push_back(literal(compared));
     } while (take(","));
     expect(round ? ")" : "]");
     return literals;
   }
 
-  WhereLiteral literal() {
+  WhereLiteral literal(Condition::Kind compared) {
     const char first = next();
-    if (first == '\'' || first == '"') return quoted();
+    if (first == '\'' || first == '"') {
+      if (compared == Condition::Kind::length) fail("len() is a number, never a string");
+      return quoted();
+    }
     const size_t begin = at_;
     while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]) ||
                                   text_[at_] == '.' || text_[at_] == '+' || text_[at_] == '-')) {

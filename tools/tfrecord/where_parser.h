@@ -23,9 +23,10 @@ struct Where::Condition {
   std::string name = {};
   Operator how = Operator::equal;
   std::vector<WhereLiteral> literals = {};  // one must fit
-  // Whether a record was asked for `name`, and whether one had it: written by any thread, once.
+  // Whether a record was asked for `name`, and of which kinds its values were in those that had it,
+  // a bit each: written by any thread, once.
   mutable bool asked = false;
-  mutable bool found = false;
+  mutable uint8_t kinds = 0;
 };
 
 // Throws UsageError, see where.h.

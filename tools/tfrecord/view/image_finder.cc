@@ -1,5 +1,6 @@
 #include "tools/tfrecord/view/image_finder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "tools/tfrecord/json_text.h"
 #include "tools/tfrecord/schema_text.h"
 #include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/usual_features.h"
 
 namespace recordpipe {
 
@@ -29,6 +31,14 @@ std::optional<FoundImage> ImageFinder::find(const MessageView& record) {
     if (misfit_.empty()) misfit_ = fmt::format("feature {} has {}", name_text(*feature_), problem);
     return FoundImage{.problem = std::move(problem)};
   }
+  for (const std::string_view name : kUsualImageFeatures) {
+    const FeatureView* const feature = record.find_feature(name);
+    if (feature == nullptr) continue;
+    if (auto image = find_in(record, *feature)) {
+      feature_ = name;
+      return image;
+    }
+  }
   size_t nearest = 0;  // the size of the largest
   const bool is_first = misfit_.empty();
   for (const auto& [name, feature] : record.features()) {
@@ -43,6 +53,10 @@ std::optional<FoundImage> ImageFinder::find(const MessageView& record) {
     misfit_ = fmt::format("feature {} has {}", name_text(name), pixels_.misfit(nearest));
   }
   return std::nullopt;
+}
+
+bool ImageFinder::feature_is_usual() const {
+  return feature_ && std::ranges::count(kUsualImageFeatures, *feature_) > 0;
 }
 
 std::string ImageFinder::how() const {

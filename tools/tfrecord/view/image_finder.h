@@ -15,7 +15,8 @@
 namespace recordpipe {
 
 struct ImageFinderOptions {
-  std::string feature = {};          // "" for the first one that holds an image
+  // "" for the first one that holds an image; the usual ones (usual_features.h) come first.
+  std::string feature = {};
   PixelOptions pixels = {};          // what was said of raw pixels
   size_t largest = size_t{3} << 20;  // of more bytes, files or pixels, nothing is made
 };
@@ -41,6 +42,7 @@ class ImageFinder {
   // The feature that images come from, said or found; nothing as long as it is neither.
   const std::optional<std::string>& feature() const { return feature_; }
   bool feature_was_said() const { return !options_.feature.empty(); }
+  bool feature_is_usual() const;
   // Whether there was an image, if only one that can't be shown.
   bool found_any() const { return found_any_; }
   // How images are read, in words: "png files, as they are", "raw pixels, 32 x 32 x 3, planar

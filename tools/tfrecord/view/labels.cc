@@ -1,6 +1,5 @@
 #include "tools/tfrecord/view/labels.h"
 
-#include <array>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "dataset/example/feature_values.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/usual_features.h"
 #include "tools/tfrecord/view/value_text.h"
 
 namespace recordpipe {
@@ -17,19 +17,6 @@ namespace {
 constexpr size_t kLargestFile = size_t{16} << 20;
 constexpr size_t kMostShown = 4;  // of a record's labels
 constexpr size_t kLongest = 80;
-
-// What data sets call their labels: those of words before those of numbers.
-constexpr std::array<std::string_view, 9> kUsualNames = {
-    "image/class/text",
-    "label",
-    "image/class/label",
-    "labels",
-    "class",
-    "target",
-    "y",
-    "fine_label",
-    "image/object/class/text",
-};
 
 }  // namespace
 
@@ -70,7 +57,7 @@ std::optional<std::string> Labels::label(const MessageView& record) {
   if (!feature_.empty()) {
     found = record.find_feature(feature_);
   } else {
-    for (const std::string_view name : kUsualNames) {
+    for (const std::string_view name : kUsualLabelFeatures) {
       found = record.find_feature(name);
       if (found == nullptr || found->size() == 0) continue;
       feature_ = name;

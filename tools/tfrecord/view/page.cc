@@ -58,13 +58,17 @@ std::string title_of(const std::vector<std::string>& files) {
   return fmt::format("{} and {} more", base_name(files.front()), files.size() - 1);
 }
 
+size_t feature_count(const InferredSchema& schema) {
+  return schema.features.size() + schema.feature_lists.size();
+}
+
 std::string intro(const PageContent& content) {
   const InferredSchema& schema = content.overview.schema;
   std::string text = fmt::format("<header>\n<h1>{}</h1>\n<p class=\"facts\">{} record{} read",
                                  html(title_of(content.files)), grouped(schema.records),
                                  schema.records == 1 ? "" : "s");
   if (schema.records > 0) text += fmt::format(", {}", html(kind_text(schema)));
-  const size_t features = schema.features.size() + schema.feature_lists.size();
+  const size_t features = feature_count(schema);
   if (features > 0) text += ", " + counted(features, "feature");
   text += "</p>\n";
   if (content.files.size() > 1) {
@@ -90,7 +94,9 @@ std::string choices(const PageContent& content) {
   std::string text;
   if (images.found_any()) {
     text += fmt::format(" Images: {}{}", name_text(*images.feature()),
-                        images.feature_was_said() ? "" : " (the first feature that holds one)");
+                        images.feature_was_said()   ? ""
+                        : images.feature_is_usual() ? " (guessed by its name)"
+                                                    : " (the first feature that holds one)");
     text += images.how().empty() ? "." : ", " + images.how() + ".";
   } else if (!images.misfit().empty()) {
     text += fmt::format(" No images: {}.", images.misfit());
@@ -111,11 +117,12 @@ std::string records_section(const PageContent& content) {
 <div class="pager"><button type="button" id="previous">Previous</button>
 <output id="place"></output><button type="button" id="next">Next</button></div>
 </div>
-<div id="sheet"></div>
+<div id="sheet" data-features="{}"></div>
 <noscript><p class="alert">The records need JavaScript; what is below doesn't.</p></noscript>
 </section>
 )",
-                     html(content.sampling + choices(content)));
+                     html(content.sampling + choices(content)),
+                     feature_count(content.overview.schema));
 }
 
 // Bars for few values, a histogram for many numbers, nothing for neither.

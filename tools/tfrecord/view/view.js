@@ -47,13 +47,19 @@
     return button;
   };
 
-  // The features most records have, for columns.
-  const columns = (() => {
+  // The features most records have, for columns; how many there are, shown or not. (A card that has
+  // no room for all of its features says so in a row called ….)
+  const mostColumns = 12;
+  const [columns, featureCount] = (() => {
     const counts = new Map();
     for (const record of records) {
-      for (const [name] of record.features || []) counts.set(name, (counts.get(name) || 0) + 1);
+      for (const [name, kind] of record.features || []) {
+        if (name !== "…" || kind) counts.set(name, (counts.get(name) || 0) + 1);
+      }
     }
-    return [...counts].sort((a, b) => b[1] - a[1]).slice(0, 6).map(([name]) => name);
+    const names = [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+    const all = Math.max(names.length, Number(byId("sheet").dataset.features));
+    return [names.slice(0, mostColumns), all];
   })();
 
   const row = (record, index) => {
@@ -72,7 +78,12 @@
   const table = (items) => {
     const names = columns.length ? columns : ["kind", "content"];
     const head = ["record", ...names].map((name) => make("th", { scope: "col", textContent: name }));
-    return make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...items));
+    const more = columns.length ? featureCount - columns.length : 0;
+    const caption = more > 0
+      ? [make("caption", { textContent:
+          `${columns.length} of ${featureCount.toLocaleString("en")} features; a record's number shows more of them.` })]
+      : [];
+    return make("table", {}, ...caption, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...items));
   };
 
   const draw = () => {

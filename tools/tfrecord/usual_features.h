@@ -1,0 +1,27 @@
+// What data sets call their images and labels: where nobody says which feature it is, the first of
+// these that a record has.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace recordpipe {
+
+inline constexpr std::array<std::string_view, 5> kUsualImageFeatures = {
+    "image/encoded", "image", "image_raw", "image/raw", "img",
+};
+
+// Those of words before those of numbers.
+inline constexpr std::array<std::string_view, 9> kUsualLabelFeatures = {
+    "image/class/text",
+    "label",
+    "image/class/label",
+    "labels",
+    "class",
+    "target",
+    "y",
+    "fine_label",
+    "image/object/class/text",
+};
+
+}  // namespace recordpipe
