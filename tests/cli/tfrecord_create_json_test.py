@@ -2,6 +2,7 @@
 """tfrecord create of JSON lines: the Examples that come out, byte by byte; what is refused."""
 import gzip
 import json
+import os
 import re
 import unittest
 
@@ -58,12 +59,13 @@ class JsonLines(CreateTest):
                                      if name != "offset"} for line in lines.splitlines()])
 
     def test_types_given(self):
-        self.text("a.json", '{"x": 1, "n": 2.0}\n{"x": [0.5, 2], "n": [3e0, 4]}\n'
-                            '{"record": 0, "features": {"x": [], "n": [5]}, '
-                            '"kinds": {"x": "int64"}}\n')
+        self.text("a.json", '{"x": 1, "n": 2.0}\n{"x": [0.5, 2], "n": [3e0, 4]}\n')
         self.created("a.json", "--types", "x=float,n=int64", expected=[
-            named_example({"n": [2], "x": [1.0]}), named_example({"n": [3, 4], "x": [0.5, 2.0]}),
-            example(n=int64_feature(5), x=b"\x12\0")])
+            named_example({"n": [2], "x": [1.0]}), named_example({"n": [3, 4], "x": [0.5, 2.0]})])
+        self.text("a.json", '{"record": 0, "features": {"x": [], "n": [5]}, '
+                            '"kinds": {"x": "int64"}}\n')
+        self.created("a.json", "--types", "x=float,n=int64",
+                     expected=[example(n=int64_feature(5), x=b"\x12\0")])
         for content, words, types in (
                 ('{"n": 1}\n{"n": 0.5}\n', 'line 2: "n": 0.5 is no whole number', "n=int64"),
                 ('{"n": "x"}\n', "values of kind bytes, where float is wanted", "n=float"),
@@ -81,6 +83,45 @@ class JsonLines(CreateTest):
                          "tfrecord create: x is float and int64, in different records: "
                          "--types x=float makes it one\n")
         self.assertEqual(done.returncode, 0)
+
+    def test_lines_written_in_two_ways(self):
+        shown = '{"record": 0, "offset": 0, "features": {"a": [1]}}\n'
+        payload = '{"record": 0, "offset": 0, "payload": {"base64": "AQI="}}\n'
+        for content, words in (
+                ('{"a": 1}\n\n' + shown, "a.json: line 3: an object as show --json prints, with "
+                                         '"features", where line 1 is a plain one'),
+                (shown + payload + '{"a": 1}\n', "a.json: line 3: a plain object, where line 1 is one "
+                                                 'with "features", as show --json prints'),
+                (payload + "{}\n", "a.json: line 2: a plain object, where line 1"),
+                ('{"a": 1}\n' * 50_000 + shown, "a.json: line 50001: an object as show")):
+            self.text("a.json", content)
+            self.refused(words, "a.json")
+        self.text("b.json", shown)
+        self.text("a.json", '{"a": 1}\n')
+        self.refused("b.json: line 1: an object as show --json prints, with \"features\", where line "
+                     "1 of a.json is a plain one", "a.json", "b.json")
+
+    def test_bytes_and_numbers_in_one_feature(self):
+        for content, words in (
+                ('{"x": 1}\n{"x": 0.5}\n{"x": "a"}\n', '"x" is bytes, where line 1 has int64'),
+                ('{"x": "a"}\n{}\n{"x": [1.5]}\n{"x": 1}\n', '"x" is float, where line 1 has bytes'),
+                ('{"y": 1}\n{"x": 1}\n{"x": {"base64": "AA=="}}\n', "where line 2 has int64")):
+            self.text("a.json", content)
+            self.refused(words, "a.json")
+            self.refused("a.json: line 3: ", "a.json")
+        # What show prints comes back as it was.
+        self.text("a.json", '{"features": {"x": [1]}}\n{"features": {"x": ["a"]}}\n')
+        self.created("a.json", expected=[named_example({"x": [1]}), named_example({"x": ["a"]})])
+
+    def test_more_names_than_are_taken(self):
+        with open(self.folder / "a.json", "w", encoding="utf-8") as file:
+            for i in range(0, 1_000_000, 1000):
+                file.write(json.dumps(dict.fromkeys((f"n{j}" for j in range(i, i + 1000)), 1)) + "\n")
+        self.run_it("create", "a.json", "-o", "b")
+        with open(self.folder / "a.json", "a", encoding="utf-8") as file:
+            file.write('{"one more": 1}\n')
+        (self.folder / "b").unlink()
+        self.refused("more than 1,000,000 names of features", "a.json")
 
     def test_standard_input_compressed_and_on_any_number_of_threads(self):
         lines = "".join(f'{{"i": {i}}}\n' for i in range(50000)).encode()
@@ -142,8 +183,10 @@ class JsonLines(CreateTest):
         self.run_it("create", "a.json", "-o", "s", "--shards", 2)
         self.assertEqual((self.folder / "s-00000-of-00002").read_bytes(),
                          b"".join(record(named_example({"i": [i]})) for i in range(2)))
-        self.refused("would be read twice", "-", "--from", "json", "--shards", 2, status=2,
-                     input=b"{}")
+        self.refused("standard input has to be read twice", "-", "--from", "json", "--shards", 2,
+                     status=2, input=b"{}")
+        os.mkfifo(self.folder / "fifo.json")
+        self.refused("fifo.json has to be read twice", "fifo.json", "--shards", 2, status=2)
 
 
 if __name__ == "__main__":
