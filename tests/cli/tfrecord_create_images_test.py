@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """tfrecord create of folders of images and of CIFAR's archives."""
 import os
+import re
 import struct
+import subprocess
+import tarfile
 import unittest
 
 from tfrecord_create_case import CreateTest, png
-from tfrecord_test_case import DATA, named_example, record
+from tfrecord_test_case import DATA, PROGRAM, named_example, record
 
 
 class ImageFolder(CreateTest):
@@ -30,6 +33,35 @@ class ImageFolder(CreateTest):
             self.example("cat/1.PNG", png(5, 4), 0, "png", height=4, width=5),
             self.example("cat/gif.jpg", b"GIF89a....", 0, "gif"),
             self.example("dog/2.png", png(3, 2), 1, "png", height=2, width=3))])
+
+    def said(self):
+        done = self.start("create", "d", "-o", "out")
+        self.assertEqual(done.returncode, 0)
+        return done.stderr.decode()
+
+    def test_what_is_left_out_is_said(self):
+        words = ("which are hidden or not named as images of a class are: .hidden, readme.md, "
+                 "cat/notes.txt")
+        self.assertEqual(self.said(), "tfrecord create: left out 3 of the files and folders in d, "
+                                      f"{words}\n")
+        (self.folder / "d/dog/deep.png").mkdir()
+        self.assertEqual(self.said(), "tfrecord create: left out 4 of the files and folders in d, "
+                                      f"{words}, ...\n")
+        for name in (".hidden", "readme.md", "cat/notes.txt", "dog/deep.png"):
+            (self.folder / "d" / name).rename(self.folder / name.replace("/", "-"))
+        self.assertEqual(self.said(), "")
+
+    def test_an_image_that_is_gone_when_its_turn_comes(self):
+        for i in range(10):
+            self.text(f"d/cat/{i}.png", png(3, 2, bytes(100_000)))
+        with subprocess.Popen([PROGRAM, "create", "d", "-o", "-"], cwd=self.folder,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.read(1)  # it has listed them, and waits with more than a pipe holds
+            os.remove(self.folder / "d/dog/2.png")
+            self.text("d/dog/3.png", png(1, 1))
+            _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b"tfrecord create: d/dog/2.png: open failed: No such file", errors)
 
     def test_links_that_lead_out(self):
         self.text("secret.png", png(1, 1))
@@ -61,6 +93,17 @@ class Cifar(CreateTest):
             self.assertEqual(content[:16 + length], record(content[12:12 + length]))
             self.assertIn(b"\x0a\x05image\x12", content[:30 + 30 * (features > 2) * 3])
             self.assertEqual(content[:16 + length].count(b"label"), features - 1)
+
+    def test_the_order_of_batches_is_said(self):
+        """A test batch may be the first, and stands among the others."""
+        archive = DATA / "archives" / "cifar10-python-pax.tar"
+        with tarfile.open(archive) as tar:
+            names = [name.rsplit("/", 1)[-1] for name in tar.getnames() if "_batch" in name]
+        for options in ([], ["--shards", "2"]):  # said once, however often it is read
+            errors = self.start("create", archive, "-o", "out", *options).stderr.decode()
+            self.assertEqual(errors.count("\n"), 1)
+            self.assertIn("training and test images together, in the archive's order: ", errors)
+            self.assertEqual(re.findall(r"(\w+) \([0-9,]+\)", errors), names)
 
 
 if __name__ == "__main__":
