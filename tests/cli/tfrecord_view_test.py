@@ -214,6 +214,14 @@ class Page(ViewTest):
         self.assertEqual(card["label"], evil)
         self.assertEqual(card["features"][0], [evil, "bytes", evil])
 
+    def test_an_empty_label_is_seen(self):
+        self.write("a", *[named_example({"label": [text]}) for text in ("", "cat", "")])
+        page = self.page("a")
+        self.assertEqual([card["label"] for card in cards(page)], ['""', "cat", '""'])
+        self.assertEqual(re.findall('class="name" title="(.*?)"', page), ["&quot;&quot;", "cat"])
+        self.write("b", named_example({"label": [0]}))
+        self.assertEqual(cards(self.page("b", "--labels", ",cat"))[0]["label"], '""')
+
     def test_features_of_all_records(self):
         self.write("a", *[named_example({"label": [i % 3], "lang": ["en" if i % 2 else "de"],
                                          "score": [i / 2], **({"rare": [1]} if i == 0 else {})})
