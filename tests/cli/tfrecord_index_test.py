@@ -28,6 +28,20 @@ class Write(TfrecordTest):
         self.assertEqual((self.folder / "a-0.idx").read_text(), THREE_INDEX)
         self.assertEqual((self.folder / "a-1.idx").read_text(), "")
 
+    def test_indexes_beside_files_are_no_input_of_a_pattern(self):
+        (self.folder / "a-0").write_bytes(THREE)
+        (self.folder / "a-1").write_bytes(b"")
+        self.run_it("index", "a-?")
+        (self.folder / "a-2.idx").write_bytes(THREE)  # of no file: it may be one itself
+        for command in (["verify"], ["index", "--check"]):
+            found = self.json(*command, "--json", "a-[01]*")
+            self.assertEqual([entry["path"] for entry in found], ["a-0", "a-1"], command)
+        found, = self.json("info", "--json", "*")
+        self.assertEqual([entry["path"] for entry in found["files"]], ["a-0", "a-1", "a-2.idx"])
+        self.run_it("convert", "a-[01]*", "-o", "b")
+        self.assertEqual((self.folder / "b").read_bytes(), THREE)
+        self.expect_failure("a-0.idx", "info", "a-0", "a-0.idx")
+
     def test_many_records_on_many_threads(self):
         sizes = [i * 7 % 5000 for i in range(4000)]
         self.write("a", *[bytes(size) for size in sizes])

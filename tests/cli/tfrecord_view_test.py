@@ -221,6 +221,14 @@ class Page(ViewTest):
         self.assertEqual(len(cards(page)[0]["features"]), 101)
         self.assertEqual(cards(page)[0]["features"][-1], ["…", "", "130 features in all"])
 
+    def test_an_empty_label_is_seen(self):
+        self.write("a", *[named_example({"label": [text]}) for text in ("", "cat", "")])
+        page = self.page("a")
+        self.assertEqual([card["label"] for card in cards(page)], ['""', "cat", '""'])
+        self.assertEqual(re.findall('class="name" title="(.*?)"', page), ["&quot;&quot;", "cat"])
+        self.write("b", named_example({"label": [0]}))
+        self.assertEqual(cards(self.page("b", "--labels", ",cat"))[0]["label"], '""')
+
     def test_features_of_all_records(self):
         self.write("a", *[named_example({"label": [i % 3], "lang": ["en" if i % 2 else "de"],
                                          "score": [i / 2], **({"rare": [1]} if i == 0 else {})})
@@ -246,7 +254,8 @@ class Page(ViewTest):
     def test_records_that_are_no_examples(self):
         self.write("a", b"", b"\xff\xfe\xfd", b"just text")
         found = cards(self.page("a"))
-        self.assertEqual([card.get("content") for card in found], ["", "3 bytes: ff fe fd", "just text"])
+        self.assertEqual([card.get("content") for card in found],
+                         ['""', "3 bytes: ff fe fd", "just text"])
 
     def test_tensorboards_events(self):
         head = b"\x09" + struct.pack("<d", 1599759586.0)

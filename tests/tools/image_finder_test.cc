@@ -65,6 +65,21 @@ TEST_F(FindsTest, TakesSizesFromTheRecord) {
   EXPECT_THAT(finder.how(), HasSubstr("4 x 5 x 3"));
 }
 
+TEST_F(FindsTest, NamesEveryFormatThatCame) {
+  const auto file = [](std::string_view head) { return ExampleBuilder().set_bytes("a", head); };
+  ImageFinder finder({.feature = "a", .pixels = {.shape = PixelShape{2, 2, 1}}});
+  EXPECT_EQ(finder.how(), "");
+  find(finder, file("GIF89a..."));
+  EXPECT_EQ(finder.how(), "gif files, as they are");
+  find(finder, file(std::string_view("RIFF\0\0\0\0WEBP", 12)));
+  find(finder, file("GIF89a..."));
+  EXPECT_EQ(finder.how(), "gif and webp files, as they are");
+  find(finder, file("\xff\xd8\xff"));
+  find(finder, file("\xff\xfe\xfd\xfc"));
+  EXPECT_EQ(finder.how(),
+            "gif, jpeg and webp files, as they are; raw pixels, 2 x 2 x 1; as --shape says");
+}
+
 TEST_F(FindsTest, TakesTextForNoImage) {
   for (const size_t size : {1u, 12u, 192u, 784u, 3071u, 3072u, 10'000u}) {
     ImageFinder finder;

@@ -59,6 +59,25 @@ TEST(JsonValue, SaysWhereJsonEndsToBeJson) {
   EXPECT_NE(reason_of(R"({"a": "NaN)"), "");
 }
 
+TEST(JsonValue, RefusesOtherWordsForNumbersThatAreNotFinite) {
+  for (const std::string_view word :
+       {"-NaN", "+NaN", "nan", "NaN0", "1NaN", "NaN.5", "NaNNaN", "-", "--Infinity", "+Infinity",
+        "Infinity2", "-Infinity.0", "2Infinity", "inf", "Infinit", "NaN1e5", "-NaN1"}) {
+    const std::string list = "[1, " + std::string(word) + ", 2]";
+    EXPECT_THAT(reason_of(list), testing::HasSubstr("no JSON at byte")) << list;
+    // A good one beside it changes nothing.
+    const std::string beside = "[1, NaN, " + std::string(word) + ", 2]";
+    EXPECT_THAT(reason_of(beside), testing::HasSubstr("no JSON at byte")) << beside;
+  }
+}
+
+TEST(JsonValue, DoesNotEndAtANul) {
+  constexpr std::string_view kBehind("{\"a\": 1}\0{\"a\": 2", 16);
+  EXPECT_EQ(reason_of(kBehind), "no JSON at byte 9: a NUL byte");
+  constexpr std::string_view kInside("{\"a\": \"x\0y\"}", 12);
+  EXPECT_EQ(reason_of(kInside), "no JSON at byte 9: a NUL byte");
+}
+
 TEST(JsonValue, RefusesAMemberTwiceAndWhatDoesNotFit) {
   EXPECT_EQ(reason_of(R"({"a": 1, "b": 2, "a": 3})"), "\"a\" twice");
   EXPECT_EQ(reason_of("9223372036854775808"), "9223372036854775808 is too large for an int64");

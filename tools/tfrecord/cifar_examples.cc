@@ -1,11 +1,17 @@
-// Examples made of CIFAR's archives, batch after batch as they stand there.
+// Examples made of CIFAR's archives, batch after batch as they stand there, which is said: the
+// published ones are in no order, and the test images are among the others.
+#include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "dataset/base/error.h"
 #include "dataset/base/stop.h"
 #include "dataset/cifar/archive.h"
 #include "dataset/cifar/cifar_example.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/text_table.h"
 
 namespace recordpipe {
 namespace {
@@ -17,10 +23,18 @@ class CifarSource final : public ExampleSource {
 
   void run(const Consume& consume) override {
     for (const std::string& path : paths_) {
-      read_cifar_archive(open_input(context_, path),
-                         [&](const CifarArchiveKind&, size_t, const CifarBatch& batch) {
-                           consume_batch(batch, path, consume);
-                         });
+      std::string batches;
+      read_cifar_archive(open_input(context_, path), [&](const CifarArchiveKind& kind, size_t place,
+                                                         const CifarBatch& batch) {
+        consume_batch(batch, path, consume);
+        batches += fmt::format("{}{} ({})", batches.empty() ? "" : ", ",
+                               cifar_batch_names(kind.dataset)[place], grouped(batch.rows()));
+      });
+      if (!told_.insert(path).second) continue;
+      context_.progress.warn(
+          fmt::format("tfrecord create: {}: training and test images together, in the archive's "
+                      "order: {}",
+                      printable(path), batches));
     }
   }
 
@@ -38,6 +52,7 @@ class CifarSource final : public ExampleSource {
 
   const CommandContext& context_;
   const std::vector<std::string> paths_;
+  std::set<std::string> told_;  // paths whose order was said
 };
 
 }  // namespace

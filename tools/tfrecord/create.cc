@@ -95,19 +95,17 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
   if (format == "json") return json_source(context, paths, options);
   if (format == "csv") return csv_source(context, paths, options);
   if (format == "numpy") return numpy_source(context, paths, options);
-  if (format == "images") return image_folder_source(context, paths);
+  if (format == "images") return image_folder_source(context, paths, options);
   return cifar_source(context, paths);
 }
 
 // Where it has to be known before the first is written.
-std::optional<uint64_t> count_records(ExampleSource& source, const CreateArguments& arguments) {
+std::optional<uint64_t> count_records(const CommandContext& context, ExampleSource& source,
+                                      const CreateArguments& arguments) {
   if (arguments.output.shards == 0) return std::nullopt;
   if (const auto count = source.count()) return count;
-  if (std::ranges::any_of(arguments.inputs, is_standard_input)) {
-    throw UsageError(
-        "--shards counts the records first, so standard input would be read twice: use "
-        "--max-bytes, or a file");
-  }
+  require_readable_twice(context.files, expand_inputs(context.files, arguments.inputs),
+                         "--max-bytes, or a file");
   uint64_t count = 0;
   source.run([&](std::span<const std::byte>) { ++count; });
   return count;
@@ -119,7 +117,7 @@ int create(const CommandContext& context, const CreateArguments& arguments) {
     throw UsageError("--json would stand among the records: give -o a name");
   }
   const auto source = open_source(context, arguments);
-  RecordOutput output(context, arguments.output, count_records(*source, arguments));
+  RecordOutput output(context, arguments.output, count_records(context, *source, arguments));
   source->run([&](std::span<const std::byte> record) { output.write(record); });
   const std::vector<WrittenFile> written = output.close();
   context.progress.clear();
@@ -145,8 +143,10 @@ CommandAction define(CLI::App& app) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME=TYPE,...");
-  app.add_option("--tmp-dir", arguments->source.temporary_directory,
-                 "Where arrays of .npz files are inflated to; left out, beside FILE")
+  app.add_option(
+         "--tmp-dir", arguments->source.temporary_directory,
+         "Where arrays of .npz files, pipes' CSV and images' names lie meanwhile; left out, "
+         "beside FILE")
       ->type_name("DIR");
   add_record_output(app, arguments->output);
   app.add_flag("--json", arguments->json, "Print what was written as JSON");
@@ -163,11 +163,15 @@ Command create_command() {
           R"(json    One object a line (.json, .jsonl, .ndjson; compressed ones too): what "show --json" and
         "export" print, or {"name": value or [values]}. Whole numbers, true and false are int64,
         numbers with a point float, strings and {"base64": "..."} bytes; null is no feature. Some
-        programs (jq 1.6) write 1.0 as 1: --types says what a feature is nevertheless.
+        programs (jq 1.6) write 1.0 as 1: --types says what a feature is nevertheless. All lines are
+        written in one of the two ways; there are up to 1,000,000 names of features.
 csv     A header line with the features' names, then a record a line (RFC 4180). A column whose
         cells are all whole numbers is int64, one of numbers float (nan, inf and -inf are some, in
-        capitals or not), any other bytes, unless --types says so. An empty cell is no feature, ""
-        is empty bytes. A cell that is a JSON list is a list, and {"base64": "..."} bytes.
+        capitals or not), any other bytes, unless --types says so; a whole number in a column of
+        floats that no float holds exactly is an error then. An empty cell is no feature, "" is
+        empty bytes. A cell that is a JSON list is a list, and {"base64": "..."} bytes. Lines end
+        with LF or CR LF and have up to 100,000 cells. A pipe is kept in a temporary file, unless
+        --types tells all its columns.
 numpy   .npy and .npz: row i of every array is record i, a feature named as the array (.npy: as the
         file). Integers and booleans are int64, floats float (float64 is rounded; a number that no
         float can hold is an error), strings bytes. uint8 with more than one dimension a row, such
@@ -176,8 +180,12 @@ numpy   .npy and .npz: row i of every array is record i, a feature named as the 
 images  A folder with a folder of JPEG, PNG, GIF, BMP or WebP files for each class: image/encoded,
         image/format, image/class/label (the classes sorted, from 0), image/class/text,
         image/filename, and for JPEG and PNG image/height and image/width. Links that lead out of
-        the folder are refused.
-cifar   CIFAR-10's and CIFAR-100's archives, python or binary: image, label.
+        the folder are refused. How many other files and hidden ones there are is said on standard
+        error; one named as an image that is none is an error, as is one that is gone when it is
+        read. A folder may have up to 1,000,000 classes.
+cifar   CIFAR-10's and CIFAR-100's archives, python or binary: image, label. The batches, that of
+        the test among them, come in the archive's order, which is said on standard error.
+        generate_cifar10_tfrecords writes training and test images to files of their own.
 
 Names are sorted in every Example, so the same input gives the same files on any number of threads.
 Several files appear together or not at all.)",

@@ -45,6 +45,11 @@ std::optional<std::vector<CsvCell>> CsvReader::next() {
     row_size_ = 0;
     std::vector<CsvCell> row;
     do {
+      if (row.size() == kMostCells) {
+        throw Error({.kind = ErrorKind::limit_exceeded,
+                     .path = path(),
+                     .reason = "line " + std::to_string(row_line_) + ": more than 100,000 cells"});
+      }
       row.push_back(read_cell());
     } while (peek() == ',' && get());
     get();  // the end of the line, or of the file
@@ -56,17 +61,28 @@ CsvCell CsvReader::read_cell() {
   CsvCell cell;
   if (peek() == '"') {
     read_quoted(cell);
-  } else {
-    for (int c = peek(); c != ',' && c != '\n' && c != kEnd; c = peek()) {
-      if (c == '"') fail("a quote in the middle of a cell: put the cell in quotes and double it");
-      cell.text += static_cast<char>(get());
-    }
-    if (peek() != ',' && cell.text.ends_with('\r')) cell.text.pop_back();
+    if (peek() == '\r') pass_carriage_return();
+    const int c = peek();
+    if (c != ',' && c != '\n' && c != kEnd) fail("text behind a closing quote");
     return cell;
   }
-  if (peek() == '\r') get();
-  if (const int c = peek(); c != ',' && c != '\n' && c != kEnd) fail("text behind a closing quote");
+  for (int c = peek(); c != ',' && c != '\n' && c != kEnd; c = peek()) {
+    if (c == '"') fail("a quote in the middle of a cell: put the cell in quotes and double it");
+    if (c == '\r') {
+      pass_carriage_return();
+    } else {
+      cell.text += static_cast<char>(get());
+    }
+  }
   return cell;
+}
+
+void CsvReader::pass_carriage_return() {
+  get();
+  if (const int c = peek(); c != '\n' && c != kEnd) {
+    fail("a carriage return in the middle of a line",
+         "lines end with LF or CR LF; within a cell it needs quotes around the cell");
+  }
 }
 
 void CsvReader::read_quoted(CsvCell& cell) {
@@ -83,10 +99,11 @@ void CsvReader::read_quoted(CsvCell& cell) {
   }
 }
 
-void CsvReader::fail(const char* reason) const {
+void CsvReader::fail(const char* reason, const char* hint) const {
   throw Error({.kind = ErrorKind::corrupted,
                .path = path(),
-               .reason = "line " + std::to_string(row_line_) + ": " + reason});
+               .reason = "line " + std::to_string(row_line_) + ": " + reason,
+               .hint = hint});
 }
 
 void write_csv_cell(std::string_view text, Output& out) {

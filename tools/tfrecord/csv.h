@@ -30,14 +30,15 @@ inline bool is_json_cell(std::string_view text) {
 // Rows end with "\n" or "\r\n"; a cell in quotes may hold both, commas, and quotes doubled.
 class CsvReader {
  public:
-  // Rows longer than this are refused: Error{limit_exceeded}.
+  // Rows longer than this, or of more cells, are refused: Error{limit_exceeded}.
   static constexpr size_t kLongestRow = size_t{1} << 30;
+  static constexpr size_t kMostCells = 100'000;
 
   explicit CsvReader(std::unique_ptr<ByteSource> source);
 
   // The next row that is not an empty line; nothing at the end. Throws Error{corrupted} with the
-  // line for a quote in the middle of a cell, for text behind a quoted one, and for a quote that
-  // doesn't end.
+  // line for a quote in the middle of a cell, for text behind a quoted one, for a quote that
+  // doesn't end, and for a "\r" outside of quotes that no "\n" follows.
   std::optional<std::vector<CsvCell>> next();
   // Of the row's first line, from 1.
   uint64_t line() const { return row_line_; }
@@ -48,7 +49,8 @@ class CsvReader {
   int get();
   CsvCell read_cell();
   void read_quoted(CsvCell& cell);
-  [[noreturn]] void fail(const char* reason) const;
+  void pass_carriage_return();
+  [[noreturn]] void fail(const char* reason, const char* hint = "") const;
 
   std::unique_ptr<ByteSource> source_;
   std::vector<std::byte> buffer_;

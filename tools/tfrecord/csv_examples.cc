@@ -1,6 +1,7 @@
 // Examples made of CSV files: one a row, features named by the header line.
-#include <array>
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -13,111 +14,96 @@
 #include "dataset/example/feature_writer.h"
 #include "dataset/example/wire_format.h"
 #include "tools/tfrecord/csv.h"
+#include "tools/tfrecord/csv_column.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/inputs.h"
-#include "tools/tfrecord/json_examples.h"
-#include "tools/tfrecord/number_text.h"
+#include "tools/tfrecord/spool.h"
 #include "tools/tfrecord/text_lines.h"
 
 namespace recordpipe {
 namespace {
 
 constexpr uint64_t kRowsBetweenSigns = 1024;
-// From the narrowest to the widest.
-constexpr std::array<std::string_view, 3> kTypes = {"int64", "float", "bytes"};
-
-size_t type_number(std::string_view type) {
-  for (size_t i = 0; i < kTypes.size(); ++i) {
-    if (kTypes[i] == type) return i;
-  }
-  return kTypes.size() - 1;
-}
-
-// 007 and the like: as a number it would lose its zeros.
-bool is_code(std::string_view text) {
-  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
-}
-
-// The feature, or nothing where the cell is not of the type.
-std::optional<std::string> feature_of(const CsvCell& cell, std::string_view type) {
-  if (is_json_cell(cell.text)) {
-    try {
-      if (auto feature = feature_of_json(cell.text, type)) return feature;
-    } catch (const Error&) {
-      if (type != "bytes") return std::nullopt;  // a list of another type
-    }
-  }
-  if (type == "int64") {
-    const auto value = parse_int64(cell.text);
-    if (!value) return std::nullopt;
-    return int64s_feature(std::span(&*value, 1));
-  }
-  if (type == "float") {
-    const auto value = parse_float(cell.text);
-    if (!value) return std::nullopt;
-    return floats_feature(std::span(&*value, 1));
-  }
-  const auto bytes = std::as_bytes(std::span(cell.text));
-  return bytes_feature(std::span(&bytes, 1));
-}
+// A file whose header line was read.
+struct Table {
+  std::unique_ptr<CsvReader> reader;
+  std::vector<std::string> columns;
+};
 
 class CsvSource final : public ExampleSource {
  public:
   CsvSource(const CommandContext& context, std::vector<std::string> paths,
-            const FeatureTypes& types)
-      : context_(context), paths_(std::move(paths)) {
-    for (const auto& [name, type] : types) types_[name] = type_number(type);
-  }
+            const SourceOptions& options)
+      : context_(context),
+        paths_(std::move(paths)),
+        directory_(options.temporary_directory),
+        types_(options.types) {}
 
   std::optional<uint64_t> count() override {
-    infer_types();
-    return inferred_ ? std::optional(rows_) : std::nullopt;
+    look(true);
+    return rows_;
   }
 
   void run(const Consume& consume) override {
-    infer_types();
+    look(false);
     uint64_t made = 0;
     for (const std::string& path : paths_) {
-      for_each_row(
-          path, "create",
-          [&](const CsvReader& reader, const Columns& columns, const std::vector<CsvCell>& row) {
-            const std::string record = record_of(reader, columns, row);
-            consume(std::as_bytes(std::span(record)));
-            ++made;
-          });
+      Table table = open_again(path);
+      for_each_row(table, "create", [&](const std::vector<CsvCell>& row) {
+        const std::string record = record_of(table, row);
+        consume(std::as_bytes(std::span(record)));
+        ++made;
+      });
     }
     require_known();
-    if (inferred_ && made != rows_) {
-      throw Error({.kind = ErrorKind::corrupted,
-                   .path = paths_.front(),
-                   .reason = "was changed while it was read"});
-    }
+    if (rows_ && made != *rows_) fail_changed(paths_.front());
   }
 
  private:
   using Columns = std::vector<std::string>;
 
-  template <typename Visit>
-  void for_each_row(const std::string& path, const char* activity, Visit visit) {
-    CsvReader reader(open_text(context_, path));
-    const auto header = reader.next();
-    if (!header) return;
-    const Columns columns = columns_of(reader, *header);
+  Table table_of(std::unique_ptr<ByteSource> source) {
+    auto reader = std::make_unique<CsvReader>(std::move(source));
+    Columns columns = columns_of(*reader);
     known_.insert(columns.begin(), columns.end());
+    return {std::move(reader), std::move(columns)};
+  }
+
+  Table open_again(const std::string& path) {
+    if (const auto begun = begun_.extract(path)) return std::move(begun.mapped());
+    const auto spool = spools_.find(path);
+    Table table =
+        table_of(spool == spools_.end() ? open_text(context_, path) : spool->second.open());
+    if (!std::ranges::all_of(table.columns, [&](const auto& name) { return is_told(name); })) {
+      fail_changed(path);
+    }
+    return table;
+  }
+
+  bool is_told(const std::string& column) const { return types_.contains(column); }
+
+  [[noreturn]] static void fail_changed(const std::string& path) {
+    throw Error(
+        {.kind = ErrorKind::corrupted, .path = path, .reason = "was changed while it was read"});
+  }
+
+  template <typename Visit>
+  void for_each_row(Table& table, const char* activity, Visit visit) {
+    CsvReader& reader = *table.reader;
     uint64_t rows = 0;
     while (const auto row = reader.next()) {
-      if (row->size() != columns.size()) {
+      if (row->size() != table.columns.size()) {
         throw Error({.kind = ErrorKind::corrupted,
-                     .path = path,
+                     .path = reader.path(),
                      .reason = "line " + std::to_string(reader.line()) + ": " +
                                std::to_string(row->size()) + " cells, where the header has " +
-                               std::to_string(columns.size())});
+                               std::to_string(table.columns.size())});
       }
-      throw_if_stopped(context_.stop, path);
+      throw_if_stopped(context_.stop, reader.path());
       if (++rows % kRowsBetweenSigns == 0) {
         context_.progress.update({.activity = activity, .done = rows});
       }
-      visit(reader, columns, *row);
+      visit(*row);
     }
   }
 
@@ -130,10 +116,12 @@ class CsvSource final : public ExampleSource {
     }
   }
 
-  static Columns columns_of(const CsvReader& reader, const std::vector<CsvCell>& header) {
+  static Columns columns_of(CsvReader& reader) {
     Columns columns;
+    const auto header = reader.next();
+    if (!header) return columns;
     std::map<std::string, int> times;
-    for (const CsvCell& cell : header) {
+    for (const CsvCell& cell : *header) {
       std::string name = cell.text;
       // What spreadsheets put in front of a file.
       if (columns.empty() && name.starts_with("\xef\xbb\xbf")) name.erase(0, 3);
@@ -147,53 +135,55 @@ class CsvSource final : public ExampleSource {
     return columns;
   }
 
-  // Each column's narrowest type that all its cells fit; those given stay.
-  void infer_types() {
-    if (std::exchange(inferred_, true)) return;
-    const auto given = types_;
-    std::map<std::string, size_t> found;
+  // Finds the types of columns that --types doesn't tell, and counts the rows. A pipe is kept for
+  // the second reading, unless it needs none: then it is read as it comes, and not counted.
+  void look(bool must_count) {
+    if (std::exchange(looked_, true)) return;
+    std::map<std::string, CsvColumnGuess> guesses;
+    rows_ = 0;
     for (const std::string& path : paths_) {
-      if (is_standard_input(path)) {
-        inferred_ = false;
-        if (given.empty()) {
-          throw UsageError(
-              "the types of standard input's columns can't be told before they are "
-              "read: give --types, or a file");
-        }
-        return;
+      const bool is_once = is_read_once(context_.files, path);
+      auto source = open_text(context_, path);
+      if (is_once)
+        source = spools_.try_emplace(path, directory_).first->second.keep(std::move(source));
+      Table table = table_of(std::move(source));
+      const bool all_told =
+          std::ranges::all_of(table.columns, [&](const auto& name) { return is_told(name); });
+      if (is_once && all_told && !must_count) {
+        spools_.at(path).stop();
+        begun_.emplace(path, std::move(table));
+        rows_.reset();
+        continue;
       }
-      for_each_row(path, "look",
-                   [&](const CsvReader&, const Columns& columns, const std::vector<CsvCell>& row) {
-                     for (size_t i = 0; i < row.size(); ++i) {
-                       size_t& type = found[columns[i]];
-                       if (row[i].missing()) continue;
-                       if (is_code(row[i].text)) type = kTypes.size() - 1;
-                       while (type + 1 < kTypes.size() && !feature_of(row[i], kTypes[type])) ++type;
-                     }
-                     ++rows_;
-                   });
+      std::vector<CsvColumnGuess*> columns;
+      for (const std::string& name : table.columns) {
+        columns.push_back(is_told(name) ? nullptr : &guesses[name]);
+      }
+      for_each_row(table, "look", [&](const std::vector<CsvCell>& row) {
+        for (size_t i = 0; i < row.size(); ++i) {
+          if (columns[i]) columns[i]->look_at(row[i], table.reader->path(), table.reader->line());
+        }
+        if (rows_) ++*rows_;
+      });
     }
-    types_.insert(found.begin(), found.end());
+    for (const auto& [name, guess] : guesses) types_.emplace(name, guess.type(name));
   }
 
-  std::string record_of(const CsvReader& reader, const Columns& columns,
-                        const std::vector<CsvCell>& row) const {
+  std::string record_of(const Table& table, const std::vector<CsvCell>& row) const {
     SerializedFeatures features;
     for (size_t i = 0; i < row.size(); ++i) {
       if (row[i].missing()) continue;
-      const auto type = types_.find(columns[i]);
-      if (type == types_.end()) {
-        throw UsageError("--types doesn't say what column " + printable(columns[i]) + " is");
-      }
-      auto feature = feature_of(row[i], kTypes[type->second]);
+      const std::string& name = table.columns[i];
+      const std::string& type = types_.at(name);
+      auto feature = feature_of_cell(row[i], type);
       if (!feature) {
         throw Error({.kind = ErrorKind::corrupted,
-                     .path = reader.path(),
-                     .reason = "line " + std::to_string(reader.line()) + ": column " +
-                               printable(columns[i]) + ": \"" + printable(row[i].text) +
-                               "\" is no " + std::string(kTypes[type->second])});
+                     .path = table.reader->path(),
+                     .reason = "line " + std::to_string(table.reader->line()) + ": column " +
+                               printable(name) + ": \"" + printable(row[i].text) + "\" is no " +
+                               type});
       }
-      features.emplace(columns[i], *std::move(feature));
+      features.emplace(name, *std::move(feature));
     }
     std::string record;
     append_feature_map(kExampleFeatures, features, record);
@@ -202,10 +192,13 @@ class CsvSource final : public ExampleSource {
 
   const CommandContext& context_;
   const std::vector<std::string> paths_;
-  std::map<std::string, size_t> types_;  // places in kTypes
+  const std::string directory_;
+  FeatureTypes types_;                   // given, then also found
   std::set<std::string> known_;          // columns
-  bool inferred_ = false;
-  uint64_t rows_ = 0;
+  std::map<std::string, Spool> spools_;  // of pipes, by their paths
+  std::map<std::string, Table> begun_;   // pipes that are read as they come
+  bool looked_ = false;
+  std::optional<uint64_t> rows_;
 };
 
 }  // namespace
@@ -213,7 +206,7 @@ class CsvSource final : public ExampleSource {
 std::unique_ptr<ExampleSource> csv_source(const CommandContext& context,
                                           std::vector<std::string> paths,
                                           const SourceOptions& options) {
-  return std::make_unique<CsvSource>(context, std::move(paths), options.types);
+  return std::make_unique<CsvSource>(context, std::move(paths), options);
 }
 
 }  // namespace recordpipe

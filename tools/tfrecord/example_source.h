@@ -32,7 +32,7 @@ using FeatureTypes = std::map<std::string, std::string, std::less<>>;
 struct SourceOptions {
   size_t threads = 0;                    // 0: all cores
   FeatureTypes types = {};               // JSON and CSV
-  std::string temporary_directory = {};  // .npz: where arrays are inflated to
+  std::string temporary_directory = {};  // for what is read twice or doesn't fit into memory
 };
 
 // JSON lines (json_examples.h).
@@ -49,7 +49,8 @@ std::unique_ptr<ExampleSource> numpy_source(const CommandContext& context,
                                             const SourceOptions& options);
 // A folder with one folder of images for each class (image_folder.cc).
 std::unique_ptr<ExampleSource> image_folder_source(const CommandContext& context,
-                                                   std::vector<std::string> paths);
+                                                   std::vector<std::string> paths,
+                                                   const SourceOptions& options);
 // CIFAR's archives.
 std::unique_ptr<ExampleSource> cifar_source(const CommandContext& context,
                                             std::vector<std::string> paths);

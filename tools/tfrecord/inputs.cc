@@ -1,6 +1,7 @@
 #include "tools/tfrecord/inputs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "dataset/base/stop.h"
 #include "dataset/io/glob.h"
 #include "dataset/io/http_url.h"
+#include "dataset/record/record_index.h"
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/standard_streams.h"
 
@@ -32,6 +34,14 @@ class StoppableSource final : public ByteSource {
   std::unique_ptr<ByteSource> source_;
   const std::stop_token stop_;
 };
+
+// FILE.idx where FILE, too, is among these sorted paths: it says where FILE's records are and has
+// none itself.
+bool is_index_of_one(const std::string& path, const std::vector<std::string>& sorted) {
+  const std::string ending = record_index_path("");
+  return path.ends_with(ending) &&
+         std::ranges::binary_search(sorted, path.substr(0, path.size() - ending.size()));
+}
 
 }  // namespace
 
@@ -88,7 +98,8 @@ std::vector<std::string> expand_inputs(FileSystem& files, const std::vector<std:
     if (found.empty()) {
       throw Error({.kind = ErrorKind::not_found, .path = path, .reason = "no file matches"});
     }
-    paths.insert(paths.end(), found.begin(), found.end());
+    std::ranges::copy_if(found, std::back_inserter(paths),
+                         [&](const std::string& name) { return !is_index_of_one(name, found); });
   }
   if (std::count_if(paths.begin(), paths.end(), is_standard_input) > 1) {
     throw UsageError("standard input can be read once only");
@@ -96,14 +107,18 @@ std::vector<std::string> expand_inputs(FileSystem& files, const std::vector<std:
   return paths;
 }
 
+bool is_read_once(FileSystem& files, const std::string& path) {
+  if (is_standard_input(path)) return true;
+  const auto status = files.status(path);
+  return status && status->kind == FileKind::other;
+}
+
 void require_readable_twice(FileSystem& files, const std::vector<std::string>& paths,
                             const std::string& instead) {
   for (const std::string& path : paths) {
-    const bool is_standard = is_standard_input(path);
-    const auto status = is_standard ? std::nullopt : files.status(path);
     // Opening one that isn't there, or a folder, says what is wrong.
-    if (!is_standard && (!status || status->kind != FileKind::other)) continue;
-    throw UsageError((is_standard ? "standard input" : printable(path)) +
+    if (!is_read_once(files, path)) continue;
+    throw UsageError((is_standard_input(path) ? "standard input" : printable(path)) +
                      " has to be read twice, first to look at its records, which only a file can: "
                      "use " +
                      instead);

@@ -31,13 +31,14 @@ void add_reading_options(CLI::App& app, RecordReadOptions& reading);
 
 bool is_standard_input(std::string_view path);
 
-// The inputs one by one, in the order given: patterns become the paths they match, sorted. Throws
-// Error{not_found} where a pattern matches nothing, and UsageError where standard input is named
-// twice.
+// The inputs one by one, in the order given: patterns become the paths they match, sorted, without
+// the index FILE.idx of a FILE that matches, too. Throws Error{not_found} where a pattern matches
+// nothing, and UsageError where standard input is named twice.
 std::vector<std::string> expand_inputs(FileSystem& files, const std::vector<std::string>& given);
 
-// Throws UsageError where an input is standard input, a FIFO or the like; `instead` says what can
-// be done with those.
+// Standard input, a FIFO or the like.
+bool is_read_once(FileSystem& files, const std::string& path);
+// Throws UsageError where an input is one; `instead` says what can be done with it.
 void require_readable_twice(FileSystem& files, const std::vector<std::string>& paths,
                             const std::string& instead);
 

@@ -141,30 +141,35 @@ std::string feature_list_of(const JsonValue& steps, const JsonValue* kinds, cons
 
 }  // namespace
 
-std::string JsonExamples::record(std::string_view line) {
+std::string JsonExamples::record(std::string_view line, Place place) {
   const JsonValue value = parse_json(line);
   if (value.kind != Kind::object) {
     throw Error({.kind = ErrorKind::corrupted, .reason = "should be an object: {\"name\": value}"});
   }
   const JsonValue* const features = value.find("features");
-  const bool is_shown = features && features->kind == Kind::object && !is_base64(*features);
+  const bool has_features = features && features->kind == Kind::object && !is_base64(*features);
   const JsonValue* const payload = value.find("payload");
-  if (!is_shown && payload && value.find("record") && is_bytes(*payload)) return bytes_of(*payload);
-  if (!is_shown && value.find("event") && value.find("record")) {
+  const bool is_payload = !has_features && payload && value.find("record") && is_bytes(*payload);
+  if (!has_features && !is_payload && value.find("event") && value.find("record")) {
     throw Error(
         {.kind = ErrorKind::unsupported,
          .reason = "an Event: only Examples can be made (export keeps Events as they are)"});
   }
+  const bool is_shown = has_features || is_payload;
+  survey_.add(is_shown ? JsonSurvey::Form::shown : JsonSurvey::Form::plain, place);
+  if (is_payload) return bytes_of(*payload);
   std::string record;
-  append_feature_map(
-      kExampleFeatures,
-      is_shown ? features_of(*features, value.find("kinds")) : features_of(value, nullptr), record);
+  append_feature_map(kExampleFeatures,
+                     is_shown ? features_of(*features, value.find("kinds"), place)
+                              : features_of(value, nullptr, place),
+                     record);
   const JsonValue* const lists = is_shown ? value.find("feature_lists") : nullptr;
   if (lists) append_feature_lists(*lists, value.find("step_kinds"), record);
   return record;
 }
 
-SerializedFeatures JsonExamples::features_of(const JsonValue& object, const JsonValue* kinds) {
+SerializedFeatures JsonExamples::features_of(const JsonValue& object, const JsonValue* kinds,
+                                             Place place) {
   SerializedFeatures features;
   for (const auto& [name, value] : object.members) {
     if (value.kind == Kind::null) continue;
@@ -172,7 +177,7 @@ SerializedFeatures JsonExamples::features_of(const JsonValue& object, const Json
     const std::string& type = type_of(name);
     const bool is_told = !type.empty() || kind;
     std::string feature = feature_of(value, type.empty() && kind ? kind->text : type, name);
-    if (!is_told && !feature.empty()) found_[name].insert(kind_of_feature(feature));
+    if (!is_told && !feature.empty()) survey_.add(name, kind_of_feature(feature), place);
     features.emplace(name, std::move(feature));
   }
   return features;
@@ -193,7 +198,7 @@ void JsonExamples::append_feature_lists(const JsonValue& object, const JsonValue
 
 const std::string& JsonExamples::type_of(const std::string& name) {
   static const std::string kByItsValues;
-  found_.try_emplace(name);
+  survey_.add(name);
   const auto type = types_.find(name);
   return type == types_.end() ? kByItsValues : type->second;
 }

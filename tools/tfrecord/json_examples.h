@@ -8,15 +8,13 @@
 // Null is no feature. [] is a list of the kind that "kinds" says, or of none.
 #pragma once
 
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
-#include "dataset/example/example_view.h"
 #include "dataset/example/feature_writer.h"
 #include "tools/tfrecord/example_source.h"
+#include "tools/tfrecord/json_survey.h"
 #include "tools/tfrecord/json_value.h"
 
 namespace recordpipe {
@@ -24,25 +22,25 @@ namespace recordpipe {
 // One thread at a time.
 class JsonExamples {
  public:
+  using Place = JsonSurvey::Place;
+
   // Features of the names in `types` are of that kind, and not of the one that their values or
   // "kinds" say: 3 is the float 3, "x" can't be. `types` must live as long.
   explicit JsonExamples(const FeatureTypes& types) : types_(types) {}
 
-  // Of one line. Throws Error{corrupted} that says what is wrong with it.
-  std::string record(std::string_view line);
+  // Of one line, which stands at `place`. Throws Error{corrupted} that says what is wrong with it.
+  std::string record(std::string_view line, Place place);
 
-  // The names that there were, and of which kinds their values made them. (None where that was
-  // told.)
-  using Found = std::map<std::string, std::set<FeatureKind>, std::less<>>;
-  const Found& found() const { return found_; }
+  // Of all lines that there were.
+  const JsonSurvey& survey() const { return survey_; }
 
  private:
-  SerializedFeatures features_of(const JsonValue& object, const JsonValue* kinds);
+  SerializedFeatures features_of(const JsonValue& object, const JsonValue* kinds, Place place);
   void append_feature_lists(const JsonValue& object, const JsonValue* kinds, std::string& record);
   const std::string& type_of(const std::string& name);
 
   const FeatureTypes& types_;
-  Found found_;
+  JsonSurvey survey_;
 };
 
 // The values of a JSON list, or of {"base64": ...}, as a serialised Feature; nothing where the text

@@ -1,4 +1,5 @@
 // Records made of files of JSON lines, on all cores.
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <utility>
@@ -6,6 +7,7 @@
 #include "dataset/base/error.h"
 #include "dataset/base/stop.h"
 #include "tools/tfrecord/example_source.h"
+#include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_examples.h"
 #include "tools/tfrecord/json_text.h"
 #include "tools/tfrecord/parallel_in_order.h"
@@ -19,20 +21,19 @@ constexpr size_t kBlockSize = size_t{256} << 10;
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t") == line.npos; }
 
 struct Lines {
-  std::string path;
-  uint64_t first;  // its number, from 1
+  JsonSurvey::Place first;
   std::string text = {};
 };
 
 struct Block {
   std::vector<std::string> records;
-  JsonExamples::Found found;
+  JsonSurvey survey;
 };
 
 // "float and int64"
-std::string in_words(const std::set<FeatureKind>& kinds) {
+std::string in_words(const JsonSurvey::Kinds& kinds) {
   std::string words;
-  for (const FeatureKind kind : kinds) {
+  for (const auto& [kind, place] : kinds) {
     words.append(words.empty() ? "" : " and ").append(json_kind(kind));
   }
   return words;
@@ -44,12 +45,15 @@ class JsonSource final : public ExampleSource {
              const SourceOptions& options)
       : context_(context),
         paths_(std::move(paths)),
+        names_(paths_),
         types_(options.types),
-        threads_(thread_count(options.threads)) {}
+        threads_(thread_count(options.threads)) {
+    std::ranges::replace_if(names_, is_standard_input, "standard input");
+  }
 
   void run(const Consume& consume) override {
-    found_.clear();
-    for (const std::string& path : paths_) run_file(path, consume);
+    survey_ = {};
+    for (size_t file = 0; file < paths_.size(); ++file) run_file(file, consume);
     require_typed();
     warn_of_mixed();
   }
@@ -58,14 +62,14 @@ class JsonSource final : public ExampleSource {
   // A name that was mistyped would go unnoticed.
   void require_typed() const {
     for (const auto& [name, type] : types_) {
-      if (found_.empty() || found_.contains(name)) continue;
+      if (survey_.features().empty() || survey_.features().contains(name)) continue;
       throw Error({.kind = ErrorKind::not_found,
                    .reason = "--types names " + printable(name) + ", which no record has"});
     }
   }
   // A program that reads them expects one kind; and 1.0 becomes 1 on its way through many.
   void warn_of_mixed() {
-    for (const auto& [name, kinds] : found_) {
+    for (const auto& [name, kinds] : survey_.features()) {
       if (kinds.size() < 2 || !warned_.insert(name).second) continue;
       const std::string wider = kinds.contains(FeatureKind::bytes) ? "" : "float";
       context_.progress.warn("tfrecord create: " + printable(name) + " is " + in_words(kinds) +
@@ -75,15 +79,15 @@ class JsonSource final : public ExampleSource {
     }
   }
 
-  void run_file(const std::string& path, const Consume& consume) {
+  void run_file(size_t file, const Consume& consume) {
+    const std::string& path = paths_[file];
     LineReader lines(open_text(context_, path));
     uint64_t done = 0;
     parallel_in_order<Lines, Block>(
-        threads_, [&] { return next_block(lines); },
+        threads_, [&] { return next_block(lines, file); },
         [&](const Lines& block) { return block_of(block); },
         [&](const Block& block) {
-          for (const auto& [name, kinds] : block.found)
-            found_[name].insert(kinds.begin(), kinds.end());
+          survey_.append(block.survey, names_);
           for (const std::string& record : block.records) {
             throw_if_stopped(context_.stop, path);
             done += record.size();
@@ -94,8 +98,8 @@ class JsonSource final : public ExampleSource {
         [](const Lines& block) { return block.text.size(); });
   }
 
-  static std::optional<Lines> next_block(LineReader& lines) {
-    Lines block = {lines.path(), lines.number() + 1};
+  static std::optional<Lines> next_block(LineReader& lines, size_t file) {
+    Lines block = {{file, lines.number() + 1}};
     while (block.text.size() < kBlockSize) {
       const auto line = lines.next();
       if (!line) break;
@@ -108,29 +112,30 @@ class JsonSource final : public ExampleSource {
   Block block_of(const Lines& block) const {
     std::vector<std::string> records;
     JsonExamples examples(types_);
-    uint64_t number = block.first;
+    JsonSurvey::Place place = block.first;
     std::string_view rest = block.text;
-    for (; !rest.empty(); ++number) {
+    for (; !rest.empty(); ++place.line) {
       const size_t end = rest.find('\n');
       const std::string_view line = rest.substr(0, end);
       rest.remove_prefix(end + 1);
       if (is_blank(line)) continue;
       try {
-        records.push_back(examples.record(line));
+        records.push_back(examples.record(line, place));
       } catch (const Error& error) {
         throw Error({.kind = error.kind(),
-                     .path = block.path,
-                     .reason = "line " + std::to_string(number) + ": " + error.reason()});
+                     .path = names_[place.file],
+                     .reason = "line " + std::to_string(place.line) + ": " + error.reason()});
       }
     }
-    return {std::move(records), examples.found()};
+    return {std::move(records), examples.survey()};
   }
 
   const CommandContext& context_;
   const std::vector<std::string> paths_;
+  std::vector<std::string> names_;  // what messages call them
   const FeatureTypes types_;
   const size_t threads_;
-  JsonExamples::Found found_;
+  JsonSurvey survey_;
   std::set<std::string> warned_;
 };
 

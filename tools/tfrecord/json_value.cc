@@ -109,33 +109,35 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   std::vector<JsonValue*> open_;
 };
 
-// Only outside of strings.
+// Where a number or a word ends, or what else begins at `begin`: a string, a mark or a space.
+size_t end_of_token(std::string_view text, size_t begin) {
+  constexpr std::string_view kMarks = " \t\r\n{}[]:,\"";
+  if (text[begin] == '"') {
+    size_t i = begin + 1;
+    for (; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\';
+    return std::min(i + 1, text.size());
+  }
+  if (kMarks.find(text[begin]) != kMarks.npos) return begin + 1;
+  return std::min(text.find_first_of(kMarks, begin), text.size());
+}
+
+// A word is one only by itself: -NaN and Infinity2 stay what they are, which is no JSON.
 FiniteJson without_non_finite(std::string_view text) {
   static constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
   FiniteJson json;
   size_t numbers = 0;
   for (size_t i = 0; i < text.size();) {
-    const size_t begin = i;
-    const std::string_view rest = text.substr(i);
-    const auto word =
-        std::ranges::find_if(kWords, [&](std::string_view w) { return rest.starts_with(w); });
+    const std::string_view token = text.substr(i, end_of_token(text, i) - i);
+    i += token.size();
+    const auto word = std::ranges::find(kWords, token);
     if (word != kWords.end()) {
       json.words.emplace(numbers++, *word);
       json.text += word->starts_with('-') ? "-0." : "0.";
-      i += word->size();
       json.text.resize(i, '0');
       continue;
     }
-    if (rest.front() == '"') {
-      for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\';
-      ++i;
-    } else if (std::string_view("-0123456789").find(rest.front()) != std::string_view::npos) {
-      i = std::min(text.find_first_not_of("-+.eE0123456789", i), text.size());
-      ++numbers;
-    } else {
-      ++i;
-    }
-    json.text += text.substr(begin, i - begin);
+    if (std::string_view("-0123456789").find(token.front()) != std::string_view::npos) ++numbers;
+    json.text += token;
   }
   return json;
 }
@@ -147,6 +149,10 @@ bool may_hold_non_finite(std::string_view text) {
 }  // namespace
 
 JsonValue parse_json(std::string_view text) {
+  // The parser takes it for the end of the text.
+  if (const size_t nul = text.find('\0'); nul != text.npos) {
+    fail("no JSON at byte " + std::to_string(nul + 1) + ": a NUL byte");
+  }
   const FiniteJson finite = may_hold_non_finite(text) ? without_non_finite(text) : FiniteJson();
   const std::string_view json = finite.words.empty() ? text : std::string_view(finite.text);
   Builder builder(finite.words);

@@ -29,6 +29,7 @@ struct JsonValue {
 };
 
 // Throws Error{corrupted} for what is no JSON, is nested more than 8 deep, or has a member twice.
+// Of the words for numbers that are not finite it takes NaN, Infinity and -Infinity, and no other.
 JsonValue parse_json(std::string_view text);
 
 // "aGk=" → "hi". Throws Error{corrupted}.

@@ -60,9 +60,15 @@ bool ImageFinder::feature_is_usual() const {
 }
 
 std::string ImageFinder::how() const {
-  if (!file_format_.empty()) return file_format_ + " files, as they are";
-  const std::string how = pixels_.how();
-  return how.empty() ? "" : "raw pixels, " + how;
+  std::string how;
+  for (const std::string& format : file_formats_) {
+    const bool is_last = format == *file_formats_.rbegin();
+    how.append(how.empty() ? "" : is_last ? " and " : ", ").append(format);
+  }
+  if (!how.empty()) how += " files, as they are";
+  const std::string pixels = pixels_.how();
+  if (pixels.empty()) return how;
+  return how + (how.empty() ? "" : "; ") + "raw pixels, " + pixels;
 }
 
 // Nothing where it holds none.
@@ -86,7 +92,7 @@ std::optional<FoundImage> ImageFinder::find_in(const MessageView& record,
 }
 
 FoundImage ImageFinder::file_image(std::string_view format, std::span<const std::byte> file) {
-  if (how().empty()) file_format_ = format;
+  file_formats_.emplace(format);
   FoundImage image{.type = fmt::format("image/{}", format), .file = {file.begin(), file.end()}};
   if (format != "png" && format != "jpeg") return image;
   try {

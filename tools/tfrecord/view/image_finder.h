@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,8 +47,8 @@ class ImageFinder {
   bool feature_is_usual() const;
   // Whether there was an image, if only one that can't be shown.
   bool found_any() const { return found_any_; }
-  // How images are read, in words: "png files, as they are", "raw pixels, 32 x 32 x 3, planar
-  // (chw); guessed from …". "" as long as none was shown.
+  // How images are read, in words: "jpeg and png files, as they are", "raw pixels, 32 x 32 x 3,
+  // planar (chw); guessed from …", or both. "" as long as none was shown.
   std::string how() const;
   // What came nearest to one in the first record without, text apart, unless its feature was said:
   // "feature x has 5 bytes, not the 3072 of 32x32x3". "" where there was nothing.
@@ -60,7 +62,7 @@ class ImageFinder {
   const ImageFinderOptions options_;
   std::optional<std::string> feature_;
   PixelGuess pixels_;
-  std::string file_format_;  // of the first image file
+  std::set<std::string, std::less<>> file_formats_;
   bool found_any_ = false;
   std::string misfit_;
 };

@@ -73,7 +73,7 @@ std::optional<std::string> Labels::label(const MessageView& record) {
   };
   for_each_value<FeatureKind::int64s>(*found, [&](int64_t value) {
     const std::string* const known = name(value);
-    add(known != nullptr ? *known : std::to_string(value));
+    add(known == nullptr ? std::to_string(value) : known->empty() ? "\"\"" : *known);
   });
   for_each_value<FeatureKind::floats>(*found, [&](float value) { add(short_number(value)); });
   for_each_value<FeatureKind::bytes>(

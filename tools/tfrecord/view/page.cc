@@ -135,7 +135,9 @@ std::string picture_of(const PageContent& content, const std::string& name) {
       const std::string* const label = is_label ? content.labels.name(value) : nullptr;
       bars.push_back({std::to_string(value) + (label != nullptr ? " " + *label : ""), count});
     }
-    for (const auto& [value, count] : counts->second.texts) bars.push_back({value, count});
+    for (const auto& [value, count] : counts->second.texts) {
+      bars.push_back({value.empty() ? "\"\"" : value, count});
+    }
     if (is_label || bars.size() <= kMostBars) return bar_list(bars);
   }
   const auto numbers = content.overview.numbers.find(name);

@@ -35,6 +35,7 @@ std::string first_values(const FeatureView& feature, Show show) {
 }  // namespace
 
 std::string bytes_text(std::span<const std::byte> value, size_t longest) {
+  if (value.empty()) return "\"\"";  // a blank would look like nothing
   if (is_text(value)) {
     const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
     if (text.size() <= longest) return std::string(text);

@@ -9,7 +9,7 @@
 
 namespace recordpipe {
 
-// Text as it is, others by what they are ("PNG file, 32 x 32, 1,234 bytes") or their first bytes;
+// Text as it is ("" in quotes, where it is empty), others by what they are ("PNG file, 32 x 32, 1,234 bytes") or their first bytes;
 // at most `longest` characters, and a few.
 std::string bytes_text(std::span<const std::byte> value, size_t longest);
 // A feature's values, the first few of many.

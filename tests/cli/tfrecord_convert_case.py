@@ -1,0 +1,43 @@
+"""What the tests of `tfrecord convert` have in common: records of several kinds, and a reader of
+what comes out that shares nothing with recordpipe's."""
+import functools
+import os
+import struct
+
+from tfrecord_test_case import TfrecordTest, named_example
+from tfrecord_test_case import record as slow_record
+
+# CRCs take their time here.
+record = functools.lru_cache(maxsize=None)(slow_record)
+
+
+def payloads_of(content):
+    """The records of a plain file, whose framing must be right to the byte."""
+    payloads, at = [], 0
+    while at < len(content):
+        length, = struct.unpack_from("<Q", content, at)
+        payload = content[at + 12:at + 12 + length]
+        assert content[at:at + 16 + length] == record(payload), at
+        payloads.append(payload)
+        at += 16 + length
+    return payloads
+
+
+PAYLOADS = [named_example({"label": [i % 10], "name": [f"n{i}"], "x": [i / 2]})
+            for i in range(300)] + [b"", b"not an Example", b"\x00" * 1000]
+
+
+class ConvertTest(TfrecordTest):
+    def setUp(self):
+        super().setUp()
+        self.write("a", *PAYLOADS)
+        self.plain = (self.folder / "a").read_bytes()
+
+    def convert(self, *arguments, **options):
+        return self.run_it("convert", *arguments, **options)
+
+    def read(self, name):
+        return (self.folder / name).read_bytes()
+
+    def names(self):
+        return sorted(os.listdir(self.folder))

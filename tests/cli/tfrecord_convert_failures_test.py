@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""tfrecord convert of damaged files, with full disks, interrupted, and with little memory."""
+import gzip
+import json
+import os
+import resource
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from tfrecord_convert_case import PAYLOADS, ConvertTest, payloads_of
+from tfrecord_damage import CASES, DAMAGED
+from tfrecord_test_case import PROGRAM
+
+
+class Damage(ConvertTest):
+    def damaged(self, at, bit=1):
+        content = bytearray(self.plain)
+        content[at] ^= bit
+        (self.folder / "d").write_bytes(content)
+
+    def test_damage_leaves_no_output(self):
+        size = 16 + len(PAYLOADS[0])
+        cases = [(lambda: self.damaged(size + 20), "corrupted record at"),
+                 (lambda: self.damaged(size), "corrupted record at"),
+                 (lambda: (self.folder / "d").write_bytes(self.plain[:-1]), "truncated record at"),
+                 (lambda: (self.folder / "d").write_bytes(self.plain + b"x"), "truncated record at"),
+                 (lambda: (self.folder / "d").write_bytes(self.plain + bytes(100)),
+                  "corrupted record at"),
+                 (lambda: (self.folder / "d").write_bytes(gzip.compress(self.plain)[:-3]), "ends"),
+                 (lambda: (self.folder / "d").write_bytes(b"version https://git-lfs.github.com\n"),
+                  "Git LFS")]
+        for damage, words in cases:
+            damage()
+            for arguments in ([], ["--shuffle"], ["--where", "label == 1"], ["--shards", 2]):
+                self.expect_failure(words, "convert", "d", "-o", "s", *arguments)
+                self.assertEqual(self.names(), ["a", "d"])
+
+    def test_the_old_output_stays(self):
+        self.write("s", b"old")
+        self.damaged(20)
+        self.expect_failure("corrupted record at 0", "convert", "d", "-o", "s")
+        self.assertEqual(payloads_of(self.read("s")), [b"old"])
+
+    def skipped(self, *arguments):
+        """What `convert --skip-corrupt --json` says it passed over, and its warnings."""
+        result = self.start("convert", *arguments, "-o", "s", "--skip-corrupt", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        said = json.loads(result.stdout)
+        return said["regions_skipped"], said["bytes_skipped"], result.stderr.decode().splitlines()
+
+    def test_skip_corrupt(self):
+        first, second = (16 + len(payload) for payload in PAYLOADS[:2])
+        end = first + second
+        self.write("b", b"next")
+        data = "the data's CRC does not fit"
+        length = "the length's CRC does not fit"
+        for at, reason in ((first + 20, data), (end - 1, data), (first, length), (first + 8, length)):
+            self.damaged(at)
+            damaged = (self.folder / "d").read_bytes()
+            (self.folder / "d.gz").write_bytes(gzip.compress(damaged))
+            for name in ("d", "d.gz"):
+                with self.subTest(at=at, name=name):
+                    regions, lost, warnings = self.skipped(name, "b")
+                    self.assertEqual(payloads_of(self.read("s")),
+                                     PAYLOADS[:1] + PAYLOADS[2:] + [b"next"])
+                    self.assertEqual((regions, lost), (1, second))
+                    self.assertEqual(warnings, [
+                        f"tfrecord convert: {name}: skipped [{first}, {end}), {second} bytes: "
+                        f"{reason}: corrupted record ({DAMAGED})",
+                        f"tfrecord convert: skipped 1 damaged region of {second} bytes"])
+        self.skipped("d", "b", "--where", "label in [0, 1, 2]")
+        self.assertEqual(payloads_of(self.read("s")),
+                         [payload for i, payload in enumerate(PAYLOADS[:300])
+                          if i % 10 < 3 and i != 1])
+
+    def test_skip_corrupt_where_records_are_read_twice_or_shuffled(self):
+        self.damaged(16 + len(PAYLOADS[0]))
+        kept = PAYLOADS[:1] + PAYLOADS[2:]
+        lost = 16 + len(PAYLOADS[1])
+        for options in (["--shards", 2], ["--shuffle", "--shards", 2], ["--sample-count", 500],
+                        ["--shuffle"]):
+            with self.subTest(options):
+                for name in self.names():
+                    if name.startswith("s"):
+                        (self.folder / name).unlink()
+                regions, lost_bytes, warnings = self.skipped("d", *options)
+                # Said once, however often it was read.
+                self.assertEqual((regions, lost_bytes, len(warnings)), (1, lost, 2))
+                written = b"".join(self.read(name) for name in self.names()
+                                   if name.startswith("s"))
+                found = payloads_of(written)
+                self.assertEqual(sorted(found), sorted(kept))
+                self.assertEqual(found == kept, "--shuffle" not in options)
+
+    def test_skip_corrupt_finds_what_salvage_finds(self):
+        for name, (content, records, regions) in CASES.items():
+            for where in ("d", "-"):
+                with self.subTest(name, where=where):
+                    (self.folder / "d").write_bytes(content)
+                    self.start("salvage", "d", "-o", "salvaged")
+                    result = self.start("convert", where, "-o", "s", "--skip-corrupt", "--json",
+                                        input=content)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    self.assertEqual(self.read("s"), self.read("salvaged"))
+                    said = json.loads(result.stdout)
+                    self.assertEqual(said["files"][0]["records"], records)
+                    self.assertEqual(said["regions_skipped"], len(regions))
+                    self.assertEqual(said["bytes_skipped"],
+                                     sum(end - begin for begin, end, _ in regions))
+
+    def test_skip_corrupt_needs_crcs(self):
+        self.expect_failure("contradict each other", "convert", "a", "-o", "s", "--skip-corrupt",
+                            "--no-crc", status=2)
+
+    def test_no_crc(self):
+        self.damaged(20)
+        self.convert("d", "-o", "s", "--no-crc")
+        self.assertEqual(payloads_of(self.read("s"))[1:], PAYLOADS[1:])
+
+    def test_missing_inputs_and_odd_ones(self):
+        self.expect_failure("no file matches", "convert", "x*", "-o", "s")
+        self.expect_failure("No such file", "convert", "missing", "-o", "s")
+        self.expect_failure("directory", "convert", ".", "-o", "s")
+        self.expect_failure("truncated", "convert", "-", "-o", "s", input=self.plain[:-2])
+        self.assertEqual(self.names(), ["a"])
+
+
+@unittest.skipIf(os.environ.get("RECORDPIPE_SANITIZE"), "sanitizers take memory of their own")
+class Memory(ConvertTest):
+    """64 MiB and the largest record, whatever is done to it."""
+    SIZE = 60_000_000
+    LIMIT = (64 << 20) + SIZE
+
+    def setUp(self):
+        super().setUp()
+        self.make("big", 3, b"")
+
+    def make(self, name, rows, end):
+        """`rows` records of SIZE zeros, the last of which ends with `end`."""
+        header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({rows}, 1, {self.SIZE}), }}"
+        header += " " * (-(11 + len(header)) % 64) + "\n"
+        with open(self.folder / "x.npy", "wb") as file:
+            file.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode())
+            file.truncate(file.tell() + rows * self.SIZE - len(end))
+            file.seek(0, os.SEEK_END)
+            file.write(end)
+        self.run_it("create", "x.npy", "-o", name)
+        (self.folder / "x.npy").unlink()
+
+    def test_every_way_to_convert(self):
+        for options in ([], ["--rename", "x=y"], ["--drop", "x"], ["--where", "len(x) == 1"],
+                        ["--rename", "x=y", "--shuffle"], ["--skip-corrupt"],
+                        ["--select", "x", "--compression", "gzip", "--level", "1"]):
+            with self.subTest(options):
+                self.assertLess(self.peak("convert", "big", "-o", "out", *options), self.LIMIT)
+        self.assertLess(self.peak("convert", "out", "-o", "b", "--skip-corrupt", "--rename", "x=y"),
+                        self.LIMIT)
+
+    def test_diff(self):
+        self.make("other", 3, b"!")
+        self.assertLess(self.peak("diff", "big", "other", status=1), self.LIMIT + self.SIZE)
+
+    def test_export(self):
+        self.make("one", 1, b"")
+        for options in (["x.jsonl"], ["x.jsonl", "--select", "x"], ["x.csv"], ["x.npz"]):
+            with self.subTest(options):
+                self.assertLess(self.peak("export", "one", "-o", *options), self.LIMIT)
+
+
+class Faults(ConvertTest):
+    def test_a_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([PROGRAM, "convert", "a", "-o", "-"], cwd=self.folder,
+                                    stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"No space left", result.stderr)
+        self.expect_failure("/dev/full", "convert", "a", "-o", "/dev/full")
+
+    def test_a_limit_on_file_sizes(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+        for options in ([], ["--shards", 2], ["--shuffle"]):
+            self.expect_failure("File too large", "convert", "a", "-o", "s", *options,
+                                preexec_fn=limit)
+            self.assertEqual(self.names(), ["a"])
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
+    def test_a_folder_that_may_not_be_written(self):
+        (self.folder / "locked").mkdir(mode=0o500)
+        self.expect_failure("Permission denied", "convert", "a", "-o", "locked/s")
+
+    def test_interrupted_midway(self):
+        for number, options in ((signal.SIGINT, []), (signal.SIGTERM, ["--shuffle"]),
+                                (signal.SIGINT, ["--max-bytes", 10000])):
+            with subprocess.Popen([PROGRAM, "convert", "-", "-o", "s", *map(str, options)],
+                                  cwd=self.folder, stdin=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, bufsize=0) as process:
+                for _ in range(40):
+                    process.stdin.write(self.plain)
+                time.sleep(0.2)  # more than a pipe holds: it has read
+                process.send_signal(number)
+                try:
+                    for _ in range(400):
+                        process.stdin.write(self.plain)
+                except BrokenPipeError:
+                    pass  # it has ended already
+                errors = process.stderr.read().decode()
+            self.assertEqual(process.returncode, 128 + number, errors)
+            self.assertEqual(self.names(), ["a"])
+
+
+if __name__ == "__main__":
+    unittest.main()

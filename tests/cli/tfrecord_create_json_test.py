@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""tfrecord create of JSON lines: the Examples that come out, byte by byte; what is refused."""
+import gzip
+import json
+import os
+import re
+import unittest
+
+from tfrecord_create_case import CreateTest, npy
+from tfrecord_test_case import example, int64_feature, named_example, record
+
+
+class JsonLines(CreateTest):
+    def test_plain_objects(self):
+        self.text("a.jsonl", '{"label": 3, "name": "cat", "box": [0.5, 1], "flag": true}\n'
+                             '\n'
+                             '{"image": {"base64": "//4A"}, "words": ["a", {"base64": "AA=="}], '
+                             '"none": null}\r\n'
+                             '{"n": [-9223372036854775808, 9223372036854775807], "e": 1e2}')
+        self.created("a.jsonl", expected=[
+            named_example({"box": [0.5, 1.0], "flag": [1], "label": [3], "name": ["cat"]}),
+            named_example({"image": [b"\xff\xfe\0"], "words": [b"a", b"\0"]}),
+            named_example({"e": [100.0], "n": [-2**63, 2**63 - 1]})])
+
+    def test_what_show_prints(self):
+        self.text("a.json", json.dumps({"path": "x", "record": 7, "offset": 99, "features": {
+            "b": ["x", {"base64": "AP8="}], "a": [1]}}) + "\n" +
+            '{"record": 8, "offset": 100, "features": {"x": [NaN, Infinity, -Infinity, 0.1]}}\n'
+            '{"record": 9, "offset": 1, "features": {"e": [], "f": []}, '
+            '"kinds": {"e": "float"}}\n'
+            '{"record": 10, "offset": 1, "features": {"c": [1]}, '
+            '"feature_lists": {"s": [[1, 2], null, ["NaN"]]}}\n'
+            '{"record": 11, "offset": 1, "payload": {"base64": "AQI="}}\n')
+
+        def field(number, content):
+            return bytes([number << 3 | 2, len(content)]) + content
+        nonfinite = bytes.fromhex("0000c07f 0000807f 000080ff cdcccc3d")
+        step = [field(3, field(1, b"\1\2")), b"", field(1, field(1, b"NaN"))]
+        self.created("a.json", expected=[
+            named_example({"a": [1], "b": [b"x", b"\0\xff"]}),
+            field(1, field(1, field(1, b"x") + field(2, field(2, field(1, nonfinite))))),
+            field(1, field(1, field(1, b"e") + field(2, field(2, b""))) +
+                  field(1, field(1, b"f") + field(2, b""))),
+            field(1, field(1, field(1, b"c") + field(2, field(3, field(1, b"\1"))))) +
+            field(2, field(1, field(1, b"s") + field(2, b"".join(field(1, s) for s in step)))),
+            b"\1\2"])
+
+    def test_what_show_prints_of_sequences(self):
+        lines = ('{"record": 0, "offset": 0, "features": {"a": [1]}, "feature_lists": {}}\n'
+                 '{"record": 1, "offset": 32, "features": {}, '
+                 '"feature_lists": {"s": [[], [1.5], null, []]}, '
+                 '"step_kinds": {"s": ["float", null, null, "bytes"]}}\n')
+        self.text("a.json", lines)
+        self.run_it("create", "a.json", "-o", "a")
+        self.assertEqual(self.run_it("show", "--json", "a"), lines)
+        exported = [json.loads(line) for line in
+                    self.run_it("export", "a", "-o", "-", "--to", "json").splitlines()]
+        self.assertEqual(exported, [{name: value for name, value in json.loads(line).items()
+                                     if name != "offset"} for line in lines.splitlines()])
+
+    def test_types_given(self):
+        self.text("a.json", '{"x": 1, "n": 2.0}\n{"x": [0.5, 2], "n": [3e0, 4]}\n')
+        self.created("a.json", "--types", "x=float,n=int64", expected=[
+            named_example({"n": [2], "x": [1.0]}), named_example({"n": [3, 4], "x": [0.5, 2.0]})])
+        self.text("a.json", '{"record": 0, "features": {"x": [], "n": [5]}, '
+                            '"kinds": {"x": "int64"}}\n')
+        self.created("a.json", "--types", "x=float,n=int64",
+                     expected=[example(n=int64_feature(5), x=b"\x12\0")])
+        for content, words, types in (
+                ('{"n": 1}\n{"n": 0.5}\n', 'line 2: "n": 0.5 is no whole number', "n=int64"),
+                ('{"n": "x"}\n', "values of kind bytes, where float is wanted", "n=float"),
+                ('{"n": 1}\n', "--types names m, which no record has", "m=float")):
+            self.text("b.json", content)
+            self.refused(words, "b.json", "--types", types)
+        self.refused("not double", "b.json", "--types", "n=double", status=2)
+        (self.folder / "b.npy").write_bytes(npy("'<i8'", "(1,)", bytes(8)))
+        self.refused("--types is for JSON and CSV", "b.npy", "--types", "b=float", status=2)
+
+    def test_kinds_that_differ_are_told_of(self):
+        self.text("a.json", '{"x": 0.5, "y": 1}\n{"x": 1, "y": [2]}\n{"y": []}\n')
+        done = self.start("create", "a.json", "-o", "out")
+        self.assertEqual(done.stderr.decode(),
+                         "tfrecord create: x is float and int64, in different records: "
+                         "--types x=float makes it one\n")
+        self.assertEqual(done.returncode, 0)
+
+    def test_lines_written_in_two_ways(self):
+        shown = '{"record": 0, "offset": 0, "features": {"a": [1]}}\n'
+        payload = '{"record": 0, "offset": 0, "payload": {"base64": "AQI="}}\n'
+        for content, words in (
+                ('{"a": 1}\n\n' + shown, "a.json: line 3: an object as show --json prints, with "
+                                         '"features", where line 1 is a plain one'),
+                (shown + payload + '{"a": 1}\n', "a.json: line 3: a plain object, where line 1 is one "
+                                                 'with "features", as show --json prints'),
+                (payload + "{}\n", "a.json: line 2: a plain object, where line 1"),
+                ('{"a": 1}\n' * 50_000 + shown, "a.json: line 50001: an object as show")):
+            self.text("a.json", content)
+            self.refused(words, "a.json")
+        self.text("b.json", shown)
+        self.text("a.json", '{"a": 1}\n')
+        self.refused("b.json: line 1: an object as show --json prints, with \"features\", where line "
+                     "1 of a.json is a plain one", "a.json", "b.json")
+
+    def test_bytes_and_numbers_in_one_feature(self):
+        for content, words in (
+                ('{"x": 1}\n{"x": 0.5}\n{"x": "a"}\n', '"x" is bytes, where line 1 has int64'),
+                ('{"x": "a"}\n{}\n{"x": [1.5]}\n{"x": 1}\n', '"x" is float, where line 1 has bytes'),
+                ('{"y": 1}\n{"x": 1}\n{"x": {"base64": "AA=="}}\n', "where line 2 has int64")):
+            self.text("a.json", content)
+            self.refused(words, "a.json")
+            self.refused("a.json: line 3: ", "a.json")
+        # What show prints comes back as it was.
+        self.text("a.json", '{"features": {"x": [1]}}\n{"features": {"x": ["a"]}}\n')
+        self.created("a.json", expected=[named_example({"x": [1]}), named_example({"x": ["a"]})])
+
+    def test_more_names_than_are_taken(self):
+        with open(self.folder / "a.json", "w", encoding="utf-8") as file:
+            for i in range(0, 1_000_000, 1000):
+                file.write(json.dumps(dict.fromkeys((f"n{j}" for j in range(i, i + 1000)), 1)) + "\n")
+        self.run_it("create", "a.json", "-o", "b")
+        with open(self.folder / "a.json", "a", encoding="utf-8") as file:
+            file.write('{"one more": 1}\n')
+        (self.folder / "b").unlink()
+        self.refused("more than 1,000,000 names of features", "a.json")
+
+    def test_standard_input_compressed_and_on_any_number_of_threads(self):
+        lines = "".join(f'{{"i": {i}}}\n' for i in range(50000)).encode()
+        outputs = set()
+        for threads in (1, 2, 3):
+            outputs.add(self.start("create", "-", "--from", "json", "-o", "-", "--threads",
+                                   threads, input=gzip.compress(lines)).stdout)
+        self.assertEqual(len(outputs), 1)
+        self.assertTrue(outputs.pop().startswith(record(named_example({"i": [0]}))))
+
+    def test_nothing(self):
+        self.text("a.json", "")
+        self.created("a.json", expected=[])
+        self.text("a.json", "{}\n\n")
+        self.created("a.json", expected=[b""])
+
+    def test_what_is_refused(self):
+        for line, words in (
+                ('{"a": 1', "no JSON at byte"), ("[1]", "should be an object"),
+                ("null", "should be an object"), ('{"a": {"b": 1}}', '"a": an object'),
+                ('{"a": [[1]]}', '"a": lists in lists'), ('{"a": [1, "x"]}', "several kinds"),
+                ('{"a": [{"b": 1}]}', "an object in a list"), ('{"a": 1, "a": 2}', '"a" twice'),
+                ('{"a": 9223372036854775808}', "too large for an int64"),
+                ('{"a": 99999999999999999999}', "too large for an int64"),
+                ('{"a": 1e39}', "no number that a float can hold"),
+                ('{"a": {"base64": "AA"}}', "multiple of 4"),
+                ('{"a": {"base64": "A*=="}}', "not base64"),
+                ('{"record": 1, "event": {}}', "an Event"),
+                ('{"features": {"a": []}, "kinds": {"a": "x"}}', "no kind x"),
+                ('{"features": {"a": ["x"]}, "kinds": {"a": "int64"}}', "int64 is wanted"),
+                ("[" * 100000, "nested too deep"), ('{"a": "\xff"}'.encode("latin-1"), "no JSON")):
+            self.text("a.json", b'{"ok": 1}\n\n' +
+                      (line if isinstance(line, bytes) else line.encode()) + b"\n")
+            self.refused("a.json: line 3: ", "a.json")
+            self.refused(words, "a.json")
+
+    def test_words_for_numbers_that_are_not_finite(self):
+        """Those that are not exactly Python's are an error, whatever stands beside them."""
+        for word in ("-NaN", "+Infinity", "nan", "NaN0", "1NaN", "NaNNaN", "Infinity.5", "-inf"):
+            for line, at in ((f'{{"x": {word}}}', 7), (f'{{"x": [NaN, {word}]}}', 13)):
+                self.text("a.json", '{"x": [-Infinity, NaN]}\n' + line + "\n")
+                last = self.run_it("create", "a.json", "-o", "out", status=1).splitlines()[-1]
+                found = re.search("a.json: line 2: no JSON at byte ([0-9]+)", last)
+                self.assertTrue(found and at <= int(found[1]) <= at + len(word) + 1, last)
+        self.text("a.json", b'{"x": 1}\n{"x": 2}\0{"x": 3}\n')
+        self.refused("a.json: line 2: no JSON at byte 9: a NUL byte", "a.json")
+
+    def test_what_is_not_finite_comes_back(self):
+        self.text("a.json", json.dumps({"x": [float("nan"), float("inf"), -float("inf"), 0.1]}))
+        self.run_it("create", "a.json", "-o", "a")
+        shown = self.run_it("show", "--json", "a")
+        self.assertIn("[NaN, Infinity, -Infinity, 0.1]", shown)
+        self.text("b.json", shown)
+        self.run_it("create", "b.json", "-o", "b")
+        self.assertEqual((self.folder / "a").read_bytes(), (self.folder / "b").read_bytes())
+
+    def test_shards(self):
+        self.text("a.json", "".join(f'{{"i": {i}}}\n' for i in range(5)))
+        self.run_it("create", "a.json", "-o", "s", "--shards", 2)
+        self.assertEqual((self.folder / "s-00000-of-00002").read_bytes(),
+                         b"".join(record(named_example({"i": [i]})) for i in range(2)))
+        self.refused("standard input has to be read twice", "-", "--from", "json", "--shards", 2,
+                     status=2, input=b"{}")
+        os.mkfifo(self.folder / "fifo.json")
+        self.refused("fifo.json has to be read twice", "fifo.json", "--shards", 2, status=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
