@@ -104,9 +104,8 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
   for (const Value& value : values) variables.write(value.id, value.numbers, value.slot);
 }
 
-bool is_damage(ErrorKind kind) {
-  return kind == ErrorKind::corrupted || kind == ErrorKind::truncated || kind == ErrorKind::io ||
-         kind == ErrorKind::unsupported;
+bool is_unreadable(ErrorKind kind) {
+  return is_damage(kind) || kind == ErrorKind::io || kind == ErrorKind::unsupported;
 }
 
 bool is_another_networks(ErrorKind kind) {
@@ -178,7 +177,7 @@ std::optional<RestoredCheckpoint> CheckpointFolder::restore(Variables& variables
                      .reason = error.reason(),
                      .hint = "is it another network's checkpoint? name another job folder, or the "
                              "network's own number of layers"});
-      if (!is_damage(error.kind())) throw;
+      if (!is_unreadable(error.kind())) throw;
       restored.damaged.push_back(error);
     }
   }
