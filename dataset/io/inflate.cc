@@ -55,7 +55,7 @@ class InflatingSource final : public ByteSource {
   size_t step(std::span<std::byte> out) {
     // The engine may hold more than it had room for: more input is waited for only after that.
     const bool waits = starved_ || phase_ != Phase::member;
-    if (input_.rest().empty() && !input_.ended() && waits) input_.fill(*source_);
+    if (input_.rest().empty() && !input_.ended() && waits) fill();
     switch (phase_) {
       case Phase::member:
         return inflate_some(out);
@@ -75,6 +75,16 @@ class InflatingSource final : public ByteSource {
         break;
     }
     return 0;
+  }
+
+  // Behind what the source itself fails with nothing is read on.
+  void fill() {
+    try {
+      input_.fill(*source_);
+    } catch (...) {
+      phase_ = Phase::ended;
+      throw;
+    }
   }
 
   size_t inflate_some(std::span<std::byte> out) {
@@ -141,7 +151,7 @@ class InflatingSource final : public ByteSource {
     } else if (input_.ended()) {
       phase_ = Phase::ended;
     } else {
-      input_.fill(*source_);
+      fill();
     }
   }
 

@@ -434,6 +434,35 @@ TEST_P(ReadingOn, TakesLinearTimeForMembersWithinMembers) {
   EXPECT_LT(result.content.size(), size_t{200} << 20);
 }
 
+// A connection that broke, say.
+TEST_P(ReadingOn, EndsWhereTheSourceFails) {
+  class BrokenSource final : public ByteSource {
+   public:
+    explicit BrokenSource(std::string start) : start_(std::move(start)) {}
+    size_t read(std::span<std::byte> out) override {
+      if (const size_t count = start_.read(out)) return count;
+      throw Error({.kind = ErrorKind::truncated, .reason = "the connection was closed"});
+    }
+    const std::string& path() const override { return start_.path(); }
+
+   private:
+    MemorySource start_;
+  };
+  const std::string whole = deflated(sample_content(3000), {format()});
+  for (const size_t left : {whole.size(), whole.size() / 2}) {
+    const auto source =
+        inflate_by(GetParam().make(), std::make_unique<BrokenSource>(whole.substr(0, left)),
+                   format(), {.read_on_after_damage = true});
+    std::vector<std::byte> part(100000);
+    EXPECT_THAT(error_of([&] {
+                  while (source->read(part) > 0) {
+                  }
+                }).what(),
+                HasSubstr("closed"));
+    EXPECT_EQ(source->read(part), 0u);
+  }
+}
+
 TEST(ReadingOnZlib, EndsAtTheDamage) {
   std::string stream = deflated(sample_content(100000), {Compression::zlib});
   stream[1000] ^= 0x55;

@@ -11,7 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dataset/base/error.h"
 #include "tests/support/bytes.h"
+#include "tests/support/expect_error.h"
 
 namespace recordpipe {
 namespace {
@@ -36,6 +38,24 @@ class FailingSource final : public ByteSource {
 
  private:
   MemorySource good_;
+};
+
+// Gives its bytes one by one, and throws damage before each; another failure at the end.
+class SpottedSource final : public ByteSource {
+ public:
+  explicit SpottedSource(std::string good) : good_(std::move(good)) {}
+  size_t read(std::span<std::byte> out) override {
+    damaged_ = !damaged_;
+    if (damaged_) throw Error({.kind = ErrorKind::corrupted, .reason = "spot"});
+    const size_t count = good_.read(out.first(1));
+    if (count == 0) throw Error({.kind = ErrorKind::io, .reason = "broken"});
+    return count;
+  }
+  const std::string& path() const override { return good_.path(); }
+
+ private:
+  MemorySource good_;
+  bool damaged_ = false;
 };
 
 // Counts what was read of an endless stream.
@@ -101,6 +121,23 @@ TEST(ReadAhead, AFailureComesAfterTheBytesBeforeIt) {
   EXPECT_EQ(piece.substr(0, 6), "abcdef");
   EXPECT_THROW(source.read(std::as_writable_bytes(std::span(piece))), std::runtime_error);
   EXPECT_THROW(source.next(), std::runtime_error);
+}
+
+TEST(ReadAhead, ReadsOnBehindDamageIfAskedTo) {
+  const std::string content = numbers(500);
+  for (const bool read_on : {true, false}) {
+    ReadAhead source(std::make_unique<SpottedSource>(content),
+                     {.block_size = 4, .blocks = 3, .read_on_after_damage = read_on});
+    std::string found;
+    for (size_t i = 0; read_on && i < content.size(); ++i) {
+      EXPECT_EQ(error_of([&] { source.next(); }).reason(), "spot");
+      found += as_text(source.next());
+    }
+    EXPECT_EQ(found, read_on ? content : "");
+    EXPECT_EQ(error_of([&] { source.next(); }).reason(), "spot");
+    EXPECT_EQ(error_of([&] { source.next(); }).reason(), read_on ? "broken" : "spot");
+    EXPECT_EQ(error_of([&] { source.next(); }).reason(), read_on ? "broken" : "spot");
+  }
 }
 
 TEST(ReadAhead, ReadsNoFurtherThanItsBlocks) {
