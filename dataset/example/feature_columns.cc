@@ -89,7 +89,9 @@ void FeatureColumns::finish() {
   for (size_t i = 0; i < columns_.size(); ++i) {
     const WantedFeature& feature = (*wanted_)[i];
     if (has_place(feature)) continue;
-    lay_out(feature, std::span<const Found>(found_).subspan(i), columns_[i]);
+    // Without a row there is nothing found.
+    lay_out(feature, std::span<const Found>(found_).subspan(std::min(i, found_.size())),
+            columns_[i]);
   }
   rows_ = rows_to_finish_;
 }

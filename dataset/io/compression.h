@@ -30,11 +30,12 @@ Compression sniff_compression(std::span<const std::byte> head);
 //
 // A gzip member and a zstd frame stand by themselves. With `read_on_after_damage` the read() that
 // comes after Error{corrupted} or Error{truncated} gives the content of the next one that is found:
-// it is looked for from up to 64 KiB before the place of the damage, for what is wrong may be taken
-// for content for a while. What is found may be a chance hit, whose content is garbage, up to an
-// error of its own. It ends, and read() returns 0, where nothing is found behind an error, and
-// behind one of `compressed` itself. The time stays linear in the size of the file and of the
-// content.
+// it is looked for from up to 256 KiB before the place of the damage, for what is wrong may be
+// taken for content for a while, up into the next one. Where such bytes came as content as they
+// are, as those of a stored block do, they don't come again: the rest of that member is lost. What
+// is found may be a chance hit, whose content is garbage, up to an error of its own. It ends, and
+// read() returns 0, where nothing is found behind an error, and behind one of `compressed` itself.
+// The time stays linear in the size of the file and of the content.
 struct InflateOptions {
   bool read_on_after_damage = false;
 };

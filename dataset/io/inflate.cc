@@ -92,6 +92,7 @@ class InflatingSource final : public ByteSource {
     const InflateStep step = engine_->step(input_.rest(), out);
     input_.take(step.taken);
     member_.made += step.made;
+    if (options_.read_on_after_damage) recent_.add(out.first(step.made));
     starved_ = step.made == 0;
     if (step.ended) {
       backtracking_.sound(member_);
@@ -146,13 +147,26 @@ class InflatingSource final : public ByteSource {
   // For a member, behind damage.
   void search() {
     input_.take(find_member(format_, input_.rest()));
-    if (input_.rest().size() >= kMagicSize) {
-      begin_member(true);
-    } else if (input_.ended()) {
-      phase_ = Phase::ended;
-    } else {
+    const size_t left = input_.rest().size();
+    if (left < kStartSize && !input_.ended()) {
       fill();
+    } else if (left < kMagicSize) {
+      phase_ = Phase::ended;
+    } else if (was_swallowed()) {
+      input_.take(1);
+    } else {
+      begin_member(true);
     }
+  }
+
+  // Whether what begins here came as content already. It takes long to look: only so often behind
+  // one damage, and then nothing is gone back to any more.
+  bool was_swallowed() {
+    constexpr int kMostLooks = 32;
+    const auto rest = input_.rest();
+    if (input_.offset() >= backtracking_.furthest()) return false;
+    return ++looks_ > kMostLooks || rest.size() < kStartSize ||
+           recent_.holds(rest.first(kStartSize));
   }
 
   void fail_damaged() {
@@ -161,7 +175,8 @@ class InflatingSource final : public ByteSource {
   }
 
   void fail_after_end() {
-    member_ = {.begin = input_.offset()};
+    // A member may begin right here, behind zeros.
+    member_ = {.begin = input_.offset() - 1};
     fail(ErrorKind::corrupted, input_.offset(),
          "garbage after the end of the " + std::string(to_string(format_)) + " stream");
   }
@@ -169,7 +184,9 @@ class InflatingSource final : public ByteSource {
   // Throws, except for what was taken for a member and wasn't one: then the search goes on.
   void fail(ErrorKind kind, uint64_t offset, std::string reason) {
     if (options_.read_on_after_damage && is_damage(kind)) {
+      const bool is_further = offset > backtracking_.furthest();
       input_.go_back_to(backtracking_.search_from(member_, offset));
+      if (is_further) looks_ = 0;
       // A zlib stream is one whole.
       phase_ = format_ == Compression::zlib ? Phase::ended : Phase::searching;
       if (member_.was_searched && member_.made == 0) return;
@@ -203,6 +220,8 @@ class InflatingSource final : public ByteSource {
   Phase phase_ = Phase::member;
   InflatedMember member_;
   Backtracking backtracking_;
+  RecentContent recent_;
+  int looks_ = 0;
   const char* damage_ = nullptr;
   std::exception_ptr failure_;
 };

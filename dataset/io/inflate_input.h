@@ -44,7 +44,7 @@ class InflateInput {
 
  private:
   static constexpr size_t kReadSize = size_t{256} << 10;
-  static constexpr size_t kMostRest = 8;
+  static constexpr size_t kMostRest = 16;
 
   const size_t kept_;
   std::vector<std::byte> buffer_;

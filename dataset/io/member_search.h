@@ -6,18 +6,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <span>
+#include <vector>
 
 #include "dataset/io/compression.h"
 
 namespace recordpipe {
 
-// So many bytes tell a member.
+// So many bytes tell a member; and so many of one aren't by chance in a content.
 constexpr size_t kMagicSize = 4;
+constexpr size_t kStartSize = 16;
 
-// What is damaged may be taken for content for a while, up into the member that follows. Almost
-// always it is found out within a few kilobytes.
-constexpr uint64_t kLookBack = uint64_t{64} << 10;
+// How far the search may go back: more than zstd's largest block. What is damaged may be taken for
+// content for a while, up into the member that follows.
+constexpr uint64_t kLookBack = uint64_t{256} << 10;
 
 inline bool begins_member(Compression format, std::span<const std::byte> at) {
   constexpr std::byte kZstd[] = {std::byte{0x28}, std::byte{0xb5}, std::byte{0x2f},
@@ -57,10 +60,36 @@ class Backtracking {
     return std::max(member.begin + 1, offset - back);
   }
 
+  // How far damage was found.
+  uint64_t furthest() const { return furthest_; }
+
  private:
   uint64_t allowed_ = uint64_t{16} << 20;
   uint64_t repeated_ = 0;
   uint64_t furthest_ = 0;
+};
+
+// The last content that came. A block that is stored, not compressed, may have swallowed the start
+// of the next member: its content is among this then, and so are the records in it, which must not
+// come a second time.
+class RecentContent {
+ public:
+  void add(std::span<const std::byte> content) {
+    content = content.last(std::min<size_t>(content.size(), kLookBack));
+    if (bytes_.size() + content.size() > 2 * kLookBack) {
+      bytes_.erase(bytes_.begin(),
+                   bytes_.end() - std::min<ptrdiff_t>(std::ssize(bytes_), kLookBack));
+    }
+    bytes_.insert(bytes_.end(), content.begin(), content.end());
+  }
+
+  // Whether `start`, some bytes of a file, came as they are.
+  bool holds(std::span<const std::byte> start) const {
+    return std::ranges::search(bytes_, start).begin() != bytes_.end();
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
 };
 
 }  // namespace recordpipe

@@ -73,6 +73,13 @@ class Csv(CreateTest):
         self.assertEqual(sorted(os.listdir(self.folder)),
                          ["a.csv", "out", "s-00000-of-00002", "s-00001-of-00002"])
 
+    def test_other_separators(self):
+        for separator in ";\t|":
+            self.text("a.csv", f"id{separator}label\n1{separator}3\n")
+            self.refused("values should be separated by commas", "a.csv")
+        self.text("a.csv", "a;b\n1;2\n")
+        self.created("a.csv", "--types", "a;b=bytes", expected=[named_example({"a;b": ["1;2"]})])
+
     def test_whole_numbers_that_a_float_rounds(self):
         for content, place in (("id\n0.5\n16777216\n16777217\n", "line 4: column id: 16777217 "),
                                ("id\n16777217\n16777219\n0.5\n", "line 2: column id: 16777217 "),

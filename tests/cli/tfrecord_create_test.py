@@ -96,6 +96,7 @@ class Usage(CreateTest):
     def test_formats(self):
         self.text("a.xyz", "")
         self.refused("can't be told from its name: give --from", "a.xyz", status=2)
+        self.refused("none/: no such file or folder", "none/")
         self.refused("what standard input holds can't be told", "-", status=2)
         self.text("a.csv", "a\n1\n")
         self.text("a.json", "{}")

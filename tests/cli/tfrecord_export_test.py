@@ -122,6 +122,8 @@ class Npz(ExportTest):
                                    "says otherwise\n"), (["--layout", "hwc"], "")):
             result = self.start("export", "a", "-o", "a.npz", "--shape", "1x2x3", *options)
             self.assertEqual((result.returncode, result.stderr.decode()), (0, said))
+        self.expect_failure("no feature has the 4 bytes of --shape in every record", "export", "a",
+                            "-o", "a.npz", "--shape", "2x2")
         self.same_again("a.npz")
         self.export()
         self.assertEqual(self.read("a.npz"), first)

@@ -31,6 +31,14 @@ class Output(TfrecordTest):
                             status=2)
         self.expect_failure("is one of the files", "create", "a.csv", "-o", "a.csv", status=2)
 
+    def test_an_input_is_not_replaced_by_a_part_of_it(self):
+        for options in (["--where", "label == 3"], ["--limit", "1"], ["--sample", "1"],
+                        ["--sample-count", "1"], ["--select", "label"], ["--drop", "label"],
+                        ["--skip-corrupt"]):
+            self.expect_failure("-o a.tfrecords is one of the files that are read", "convert",
+                                "same", "-o", "a.tfrecords", *options, status=2)
+            self.assertEqual((self.folder / "a.tfrecords").read_bytes(), self.content)
+
     def test_an_input_is_not_replaced_by_a_shard(self):
         shard = self.folder / "out-00000-of-00002"
         shard.write_text("label\n3\n")

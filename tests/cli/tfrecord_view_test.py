@@ -393,6 +393,7 @@ class Failures(ViewTest):
             page = (self.folder / "page.html").read_text()
             self.assertEqual(len(cards(page)), 2)
             self.assertIn('role="alert">a: ', page)
+            self.assertEqual(note(page), "2 records before the damage.")
 
     def test_what_cannot_be_opened_leaves_no_page(self):
         self.expect_failure("No such file", "view", "none", "-o", "page.html")

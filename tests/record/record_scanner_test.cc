@@ -360,6 +360,54 @@ TEST(RecordScanStream, ADamagedTrailerIsARegionOfNoBytes) {
   EXPECT_THAT(steps[1], HasSubstr("[17, 17) "));
 }
 
+// Bytes are missing, and the stored block takes the start of the next member for its own.
+TEST(RecordScanStream, NoRecordComesTwice) {
+  std::mt19937_64 random(8);
+  std::vector<std::string> records;
+  for (int i = 0; i < 1200; ++i) records.push_back(random_text(random, 500));
+  for (const DeflateOptions& options :
+       {DeflateOptions{Compression::gzip, 0}, DeflateOptions{Compression::gzip, 6},
+        DeflateOptions{Compression::zstd, 1}}) {
+    std::string stream;
+    for (int i = 0; i < 1200; i += 300) {
+      MemorySink sink;
+      const auto deflater = deflate(sink, options);
+      deflater->write(as_bytes(framed({records.begin() + i, records.begin() + i + 300})));
+      deflater->close();
+      stream += sink.content;
+    }
+    for (const size_t cut : {1000, 4096, 20000, 65536}) {
+      for (const size_t at :
+           {stream.size() / 4 - 3000, stream.size() / 8, stream.size() / 2 - 10}) {
+        std::string left = stream;
+        left.erase(at, cut);
+        auto steps = steps_of(scan_of(left));
+        std::erase_if(steps, [](const std::string& step) { return step.size() != 500; });
+        // In order, each at most once.
+        auto next = records.begin();
+        for (const std::string& step : steps) {
+          next = std::find(next, records.end(), step);
+          ASSERT_NE(next, records.end()) << cut << " at " << at;
+          ++next;
+        }
+        EXPECT_GT(steps.size(), 400u) << cut << " at " << at;
+      }
+    }
+  }
+}
+
+// Not even one that begins right behind zeros.
+TEST(RecordScanStream, NoMemberBehindZerosIsLost) {
+  for (const Compression format : {Compression::gzip, Compression::zstd}) {
+    const auto steps =
+        steps_of(scan_of(compressed(framed({"a"}), format) + std::string(512, '\0') +
+                         compressed(framed({"b"}), format) + compressed(framed({"c"}), format)));
+    ASSERT_EQ(steps.size(), 4u);
+    EXPECT_EQ(steps[2], "b");
+    EXPECT_EQ(steps[3], "c");
+  }
+}
+
 // A record lies in both members, and their content is whole: only a trailer says otherwise.
 TEST(RecordScanStream, ARecordAcrossADamagedTrailerIsKept) {
   const std::string content = framed({"first", std::string(300, 'z'), "third"});

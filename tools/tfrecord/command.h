@@ -42,8 +42,9 @@ struct Command {
   std::string summary = {};      // a line: "Says what is in a file"
   std::string description = {};  // paragraphs, without the summary
   std::string examples = {};     // command lines, each indented by two spaces
-  // Whether -o may name an input: what is written is records again.
-  bool replaces_input = false;
+  // Whether -o may name an input, as the command was called: what is written is its records again,
+  // all of them. Never, where it is empty.
+  std::function<bool(const CLI::App& app)> replaces_input = {};
   // Adds the options to `app`. What it returns owns the values they are parsed into.
   std::function<CommandAction(CLI::App& app)> define = {};
 };

@@ -73,7 +73,8 @@ ChosenCommand CommandLine::chosen() const {
   for (const Defined& command : commands_) {
     if (!command.app->parsed()) continue;
     return {command.app->get_name(), [&command](const CommandContext& context) {
-              require_sound_output(context.files, *command.app, command.replaces_input);
+              const auto& replaces = command.replaces_input;
+              require_sound_output(context.files, *command.app, replaces && replaces(*command.app));
               return command.run(context);
             }};
   }

@@ -30,7 +30,7 @@ class CommandLine {
  private:
   struct Defined {
     CLI::App* app;
-    bool replaces_input;
+    std::function<bool(const CLI::App& app)> replaces_input;
     CommandAction run;
   };
 

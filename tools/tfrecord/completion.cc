@@ -36,7 +36,7 @@ Command completion_command() {
 )",
           .define = [](CLI::App& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
-            app.add_option("SHELL", arguments->shell, "The shell that it is for")
+            app.add_option("SHELL", arguments->shell, "bash or zsh")
                 ->required()
                 ->check(CLI::IsMember({"bash", "zsh"}).description(""))
                 ->type_name("bash|zsh");

@@ -1,5 +1,6 @@
 // tfrecord convert: other compression, other files, another order, fewer records, fewer features.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -271,6 +272,13 @@ CommandAction define(CLI::App& app) {
   return [arguments](const CommandContext& context) { return convert(context, *arguments); };
 }
 
+bool keeps_all_records(const CLI::App& app) {
+  constexpr std::array kLosing = {"--where",  "--sample", "--sample-count", "--limit",
+                                  "--select", "--drop",   "--skip-corrupt"};
+  return std::ranges::none_of(
+      kLosing, [&](const char* option) { return app.get_option(option)->count() > 0; });
+}
+
 }  // namespace
 
 Command convert_command() {
@@ -281,7 +289,8 @@ Command convert_command() {
           R"(Reads the records of all inputs, one input after another, and writes those that are wanted.
 Records that are not edited keep every byte. The same input, options and seed give the same files
 on any number of threads (with --level fast, on the same kind of processor). A file appears under
-its name when it is complete, and several files appear together.
+its name when it is complete, and several files appear together. The result may take the place of
+an input, but not where records or features are left out.
 
 Compressed files are written in pieces of 512 KiB that stand by themselves, on all cores: gzip as
 members, zstd as frames, which together are one valid stream for every reader.
@@ -299,7 +308,7 @@ status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regio
   tfrecord convert all.tfrecords -o cats.tfrecords --where 'label == 3'
   tfrecord convert all.tfrecords -o small.tfrecords --select image,label
   tfrecord convert damaged.tfrecords -o good.tfrecords --skip-corrupt)",
-      .replaces_input = true,
+      .replaces_input = keeps_all_records,
       .define = define};
 }
 

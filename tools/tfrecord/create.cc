@@ -45,8 +45,13 @@ std::string format_of(FileSystem& files, const std::string& path) {
   for (const auto& [ending, format] : kEndings) {
     if (name.ends_with(ending)) return format;
   }
-  const auto status = is_standard_input(path) ? std::nullopt : files.status(path);
-  if (status && status->kind == FileKind::directory) return "images";
+  if (!is_standard_input(path)) {
+    const auto status = files.status(path);
+    if (status && status->kind == FileKind::directory) return "images";
+    if (!status) {
+      throw Error({.kind = ErrorKind::not_found, .path = path, .reason = "no such file or folder"});
+    }
+  }
   throw UsageError(fmt::format("what {} holds can't be told from its name: give --from",
                                is_standard_input(path) ? "standard input" : path));
 }

@@ -65,6 +65,7 @@ class CsvSource final : public ExampleSource {
   Table table_of(std::unique_ptr<ByteSource> source) {
     auto reader = std::make_unique<CsvReader>(std::move(source));
     Columns columns = columns_of(*reader);
+    require_commas(reader->path(), columns);
     known_.insert(columns.begin(), columns.end());
     return {std::move(reader), std::move(columns)};
   }
@@ -114,6 +115,19 @@ class CsvSource final : public ExampleSource {
       throw Error({.kind = ErrorKind::not_found,
                    .reason = "--types names " + printable(name) + ", which is no column"});
     }
+  }
+
+  // Values separated by something else come as one column, which nobody wants.
+  void require_commas(const std::string& path, const Columns& columns) const {
+    if (columns.size() != 1 || types_.contains(columns.front())) return;
+    const size_t at = columns.front().find_first_of(";\t|");
+    if (at == std::string::npos) return;
+    const std::string name = printable(columns.front());
+    throw Error(
+        {.kind = ErrorKind::unsupported,
+         .path = path,
+         .reason = "one column, named \"" + name + "\": values should be separated by commas",
+         .hint = "write it with commas, or give --types '" + name + "=bytes' if it is one"});
   }
 
   static Columns columns_of(CsvReader& reader) {

@@ -40,7 +40,9 @@ std::string format_of(const ExportArguments& arguments) {
     if (arguments.target.output.ends_with(ending)) return format;
   }
   if (arguments.target.output.ends_with('/')) return "images";
-  throw UsageError("what to export to can't be told from -o: give --to");
+  throw UsageError(
+      "what to export to can't be told from -o, which should end in .jsonl, .csv, .npz or / (a "
+      "folder of images): give --to");
 }
 
 TargetOptions target_options(FileSystem& files, const ExportArguments& arguments) {
@@ -123,7 +125,8 @@ CommandAction define(CLI::App& app) {
                  "The file or folder to write; - is standard output")
       ->type_name("FILE")
       ->required();
-  app.add_option("--to", arguments->format, "What to write; left out, -o says")
+  app.add_option("--to", arguments->format,
+                 "What to write; left out, -o says: .json, .jsonl, .ndjson, .csv, .npz or FOLDER/")
       ->check(CLI::IsMember({"json", "csv", "npz", "images"}).description(""))
       ->type_name("json|csv|npz|images");
   add_where(app, arguments->where);

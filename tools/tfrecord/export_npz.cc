@@ -109,6 +109,7 @@ class NpzTarget final : public ExportTarget {
       }
       rows_.emplace(name, Rows(options_.temporary_directory));
     }
+    require_shape_used();
   }
 
   void write(const ExportedRecord& record) override {
@@ -169,6 +170,23 @@ class NpzTarget final : public ExportTarget {
     });
   }
 
+  bool are_pixels(const std::string& name, const Column& column) const {
+    return options_.shape && column.kind == FeatureKind::bytes && column.same_length() &&
+           column.values == 1 && column.longest == options_.shape->bytes() &&
+           (options_.image.empty() || options_.image == name);
+  }
+
+  void require_shape_used() const {
+    if (!options_.shape || columns_.empty()) return;
+    const bool is_used = std::ranges::any_of(
+        columns_, [&](const auto& entry) { return are_pixels(entry.first, entry.second); });
+    if (is_used) return;
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "no feature has the " + byte_count(options_.shape->bytes()) +
+                           " of --shape in every record",
+                 .hint = "tfrecord stats says how many each has"});
+  }
+
   void require_not_mostly_padding(const std::string& name, const Column& column) const {
     const uint64_t padded = records_ * column.values * column.longest;
     if (padded <= kMostPadded || padded / kMostPaddedTimes <= column.bytes) return;
@@ -186,9 +204,7 @@ class NpzTarget final : public ExportTarget {
   std::vector<uint64_t> shape_of(const std::string& name, const Column& column) {
     std::vector<uint64_t> shape = {records_};
     const bool is_pixels = column.kind == FeatureKind::bytes && column.same_length();
-    if (is_pixels && options_.shape && column.values == 1 &&
-        column.longest == options_.shape->bytes() &&
-        (options_.image.empty() || options_.image == name)) {
+    if (are_pixels(name, column)) {
       const auto [height, width, channels] = *options_.shape;
       assumes_layout_ = assumes_layout_ || (!options_.layout && channels > 1);
       if (options_.layout == PixelLayout::planar) return {records_, channels, height, width};

@@ -144,7 +144,11 @@ std::string feature_list_of(const JsonValue& steps, const JsonValue* kinds, cons
 std::string JsonExamples::record(std::string_view line, Place place) {
   const JsonValue value = parse_json(line);
   if (value.kind != Kind::object) {
-    throw Error({.kind = ErrorKind::corrupted, .reason = "should be an object: {\"name\": value}"});
+    throw Error({.kind = ErrorKind::corrupted,
+                 .reason = "should be an object: {\"name\": value}",
+                 .hint = value.kind == Kind::array
+                             ? "one object a line: jq -c '.[]' makes them of a list"
+                             : ""});
   }
   const JsonValue* const features = value.find("features");
   const bool has_features = features && features->kind == Kind::object && !is_base64(*features);

@@ -71,18 +71,24 @@ void JsonSurvey::require_one_form(std::span<const std::string> paths) const {
 
 void JsonSurvey::require_one_kind(const std::string& name, const Kinds& kinds,
                                   std::span<const std::string> paths) const {
-  if (kinds.size() < 2 || !kinds.contains(FeatureKind::bytes)) return;
+  if (kinds.size() < 2) return;
   const auto& [first_kind, first] =
       *std::ranges::min_element(kinds, {}, &Kinds::value_type::second);
-  // The first that doesn't go with it.
-  const bool begins_with_bytes = first_kind == FeatureKind::bytes;
+  // The first that doesn't go with it: of numbers and bytes rather than of two kinds of numbers.
+  const bool are_numbers = !kinds.contains(FeatureKind::bytes);
+  const auto goes_with_first = [&, first = first_kind](FeatureKind kind) {
+    return kind == first ||
+           (!are_numbers && kind != FeatureKind::bytes && first != FeatureKind::bytes);
+  };
   const auto second = std::ranges::min_element(kinds, {}, [&](const Kinds::value_type& its) {
-    return std::pair((its.first == FeatureKind::bytes) == begins_with_bytes, its.second);
+    return std::pair(goes_with_first(its.first), its.second);
   });
   fail(second->second, paths,
        "\"" + printable(name) + "\" is " + std::string(json_kind(second->first)) + ", where " +
            in_words(first, second->second, paths) + " has " + std::string(json_kind(first_kind)),
-       "whoever reads the records expects one kind: write it the same way in all lines, or null");
+       "whoever reads the records expects one kind: " +
+           (are_numbers ? "--types " + printable(name) + "=float makes it one"
+                        : "write it the same way in all lines, or null"));
 }
 
 }  // namespace recordpipe

@@ -37,8 +37,9 @@ class JsonSurvey {
   void add(std::string_view name, FeatureKind kind, Place place);
 
   // Adds what lines behind these hold. Throws Error{corrupted} that names both lines where one is
-  // plain and the other is not, or where a feature of plain ones is bytes in one and a number in
-  // the other: what show prints comes back as it was, whatever it was. `paths` are the files'.
+  // plain and the other is not, or where a feature of plain ones is of one kind in one and of
+  // another in the other: what show prints comes back as it was, whatever it was. `paths` are the
+  // files'.
   void append(const JsonSurvey& later, std::span<const std::string> paths);
 
   const Features& features() const { return features_; }

@@ -100,9 +100,10 @@ Command salvage_command() {
       .description =
           R"(Writes the records whose both CRCs fit, in order, and says on standard error (with --json on
 standard output, as verify does) which bytes were lost and why. After damage the next record is
-searched for at every byte, inside damaged records, too: none that its CRCs vouch for is lost. Where
-a compressed file is damaged, reading goes on with the next gzip member or zstd frame; one that is a
-single member, as gzip(1) makes it, ends there. Several files are written one after another. The output appears whole or not at all: not where there
+searched for at every byte, inside damaged records, too: none that its CRCs vouch for is lost.
+Where a compressed file is damaged, reading goes on with the next gzip member or zstd frame, and
+what cannot be inflated is in no count of bytes; a single member, as gzip(1) makes it, ends there.
+Several files are written one after another. The output appears whole or not at all: not where there
 is no intact record. It can't take the place of an input.
 
 Exit status: 0 if nothing was lost; 1 if something was, and all that is intact is in the output. If

@@ -64,8 +64,9 @@ Command verify_command() {
           R"(Plain files are checked on all cores. For each file it says that it is intact, or which bytes
 [begin, end) are damaged, why, and how many records stand before, between and behind them. After
 damage the next record is searched for at every byte: one whose length's CRC and whose data's CRC
-fit. Offsets are those of the records, in compressed files of the inflated content; a compressed
-stream that is cut or damaged itself ends there.
+fit. Offsets are those of the records, in compressed files of the inflated content. Where such a file
+is damaged itself, reading goes on with the next gzip member or zstd frame; what can't be inflated
+is in no count of bytes.
 
 With --json each file is one object on a line: {path, records, intact, regions: [{begin, end, reason,
 records_before}], bytes, bytes_lost, compression}: records is how many are intact, records_before how

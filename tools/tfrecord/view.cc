@@ -167,6 +167,8 @@ class View {
     const std::string which = arguments_.where.empty() ? "" : " that " + arguments_.where;
     if (shows_all()) {
       if (sample_.size() == 0) return fmt::format("No records{}.", which);
+      if (!damage_.empty())
+        return fmt::format("{} before the damage{}.", counted(sample_.size(), "record"), which);
       return sample_.size() == 1
                  ? fmt::format("The only record{}.", which)
                  : fmt::format("All {}{}.", counted(sample_.size(), "record"), which);
@@ -218,7 +220,7 @@ Command view_command() {
           .summary = "Makes one HTML page of the records, images first",
           .description = kDescription,
           .examples = R"(  tfrecord view train.tfrecords -o page.html
-  tfrecord view eval.tfrecords --labels airplane,bird,cat,deer,dog -o page.html
+  tfrecord view pets.tfrecords --labels cat,dog,hamster -o page.html
   tfrecord view 'train-*' --sample spread --where 'label == 3' -o cats.html
   tfrecord view mnist.tfrecords.gz --image image_raw --shape 28x28 -o page.html
 )",

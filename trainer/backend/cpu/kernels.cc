@@ -17,14 +17,22 @@ namespace {
 using Vector16 = float __attribute__((vector_size(64), aligned(4), may_alias));
 using Vector8 = float __attribute__((vector_size(32), aligned(4), may_alias));
 
+// The same in memory, at any place: as a template's argument V loses its attributes with Clang.
 template <class V>
-RECORDPIPE_INLINE const V* pixels_of(const float* data) {
-  return reinterpret_cast<const V*>(data);
+struct InMemory {
+  typedef V type __attribute__((aligned(4), may_alias));
+};
+template <class V>
+using Pixel = typename InMemory<V>::type;
+
+template <class V>
+RECORDPIPE_INLINE const Pixel<V>* pixels_of(const float* data) {
+  return reinterpret_cast<const Pixel<V>*>(data);
 }
 
 template <class V>
-RECORDPIPE_INLINE V* pixels_of(float* data) {
-  return reinterpret_cast<V*>(data);
+RECORDPIPE_INLINE Pixel<V>* pixels_of(float* data) {
+  return reinterpret_cast<Pixel<V>*>(data);
 }
 
 // Sums go to several accumulators in turn: one alone would wait for its own last addition.
@@ -45,7 +53,7 @@ RECORDPIPE_INLINE void for_each_pixel(size_t pixels, Body body) {
 
 template <class V>
 RECORDPIPE_INLINE void moments_of(size_t pixels, const float* x_data, float* mean, float* squares) {
-  const V* x = pixels_of<V>(x_data);
+  const Pixel<V>* x = pixels_of<V>(x_data);
   // About the first pixel, which is near the mean if anything is: the sums stay small.
   const V origin = x[0];
   V sums[chains] = {}, square_sums[chains] = {};
@@ -72,10 +80,10 @@ template <class V>
 RECORDPIPE_INLINE void normalize_of(size_t pixels, const float* x_data, const float* residual_data,
                                     const float* scale_data, const float* shift_data,
                                     bool with_relu, float* y_data) {
-  const V* x = pixels_of<V>(x_data);
-  const V* residual = pixels_of<V>(residual_data);
+  const Pixel<V>* x = pixels_of<V>(x_data);
+  const Pixel<V>* residual = pixels_of<V>(residual_data);
   const V scale = *pixels_of<V>(scale_data), shift = *pixels_of<V>(shift_data);
-  V* y = pixels_of<V>(y_data);
+  Pixel<V>* y = pixels_of<V>(y_data);
   if (residual && with_relu)
     for (size_t p = 0; p < pixels; ++p) y[p] = relu<V>(x[p] * scale + shift + residual[p]);
   else if (residual)
@@ -90,8 +98,8 @@ template <class V>
 RECORDPIPE_INLINE void gradient_sums_of(size_t pixels, const float* x_data, const float* mean_data,
                                         const float* dy_data, const ReluMask& mask, float* sum_g,
                                         float* sum_gx) {
-  const V* x = pixels_of<V>(x_data);
-  const V* dy = pixels_of<V>(dy_data);
+  const Pixel<V>* x = pixels_of<V>(x_data);
+  const Pixel<V>* dy = pixels_of<V>(dy_data);
   const V mean = *pixels_of<V>(mean_data);
   V g_sums[chains] = {}, gx_sums[chains] = {};
   const auto add = [&](size_t chain, V g, V value) __attribute__((always_inline)) {
@@ -119,12 +127,12 @@ RECORDPIPE_INLINE void masked_gradient_sums_of(size_t pixels, const float* x_dat
                                                const float* dy_b_data, const float* y_data,
                                                bool with_relu, float* g_data, float* sum_g,
                                                float* sum_gx) {
-  const V* x = pixels_of<V>(x_data);
-  const V* dy = pixels_of<V>(dy_data);
-  const V* dy_b = pixels_of<V>(dy_b_data);
-  const V* y = pixels_of<V>(y_data);
+  const Pixel<V>* x = pixels_of<V>(x_data);
+  const Pixel<V>* dy = pixels_of<V>(dy_data);
+  const Pixel<V>* dy_b = pixels_of<V>(dy_b_data);
+  const Pixel<V>* y = pixels_of<V>(y_data);
   const V mean = *pixels_of<V>(mean_data);
-  V* g = pixels_of<V>(g_data);
+  Pixel<V>* g = pixels_of<V>(g_data);
   V g_sums[chains] = {}, gx_sums[chains] = {};
   for_each_pixel<V>(
       pixels, [&](size_t p, size_t chain) __attribute__((always_inline)) {
@@ -144,10 +152,10 @@ RECORDPIPE_INLINE void batch_norm_gradient_of(size_t pixels, const float* x_data
                                               const float* dy_data, const ReluMask& mask,
                                               const float* a_data, const float* b_data,
                                               const float* c_data, float* dx_data) {
-  const V* x = pixels_of<V>(x_data);
-  const V* dy = pixels_of<V>(dy_data);
+  const Pixel<V>* x = pixels_of<V>(x_data);
+  const Pixel<V>* dy = pixels_of<V>(dy_data);
   const V a = *pixels_of<V>(a_data), b = *pixels_of<V>(b_data), c = *pixels_of<V>(c_data);
-  V* dx = pixels_of<V>(dx_data);
+  Pixel<V>* dx = pixels_of<V>(dx_data);
   if (mask.scale) {
     const V scale = *pixels_of<V>(mask.scale), shift = *pixels_of<V>(mask.shift);
     for (size_t p = 0; p < pixels; ++p) {
