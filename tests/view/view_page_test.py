@@ -22,6 +22,7 @@ sys.path.append(str(ROOT / "tests" / "cli"))
 from tfrecord_test_case import (DATA, TfrecordTest, bytes_feature, int64_feature,  # noqa: E402
                                 named_example)
 from make_golden import field  # noqa: E402
+from tfrecord_create_case import png  # noqa: E402
 
 BROWSER = os.environ.get("CHROMIUM", "chromium")
 SCREENSHOTS = pathlib.Path()
@@ -208,6 +209,24 @@ class Pages(TfrecordTest):
         self.assertEqual(len(document.all("button", **{"class": "card"})), 5)
         self.assertEqual([image["src"].split(";")[0] for image in document.all("img")],
                          ["data:image/png", "data:image/jpeg", "data:image/png", "data:image/png"])
+
+    def test_tall_and_wide_images_are_shown_whole(self):
+        self.write("a", *[named_example({"image": [png(width, height)]})
+                          for width, height in ((50, 200), (200, 50), (64, 64))])
+        self.run_it("view", "a", "-o", "page.html")
+        page = self.change("page.html", """
+            onload = () => parent.postMessage(JSON.stringify(
+              [...document.querySelectorAll(".picture")].map((picture) =>
+                [picture, picture.querySelector("img")].map((element) => {
+                  const { width, height } = element.getBoundingClientRect();
+                  return [width, height, getComputedStyle(element).objectFit];
+                }))), "*");""")
+        found = self.measure(page, 800, 600)
+        self.assertEqual(len(found), 3)
+        for (width, height, _), (image_width, image_height, fit) in found:
+            self.assertEqual(fit, "contain")
+            self.assertLessEqual(image_width, width)
+            self.assertLessEqual(image_height, height)
 
     def test_hostile_text_stays_text(self):
         self.write("a.tfrecords", *[
