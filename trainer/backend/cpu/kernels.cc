@@ -1,31 +1,9 @@
 #include "trainer/backend/cpu/kernels.h"
 
-// Clang and other processors take what the compiler makes of the plain loops.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define RECORDPIPE_CLONES __attribute__((target_clones("avx512f", "fma", "default")))
-#else
-#define RECORDPIPE_CLONES
-#endif
-// Vectors as arguments have no fixed calling convention, but what takes them here is inlined.
-#pragma GCC diagnostic ignored "-Wpsabi"
-#define RECORDPIPE_INLINE __attribute__((always_inline)) inline
+#include "trainer/backend/cpu/kernel_vectors.h"
 
 namespace recordpipe::kernels {
 namespace {
-
-// One pixel of a plane. The compiler splits what the processor's registers can't hold.
-using Vector16 = float __attribute__((vector_size(64), aligned(4), may_alias));
-using Vector8 = float __attribute__((vector_size(32), aligned(4), may_alias));
-
-template <class V>
-RECORDPIPE_INLINE const V* pixels_of(const float* data) {
-  return reinterpret_cast<const V*>(data);
-}
-
-template <class V>
-RECORDPIPE_INLINE V* pixels_of(float* data) {
-  return reinterpret_cast<V*>(data);
-}
 
 // Sums go to several accumulators in turn: one alone would wait for its own last addition.
 constexpr size_t chains = 4;
@@ -187,17 +165,6 @@ RECORDPIPE_INLINE void average_pool_gradient_of(const PoolShape& shape, const fl
 }
 
 }  // namespace
-
-// Calls NAME_of<the vector of so many lanes>.
-#define RECORDPIPE_FOR_LANES(name, ...)        \
-  switch (lanes) {                             \
-    case 16:                                   \
-      return name##_of<Vector16>(__VA_ARGS__); \
-    case 8:                                    \
-      return name##_of<Vector8>(__VA_ARGS__);  \
-    default:                                   \
-      return name##_of<float>(__VA_ARGS__);    \
-  }
 
 RECORDPIPE_CLONES void moments(size_t lanes, size_t pixels, const float* x, float* mean,
                                float* squares){
