@@ -65,7 +65,7 @@ struct Case {
 std::vector<Case> cases_of(const std::string& layer) {
   std::vector<Case> cases;
   for (const json& values : golden()["layers"])
-    if (values["layer"] == layer) cases.emplace_back(values);
+    if (values["layer"].get<std::string>() == layer) cases.emplace_back(values);
   EXPECT_FALSE(cases.empty()) << layer;
   return cases;
 }
@@ -195,7 +195,7 @@ TYPED_TEST(NetworkValuesOnEachBackend, AStepOfTheTutorialCnnIsThatOfNumPy) {
   ASSERT_EQ(network.variables().size(), step["variables"].size());
   for (VariableId id = 0; id < network.variables().size(); ++id) {
     const json& variable = step["variables"][id];
-    ASSERT_EQ(network.variables()[id].name, variable["name"]);
+    ASSERT_EQ(network.variables()[id].name, variable["name"].get<std::string>());
     variables->write(id,
                      noise(variable["stream"], variable["scale"], network.variables()[id].size()));
   }
