@@ -14,29 +14,38 @@
 
 namespace recordpipe::kernels {
 
-// One pixel of a plane. The compiler splits what the processor's registers can't hold.
-using Vector16 = float __attribute__((vector_size(64), aligned(4), may_alias));
-using Vector8 = float __attribute__((vector_size(32), aligned(4), may_alias));
+// One pixel of a plane, as a type to pick functions by. The compiler splits what the processor's
+// registers can't hold. Clang forgets `aligned` in a using-declaration and of a type that is itself
+// a template's argument.
+struct Lanes16 {
+  typedef float Vector __attribute__((vector_size(64), aligned(4), may_alias));
+};
+struct Lanes8 {
+  typedef float Vector __attribute__((vector_size(32), aligned(4), may_alias));
+};
+struct Lane {
+  using Vector = float;
+};
 
-template <class V>
-RECORDPIPE_INLINE const V* pixels_of(const float* data) {
-  return reinterpret_cast<const V*>(data);
+template <class Lanes>
+RECORDPIPE_INLINE const typename Lanes::Vector* pixels_of(const float* data) {
+  return reinterpret_cast<const typename Lanes::Vector*>(data);
 }
 
-template <class V>
-RECORDPIPE_INLINE V* pixels_of(float* data) {
-  return reinterpret_cast<V*>(data);
+template <class Lanes>
+RECORDPIPE_INLINE typename Lanes::Vector* pixels_of(float* data) {
+  return reinterpret_cast<typename Lanes::Vector*>(data);
 }
 
 }  // namespace recordpipe::kernels
 
-// Calls NAME_of<the vector of so many lanes>.
-#define RECORDPIPE_FOR_LANES(name, ...)        \
-  switch (lanes) {                             \
-    case 16:                                   \
-      return name##_of<Vector16>(__VA_ARGS__); \
-    case 8:                                    \
-      return name##_of<Vector8>(__VA_ARGS__);  \
-    default:                                   \
-      return name##_of<float>(__VA_ARGS__);    \
+// Calls NAME_of<so many lanes>.
+#define RECORDPIPE_FOR_LANES(name, ...)       \
+  switch (lanes) {                            \
+    case 16:                                  \
+      return name##_of<Lanes16>(__VA_ARGS__); \
+    case 8:                                   \
+      return name##_of<Lanes8>(__VA_ARGS__);  \
+    default:                                  \
+      return name##_of<Lane>(__VA_ARGS__);    \
   }

@@ -29,10 +29,11 @@ RECORDPIPE_INLINE void for_each_window(const MaxPoolShape& shape, Body body) {
   }
 }
 
-template <class V>
+template <class Lanes>
 RECORDPIPE_INLINE void max_pool_of(const MaxPoolShape& shape, const float* x_data, float* y_data) {
-  const V* x = pixels_of<V>(x_data);
-  V* y = pixels_of<V>(y_data);
+  using V = typename Lanes::Vector;
+  const V* x = pixels_of<Lanes>(x_data);
+  V* y = pixels_of<Lanes>(y_data);
   for_each_window(
       shape, [&](size_t pixel, Range rows, Range columns) __attribute__((always_inline)) {
         V greatest = x[rows.begin * shape.in_width + columns.begin];
@@ -47,14 +48,15 @@ RECORDPIPE_INLINE void max_pool_of(const MaxPoolShape& shape, const float* x_dat
       });
 }
 
-template <class V>
+template <class Lanes>
 RECORDPIPE_INLINE void max_pool_gradient_of(const MaxPoolShape& shape, const float* x_data,
                                             const float* y_data, const float* dy_data,
                                             float* dx_data) {
-  const V* x = pixels_of<V>(x_data);
-  const V* y = pixels_of<V>(y_data);
-  const V* dy = pixels_of<V>(dy_data);
-  V* dx = pixels_of<V>(dx_data);
+  using V = typename Lanes::Vector;
+  const V* x = pixels_of<Lanes>(x_data);
+  const V* y = pixels_of<Lanes>(y_data);
+  const V* dy = pixels_of<Lanes>(dy_data);
+  V* dx = pixels_of<Lanes>(dx_data);
   for (size_t p = 0; p < shape.in_height * shape.in_width; ++p) dx[p] = V{};
   for_each_window(
       shape, [&](size_t pixel, Range rows, Range columns) __attribute__((always_inline)) {
