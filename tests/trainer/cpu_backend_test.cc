@@ -13,6 +13,7 @@
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/reference/reference_backend.h"
 #include "trainer/model/resnet.h"
+#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {
@@ -134,9 +135,14 @@ TEST(CpuBackend, AgreesWithTheReferenceWithAnyNumberOfThreads) {
     EXPECT_THAT(CpuBackend({.threads = threads}).name(),
                 testing::HasSubstr(", " + std::to_string(threads) + " threads,"));
     compare_steps(resnet({.layers = 8, .input = {3, 8, 8}}), 5, 1e-4, {.threads = threads});
+    compare_steps(tutorial_cnn({.input = {3, 7, 9}}), 5, 1e-4, {.threads = threads});
   }
   EXPECT_EQ(CpuBackend().name(), by_default);
   EXPECT_THROW(CpuBackend({.threads = 1025}), Error);
+}
+
+TEST(CpuBackend, AgreesWithTheReferenceInAStepOfTheTutorialCnn) {
+  compare_steps(tutorial_cnn(), 3, 5e-5);
 }
 
 TEST(CpuBackend, AgreesWithTheReferenceInAStepOfResNet) {

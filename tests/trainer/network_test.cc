@@ -1,7 +1,10 @@
 #include "trainer/model/network.h"
 
 #include <optional>
+#include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +12,7 @@
 #include "dataset/base/error.h"
 #include "tests/support/expect_error.h"
 #include "trainer/model/resnet.h"
+#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {
@@ -114,6 +118,100 @@ TEST(ResNet, RefusesOtherNumbersOfLayers) {
     EXPECT_THROW(resnet({.layers = layers}), Error) << layers;
 }
 
+TEST(TutorialCnn, HasThePublishedSize) {
+  const Network network = tutorial_cnn();
+  EXPECT_EQ(network.parameter_count(), 1'068'298u);
+  EXPECT_EQ(network.multiply_adds(), 18'470'784u);
+  EXPECT_EQ(network.classes(), 10u);
+}
+
+// The names are the tutorial's; what decays are the hidden layers' weights only.
+TEST(TutorialCnn, HasTheTutorialsVariables) {
+  const auto weights = [](const char* name, std::vector<size_t> shape, double deviation,
+                          double decay_factor) {
+    return VariableSpec{.name = name,
+                        .shape = std::move(shape),
+                        .initializer = TruncatedNormal{deviation},
+                        .decay_factor = decay_factor};
+  };
+  const auto biases = [](const char* name, size_t size, double value) {
+    return VariableSpec{
+        .name = name, .shape = {size}, .initializer = ConstantValue{value}, .decay_factor = 0};
+  };
+  const Network network = tutorial_cnn();
+  const std::vector<VariableSpec> expected = {
+      weights("conv1/weights", {64, 3, 5, 5}, 0.05, 0),
+      biases("conv1/biases", 64, 0),
+      weights("conv2/weights", {64, 64, 5, 5}, 0.05, 0),
+      biases("conv2/biases", 64, 0.1),
+      weights("local3/weights", {384, 2304}, 0.04, 1),
+      biases("local3/biases", 384, 0.1),
+      weights("local4/weights", {192, 384}, 0.04, 1),
+      biases("local4/biases", 192, 0.1),
+      weights("softmax_linear/weights", {10, 192}, 1.0 / 192, 0),
+      biases("softmax_linear/biases", 10, 0)};
+  ASSERT_EQ(network.variables().size(), expected.size());
+  for (VariableId id = 0; id < expected.size(); ++id)
+    EXPECT_TRUE(network.variables()[id] == expected[id]) << expected[id].name;
+}
+
+TEST(TutorialCnn, IsALineOfLayers) {
+  const Network network = tutorial_cnn();
+  const std::vector<std::pair<std::string, FeatureShape>> expected = {
+      {"input", {3, 24, 24}},         {"conv1", {64, 24, 24}}, {"pool1", {64, 12, 12}},
+      {"norm1", {64, 12, 12}},        {"conv2", {64, 12, 12}}, {"norm2", {64, 12, 12}},
+      {"pool2", {64, 6, 6}},          {"local3", {384, 1, 1}}, {"local4", {192, 1, 1}},
+      {"softmax_linear", {10, 1, 1}}, {"loss", {10, 1, 1}}};
+  ASSERT_EQ(network.nodes().size(), expected.size());
+  for (NodeId id = 0; id < expected.size(); ++id) {
+    const NetworkNode& node = network.nodes()[id];
+    EXPECT_EQ(node.name, expected[id].first);
+    EXPECT_EQ(node.shape, expected[id].second) << node.name;
+    if (id > 0) {
+      EXPECT_THAT(inputs_of(node), testing::ElementsAre(id - 1)) << node.name;
+    }
+    if (const auto* input = std::get_if<InputOp>(&node.op)) {
+      EXPECT_EQ(input->scale, 1);
+      EXPECT_EQ(input->shift, 0);
+    }
+    if (const auto* conv = std::get_if<Conv2dOp>(&node.op)) {
+      EXPECT_TRUE(conv->relu) << node.name;
+      EXPECT_EQ(conv->stride, 1u) << node.name;
+    }
+    if (const auto* pool = std::get_if<MaxPoolOp>(&node.op)) {
+      EXPECT_EQ(pool->window, 3u) << node.name;
+      EXPECT_EQ(pool->stride, 2u) << node.name;
+    }
+    if (const auto* norm = std::get_if<LocalResponseNormOp>(&node.op)) {
+      EXPECT_EQ(norm->radius, 4u) << node.name;
+      EXPECT_EQ(norm->bias, 1) << node.name;
+      EXPECT_EQ(norm->alpha, 0.001 / 9) << node.name;
+      EXPECT_EQ(norm->beta, 0.75) << node.name;
+    }
+    if (const auto* dense = std::get_if<DenseOp>(&node.op)) {
+      EXPECT_EQ(dense->relu, node.name != "softmax_linear") << node.name;
+    }
+  }
+}
+
+// TensorFlow's SAME: ceil(length / stride) windows, and of the padding the odd pixel at the end.
+TEST(Network, PadsMaxPoolingAsTensorFlowsSame) {
+  const auto pooled = [](size_t length, size_t window, size_t stride) {
+    Network network({1, length, 1});
+    const NodeId pool = network.max_pool(0, "pool", {.window = window, .stride = stride});
+    const auto& op = std::get<MaxPoolOp>(network.nodes()[pool].op);
+    return std::pair(network.nodes()[pool].shape.height, op.padding_top);
+  };
+  EXPECT_EQ(pooled(24, 3, 2), std::pair(size_t{12}, size_t{0})) << "0 before, 1 after";
+  EXPECT_EQ(pooled(12, 3, 2), std::pair(size_t{6}, size_t{0})) << "0 before, 1 after";
+  EXPECT_EQ(pooled(7, 3, 2), std::pair(size_t{4}, size_t{1})) << "1 before, 1 after";
+  EXPECT_EQ(pooled(7, 3, 1), std::pair(size_t{7}, size_t{1})) << "1 before, 1 after";
+  EXPECT_EQ(pooled(8, 2, 2), std::pair(size_t{4}, size_t{0})) << "none";
+  EXPECT_EQ(pooled(7, 2, 3), std::pair(size_t{3}, size_t{0})) << "0 before, 1 after";
+  EXPECT_EQ(pooled(6, 1, 2), std::pair(size_t{3}, size_t{0})) << "the last pixel is seen by none";
+  EXPECT_EQ(pooled(2, 7, 4), std::pair(size_t{1}, size_t{2})) << "2 before, 3 after";
+}
+
 TEST(Network, RefusesShapesThatDoNotFit) {
   Network network({3, 6, 6});
   const NodeId x = network.conv2d(0, "a", {.filters = 4});
@@ -123,6 +221,10 @@ TEST(Network, RefusesShapesThatDoNotFit) {
   EXPECT_THROW(network.batch_norm(x, "b", {.residual = 0}), Error);
   EXPECT_THROW(network.pool_and_pad(x, "b", 4, 8), Error);
   EXPECT_THROW(network.pool_and_pad(x, "b", 2, 5), Error) << "zeros go equally on both sides";
+  EXPECT_THROW(network.max_pool(x, "b", {.window = 0}), Error);
+  EXPECT_THROW(network.max_pool(x, "b", {.stride = 0}), Error);
+  EXPECT_THROW(network.local_response_norm(x, "b", {.bias = 0}), Error);
+  EXPECT_THROW(network.local_response_norm(x, "b", {.alpha = -1}), Error);
   EXPECT_THROW(network.softmax_cross_entropy(x), Error);
   network.softmax_cross_entropy(network.dense(x, "d", 3));
   EXPECT_THROW(network.conv2d(x, "c"), Error) << "nothing follows the loss";

@@ -7,6 +7,7 @@
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/reference/reference_backend.h"
 #include "trainer/model/resnet.h"
+#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {
@@ -61,6 +62,10 @@ INSTANTIATE_TEST_SUITE_P(Layers, ReferenceGradient, testing::ValuesIn(layer_netw
 
 TEST(ReferenceGradientOfBranches, IsThatOfFiniteDifferences) {
   check_gradients(branching_network(), 3, 12);
+}
+
+TEST(ReferenceGradientOfTutorialCnn, IsThatOfFiniteDifferences) {
+  check_gradients(tutorial_cnn({.input = {3, 8, 8}}), 2, 2);
 }
 
 TEST(ReferenceGradientOfResNet, IsThatOfFiniteDifferences) {

@@ -1,5 +1,6 @@
 // The reference's layers against numbers worked out by hand. Finite differences show that a
 // gradient fits its forward pass, but not that the forward pass is the right one.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -10,7 +11,10 @@
 #include "trainer/backend/reference/conv2d.h"
 #include "trainer/backend/reference/dense.h"
 #include "trainer/backend/reference/global_average_pool.h"
+#include "trainer/backend/reference/local_response_norm.h"
+#include "trainer/backend/reference/max_pool.h"
 #include "trainer/backend/reference/pool_and_pad.h"
+#include "trainer/backend/reference/relu.h"
 #include "trainer/backend/reference/softmax_cross_entropy.h"
 
 namespace recordpipe::reference {
@@ -18,6 +22,10 @@ namespace {
 
 using testing::ElementsAre;
 using Numbers = std::vector<double>;
+
+testing::Matcher<const Numbers&> are_near(const Numbers& expected) {
+  return testing::Pointwise(testing::DoubleNear(1e-12), expected);
+}
 
 // The kernel isn't mirrored, and is zero-padded on all sides.
 TEST(ReferenceLayers, Conv2dIsCrossCorrelation) {
@@ -27,7 +35,7 @@ TEST(ReferenceLayers, Conv2dIsCrossCorrelation) {
                      100, 1000, 1e4,  //
                      0,   1e5,  1e6};
   Numbers y(4);
-  conv2d_forward<double>({1, {1, 2, 2}, {1, 2, 2}, 3, 1, 1}, x, w, y);
+  conv2d_forward<double>({1, {1, 2, 2}, {1, 2, 2}, 3, 1, 1}, x, w, {}, y);
   EXPECT_THAT(y, ElementsAre(1000 * 1 + 1e4 * 2 + 1e5 * 3 + 1e6 * 4,  //
                              100 * 1 + 1000 * 2 + 1e5 * 4,            //
                              10 * 1 + 1000 * 3 + 1e4 * 4,             //
@@ -41,7 +49,7 @@ TEST(ReferenceLayers, Conv2dStridesFromTheFirstPixel) {
   Numbers w(9, 0);
   w[4] = 1;  // the middle
   Numbers y(4);
-  conv2d_forward<double>({1, {1, 4, 4}, {1, 2, 2}, 3, 2, 1}, x, w, y);
+  conv2d_forward<double>({1, {1, 4, 4}, {1, 2, 2}, 3, 2, 1}, x, w, {}, y);
   EXPECT_THAT(y, ElementsAre(0, 2, 8, 10));
 }
 
@@ -51,8 +59,87 @@ TEST(ReferenceLayers, Conv2dAddsUpInputChannelsForEachOutputChannel) {
   const Numbers w = {1, 10,   // to channel 0
                      2, 20};  // to channel 1
   Numbers y(4);
-  conv2d_forward<double>({1, {2, 1, 2}, {2, 1, 2}, 1, 1, 0}, x, w, y);
+  conv2d_forward<double>({1, {2, 1, 2}, {2, 1, 2}, 1, 1, 0}, x, w, {}, y);
   EXPECT_THAT(y, ElementsAre(31, 42, 62, 84));
+}
+
+TEST(ReferenceLayers, Conv2dAddsABiasToEachOutputChannel) {
+  const Numbers x = {1, 2,   // image 0
+                     3, 4};  // image 1
+  const Numbers w = {10, 20}, bias = {5, -7};
+  Numbers y(8), dbias(2, 99);
+  const Conv2dShape shape = {2, {1, 1, 2}, {2, 1, 2}, 1, 1, 0};
+  conv2d_forward<double>(shape, x, w, bias, y);
+  EXPECT_THAT(y, ElementsAre(15, 25, 13, 33, 35, 45, 53, 73));
+  conv2d_backward_bias<double>(shape, Numbers{1, 2, 3, 4, 10, 20, 30, 40}, dbias);
+  EXPECT_THAT(dbias, ElementsAre(33, 77));
+}
+
+TEST(ReferenceLayers, ReluCutsNegativeValuesAndTheirGradientsOff) {
+  Numbers y = {-2, 0, 3}, dy = {10, 20, 30};
+  relu_forward<double>(y);
+  EXPECT_THAT(y, ElementsAre(0, 0, 3));
+  relu_backward<double>(y, dy);
+  EXPECT_THAT(dy, ElementsAre(0, 0, 30));
+}
+
+// Windows of 3x3 at every second pixel; the last ones hang over the right and lower edge.
+TEST(ReferenceLayers, MaxPoolTakesTheGreatestOfEachWindow) {
+  const Numbers x = {1,  2,  3,  4,   //
+                     5,  9,  7,  8,   //
+                     6,  10, -1, -2,  //
+                     -5, -6, -7, -8};
+  const MaxPoolShape shape = {1, {1, 4, 4}, {1, 2, 2}, 3, 2, 0, 0};
+  Numbers y(4), dx(16, 1000);
+  max_pool_forward<double>(shape, x, y);
+  EXPECT_THAT(y, ElementsAre(10, 8, 10, -1)) << "what lies outside is no zero";
+  max_pool_backward<double>(shape, x, Numbers{1, 2, 3, 4}, dx);
+  EXPECT_THAT(dx, ElementsAre(1000, 1000, 1000, 1000,  //
+                              1000, 1000, 1000, 1002,  //
+                              1000, 1004, 1004, 1000,  //
+                              1000, 1000, 1000, 1000));
+}
+
+TEST(ReferenceLayers, MaxPoolMayStartOutsideTheImage) {
+  const Numbers x = {1, 2, 3,  //
+                     4, 5, 6};
+  Numbers y(2);
+  max_pool_forward<double>({1, {1, 2, 3}, {1, 1, 2}, 3, 2, 1, 1}, x, y);
+  EXPECT_THAT(y, ElementsAre(5, 6));
+}
+
+TEST(ReferenceLayers, OfEqualValuesInAWindowTheFirstHasTheGradient) {
+  const Numbers x = {0, 7, 7, 7};
+  Numbers dx(4);
+  max_pool_backward<double>({1, {1, 2, 2}, {1, 1, 1}, 2, 2, 0, 0}, x, Numbers{5}, dx);
+  EXPECT_THAT(dx, ElementsAre(0, 5, 0, 0));
+}
+
+// Three channels, each with its neighbours; d = 1 + ½ (1 + 4), 1 + ½ (1 + 4 + 9), 1 + ½ (4 + 9).
+TEST(ReferenceLayers, LocalResponseNormDividesByTheNeighboursSquares) {
+  const Numbers x = {1, 2, 3};
+  Numbers y(3), dx(3, 10);
+  const LocalResponseNormShape shape = {1, 3, 1, 1, 1, 0.5, 1};
+  local_response_norm_forward<double>(shape, x, y);
+  EXPECT_THAT(y, are_near({1 / 3.5, 2 / 8.0, 3 / 7.5}));
+  // y(0) = x(0) / d(0): its derivatives are (d - x(0)²) / d² and -x(0) x(1) / d².
+  local_response_norm_backward<double>(shape, x, Numbers{1, 0, 0}, dx);
+  EXPECT_THAT(dx, are_near({10 + 2.5 / 12.25, 10 - 2 / 12.25, 10}));
+}
+
+// The tutorial's constants: nine channels in the middle of sixteen, five at their ends.
+TEST(ReferenceLayers, LocalResponseNormsWindowEndsWithTheChannels) {
+  const size_t pixels = 2;
+  Numbers x(16 * pixels), y(x.size());
+  for (size_t c = 0; c < 16; ++c) x[c * pixels + 1] = 3;  // pixel 0 stays zero
+  local_response_norm_forward<double>({1, 16, pixels, 4, 1, 0.001 / 9, 0.75}, x, y);
+  for (size_t c = 0; c < 16; ++c) {
+    const size_t neighbours = std::min({size_t{9}, c + 5, 16 - c + 4});
+    EXPECT_EQ(y[c * pixels], 0);
+    EXPECT_NEAR(y[c * pixels + 1], 3 / std::pow(1 + 0.001 * static_cast<double>(neighbours), 0.75),
+                1e-12)
+        << c;
+  }
 }
 
 TEST(ReferenceLayers, PoolAndPadAveragesThenAddsZerosOnBothSides) {
@@ -94,7 +181,7 @@ TEST(ReferenceLayers, SoftmaxCrossEntropyIsTheMeanOfMinusLogP) {
   EXPECT_NEAR(result.loss, -(std::log(0.25) + std::log(0.7)) / 2, 1e-12);
   EXPECT_EQ(result.correct, 1u);
   const Numbers expected = {0.25, -0.375, 0.125, 0.1, -0.15, 0.05};
-  EXPECT_THAT(gradient, testing::Pointwise(testing::DoubleNear(1e-12), expected));
+  EXPECT_THAT(gradient, are_near(expected));
 }
 
 // With s = 0.3 and three classes the targets are 0.8 and twice 0.1.
@@ -104,7 +191,7 @@ TEST(ReferenceLayers, LabelSmoothingSpreadsTheTarget) {
   const LossResult result =
       softmax_cross_entropy<double>(3, 0.3, logits, std::vector<int32_t>{0}, gradient);
   EXPECT_NEAR(result.loss, -(0.8 * std::log(0.5) + 0.2 * std::log(0.25)), 1e-12);
-  EXPECT_THAT(gradient, testing::Pointwise(testing::DoubleNear(1e-12), Numbers{-0.3, 0.15, 0.15}));
+  EXPECT_THAT(gradient, are_near({-0.3, 0.15, 0.15}));
 }
 
 TEST(ReferenceLayers, OfEqualLogitsTheFirstIsTheAnswer) {

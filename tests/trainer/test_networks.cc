@@ -1,6 +1,8 @@
 #include "tests/trainer/test_networks.h"
 
 #include <span>
+#include <stdexcept>
+#include <variant>
 
 #include "dataset/base/philox.h"
 
@@ -16,6 +18,16 @@ Network around(const FeatureShape& input, size_t channels, AddLayer add_layer) {
   const NodeId layer = add_layer(network, before);
   network.softmax_cross_entropy(network.dense(layer, "after", 5));
   return network;
+}
+
+// input → convolution → the layer → another layer that reads it → the sum of both → dense → loss
+template <class AddLayer>
+Network read_twice(const FeatureShape& input, size_t channels, AddLayer add_layer) {
+  return around(input, channels, [&](Network& network, NodeId x) {
+    const NodeId layer = add_layer(network, x);
+    const NodeId next = network.conv2d(layer, "next", {.filters = channels});
+    return network.batch_norm(next, "sum", {.residual = layer});
+  });
 }
 
 Network with_convolution(const FeatureShape& input, size_t channels, const Conv2dOptions& options) {
@@ -34,6 +46,7 @@ Network with_residual_of_itself() {
 
 ImageBatch random_batch(const Network& network, size_t images, uint64_t seed) {
   const FeatureShape& shape = network.input_shape();
+  const InputOp& input = std::get<InputOp>(network.nodes().front().op);
   ImageBatch batch;
   batch.reset({.height = shape.height,
                .width = shape.width,
@@ -44,11 +57,17 @@ ImageBatch random_batch(const Network& network, size_t images, uint64_t seed) {
   for (size_t image = 0; image < images; ++image) {
     Random random(derive_key(seed, 0), 0, image);
     const std::span<float> values(reinterpret_cast<float*>(batch.image_at(image)), shape.size());
-    for (float& value : values) value = random.uniform() * 256;
+    for (float& value : values) value = (2 * random.uniform() - 1 - input.shift) / input.scale;
     batch.set_label(image,
                     static_cast<int32_t>(random.below(static_cast<uint32_t>(network.classes()))));
   }
   return batch;
+}
+
+VariableId id_of(const Network& network, std::string_view name) {
+  for (VariableId id = 0; id < network.variables().size(); ++id)
+    if (network.variables()[id].name == name) return id;
+  throw std::out_of_range(std::string(name));
 }
 
 void randomize(Variables& variables, uint64_t seed) {
@@ -56,7 +75,7 @@ void randomize(Variables& variables, uint64_t seed) {
   for (VariableId id = 0; id < variables.specs().size(); ++id) {
     const VariableSpec& spec = variables.specs()[id];
     if (spec.shape.size() != 1) continue;
-    const float middle = spec.initializer == Initializer::ones ? 1.0f : 0.0f;
+    const auto middle = static_cast<float>(std::get<ConstantValue>(spec.initializer).value);
     std::vector<float> values(spec.size());
     Random random(derive_key(seed, id), 0, 0);
     for (float& value : values) value = middle + 0.5f * (2 * random.uniform() - 1);
@@ -82,6 +101,68 @@ std::vector<NamedNetwork> layer_networks() {
   convolution("3x3NoPadding", {2, 5, 6}, 4, {.filters = 3, .padding = 0});
   convolution("1x1", {2, 4, 3}, 6, {.filters = 10, .kernel = 1, .padding = 0});
   convolution("5x5Stride3", {3, 11, 11}, 4, {.filters = 4, .kernel = 5, .stride = 3, .padding = 2});
+
+  const ParameterOptions some = {};
+  convolution("Bias", {3, 6, 5}, 4, {.filters = 7, .biases = some});
+  convolution("BiasStride2ManyChannels", {3, 7, 6}, 33,
+              {.filters = 40, .stride = 2, .biases = some});
+  convolution("Relu", {3, 6, 5}, 16, {.filters = 16, .relu = true});
+  convolution("BiasRelu", {3, 7, 7}, 16,
+              {.filters = 32, .kernel = 5, .padding = 2, .relu = true, .biases = some});
+  convolution("BiasReluOddSizes", {2, 7, 9}, 5,
+              {.filters = 9, .kernel = 5, .padding = 2, .relu = true, .biases = some});
+  convolution("BiasReluOneChannel", {1, 6, 6}, 1, {.filters = 1, .relu = true, .biases = some});
+  add("Conv2dReluReadTwice", read_twice({3, 5, 5}, 6, [&](Network& network, NodeId x) {
+        return network.conv2d(x, "layer", {.filters = 6, .relu = true, .biases = some});
+      }));
+
+  const auto max_pool = [&](const std::string& name, const FeatureShape& input, size_t channels,
+                            const MaxPoolOptions& options) {
+    add("MaxPool" + name, around(input, channels, [&](Network& network, NodeId x) {
+          return network.max_pool(x, "layer", options);
+        }));
+  };
+  max_pool("", {3, 8, 8}, 16, {});
+  max_pool("OddSizes", {3, 7, 5}, 5, {});
+  max_pool("OneChannel", {1, 6, 7}, 1, {});
+  max_pool("ManyChannels", {2, 4, 6}, 35, {});
+  max_pool("PaddedBothSides", {2, 5, 4}, 8, {.window = 3, .stride = 1});
+  max_pool("WideWindow", {2, 7, 6}, 4, {.window = 5, .stride = 3});
+  max_pool("WithoutOverlap", {2, 6, 4}, 4, {.window = 2, .stride = 2});
+  max_pool("WithGaps", {2, 7, 6}, 4, {.window = 2, .stride = 3});
+  max_pool("WholeImage", {2, 2, 3}, 4, {.window = 7, .stride = 4});
+  add("MaxPoolReadTwice", read_twice({3, 6, 5}, 6, [](Network& network, NodeId x) {
+        return network.max_pool(x, "layer");
+      }));
+  {
+    Network network({3, 5, 5});
+    network.softmax_cross_entropy(network.dense(network.max_pool(0, "layer"), "d", 4));
+    add("MaxPoolOfImages", std::move(network));
+  }
+
+  // An alpha that makes itself felt.
+  const auto response_norm = [&](const std::string& name, const FeatureShape& input,
+                                 size_t channels, const LocalResponseNormOptions& options) {
+    add("LocalResponseNorm" + name, around(input, channels, [&](Network& network, NodeId x) {
+          return network.local_response_norm(x, "layer", options);
+        }));
+  };
+  response_norm("", {3, 4, 4}, 16, {.alpha = 0.5});
+  response_norm("OddSizes", {3, 3, 5}, 7, {.alpha = 0.5});
+  response_norm("OneChannel", {1, 3, 3}, 1, {.alpha = 0.5});
+  response_norm("ManyChannels", {2, 3, 2}, 43, {.alpha = 0.5});
+  response_norm("OtherConstants", {2, 3, 3}, 12,
+                {.radius = 1, .bias = 2, .alpha = 0.3, .beta = 0.6});
+  response_norm("OfItself", {2, 3, 3}, 6, {.radius = 0, .alpha = 0.5});
+  add("LocalResponseNormReadTwice", read_twice({3, 4, 4}, 6, [](Network& network, NodeId x) {
+        return network.local_response_norm(x, "layer", {.alpha = 0.5});
+      }));
+  {
+    Network network({3, 4, 4});
+    network.softmax_cross_entropy(
+        network.dense(network.local_response_norm(0, "layer", {.alpha = 0.5}), "d", 4));
+    add("LocalResponseNormOfImages", std::move(network));
+  }
 
   const auto batch_norm = [&](const std::string& name, const FeatureShape& input, size_t channels,
                               bool relu, bool residual) {
@@ -134,6 +215,9 @@ std::vector<NamedNetwork> layer_networks() {
 
   add("Dense", around({2, 3, 3}, 4,
                       [&](Network& network, NodeId x) { return network.dense(x, "layer", 12); }));
+  add("DenseRelu", around({2, 3, 3}, 4, [](Network& network, NodeId x) {
+        return network.dense(x, "layer", 12, {.relu = true});
+      }));
   add("DenseOneUnit", around({1, 2, 2}, 1, [&](Network& network, NodeId x) {
         return network.dense(x, "layer", 1);
       }));
@@ -159,7 +243,7 @@ Network branching_network() {
   const NodeId sum_pool = network.batch_norm(pooled, "bn_pool", {.residual = sum_d});
   const NodeId mean = network.global_average_pool(sum_pool, "mean");
   const NodeId dense_a = network.dense(mean, "dense_a", 6);
-  const NodeId dense_b = network.dense(mean, "dense_b", 6);
+  const NodeId dense_b = network.dense(mean, "dense_b", 6, {.relu = true});
   const NodeId sum_dense = network.batch_norm(dense_b, "bn_dense", {.residual = dense_a});
   network.softmax_cross_entropy(
       network.batch_norm(sum_dense, "bn_sum", {.relu = false, .residual = dense_b}));

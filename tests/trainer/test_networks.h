@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dataset/image/image_batch.h"
@@ -12,9 +13,13 @@
 
 namespace recordpipe {
 
-// `images` random images of the network's input shape with random labels. A network sees values in
+// `images` random images of the network's input shape with random labels. The network sees values
+// in
 // [-1, 1).
 ImageBatch random_batch(const Network& network, size_t images, uint64_t seed);
+
+// Throws std::out_of_range where there is no variable of this name.
+VariableId id_of(const Network& network, std::string_view name);
 
 // Initial values, but with gamma, beta, biases and moving statistics that aren't the neutral ones.
 void randomize(Variables& variables, uint64_t seed);

@@ -13,6 +13,7 @@
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
 #include "trainer/model/resnet.h"
+#include "trainer/model/tutorial_cnn.h"
 #include "trainer/training/evaluate.h"
 
 namespace recordpipe {
@@ -56,6 +57,22 @@ TYPED_TEST(TrainerOnEachBackend, LearnsATinySetByHeart) {
   EXPECT_EQ(last.batch.correct, 8u);
 }
 
+TYPED_TEST(TrainerOnEachBackend, LearnsATinySetByHeartWithTheTutorialCnn) {
+  const Network network = tutorial_cnn({.input = {3, 6, 6}});
+  TypeParam backend;
+  const auto variables = backend.make_variables(network);
+  initialize(*variables, 1);
+  Trainer trainer(backend, network, *variables,
+                  {.batch_size = 6, .momentum = 0.9, .weight_decay = 0.004});
+  const ImageBatch batch = random_batch(network, 6, 1);
+
+  EXPECT_NEAR(trainer.step(batch, constant).batch.loss, std::log(10.0), 0.1);
+  StepResult last;
+  for (int step = 0; step < 60; ++step) last = trainer.step(batch, constant);
+  EXPECT_LT(last.batch.loss, 0.1);
+  EXPECT_EQ(last.batch.correct, 6u);
+}
+
 TEST(Trainer, UpdatesByItsOptionsAndTheStepsLearningRate) {
   const Network network = small_resnet();
   CpuBackend backend;
@@ -86,18 +103,20 @@ TEST(Trainer, UpdatesByItsOptionsAndTheStepsLearningRate) {
 }
 
 TEST(Trainer, GivesTheSameWeightsAtEveryRun) {
-  const Network network = small_resnet();
-  std::vector<std::vector<float>> runs;
-  for (int run = 0; run < 2; ++run) {
-    CpuBackend backend;
-    const auto variables = backend.make_variables(network);
-    initialize(*variables, 1);
-    Trainer trainer(backend, network, *variables, {.batch_size = 24});
-    for (uint64_t step = 0; step < 5; ++step)
-      trainer.step(random_batch(network, 24, step), constant);
-    runs.push_back(all_values(*variables));
-  }
-  EXPECT_EQ(runs[0], runs[1]);
+  for (const Network& network : {small_resnet(), tutorial_cnn()})
+    for (const size_t threads : {0u, 1u, 3u}) {
+      std::vector<std::vector<float>> runs;
+      for (int run = 0; run < 2; ++run) {
+        CpuBackend backend({.threads = threads});
+        const auto variables = backend.make_variables(network);
+        initialize(*variables, 1);
+        Trainer trainer(backend, network, *variables, {.batch_size = 24});
+        for (uint64_t step = 0; step < 5; ++step)
+          trainer.step(random_batch(network, 24, step), constant);
+        runs.push_back(all_values(*variables));
+      }
+      EXPECT_EQ(runs[0], runs[1]) << threads << " threads";
+    }
 }
 
 // A step more, from the numbers of a checkpoint, is the step that would have followed.
@@ -167,45 +186,50 @@ TEST(Trainer, RefusesBatchesThatDoNotFit) {
   EXPECT_EQ(trainer.steps_done(), 0u);
 }
 
+// As numbers from -1 to 1, or as they are.
 TEST(Trainer, TakesEveryFormatOfImages) {
-  const Network network = small_resnet();
-  CpuBackend backend;
-  ReferenceBackend<float> reference;
-  const auto variables = backend.make_variables(network);
-  const auto reference_variables = reference.make_variables(network);
-  initialize(*variables, 1);
-  initialize(*reference_variables, 1);
-  const RunnerOptions options = {.batch_size = 2, .mode = Mode::inference};
-  const auto runner = backend.make_runner(network, *variables, options);
-  const auto reference_runner = reference.make_runner(network, *reference_variables, options);
-  for (const DType dtype : {DType::uint8, DType::float32})
-    for (const Layout layout : {Layout::nhwc, Layout::nchw}) {
-      ImageBatch batch;
-      batch.reset({.height = 8, .width = 8, .dtype = dtype, .layout = layout}, 2);
-      for (size_t image = 0; image < 2; ++image) {
-        batch.set_label(image, 0);
-        for (size_t c = 0; c < 3; ++c)
-          for (size_t p = 0; p < 64; ++p) {
-            const size_t at = layout == Layout::nhwc ? p * 3 + c : c * 64 + p;
-            const auto value = static_cast<uint8_t>(37 * image + 100 * c + p);
-            if (dtype == DType::uint8)
-              batch.image_at(image)[at] = std::byte{value};
-            else
-              reinterpret_cast<float*>(batch.image_at(image))[at] = value;
-          }
-      }
-      for (Runner* each : {runner.get(), reference_runner.get()}) {
-        each->load(batch);
-        const std::vector<float> x = each->output(0);
-        ASSERT_EQ(x.size(), 2u * 3 * 64);
-        for (size_t image = 0; image < 2; ++image)
+  for (const InputOp& op : {InputOp(), InputOp{.scale = 1, .shift = 0}}) {
+    Network network({3, 8, 8}, op);
+    network.softmax_cross_entropy(network.dense(0, "dense", 2));
+    CpuBackend backend;
+    ReferenceBackend<float> reference;
+    const auto variables = backend.make_variables(network);
+    const auto reference_variables = reference.make_variables(network);
+    const RunnerOptions options = {.batch_size = 2, .mode = Mode::inference};
+    const auto runner = backend.make_runner(network, *variables, options);
+    const auto reference_runner = reference.make_runner(network, *reference_variables, options);
+    const auto pixel_value = [](size_t image, size_t c, size_t p) {
+      return static_cast<uint8_t>(37 * image + 100 * c + p);
+    };
+    for (const DType dtype : {DType::uint8, DType::float32})
+      for (const Layout layout : {Layout::nhwc, Layout::nchw}) {
+        ImageBatch batch;
+        batch.reset({.height = 8, .width = 8, .dtype = dtype, .layout = layout}, 2);
+        for (size_t image = 0; image < 2; ++image) {
+          batch.set_label(image, 0);
           for (size_t c = 0; c < 3; ++c)
             for (size_t p = 0; p < 64; ++p) {
-              const auto value = static_cast<uint8_t>(37 * image + 100 * c + p);
-              ASSERT_EQ(x[(image * 3 + c) * 64 + p], static_cast<float>(value) / 128 - 1);
+              const size_t at = layout == Layout::nhwc ? p * 3 + c : c * 64 + p;
+              const uint8_t value = pixel_value(image, c, p);
+              if (dtype == DType::uint8)
+                batch.image_at(image)[at] = std::byte{value};
+              else
+                reinterpret_cast<float*>(batch.image_at(image))[at] = value;
             }
+        }
+        for (Runner* each : {runner.get(), reference_runner.get()}) {
+          each->load(batch);
+          const std::vector<float> x = each->output(0);
+          ASSERT_EQ(x.size(), 2u * 3 * 64);
+          for (size_t image = 0; image < 2; ++image)
+            for (size_t c = 0; c < 3; ++c)
+              for (size_t p = 0; p < 64; ++p) {
+                const auto value = static_cast<float>(pixel_value(image, c, p));
+                ASSERT_EQ(x[(image * 3 + c) * 64 + p], op.scale == 1 ? value : value / 128 - 1);
+              }
+        }
       }
-    }
+  }
 }
 
 // 11 images in batches of 4: each counts once, the last batch has 3.

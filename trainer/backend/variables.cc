@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string_view>
+#include <variant>
 
 #include "dataset/base/philox.h"
 
@@ -16,6 +17,10 @@ uint64_t hash(std::string_view text) {
   return value;
 }
 
+Random random_of(const VariableSpec& variable, uint64_t seed) {
+  return {derive_key(seed, hash(variable.name)), 0, 0};
+}
+
 std::vector<float> glorot_uniform(const VariableSpec& variable, uint64_t seed) {
   // [out][in] or [out][in][height][width].
   double receptive_field = 1;
@@ -26,21 +31,41 @@ std::vector<float> glorot_uniform(const VariableSpec& variable, uint64_t seed) {
   const auto limit = static_cast<float>(std::sqrt(6 / (fan_in + fan_out)));
 
   std::vector<float> values(variable.size());
-  Random random(derive_key(seed, hash(variable.name)), 0, 0);
+  Random random = random_of(variable, seed);
   for (float& value : values) value = (2 * random.uniform() - 1) * limit;
   return values;
 }
 
-std::vector<float> initial_values(const VariableSpec& variable, uint64_t seed) {
-  switch (variable.initializer) {
-    case Initializer::glorot_uniform:
-      return glorot_uniform(variable, seed);
-    case Initializer::ones:
-      return std::vector<float>(variable.size(), 1);
-    case Initializer::zeros:
-      break;
+// Von Neumann's rejection: a value x from [-2, 2) stays with probability exp(-x²/2). Unlike a
+// transformation of uniform numbers, this gives the same bits with every mathematical library.
+std::vector<float> truncated_normal(const VariableSpec& variable, double deviation, uint64_t seed) {
+  std::vector<float> values(variable.size());
+  Random random = random_of(variable, seed);
+  for (float& value : values) {
+    float x;
+    do x = 4 * random.uniform() - 2;
+    while (random.uniform() >= std::exp(-0.5 * static_cast<double>(x) * static_cast<double>(x)));
+    value = x * static_cast<float>(deviation);
   }
-  return std::vector<float>(variable.size(), 0);
+  return values;
+}
+
+std::vector<float> initial_values(const VariableSpec& variable, uint64_t seed) {
+  struct Draw {
+    const VariableSpec& variable;
+    uint64_t seed;
+
+    std::vector<float> operator()(const GlorotUniform&) const {
+      return glorot_uniform(variable, seed);
+    }
+    std::vector<float> operator()(const TruncatedNormal& normal) const {
+      return truncated_normal(variable, normal.deviation, seed);
+    }
+    std::vector<float> operator()(const ConstantValue& constant) const {
+      return std::vector<float>(variable.size(), static_cast<float>(constant.value));
+    }
+  };
+  return std::visit(Draw{variable, seed}, variable.initializer);
 }
 
 }  // namespace

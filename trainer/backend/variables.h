@@ -16,7 +16,8 @@ enum class Slot { value, gradient, momentum };
 struct MomentumOptions {
   double learning_rate = 0.1;
   double momentum = 0.9;
-  double weight_decay = 2e-4;  // of the penalty weight_decay · ½ ‖v‖², part of the gradient
+  // Of the penalty weight_decay · Σ decay_factor · ½ ‖w‖² (see VariableSpec), part of the gradient.
+  double weight_decay = 2e-4;
 };
 
 // Numbers go in and out as float32 in the row-major order of VariableSpec::shape, whatever a
@@ -35,10 +36,11 @@ class Variables {
   virtual void write(VariableId id, std::span<const float> values, Slot slot = Slot::value) = 0;
 
   // One step of gradient descent with momentum (Polyak 1964; Sutskever et al. 2013) on all trained
-  // variables: v = momentum · v + gradient + weight_decay · w, then w = w - learning_rate · v.
+  // variables: v = momentum · v + gradient + weight_decay · decay_factor · w, then
+  // w = w - learning_rate · v.
   virtual void apply_momentum(const MomentumOptions& options) = 0;
 
-  // ½ Σ w² over all trained variables.
+  // Σ decay_factor · ½ ‖w‖² over all trained variables.
   virtual double half_squared_norm() const = 0;
 
  private:

@@ -1,5 +1,6 @@
 #include "trainer/model/network.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -43,7 +44,7 @@ std::vector<NodeId> inputs_of(const NetworkNode& node) {
                     node.op);
 }
 
-Network::Network(FeatureShape input) { add("input", input, InputOp{}); }
+Network::Network(FeatureShape input, const InputOp& op) { add("input", input, op); }
 
 NodeId Network::conv2d(NodeId input, const std::string& name, const Conv2dOptions& options) {
   const FeatureShape in = shape_of(input);
@@ -54,13 +55,16 @@ NodeId Network::conv2d(NodeId input, const std::string& name, const Conv2dOption
   const auto outputs = [&](size_t length) {
     return (length + 2 * options.padding - options.kernel) / options.stride + 1;
   };
-  const VariableId weights =
-      add_variable({.name = name + "/weights",
-                    .shape = {options.filters, in.channels, options.kernel, options.kernel},
-                    .initializer = Initializer::glorot_uniform});
+  const VariableId weights = add_parameter(
+      name + "/weights", {options.filters, in.channels, options.kernel, options.kernel},
+      options.weights);
+  std::optional<VariableId> bias;
+  if (options.biases) bias = add_parameter(name + "/biases", {options.filters}, *options.biases);
   return add(name, {options.filters, outputs(in.height), outputs(in.width)},
              Conv2dOp{.input = input,
                       .weights = weights,
+                      .bias = bias,
+                      .relu = options.relu,
                       .kernel = options.kernel,
                       .stride = options.stride,
                       .padding = options.padding});
@@ -72,19 +76,19 @@ NodeId Network::batch_norm(NodeId input, const std::string& name, const BatchNor
     require(shape_of(*options.residual) == shape, name,
             "the residual is " + to_string(shape_of(*options.residual)) + ", the input " +
                 to_string(shape));
-  const auto variable = [&](const char* suffix, Initializer initializer, bool trained) {
+  const auto variable = [&](const char* suffix, double value, bool trained) {
     return add_variable({.name = name + "/" + suffix,
                          .shape = {shape.channels},
-                         .initializer = initializer,
+                         .initializer = ConstantValue{value},
                          .trained = trained});
   };
   BatchNormOp op = {.input = input,
                     .residual = options.residual,
                     .relu = options.relu,
-                    .gamma = variable("gamma", Initializer::ones, true),
-                    .beta = variable("beta", Initializer::zeros, true),
-                    .moving_mean = variable("moving_mean", Initializer::zeros, false),
-                    .moving_variance = variable("moving_variance", Initializer::ones, false),
+                    .gamma = variable("gamma", 1, true),
+                    .beta = variable("beta", 0, true),
+                    .moving_mean = variable("moving_mean", 0, false),
+                    .moving_variance = variable("moving_variance", 1, false),
                     .decay = options.decay,
                     .epsilon = options.epsilon};
   return add(name, shape, op);
@@ -105,13 +109,43 @@ NodeId Network::global_average_pool(NodeId input, const std::string& name) {
   return add(name, {.channels = shape_of(input).channels}, GlobalAveragePoolOp{.input = input});
 }
 
-NodeId Network::dense(NodeId input, const std::string& name, size_t units) {
+NodeId Network::max_pool(NodeId input, const std::string& name, const MaxPoolOptions& options) {
+  const FeatureShape in = shape_of(input);
+  const size_t window = options.window, stride = options.stride;
+  require(window > 0 && stride > 0, name, "window and stride must be positive");
+  const auto outputs = [&](size_t length) { return (length - 1) / stride + 1; };
+  const auto padding_before = [&](size_t length) {
+    const size_t reach = (outputs(length) - 1) * stride + window;
+    return reach > length ? (reach - length) / 2 : 0;
+  };
+  return add(name, {in.channels, outputs(in.height), outputs(in.width)},
+             MaxPoolOp{.input = input,
+                       .window = window,
+                       .stride = stride,
+                       .padding_top = padding_before(in.height),
+                       .padding_left = padding_before(in.width)});
+}
+
+NodeId Network::local_response_norm(NodeId input, const std::string& name,
+                                    const LocalResponseNormOptions& options) {
+  require(options.bias > 0 && options.alpha >= 0, name,
+          "the bias must be positive and alpha not negative: nothing may be divided by zero");
+  return add(name, shape_of(input),
+             LocalResponseNormOp{.input = input,
+                                 .radius = options.radius,
+                                 .bias = options.bias,
+                                 .alpha = options.alpha,
+                                 .beta = options.beta});
+}
+
+NodeId Network::dense(NodeId input, const std::string& name, size_t units,
+                      const DenseOptions& options) {
   require(units > 0, name, "units must be positive");
-  const VariableId weights = add_variable({.name = name + "/weights",
-                                           .shape = {units, shape_of(input).size()},
-                                           .initializer = Initializer::glorot_uniform});
-  const VariableId bias = add_variable({.name = name + "/biases", .shape = {units}});
-  return add(name, {.channels = units}, DenseOp{.input = input, .weights = weights, .bias = bias});
+  const VariableId weights =
+      add_parameter(name + "/weights", {units, shape_of(input).size()}, options.weights);
+  const VariableId bias = add_parameter(name + "/biases", {units}, options.biases);
+  return add(name, {.channels = units},
+             DenseOp{.input = input, .weights = weights, .bias = bias, .relu = options.relu});
 }
 
 NodeId Network::softmax_cross_entropy(NodeId logits, double label_smoothing) {
@@ -158,6 +192,14 @@ VariableId Network::add_variable(VariableSpec spec) {
     require(other.name != spec.name, spec.name, "there are two variables of this name");
   variables_.push_back(std::move(spec));
   return variables_.size() - 1;
+}
+
+VariableId Network::add_parameter(std::string name, std::vector<size_t> shape,
+                                  const ParameterOptions& options) {
+  return add_variable({.name = std::move(name),
+                       .shape = std::move(shape),
+                       .initializer = options.initializer,
+                       .decay_factor = options.decay_factor});
 }
 
 const FeatureShape& Network::shape_of(NodeId id) const {

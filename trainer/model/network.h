@@ -27,31 +27,48 @@ struct FeatureShape {
 using NodeId = size_t;
 using VariableId = size_t;
 
-enum class Initializer {
-  glorot_uniform,  // U(-a, a), a = sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010)
-  zeros,
-  ones,
+// What a variable starts from.
+struct GlorotUniform {  // U(-a, a), a = sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010)
+  bool operator==(const GlorotUniform&) const = default;
 };
+struct TruncatedNormal {  // N(0, deviation²), without the values beyond two deviations
+  double deviation;
+  bool operator==(const TruncatedNormal&) const = default;
+};
+struct ConstantValue {
+  double value;
+  bool operator==(const ConstantValue&) const = default;
+};
+using Initializer = std::variant<GlorotUniform, TruncatedNormal, ConstantValue>;
 
 struct VariableSpec {
   std::string name;  // "stage1/block0/conv1/weights"
   // Row-major. Convolutions [out][in][height][width], dense layers [out][in], the rest [channels].
   std::vector<size_t> shape;
-  Initializer initializer = Initializer::zeros;
+  Initializer initializer = ConstantValue{0};
   // Trained by gradient descent; the others are statistics that the forward pass keeps.
   bool trained = true;
+  // What this variable's share of the weight decay is multiplied with; 0: it does not decay.
+  double decay_factor = 1;
 
   size_t size() const;
   bool operator==(const VariableSpec&) const = default;
 };
 
-// The images of the batch, as value / 128 - 1.
-struct InputOp {};
+// The images of the batch, as value · scale + shift. A scale of 1 and a shift of 0 take them as
+// they are, which is what images want that the pipeline has standardised.
+struct InputOp {
+  float scale = 1.0f / 128;
+  float shift = -1;
+};
 
-// Cross-correlation without bias, the same padding on all four sides, square kernel.
+// Cross-correlation, the same padding on all four sides, square kernel; then the bias, one number a
+// channel, is added and negative values are cut off, where asked for.
 struct Conv2dOp {
   NodeId input;
   VariableId weights;
+  std::optional<VariableId> bias;
+  bool relu;
   size_t kernel;
   size_t stride;
   size_t padding;
@@ -82,11 +99,33 @@ struct GlobalAveragePoolOp {
   NodeId input;
 };
 
-// weights · x + bias over all values of an image.
+// The greatest value of each window × window pixels, every `stride` pixels. The first window starts
+// as many pixels above and left of the image as the paddings say; pixels outside don't count.
+struct MaxPoolOp {
+  NodeId input;
+  size_t window;
+  size_t stride;
+  size_t padding_top;
+  size_t padding_left;
+};
+
+// Krizhevsky et al. 2012, https://papers.nips.cc/paper/4824, section 3.3: each value is divided by
+// (bias + alpha · Σ x²)^beta, the sum over the channels of the same pixel at most `radius` away.
+struct LocalResponseNormOp {
+  NodeId input;
+  size_t radius;
+  double bias;
+  double alpha;  // of each square; libraries that divide alpha by the window take 2 radius + 1
+                 // times as much
+  double beta;
+};
+
+// weights · x + bias over all values of an image, then negative values are cut off where asked for.
 struct DenseOp {
   NodeId input;
   VariableId weights;
   VariableId bias;
+  bool relu;
 };
 
 // The mean over the batch of -Σ target · log softmax(x), where target is 1 - s + s / classes for
@@ -99,19 +138,28 @@ struct SoftmaxCrossEntropyOp {
 struct NetworkNode {
   std::string name;
   FeatureShape shape;
-  std::variant<InputOp, Conv2dOp, BatchNormOp, PoolAndPadOp, GlobalAveragePoolOp, DenseOp,
-               SoftmaxCrossEntropyOp>
+  std::variant<InputOp, Conv2dOp, BatchNormOp, PoolAndPadOp, GlobalAveragePoolOp, MaxPoolOp,
+               LocalResponseNormOp, DenseOp, SoftmaxCrossEntropyOp>
       op;
 };
 
 // Those whose output a node reads, in the order of its members.
 std::vector<NodeId> inputs_of(const NetworkNode& node);
 
+// How a layer's weights or biases start and whether they decay.
+struct ParameterOptions {
+  Initializer initializer = ConstantValue{0};
+  double decay_factor = 1;
+};
+
 struct Conv2dOptions {
   size_t filters = 16;
   size_t kernel = 3;
   size_t stride = 1;
-  size_t padding = 1;
+  size_t padding = 1;  // (kernel - 1) / 2 keeps the size where the stride is 1
+  bool relu = false;
+  ParameterOptions weights = {.initializer = GlorotUniform{}};
+  std::optional<ParameterOptions> biases = {};  // none: there is no bias
 };
 
 struct BatchNormOptions {
@@ -121,18 +169,42 @@ struct BatchNormOptions {
   double epsilon = 1e-5;
 };
 
+struct MaxPoolOptions {
+  size_t window = 3;
+  size_t stride = 2;
+};
+
+struct LocalResponseNormOptions {
+  size_t radius = 4;
+  double bias = 1;
+  double alpha = 0.001 / 9;
+  double beta = 0.75;
+};
+
+struct DenseOptions {
+  bool relu = false;
+  ParameterOptions weights = {.initializer = GlorotUniform{}};
+  ParameterOptions biases = {};
+};
+
 // Built node by node. A node can only read nodes that are there already, so their order is one in
 // which they can be computed. Shapes that don't fit throw Error{invalid_argument}.
 class Network {
  public:
   // Node 0 is the input.
-  explicit Network(FeatureShape input);
+  explicit Network(FeatureShape input, const InputOp& op = {});
 
   NodeId conv2d(NodeId input, const std::string& name, const Conv2dOptions& options = {});
   NodeId batch_norm(NodeId input, const std::string& name, const BatchNormOptions& options = {});
   NodeId pool_and_pad(NodeId input, const std::string& name, size_t stride, size_t channels);
   NodeId global_average_pool(NodeId input, const std::string& name);
-  NodeId dense(NodeId input, const std::string& name, size_t units);
+  // Padded as TensorFlow's SAME: ceil(length / stride) windows, the pixels that they reach beyond
+  // the image half before it and half after, the odd one after.
+  NodeId max_pool(NodeId input, const std::string& name, const MaxPoolOptions& options = {});
+  NodeId local_response_norm(NodeId input, const std::string& name,
+                             const LocalResponseNormOptions& options = {});
+  NodeId dense(NodeId input, const std::string& name, size_t units,
+               const DenseOptions& options = {});
   // Ends the network: the loss is its last node, and every other node must have been read.
   NodeId softmax_cross_entropy(NodeId logits, double label_smoothing = 0);
 
@@ -150,6 +222,8 @@ class Network {
  private:
   NodeId add(std::string name, FeatureShape shape, decltype(NetworkNode::op) op);
   VariableId add_variable(VariableSpec spec);
+  VariableId add_parameter(std::string name, std::vector<size_t> shape,
+                           const ParameterOptions& options);
   const FeatureShape& shape_of(NodeId id) const;
 
   std::vector<NetworkNode> nodes_;

@@ -2,12 +2,18 @@
 
 #include <algorithm>
 
+#include "trainer/backend/cpu/relu.h"
+
 namespace recordpipe {
 namespace {
 
-onednn::Dims weights_dims(const CpuContext& context, VariableId id) {
+onednn::Dims dims_of(const CpuContext& context, VariableId id) {
   const auto& shape = context.variables.specs()[id].shape;
   return {shape.begin(), shape.end()};
+}
+
+onednn::Desc bias_desc(const CpuContext& context, const Conv2dOp& op) {
+  return op.bias ? onednn::make_desc(dims_of(context, *op.bias), onednn::Tag::x) : onednn::Desc();
 }
 
 // Left the choice, oneDNN 2 takes Winograd's algorithm (Lavin and Gray 2015,
@@ -22,8 +28,9 @@ onednn::Convolution describe(const CpuContext& context, const Conv2dOp& op, cons
   const auto stride = static_cast<dnnl::memory::dim>(op.stride);
   const auto padding = static_cast<dnnl::memory::dim>(op.padding);
   return {.input = input.desc(),
-          .weights = onednn::make_desc(weights_dims(context, op.weights), onednn::Tag::any),
+          .weights = onednn::make_desc(dims_of(context, op.weights), onednn::Tag::any),
           .output = output.desc(),
+          .bias = bias_desc(context, op),
           .strides = {stride, stride},
           .padding = {padding, padding},
           .algorithm = choose_algorithm(std::min(input.shape().channels, output.shape().channels))};
@@ -33,11 +40,11 @@ onednn::Convolution describe(const CpuContext& context, const Conv2dOp& op, cons
 
 CpuConv2d::CpuConv2d(CpuContext& context, const Conv2dOp& op, CpuTensor& input, CpuTensor& output)
     : context_(context),
-      weights_id_(op.weights),
+      op_(op),
       input_(input),
       output_(output),
       convolution_(describe(context, op, input, output)),
-      row_major_(onednn::make_desc(weights_dims(context, op.weights), onednn::Tag::oihw)),
+      row_major_(onednn::make_desc(dims_of(context, op.weights), onednn::Tag::oihw)),
       forward_desc_(onednn::convolution_forward(context.engine,
                                                 context.mode == Mode::training
                                                     ? dnnl::prop_kind::forward_training
@@ -49,11 +56,17 @@ CpuConv2d::CpuConv2d(CpuContext& context, const Conv2dOp& op, CpuTensor& input, 
           {DNNL_ARG_SRC, {input.desc(), context.engine, input.output()}},
           {DNNL_ARG_WEIGHTS, weights_.memory()},
           {DNNL_ARG_DST, {output.desc(), context.engine, output.output()}},
-      } {}
+      } {
+  if (op.bias)
+    forward_arguments_.insert(
+        {DNNL_ARG_BIAS,
+         {convolution_.bias, context.engine, context.variables.at(*op.bias).data()}});
+}
 
 void CpuConv2d::forward() {
   weights_.refresh();
   forward_.execute(context_.stream, forward_arguments_);
+  if (op_.relu) relu(output_);
 }
 
 void CpuConv2d::prepare_backward(GradientPool& pool) {
@@ -65,19 +78,23 @@ void CpuConv2d::prepare_backward(GradientPool& pool) {
 void CpuConv2d::prepare_backward_weights() {
   const onednn::ConvolutionBackwardWeights desc =
       onednn::convolution_backward_weights(context_.engine, convolution_, forward_desc_);
-  weights_gradient_.emplace(context_, weights_id_, row_major_, desc.diff_weights_desc());
+  weights_gradient_.emplace(context_, op_.weights, row_major_, desc.diff_weights_desc());
   backward_weights_ = dnnl::convolution_backward_weights(desc);
   backward_weights_arguments_ = {
       {DNNL_ARG_SRC, {input_.desc(), context_.engine, input_.output()}},
       {DNNL_ARG_DIFF_DST, {output_.desc(), context_.engine, output_.gradient_parts.front()}},
       {DNNL_ARG_DIFF_WEIGHTS, weights_gradient_->memory()},
   };
+  if (op_.bias)
+    backward_weights_arguments_.insert({DNNL_ARG_DIFF_BIAS,
+                                        {convolution_.bias, context_.engine,
+                                         context_.variables.at(*op_.bias, Slot::gradient).data()}});
 }
 
 void CpuConv2d::prepare_backward_data(GradientPool& pool) {
   const onednn::ConvolutionBackwardData desc =
       onednn::convolution_backward_data(context_.engine, convolution_, forward_desc_);
-  backward_data_weights_.emplace(context_, weights_id_, row_major_, desc.weights_desc());
+  backward_data_weights_.emplace(context_, op_.weights, row_major_, desc.weights_desc());
   float* input_gradient = pool.take(input_.size());
   input_.gradient_parts.push_back(input_gradient);
   backward_data_ = dnnl::convolution_backward_data(desc);
@@ -89,7 +106,8 @@ void CpuConv2d::prepare_backward_data(GradientPool& pool) {
 }
 
 void CpuConv2d::backward() {
-  output_.sum_gradient();
+  float* output_gradient = output_.sum_gradient();
+  if (op_.relu) relu_gradient(output_, output_gradient);
   backward_weights_.execute(context_.stream, backward_weights_arguments_);
   weights_gradient_->store();
   if (!input_.needs_gradient) return;

@@ -1,4 +1,4 @@
-// Convolution by oneDNN.
+// Convolution and bias by oneDNN.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ class CpuConv2d final : public CpuLayer {
   void prepare_backward_data(GradientPool& pool);
 
   CpuContext& context_;
-  const VariableId weights_id_;
+  const Conv2dOp op_;
   CpuTensor& input_;
   CpuTensor& output_;
   const onednn::Convolution convolution_;

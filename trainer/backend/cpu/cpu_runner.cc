@@ -9,6 +9,8 @@
 #include "trainer/backend/cpu/conv2d_layer.h"
 #include "trainer/backend/cpu/dense_layer.h"
 #include "trainer/backend/cpu/global_average_pool_layer.h"
+#include "trainer/backend/cpu/local_response_norm_layer.h"
+#include "trainer/backend/cpu/max_pool_layer.h"
 #include "trainer/backend/cpu/pool_and_pad_layer.h"
 
 namespace recordpipe {
@@ -75,8 +77,9 @@ size_t CpuRunner::lanes_of(NodeId node) const {
   const auto& op = network_.nodes()[node].op;
   if (std::holds_alternative<Conv2dOp>(op) || std::holds_alternative<PoolAndPadOp>(op))
     return lanes_;
-  if (const auto* batch_norm = std::get_if<BatchNormOp>(&op))
-    return tensors_[batch_norm->input]->lanes();
+  if (std::holds_alternative<BatchNormOp>(op) || std::holds_alternative<MaxPoolOp>(op) ||
+      std::holds_alternative<LocalResponseNormOp>(op))
+    return tensors_[inputs_of(network_.nodes()[node]).front()]->lanes();
   return 1;  // images have three channels, and what comes after the last pooling is a matrix
 }
 
@@ -87,8 +90,8 @@ std::unique_ptr<CpuLayer> CpuRunner::make_layer(NodeId node) {
 
     CpuTensor& tensor(NodeId id) const { return *runner.tensors_[id]; }
 
-    std::unique_ptr<CpuLayer> operator()(const InputOp&) const {
-      auto layer = std::make_unique<CpuInput>(output);
+    std::unique_ptr<CpuLayer> operator()(const InputOp& op) const {
+      auto layer = std::make_unique<CpuInput>(op, output);
       output.needs_gradient = false;
       runner.input_ = layer.get();
       return layer;
@@ -106,6 +109,12 @@ std::unique_ptr<CpuLayer> CpuRunner::make_layer(NodeId node) {
     }
     std::unique_ptr<CpuLayer> operator()(const GlobalAveragePoolOp& op) const {
       return std::make_unique<CpuGlobalAveragePool>(tensor(op.input), output);
+    }
+    std::unique_ptr<CpuLayer> operator()(const MaxPoolOp& op) const {
+      return std::make_unique<CpuMaxPool>(op, tensor(op.input), output);
+    }
+    std::unique_ptr<CpuLayer> operator()(const LocalResponseNormOp& op) const {
+      return std::make_unique<CpuLocalResponseNorm>(op, tensor(op.input), output);
     }
     std::unique_ptr<CpuLayer> operator()(const DenseOp& op) const {
       return std::make_unique<CpuDense>(runner.context_, op, tensor(op.input), output);

@@ -20,6 +20,10 @@ CpuVariables::CpuVariables(std::span<const VariableSpec> specs) : Variables(spec
     size_t& end = spec.trained ? trained : statistics;
     offsets_.push_back(end);
     end += padded(spec.size());
+    if (!spec.trained) continue;
+    if (runs_.empty() || runs_.back().decay_factor != spec.decay_factor)
+      runs_.push_back({.begin = offsets_.back(), .end = end, .decay_factor = spec.decay_factor});
+    runs_.back().end = end;
   }
   values_ = AlignedBuffer(trained);
   gradients_ = AlignedBuffer(trained);
@@ -62,22 +66,26 @@ void CpuVariables::write(VariableId id, std::span<const float> values, Slot slot
 void CpuVariables::apply_momentum(const MomentumOptions& options) {
   const auto learning_rate = static_cast<float>(options.learning_rate);
   const auto momentum = static_cast<float>(options.momentum);
-  const auto weight_decay = static_cast<float>(options.weight_decay);
   float* values = values_.data();
   float* momenta = momenta_.data();
   const float* gradients = gradients_.data();
+  for (const Run& run : runs_) {
+    const auto weight_decay = static_cast<float>(options.weight_decay * run.decay_factor);
 #pragma omp parallel for simd schedule(static)
-  for (size_t i = 0; i < values_.size(); ++i) {
-    const float velocity = momentum * momenta[i] + gradients[i] + weight_decay * values[i];
-    momenta[i] = velocity;
-    values[i] -= learning_rate * velocity;
+    for (size_t i = run.begin; i < run.end; ++i) {
+      const float velocity = momentum * momenta[i] + gradients[i] + weight_decay * values[i];
+      momenta[i] = velocity;
+      values[i] -= learning_rate * velocity;
+    }
   }
   ++version_;
 }
 
 double CpuVariables::half_squared_norm() const {
   double sum = 0;
-  for (const float value : values_.span()) sum += static_cast<double>(value) * value;
+  for (const Run& run : runs_)
+    for (const float value : values_.span().subspan(run.begin, run.end - run.begin))
+      sum += run.decay_factor * static_cast<double>(value) * static_cast<double>(value);
   return sum / 2;
 }
 

@@ -1,5 +1,6 @@
 // Variables on the CPU: all trained values one after the other in one buffer, their gradients and
-// momenta in two more of the same shape, so that the optimiser is one loop.
+// momenta in two more of the same shape, so that the optimiser is one loop for all neighbours that
+// decay alike.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,14 @@ class CpuVariables final : public Variables {
   uint64_t version() const { return version_; }
 
  private:
+  // Neighbours in the trained buffers with the same decay factor.
+  struct Run {
+    size_t begin, end;
+    double decay_factor;
+  };
+
   std::vector<size_t> offsets_;  // in the trained buffers, or in statistics_
+  std::vector<Run> runs_;        // all trained variables
   AlignedBuffer values_, gradients_, momenta_;
   AlignedBuffer statistics_;
   uint64_t version_ = 1;

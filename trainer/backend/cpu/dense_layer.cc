@@ -1,5 +1,7 @@
 #include "trainer/backend/cpu/dense_layer.h"
 
+#include "trainer/backend/cpu/relu.h"
+
 namespace recordpipe {
 namespace {
 
@@ -39,6 +41,7 @@ CpuDense::CpuDense(CpuContext& context, const DenseOp& op, CpuTensor& input, Cpu
 void CpuDense::forward() {
   weights_.refresh();
   forward_.execute(context_.stream, forward_arguments_);
+  if (op_.relu) relu(output_);
 }
 
 void CpuDense::prepare_backward(GradientPool& pool) {
@@ -72,7 +75,8 @@ void CpuDense::prepare_backward(GradientPool& pool) {
 }
 
 void CpuDense::backward() {
-  output_.sum_gradient();
+  float* output_gradient = output_.sum_gradient();
+  if (op_.relu) relu_gradient(output_, output_gradient);
   backward_weights_.execute(context_.stream, backward_weights_arguments_);
   weights_gradient_->store();
   if (!input_.needs_gradient) return;

@@ -4,8 +4,8 @@ namespace recordpipe {
 namespace {
 
 template <class Value>
-void standardize(const ImageFormat& format, std::span<const Value> values, size_t images,
-                 float* out) {
+void take(const InputOp& op, const ImageFormat& format, std::span<const Value> values,
+          size_t images, float* out) {
   const size_t pixels = format.height * format.width, channels = format.channels;
   const bool nchw = format.layout == Layout::nchw;
   // From one pixel to the next, and from one channel to the next.
@@ -16,7 +16,7 @@ void standardize(const ImageFormat& format, std::span<const Value> values, size_
       const Value* from = values.data() + image * channels * pixels + c * channel_step;
       float* to = out + (image * channels + c) * pixels;
       for (size_t p = 0; p < pixels; ++p)
-        to[p] = static_cast<float>(from[p * pixel_step]) * (1.0f / 128) - 1;
+        to[p] = static_cast<float>(from[p * pixel_step]) * op.scale + op.shift;
     }
 }
 
@@ -24,9 +24,9 @@ void standardize(const ImageFormat& format, std::span<const Value> values, size_
 
 void CpuInput::load(const ImageBatch& batch) {
   if (batch.format().dtype == DType::uint8)
-    standardize(batch.format(), batch.uint8s(), batch.size(), output_.output());
+    take(op_, batch.format(), batch.uint8s(), batch.size(), output_.output());
   else
-    standardize(batch.format(), batch.floats(), batch.size(), output_.output());
+    take(op_, batch.format(), batch.floats(), batch.size(), output_.output());
 }
 
 }  // namespace recordpipe

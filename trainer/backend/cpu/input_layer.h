@@ -1,4 +1,4 @@
-// The images of a batch, as value / 128 - 1 in plain [images][channels][height][width].
+// The images of a batch, scaled and shifted, in plain [images][channels][height][width].
 #pragma once
 
 #include "dataset/image/image_batch.h"
@@ -8,7 +8,7 @@ namespace recordpipe {
 
 class CpuInput final : public CpuLayer {
  public:
-  explicit CpuInput(CpuTensor& output) : output_(output) {}
+  CpuInput(const InputOp& op, CpuTensor& output) : op_(op), output_(output) {}
 
   // The first batch.size() images become the batch's.
   void load(const ImageBatch& batch);
@@ -18,6 +18,7 @@ class CpuInput final : public CpuLayer {
   void backward() override {}
 
  private:
+  const InputOp op_;
   CpuTensor& output_;
 };
 

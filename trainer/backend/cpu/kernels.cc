@@ -1,46 +1,16 @@
 #include "trainer/backend/cpu/kernels.h"
 
-// Clang and other processors take what the compiler makes of the plain loops.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define RECORDPIPE_CLONES __attribute__((target_clones("avx512f", "fma", "default")))
-#else
-#define RECORDPIPE_CLONES
-#endif
-// Vectors as arguments have no fixed calling convention, but what takes them here is inlined.
-#pragma GCC diagnostic ignored "-Wpsabi"
-#define RECORDPIPE_INLINE __attribute__((always_inline)) inline
+#include "trainer/backend/cpu/kernel_vectors.h"
 
 namespace recordpipe::kernels {
 namespace {
 
-// One pixel of a plane. The compiler splits what the processor's registers can't hold.
-using Vector16 = float __attribute__((vector_size(64), aligned(4), may_alias));
-using Vector8 = float __attribute__((vector_size(32), aligned(4), may_alias));
-
-// The same in memory, at any place: as a template's argument V loses its attributes with Clang.
-template <class V>
-struct InMemory {
-  typedef V type __attribute__((aligned(4), may_alias));
-};
-template <class V>
-using Pixel = typename InMemory<V>::type;
-
-template <class V>
-RECORDPIPE_INLINE const Pixel<V>* pixels_of(const float* data) {
-  return reinterpret_cast<const Pixel<V>*>(data);
-}
-
-template <class V>
-RECORDPIPE_INLINE Pixel<V>* pixels_of(float* data) {
-  return reinterpret_cast<Pixel<V>*>(data);
-}
-
 // Sums go to several accumulators in turn: one alone would wait for its own last addition.
 constexpr size_t chains = 4;
 
-template <class V>
-RECORDPIPE_INLINE void store_sum(const V (&parts)[chains], float* out) {
-  *pixels_of<V>(out) = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+template <class Lanes>
+RECORDPIPE_INLINE void store_sum(const typename Lanes::Vector (&parts)[chains], float* out) {
+  *pixels_of<Lanes>(out) = (parts[0] + parts[1]) + (parts[2] + parts[3]);
 }
 
 template <class V, class Body>
@@ -51,9 +21,10 @@ RECORDPIPE_INLINE void for_each_pixel(size_t pixels, Body body) {
   for (; p < pixels; ++p) body(p, 0);
 }
 
-template <class V>
+template <class Lanes>
 RECORDPIPE_INLINE void moments_of(size_t pixels, const float* x_data, float* mean, float* squares) {
-  const Pixel<V>* x = pixels_of<V>(x_data);
+  using V = typename Lanes::Vector;
+  const V* x = pixels_of<Lanes>(x_data);
   // About the first pixel, which is near the mean if anything is: the sums stay small.
   const V origin = x[0];
   V sums[chains] = {}, square_sums[chains] = {};
@@ -66,8 +37,8 @@ RECORDPIPE_INLINE void moments_of(size_t pixels, const float* x_data, float* mea
   V sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   V square_sum = (square_sums[0] + square_sums[1]) + (square_sums[2] + square_sums[3]);
   const V mean_d = sum / static_cast<float>(pixels);
-  *pixels_of<V>(mean) = origin + mean_d;
-  *pixels_of<V>(squares) = square_sum - sum * mean_d;
+  *pixels_of<Lanes>(mean) = origin + mean_d;
+  *pixels_of<Lanes>(squares) = square_sum - sum * mean_d;
 }
 
 // NaN stays NaN: a network that has lost its numbers must not look as if it had zeros.
@@ -76,14 +47,15 @@ RECORDPIPE_INLINE V relu(V x) {
   return x < 0 ? V{} : x;
 }
 
-template <class V>
+template <class Lanes>
 RECORDPIPE_INLINE void normalize_of(size_t pixels, const float* x_data, const float* residual_data,
                                     const float* scale_data, const float* shift_data,
                                     bool with_relu, float* y_data) {
-  const Pixel<V>* x = pixels_of<V>(x_data);
-  const Pixel<V>* residual = pixels_of<V>(residual_data);
-  const V scale = *pixels_of<V>(scale_data), shift = *pixels_of<V>(shift_data);
-  Pixel<V>* y = pixels_of<V>(y_data);
+  using V = typename Lanes::Vector;
+  const V* x = pixels_of<Lanes>(x_data);
+  const V* residual = pixels_of<Lanes>(residual_data);
+  const V scale = *pixels_of<Lanes>(scale_data), shift = *pixels_of<Lanes>(shift_data);
+  V* y = pixels_of<Lanes>(y_data);
   if (residual && with_relu)
     for (size_t p = 0; p < pixels; ++p) y[p] = relu<V>(x[p] * scale + shift + residual[p]);
   else if (residual)
@@ -94,20 +66,21 @@ RECORDPIPE_INLINE void normalize_of(size_t pixels, const float* x_data, const fl
     for (size_t p = 0; p < pixels; ++p) y[p] = x[p] * scale + shift;
 }
 
-template <class V>
+template <class Lanes>
 RECORDPIPE_INLINE void gradient_sums_of(size_t pixels, const float* x_data, const float* mean_data,
                                         const float* dy_data, const ReluMask& mask, float* sum_g,
                                         float* sum_gx) {
-  const Pixel<V>* x = pixels_of<V>(x_data);
-  const Pixel<V>* dy = pixels_of<V>(dy_data);
-  const V mean = *pixels_of<V>(mean_data);
+  using V = typename Lanes::Vector;
+  const V* x = pixels_of<Lanes>(x_data);
+  const V* dy = pixels_of<Lanes>(dy_data);
+  const V mean = *pixels_of<Lanes>(mean_data);
   V g_sums[chains] = {}, gx_sums[chains] = {};
   const auto add = [&](size_t chain, V g, V value) __attribute__((always_inline)) {
     g_sums[chain] += g;
     gx_sums[chain] += g * (value - mean);
   };
   if (mask.scale) {
-    const V scale = *pixels_of<V>(mask.scale), shift = *pixels_of<V>(mask.shift);
+    const V scale = *pixels_of<Lanes>(mask.scale), shift = *pixels_of<Lanes>(mask.shift);
     for_each_pixel<V>(
         pixels, [&](size_t p, size_t chain) __attribute__((always_inline)) {
           add(chain, x[p] * scale + shift > 0 ? dy[p] : V{}, x[p]);
@@ -117,22 +90,23 @@ RECORDPIPE_INLINE void gradient_sums_of(size_t pixels, const float* x_data, cons
         pixels, [&](size_t p, size_t chain)
                     __attribute__((always_inline)) { add(chain, dy[p], x[p]); });
   }
-  store_sum(g_sums, sum_g);
-  store_sum(gx_sums, sum_gx);
+  store_sum<Lanes>(g_sums, sum_g);
+  store_sum<Lanes>(gx_sums, sum_gx);
 }
 
-template <class V>
+template <class Lanes>
 RECORDPIPE_INLINE void masked_gradient_sums_of(size_t pixels, const float* x_data,
                                                const float* mean_data, const float* dy_data,
                                                const float* dy_b_data, const float* y_data,
                                                bool with_relu, float* g_data, float* sum_g,
                                                float* sum_gx) {
-  const Pixel<V>* x = pixels_of<V>(x_data);
-  const Pixel<V>* dy = pixels_of<V>(dy_data);
-  const Pixel<V>* dy_b = pixels_of<V>(dy_b_data);
-  const Pixel<V>* y = pixels_of<V>(y_data);
-  const V mean = *pixels_of<V>(mean_data);
-  Pixel<V>* g = pixels_of<V>(g_data);
+  using V = typename Lanes::Vector;
+  const V* x = pixels_of<Lanes>(x_data);
+  const V* dy = pixels_of<Lanes>(dy_data);
+  const V* dy_b = pixels_of<Lanes>(dy_b_data);
+  const V* y = pixels_of<Lanes>(y_data);
+  const V mean = *pixels_of<Lanes>(mean_data);
+  V* g = pixels_of<Lanes>(g_data);
   V g_sums[chains] = {}, gx_sums[chains] = {};
   for_each_pixel<V>(
       pixels, [&](size_t p, size_t chain) __attribute__((always_inline)) {
@@ -143,21 +117,23 @@ RECORDPIPE_INLINE void masked_gradient_sums_of(size_t pixels, const float* x_dat
         g_sums[chain] += value;
         gx_sums[chain] += value * (x[p] - mean);
       });
-  store_sum(g_sums, sum_g);
-  store_sum(gx_sums, sum_gx);
+  store_sum<Lanes>(g_sums, sum_g);
+  store_sum<Lanes>(gx_sums, sum_gx);
 }
 
-template <class V>
+template <class Lanes>
 RECORDPIPE_INLINE void batch_norm_gradient_of(size_t pixels, const float* x_data,
                                               const float* dy_data, const ReluMask& mask,
                                               const float* a_data, const float* b_data,
                                               const float* c_data, float* dx_data) {
-  const Pixel<V>* x = pixels_of<V>(x_data);
-  const Pixel<V>* dy = pixels_of<V>(dy_data);
-  const V a = *pixels_of<V>(a_data), b = *pixels_of<V>(b_data), c = *pixels_of<V>(c_data);
-  Pixel<V>* dx = pixels_of<V>(dx_data);
+  using V = typename Lanes::Vector;
+  const V* x = pixels_of<Lanes>(x_data);
+  const V* dy = pixels_of<Lanes>(dy_data);
+  const V a = *pixels_of<Lanes>(a_data), b = *pixels_of<Lanes>(b_data),
+          c = *pixels_of<Lanes>(c_data);
+  V* dx = pixels_of<Lanes>(dx_data);
   if (mask.scale) {
-    const V scale = *pixels_of<V>(mask.scale), shift = *pixels_of<V>(mask.shift);
+    const V scale = *pixels_of<Lanes>(mask.scale), shift = *pixels_of<Lanes>(mask.shift);
     for (size_t p = 0; p < pixels; ++p) {
       const V g = x[p] * scale + shift > 0 ? dy[p] : V{};
       dx[p] = a * g + (b * x[p] + c);
@@ -168,8 +144,9 @@ RECORDPIPE_INLINE void batch_norm_gradient_of(size_t pixels, const float* x_data
 }
 
 // One vector of channels of a run.
-template <class V>
+template <class Lanes>
 RECORDPIPE_INLINE void average_pool_of(const PoolShape& shape, const float* large, float* small) {
+  using V = typename Lanes::Vector;
   const auto [channels, stride, height, width, large_lanes, small_lanes] = shape;
   const float share = 1.0f / static_cast<float>(stride * stride);
   for (size_t i = 0; i < height; ++i)
@@ -177,35 +154,24 @@ RECORDPIPE_INLINE void average_pool_of(const PoolShape& shape, const float* larg
       V sum = {};
       for (size_t r = 0; r < stride; ++r)
         for (size_t s = 0; s < stride; ++s)
-          sum += *pixels_of<V>(large +
-                               ((i * stride + r) * width * stride + j * stride + s) * large_lanes);
-      *pixels_of<V>(small + (i * width + j) * small_lanes) = sum * share;
+          sum += *pixels_of<Lanes>(large + ((i * stride + r) * width * stride + j * stride + s) *
+                                               large_lanes);
+      *pixels_of<Lanes>(small + (i * width + j) * small_lanes) = sum * share;
     }
 }
 
-template <class V>
+template <class Lanes>
 RECORDPIPE_INLINE void average_pool_gradient_of(const PoolShape& shape, const float* small,
                                                 float* large) {
   const auto [channels, stride, height, width, large_lanes, small_lanes] = shape;
   const float share = 1.0f / static_cast<float>(stride * stride);
   for (size_t i = 0; i < height * stride; ++i)
     for (size_t j = 0; j < width * stride; ++j)
-      *pixels_of<V>(large + (i * width * stride + j) * large_lanes) =
-          *pixels_of<V>(small + (i / stride * width + j / stride) * small_lanes) * share;
+      *pixels_of<Lanes>(large + (i * width * stride + j) * large_lanes) =
+          *pixels_of<Lanes>(small + (i / stride * width + j / stride) * small_lanes) * share;
 }
 
 }  // namespace
-
-// Calls NAME_of<the vector of so many lanes>.
-#define RECORDPIPE_FOR_LANES(name, ...)        \
-  switch (lanes) {                             \
-    case 16:                                   \
-      return name##_of<Vector16>(__VA_ARGS__); \
-    case 8:                                    \
-      return name##_of<Vector8>(__VA_ARGS__);  \
-    default:                                   \
-      return name##_of<float>(__VA_ARGS__);    \
-  }
 
 RECORDPIPE_CLONES void moments(size_t lanes, size_t pixels, const float* x, float* mean,
                                float* squares){
@@ -234,19 +200,19 @@ RECORDPIPE_CLONES void batch_norm_gradient(size_t lanes, size_t pixels, const fl
 
 RECORDPIPE_CLONES void average_pool(const PoolShape& shape, const float* large, float* small) {
   size_t c = 0;
-  for (; c + 16 <= shape.channels; c += 16) average_pool_of<Vector16>(shape, large + c, small + c);
-  for (; c + 8 <= shape.channels; c += 8) average_pool_of<Vector8>(shape, large + c, small + c);
-  for (; c < shape.channels; ++c) average_pool_of<float>(shape, large + c, small + c);
+  for (; c + 16 <= shape.channels; c += 16) average_pool_of<Lanes16>(shape, large + c, small + c);
+  for (; c + 8 <= shape.channels; c += 8) average_pool_of<Lanes8>(shape, large + c, small + c);
+  for (; c < shape.channels; ++c) average_pool_of<Lane>(shape, large + c, small + c);
 }
 
 RECORDPIPE_CLONES void average_pool_gradient(const PoolShape& shape, const float* small,
                                              float* large) {
   size_t c = 0;
   for (; c + 16 <= shape.channels; c += 16)
-    average_pool_gradient_of<Vector16>(shape, small + c, large + c);
+    average_pool_gradient_of<Lanes16>(shape, small + c, large + c);
   for (; c + 8 <= shape.channels; c += 8)
-    average_pool_gradient_of<Vector8>(shape, small + c, large + c);
-  for (; c < shape.channels; ++c) average_pool_gradient_of<float>(shape, small + c, large + c);
+    average_pool_gradient_of<Lanes8>(shape, small + c, large + c);
+  for (; c < shape.channels; ++c) average_pool_gradient_of<Lane>(shape, small + c, large + c);
 }
 
 }  // namespace recordpipe::kernels

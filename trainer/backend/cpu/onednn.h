@@ -19,6 +19,7 @@ inline Desc make_desc(const Dims& dims, Tag tag) {
 // The convolution that all three primitives compute or differentiate.
 struct Convolution {
   Desc input, weights, output;
+  Desc bias = {};         // empty: there is none
   Dims strides, padding;  // the same padding before and after
   dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct;
 };
@@ -34,7 +35,8 @@ using InnerProductBackwardWeights = dnnl::inner_product_backward_weights::primit
 
 inline ConvolutionForward convolution_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
                                               const Convolution& c) {
-  return {engine, kind, c.algorithm, c.input, c.weights, c.output, c.strides, c.padding, c.padding};
+  return {engine, kind,     c.algorithm, c.input,   c.weights,
+          c.bias, c.output, c.strides,   c.padding, c.padding};
 }
 
 inline ConvolutionBackwardData convolution_backward_data(const dnnl::engine& engine,
@@ -47,8 +49,8 @@ inline ConvolutionBackwardData convolution_backward_data(const dnnl::engine& eng
 inline ConvolutionBackwardWeights convolution_backward_weights(const dnnl::engine& engine,
                                                                const Convolution& c,
                                                                const ConvolutionForward& forward) {
-  return {engine,    c.algorithm, c.input,   c.weights, c.output,
-          c.strides, c.padding,   c.padding, forward};
+  return {engine,   c.algorithm, c.input,   c.weights, c.bias,
+          c.output, c.strides,   c.padding, c.padding, forward};
 }
 
 inline InnerProductForward inner_product_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
@@ -74,8 +76,9 @@ inline InnerProductBackwardWeights inner_product_backward_weights(
 
 inline ConvolutionForward convolution_forward(const dnnl::engine& engine, dnnl::prop_kind kind,
                                               const Convolution& c) {
-  return {{kind, c.algorithm, c.input, c.weights, c.output, c.strides, c.padding, c.padding},
-          engine};
+  return {
+      {kind, c.algorithm, c.input, c.weights, c.bias, c.output, c.strides, c.padding, c.padding},
+      engine};
 }
 
 inline ConvolutionBackwardData convolution_backward_data(const dnnl::engine& engine,
@@ -89,7 +92,7 @@ inline ConvolutionBackwardData convolution_backward_data(const dnnl::engine& eng
 inline ConvolutionBackwardWeights convolution_backward_weights(const dnnl::engine& engine,
                                                                const Convolution& c,
                                                                const ConvolutionForward& forward) {
-  return {{c.algorithm, c.input, c.weights, c.output, c.strides, c.padding, c.padding},
+  return {{c.algorithm, c.input, c.weights, c.bias, c.output, c.strides, c.padding, c.padding},
           engine,
           forward};
 }

@@ -1,14 +1,15 @@
 // Convolution (cross-correlation, as in every deep-learning library), forward and backward.
 //
-//   x  [images][in][height][width]          w  [out][in][kernel][kernel]
+//   x  [images][in][height][width]          w  [out][in][kernel][kernel]          bias  [out]
 //   y  [images][out][out height][out width]   out height = (height + 2 padding - kernel) / stride +
 //   1
 //
-//   y(b, o, i, j) = Σ_{c, r, s} w(o, c, r, s) · x(b, c, i·stride + r - padding, j·stride + s -
-//   padding)
+//   y(b, o, i, j) = bias(o) + Σ_{c, r, s} w(o, c, r, s) · x(b, c, i·stride + r - padding,
+//   j·stride + s - padding)
 //
-// where x is zero outside the image. Each product w · x that goes into a y is visited once by
-// for_each_product; the two gradients are the same sum with the roles changed.
+// where x is zero outside the image, and the bias where there is none. Each product w · x that goes
+// into a y is visited once by for_each_product; the two gradients are the same sum with the roles
+// changed.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +28,15 @@ struct Conv2dShape {
   size_t stride;
   size_t padding;
 };
+
+// Calls visit(output channel, index in y) for every y.
+template <class Visit>
+void for_each_output(const Conv2dShape& shape, Visit visit) {
+  for (size_t b = 0; b < shape.images; ++b)
+    for (size_t o = 0; o < shape.output.channels; ++o)
+      for (size_t p = 0; p < shape.output.pixels(); ++p)
+        visit(o, (b * shape.output.channels + o) * shape.output.pixels() + p);
+}
 
 // Calls visit(index in y, index in w, index in x).
 template <class Visit>
@@ -52,10 +62,11 @@ void for_each_product(const Conv2dShape& shape, Visit visit) {
           }
 }
 
+// `bias` may be empty.
 template <class T>
 void conv2d_forward(const Conv2dShape& shape, std::span<const T> x, std::span<const T> w,
-                    std::span<T> y) {
-  std::fill(y.begin(), y.end(), T{0});
+                    std::span<const T> bias, std::span<T> y) {
+  for_each_output(shape, [&](size_t o, size_t iy) { y[iy] = bias.empty() ? T{0} : bias[o]; });
   for_each_product(shape, [&](size_t iy, size_t iw, size_t ix) { y[iy] += w[iw] * x[ix]; });
 }
 
@@ -72,6 +83,13 @@ void conv2d_backward_weights(const Conv2dShape& shape, std::span<const T> x, std
                              std::span<T> dw) {
   std::fill(dw.begin(), dw.end(), T{0});
   for_each_product(shape, [&](size_t iy, size_t iw, size_t ix) { dw[iw] += x[ix] * dy[iy]; });
+}
+
+// Replaces dbias.
+template <class T>
+void conv2d_backward_bias(const Conv2dShape& shape, std::span<const T> dy, std::span<T> dbias) {
+  std::fill(dbias.begin(), dbias.end(), T{0});
+  for_each_output(shape, [&](size_t o, size_t iy) { dbias[o] += dy[iy]; });
 }
 
 }  // namespace recordpipe::reference

@@ -66,6 +66,8 @@ class ReferenceRunner final : public Runner {
   void forward(NodeId node, const BatchNormOp& op);
   void forward(NodeId node, const PoolAndPadOp& op);
   void forward(NodeId node, const GlobalAveragePoolOp& op);
+  void forward(NodeId node, const MaxPoolOp& op);
+  void forward(NodeId node, const LocalResponseNormOp& op);
   void forward(NodeId node, const DenseOp& op);
   void forward(NodeId node, const SoftmaxCrossEntropyOp& op);
   void backward(NodeId node, const InputOp& op);
@@ -73,6 +75,8 @@ class ReferenceRunner final : public Runner {
   void backward(NodeId node, const BatchNormOp& op);
   void backward(NodeId node, const PoolAndPadOp& op);
   void backward(NodeId node, const GlobalAveragePoolOp& op);
+  void backward(NodeId node, const MaxPoolOp& op);
+  void backward(NodeId node, const LocalResponseNormOp& op);
   void backward(NodeId node, const DenseOp& op);
   void backward(NodeId node, const SoftmaxCrossEntropyOp& op);
 

@@ -8,8 +8,11 @@
 #include "trainer/backend/reference/conv2d.h"
 #include "trainer/backend/reference/dense.h"
 #include "trainer/backend/reference/global_average_pool.h"
+#include "trainer/backend/reference/local_response_norm.h"
+#include "trainer/backend/reference/max_pool.h"
 #include "trainer/backend/reference/pool_and_pad.h"
 #include "trainer/backend/reference/reference_backend.h"
+#include "trainer/backend/reference/relu.h"
 #include "trainer/backend/reference/softmax_cross_entropy.h"
 
 namespace recordpipe {
@@ -36,19 +39,22 @@ void ReferenceRunner<T>::load(const ImageBatch& batch) {
   const ImageFormat& format = batch.format();
   const size_t channels = format.channels, pixels = format.height * format.width;
   const std::span<T> x = output_of(NodeId{0});
-  const auto standardize = [&](auto values) {
+  const InputOp& op = std::get<InputOp>(network_.nodes().front().op);
+  const T scale = op.scale, shift = op.shift;
+  const auto take = [&](auto values) {
     for (size_t b = 0; b < images(); ++b)
       for (size_t c = 0; c < channels; ++c)
         for (size_t p = 0; p < pixels; ++p) {
           const size_t nchw = (b * channels + c) * pixels + p;
           const size_t nhwc = (b * pixels + p) * channels + c;
-          x[nchw] = static_cast<T>(values[format.layout == Layout::nchw ? nchw : nhwc]) / 128 - 1;
+          const auto value = static_cast<T>(values[format.layout == Layout::nchw ? nchw : nhwc]);
+          x[nchw] = value * scale + shift;
         }
   };
   if (format.dtype == DType::uint8)
-    standardize(batch.uint8s());
+    take(batch.uint8s());
   else
-    standardize(batch.floats());
+    take(batch.floats());
 }
 
 template <class T>
@@ -103,18 +109,24 @@ template <class T>
 void ReferenceRunner<T>::forward(NodeId node, const Conv2dOp& op) {
   const reference::Conv2dShape shape = {images(),  shape_of(op.input), shape_of(node),
                                         op.kernel, op.stride,          op.padding};
-  reference::conv2d_forward<T>(shape, output_of(op.input), variables_.at(op.weights),
+  const std::span<const T> bias = op.bias ? variables_.at(*op.bias) : std::span<T>();
+  reference::conv2d_forward<T>(shape, output_of(op.input), variables_.at(op.weights), bias,
                                output_of(node));
+  if (op.relu) reference::relu_forward<T>(output_of(node));
 }
 
 template <class T>
 void ReferenceRunner<T>::backward(NodeId node, const Conv2dOp& op) {
   const reference::Conv2dShape shape = {images(),  shape_of(op.input), shape_of(node),
                                         op.kernel, op.stride,          op.padding};
+  if (op.relu) reference::relu_backward<T>(output_of(node), gradient_of(node));
   reference::conv2d_backward_data<T>(shape, variables_.at(op.weights), gradient_of(node),
                                      gradient_of(op.input));
   reference::conv2d_backward_weights<T>(shape, output_of(op.input), gradient_of(node),
                                         variables_.at(op.weights, Slot::gradient));
+  if (op.bias)
+    reference::conv2d_backward_bias<T>(shape, gradient_of(node),
+                                       variables_.at(*op.bias, Slot::gradient));
 }
 
 template <class T>
@@ -173,14 +185,46 @@ void ReferenceRunner<T>::backward(NodeId node, const GlobalAveragePoolOp& op) {
 }
 
 template <class T>
+void ReferenceRunner<T>::forward(NodeId node, const MaxPoolOp& op) {
+  reference::max_pool_forward<T>({images(), shape_of(op.input), shape_of(node), op.window,
+                                  op.stride, op.padding_top, op.padding_left},
+                                 output_of(op.input), output_of(node));
+}
+
+template <class T>
+void ReferenceRunner<T>::backward(NodeId node, const MaxPoolOp& op) {
+  reference::max_pool_backward<T>({images(), shape_of(op.input), shape_of(node), op.window,
+                                   op.stride, op.padding_top, op.padding_left},
+                                  output_of(op.input), gradient_of(node), gradient_of(op.input));
+}
+
+template <class T>
+void ReferenceRunner<T>::forward(NodeId node, const LocalResponseNormOp& op) {
+  reference::local_response_norm_forward<T>(
+      {images(), shape_of(node).channels, shape_of(node).pixels(), op.radius, op.bias, op.alpha,
+       op.beta},
+      output_of(op.input), output_of(node));
+}
+
+template <class T>
+void ReferenceRunner<T>::backward(NodeId node, const LocalResponseNormOp& op) {
+  reference::local_response_norm_backward<T>(
+      {images(), shape_of(node).channels, shape_of(node).pixels(), op.radius, op.bias, op.alpha,
+       op.beta},
+      output_of(op.input), gradient_of(node), gradient_of(op.input));
+}
+
+template <class T>
 void ReferenceRunner<T>::forward(NodeId node, const DenseOp& op) {
   reference::dense_forward<T>({images(), shape_of(op.input).size(), shape_of(node).channels},
                               output_of(op.input), variables_.at(op.weights),
                               variables_.at(op.bias), output_of(node));
+  if (op.relu) reference::relu_forward<T>(output_of(node));
 }
 
 template <class T>
 void ReferenceRunner<T>::backward(NodeId node, const DenseOp& op) {
+  if (op.relu) reference::relu_backward<T>(output_of(node), gradient_of(node));
   reference::dense_backward<T>({images(), shape_of(op.input).size(), shape_of(node).channels},
                                output_of(op.input), variables_.at(op.weights), gradient_of(node),
                                gradient_of(op.input), variables_.at(op.weights, Slot::gradient),

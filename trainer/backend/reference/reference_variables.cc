@@ -55,20 +55,25 @@ template <class T>
 void ReferenceVariables<T>::apply_momentum(const MomentumOptions& options) {
   const T learning_rate = static_cast<T>(options.learning_rate);
   const T momentum = static_cast<T>(options.momentum);
-  const T weight_decay = static_cast<T>(options.weight_decay);
-  for (auto& [value, gradient, velocity] : variables_)
+  for (VariableId id = 0; id < variables_.size(); ++id) {
+    auto& [value, gradient, velocity] = variables_[id];
+    const T weight_decay = static_cast<T>(options.weight_decay * specs()[id].decay_factor);
     for (size_t i = 0; i < gradient.size(); ++i) {
       velocity[i] = momentum * velocity[i] + gradient[i] + weight_decay * value[i];
       value[i] -= learning_rate * velocity[i];
     }
+  }
 }
 
 template <class T>
 double ReferenceVariables<T>::half_squared_norm() const {
   double sum = 0;
-  for (const Slots& slots : variables_)
+  for (VariableId id = 0; id < variables_.size(); ++id) {
+    const Slots& slots = variables_[id];
     for (size_t i = 0; i < slots.gradient.size(); ++i)
-      sum += static_cast<double>(slots.value[i]) * static_cast<double>(slots.value[i]);
+      sum += specs()[id].decay_factor * static_cast<double>(slots.value[i]) *
+             static_cast<double>(slots.value[i]);
+  }
   return sum / 2;
 }
 

@@ -1,0 +1,181 @@
+// The numbers of a network, in each backend: what they start from, and an update by hand.
+#include "trainer/backend/variables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/trainer/test_networks.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/reference/reference_backend.h"
+#include "trainer/model/resnet.h"
+#include "trainer/model/tutorial_cnn.h"
+
+namespace recordpipe {
+namespace {
+
+template <class Backend>
+class VariablesOfEachBackend : public testing::Test {
+ protected:
+  Backend backend;
+};
+using Backends = testing::Types<CpuBackend, ReferenceBackend<float>, ReferenceBackend<double>>;
+TYPED_TEST_SUITE(VariablesOfEachBackend, Backends);
+
+// v = 0.9 v + g + 0.5 w, w = w - 0.25 v: for weights, gamma, beta and biases alike.
+TYPED_TEST(VariablesOfEachBackend, DescendsWithMomentumAndDecaysAllTrainedVariables) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  const auto variables = this->backend.make_variables(network);
+  const auto fill = [&](VariableId id, Slot slot, float value) {
+    variables->write(id, std::vector<float>(network.variables()[id].size(), value), slot);
+  };
+  size_t trained = 0;
+  for (VariableId id = 0; id < network.variables().size(); ++id) {
+    fill(id, Slot::value, 2);
+    if (!network.variables()[id].trained) continue;
+    trained += network.variables()[id].size();
+    fill(id, Slot::gradient, 3);
+    fill(id, Slot::momentum, -10);
+  }
+  EXPECT_DOUBLE_EQ(variables->half_squared_norm(), 2.0 * static_cast<double>(trained));
+
+  variables->apply_momentum({.learning_rate = 0.25, .momentum = 0.9, .weight_decay = 0.5});
+  for (VariableId id = 0; id < network.variables().size(); ++id) {
+    const VariableSpec& spec = network.variables()[id];
+    for (const float value : variables->read(id))
+      ASSERT_FLOAT_EQ(value, spec.trained ? 2 - 0.25f * -5 : 2) << spec.name;
+    if (!spec.trained) continue;
+    for (const float value : variables->read(id, Slot::momentum))
+      ASSERT_FLOAT_EQ(value, -5) << spec.name;
+  }
+}
+
+// Each by its factor: of the two hidden layers' weights only, in the tutorial's network.
+TYPED_TEST(VariablesOfEachBackend, DecaysEachVariableByItsFactor) {
+  Network network({1, 2, 2});
+  const NodeId hidden =
+      network.dense(0, "hidden", 3,
+                    {.weights = {.initializer = GlorotUniform{}, .decay_factor = 1},
+                     .biases = {.decay_factor = 0}});
+  const NodeId twice =
+      network.dense(hidden, "twice", 5,
+                    {.weights = {.initializer = GlorotUniform{}, .decay_factor = 2},
+                     .biases = {.decay_factor = 2}});
+  network.softmax_cross_entropy(twice);
+  const auto variables = this->backend.make_variables(network);
+  double penalty = 0;
+  for (VariableId id = 0; id < network.variables().size(); ++id) {
+    const VariableSpec& spec = network.variables()[id];
+    const std::vector<float> twos(spec.size(), 2), zeros(spec.size(), 0);
+    variables->write(id, twos);
+    variables->write(id, zeros, Slot::gradient);
+    variables->write(id, zeros, Slot::momentum);
+    penalty += spec.decay_factor * 0.5 * 4 * static_cast<double>(spec.size());
+  }
+  EXPECT_DOUBLE_EQ(variables->half_squared_norm(), penalty);
+
+  variables->apply_momentum({.learning_rate = 0.5, .momentum = 0.9, .weight_decay = 0.25});
+  for (VariableId id = 0; id < network.variables().size(); ++id) {
+    const VariableSpec& spec = network.variables()[id];
+    for (const float value : variables->read(id))
+      ASSERT_FLOAT_EQ(value, 2 - 0.5f * 0.25f * static_cast<float>(spec.decay_factor) * 2)
+          << spec.name;
+  }
+}
+
+// N(0, σ²) without what lies beyond 2σ: of the rest the variance is 0.774 σ², and 71.5% lie within
+// σ.
+TYPED_TEST(VariablesOfEachBackend, StartsFromTheTutorialsTruncatedNormal) {
+  const Network network = tutorial_cnn();
+  const auto variables = this->backend.make_variables(network);
+  initialize(*variables, 1);
+  const auto check = [&](const char* name, double deviation) {
+    const std::vector<float> values = variables->read(id_of(network, name));
+    const auto n = static_cast<double>(values.size());
+    double sum = 0, squares = 0, greatest = 0, within = 0;
+    for (const float value : values) {
+      const double x = static_cast<double>(value) / deviation;
+      sum += x;
+      squares += x * x;
+      greatest = std::max(greatest, std::abs(x));
+      within += std::abs(x) < 1 ? 1 : 0;
+    }
+    EXPECT_LE(greatest, 2 * (1 + 1e-6)) << name;
+    EXPECT_GT(greatest, 1.95) << name;
+    EXPECT_NEAR(sum / n, 0, 4 / std::sqrt(n)) << name;
+    EXPECT_NEAR(squares / n, 0.774, 4 / std::sqrt(n)) << name;
+    EXPECT_NEAR(within / n, 0.715, 4 / std::sqrt(n)) << name;
+  };
+  check("conv1/weights", 0.05);
+  check("conv2/weights", 0.05);
+  check("local3/weights", 0.04);
+  check("local4/weights", 0.04);
+  check("softmax_linear/weights", 1.0 / 192);
+  const auto all_are = [&](const char* name, float expected) {
+    for (const float value : variables->read(id_of(network, name))) ASSERT_EQ(value, expected);
+  };
+  all_are("conv1/biases", 0);
+  all_are("conv2/biases", 0.1f);
+  all_are("local3/biases", 0.1f);
+  all_are("local4/biases", 0.1f);
+  all_are("softmax_linear/biases", 0);
+}
+
+// U(-a, a) with a = sqrt(6 / (fan in + fan out)), each variable another; batch norm neutral.
+TYPED_TEST(VariablesOfEachBackend, StartsFromGlorotsUniformDistribution) {
+  const Network network = resnet({.layers = 8});
+  const auto variables = this->backend.make_variables(network);
+  initialize(*variables, 1);
+  const auto check = [&](const char* name, double fan_in, double fan_out) {
+    const std::vector<float> values = variables->read(id_of(network, name));
+    const double limit = std::sqrt(6 / (fan_in + fan_out));
+    double sum = 0, squares = 0, greatest = 0;
+    for (const auto value : values) {
+      sum += value;
+      squares += static_cast<double>(value) * value;
+      greatest = std::max(greatest, std::abs(static_cast<double>(value)));
+    }
+    const auto n = static_cast<double>(values.size());
+    EXPECT_LE(greatest, limit * (1 + 1e-6)) << name;
+    EXPECT_GT(greatest, 0.95 * limit) << name;
+    EXPECT_NEAR(sum / n, 0, 4 * limit / std::sqrt(3 * n)) << name;
+    EXPECT_NEAR(squares / n, limit * limit / 3, 0.15 * limit * limit / 3) << name;
+  };
+  check("conv/weights", 9 * 3, 9 * 16);
+  check("stage2/block0/conv1/weights", 9 * 16, 9 * 32);
+  check("dense/weights", 64, 11);
+  const auto all_are = [&](const char* name, float expected) {
+    for (const float value : variables->read(id_of(network, name))) ASSERT_EQ(value, expected);
+  };
+  all_are("bn/gamma", 1);
+  all_are("bn/beta", 0);
+  all_are("bn/moving_mean", 0);
+  all_are("bn/moving_variance", 1);
+  all_are("dense/biases", 0);
+  // No two of them draw the same numbers.
+  std::set<float> draws;
+  size_t random = 0;
+  for (VariableId id = 0; id < network.variables().size(); ++id) {
+    const VariableSpec& spec = network.variables()[id];
+    if (!std::holds_alternative<GlorotUniform>(spec.initializer)) continue;
+    ++random;
+    const std::vector<float> values = variables->read(id);
+    draws.insert(values[0] / *std::ranges::max_element(values));
+  }
+  EXPECT_EQ(draws.size(), random);
+
+  const std::vector<float> first = variables->read(0);
+  variables->write(0, first, Slot::momentum);
+  initialize(*variables, 2);
+  EXPECT_EQ(variables->read(0, Slot::momentum), std::vector<float>(first.size(), 0));
+  EXPECT_NE(variables->read(0), first);
+  initialize(*variables, 1);
+  EXPECT_EQ(variables->read(0), first);
+}
+
+}  // namespace
+}  // namespace recordpipe

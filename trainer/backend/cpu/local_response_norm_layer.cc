@@ -1,0 +1,46 @@
+#include "trainer/backend/cpu/local_response_norm_layer.h"
+
+#include <algorithm>
+
+namespace recordpipe {
+
+CpuLocalResponseNorm::CpuLocalResponseNorm(const LocalResponseNormOp& op, CpuTensor& input,
+                                           CpuTensor& output)
+    : shape_{.lanes = input.lanes(),
+             .channels = input.channel_blocks() * input.lanes(),
+             .pixels = input.shape().pixels(),
+             .radius = std::min(op.radius, input.shape().channels),  // there are no more
+             .bias = static_cast<float>(op.bias),
+             .alpha = static_cast<float>(op.alpha),
+             .beta = static_cast<float>(op.beta)},
+      workspace_size_(kernels::local_response_norm_workspace(shape_)),
+      input_(input),
+      output_(output),
+      workspaces_(input.images() * workspace_size_) {}
+
+void CpuLocalResponseNorm::forward() {
+#pragma omp parallel for schedule(static)
+  for (size_t image = 0; image < input_.images(); ++image)
+    kernels::local_response_norm(shape_, input_.output() + image * image_size(), workspace(image),
+                                 output_.output() + image * image_size());
+}
+
+void CpuLocalResponseNorm::prepare_backward(GradientPool& pool) {
+  if (input_.needs_gradient) {
+    gradient_ = pool.take(input_.size());
+    input_.gradient_parts.push_back(gradient_);
+  }
+  for (float* part : output_.gradient_parts) pool.give_back(part);
+}
+
+void CpuLocalResponseNorm::backward() {
+  if (!gradient_) return;
+  const float* dy = output_.sum_gradient();
+#pragma omp parallel for schedule(static)
+  for (size_t image = 0; image < input_.images(); ++image)
+    kernels::local_response_norm_gradient(shape_, input_.output() + image * image_size(),
+                                          dy + image * image_size(), workspace(image),
+                                          gradient_ + image * image_size());
+}
+
+}  // namespace recordpipe

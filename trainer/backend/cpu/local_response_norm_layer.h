@@ -1,0 +1,30 @@
+// Local response normalisation (see LocalResponseNormOp) by own loops: oneDNN has fast ones for a
+// radius of 2 only.
+#pragma once
+
+#include "trainer/backend/cpu/layer.h"
+#include "trainer/backend/cpu/local_response_norm_kernels.h"
+
+namespace recordpipe {
+
+class CpuLocalResponseNorm final : public CpuLayer {
+ public:
+  CpuLocalResponseNorm(const LocalResponseNormOp& op, CpuTensor& input, CpuTensor& output);
+
+  void forward() override;
+  void prepare_backward(GradientPool& pool) override;
+  void backward() override;
+
+ private:
+  size_t image_size() const { return input_.channel_blocks() * input_.plane_size(); }
+  float* workspace(size_t image) { return workspaces_.data() + image * workspace_size_; }
+
+  const kernels::LocalResponseNormShape shape_;
+  const size_t workspace_size_;
+  CpuTensor& input_;
+  CpuTensor& output_;
+  float* gradient_ = nullptr;  // the part of the input's gradient that comes from here
+  AlignedBuffer workspaces_;   // one for each image, so that nothing hangs on the threads
+};
+
+}  // namespace recordpipe
