@@ -141,6 +141,27 @@ TEST(CpuBackend, AgreesWithTheReferenceWithAnyNumberOfThreads) {
   EXPECT_THROW(CpuBackend({.threads = 1025}), Error);
 }
 
+// Zeros everywhere, from weights that are zero: their gradient tells which pixels had the
+// pooling's.
+TEST(CpuBackend, PoolsTheFirstOfEqualValuesAsTheReferenceDoes) {
+  for (const size_t channels : {1u, 16u}) {
+    Network network({3, 7, 6});
+    const NodeId x = network.conv2d(0, "conv", {.filters = channels, .kernel = 1, .padding = 0});
+    network.softmax_cross_entropy(network.dense(network.max_pool(x, "pool"), "dense", 5));
+    Side<CpuBackend> cpu(network, {.batch_size = 2});
+    Side<ReferenceBackend<double>> reference(network, {.batch_size = 2});
+    const auto gradient_of = [&](auto& side) {
+      const VariableId weights = id_of(network, "conv/weights");
+      side.variables->write(weights, std::vector<float>(3 * channels, 0));
+      side.runner->load(random_batch(network, 2, 5));
+      side.runner->forward();
+      side.runner->backward();
+      return side.variables->read(weights, Slot::gradient);
+    };
+    EXPECT_LE(relative_error(gradient_of(cpu), gradient_of(reference)), 2e-5);
+  }
+}
+
 TEST(CpuBackend, AgreesWithTheReferenceInAStepOfTheTutorialCnn) {
   compare_steps(tutorial_cnn(), 3, 5e-5);
 }

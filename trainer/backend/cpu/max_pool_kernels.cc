@@ -39,10 +39,9 @@ RECORDPIPE_INLINE void max_pool_of(const MaxPoolShape& shape, const float* x_dat
         V greatest = x[rows.begin * shape.in_width + columns.begin];
         for (size_t row = rows.begin; row < rows.end; ++row)
           for (size_t column = columns.begin; column < columns.end; ++column) {
-            // False for what is not a number, on either side.
             const V value = x[row * shape.in_width + column];
-            const V not_less = value <= greatest ? greatest : value;
-            greatest = greatest == greatest ? not_less : greatest;
+            const V not_greater = value <= greatest ? greatest : value + greatest;  // not a number
+            greatest = value > greatest ? value : not_greater;
           }
         y[pixel] = greatest;
       });
