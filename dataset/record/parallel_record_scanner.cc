@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <future>
 #include <map>
 #include <utility>
 #include <vector>
@@ -46,8 +45,8 @@ struct Planned {
   uint64_t begin = 0;
   uint64_t end = 0;
   std::deque<ParallelRecordScanner::Stretch> facts = {};  // or
-  std::future<IntactRecords> records = {};                // or a record:
-  std::vector<std::future<uint32_t>> pieces = {};
+  JobResult<IntactRecords> records = {};                  // or a record:
+  std::vector<JobResult<uint32_t>> pieces = {};
 };
 
 }  // namespace
@@ -199,7 +198,7 @@ class ParallelRecordScanner::State {
     const uint64_t data_end = planned.end - kRecordFooterSize;
     uint64_t at = planned.begin + kRecordHeaderSize;
     uint32_t crc = 0;
-    for (std::future<uint32_t>& piece : planned.pieces) {
+    for (JobResult<uint32_t>& piece : planned.pieces) {
       const uint64_t piece_size = std::min(chunk_size_, data_end - at);
       crc = crc32c_concat(crc, piece.get(), piece_size);
       at += piece_size;
@@ -237,7 +236,7 @@ class ParallelRecordScanner::State {
   }
 
   struct Chunk {
-    std::future<ChunkFacts> coming = {};
+    JobResult<ChunkFacts> coming = {};
     ChunkFacts facts = {};
   };
 
