@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/io/inflate_engine.h"
+#include "tests/io/compression_engines.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 
@@ -20,85 +21,6 @@ namespace {
 
 using testing::AnyOf;
 using testing::HasSubstr;
-
-std::string deflated(std::string_view content, DeflateOptions options) {
-  MemorySink sink;
-  const auto deflating = deflate(sink, options);
-  // In pieces, as a writer would.
-  for (size_t used = 0; used < content.size(); used += 1000) {
-    deflating->write(as_bytes(content.substr(used, 1000)));
-  }
-  deflating->close();
-  return sink.content;
-}
-
-// The engines that inflate() chooses from.
-struct Engine {
-  const char* name;
-  Compression format;
-  std::unique_ptr<InflateEngine> (*make)();
-};
-
-std::vector<Engine> engines_for(std::initializer_list<Compression> formats) {
-  const Engine all[] = {
-      {"gzip_by_zlib", Compression::gzip,
-       [] { return make_zlib_inflate_engine(Compression::gzip); }},
-      {"gzip_by_isal", Compression::gzip, [] { return make_isal_inflate_engine(); }},
-      {"zlib_by_zlib", Compression::zlib,
-       [] { return make_zlib_inflate_engine(Compression::zlib); }},
-      {"zstd", Compression::zstd, [] { return make_zstd_inflate_engine(); }}};
-  std::vector<Engine> engines;
-  for (const Engine& engine : all) {
-    if (std::ranges::count(formats, engine.format) && engine.make()) engines.push_back(engine);
-  }
-  return engines;
-}
-
-class EngineTest : public testing::TestWithParam<Engine> {
- protected:
-  static Compression format() { return GetParam().format; }
-
-  static std::unique_ptr<ByteSource> inflating(std::unique_ptr<ByteSource> compressed) {
-    return inflate_by(GetParam().make(), std::move(compressed), format());
-  }
-
-  static std::string inflated(std::string compressed) {
-    const auto source = inflating(std::make_unique<MemorySource>(std::move(compressed), "a.gz"));
-    return as_text(read_all(*source, 1u << 30));
-  }
-
-  // What comes out of a damaged stream before its error, and the error.
-  static std::pair<std::string, Error> broken(std::string compressed) {
-    const auto source = inflating(std::make_unique<MemorySource>(std::move(compressed), "a.gz"));
-    std::string before;
-    const auto read_once = [&] {
-      std::string part(777, '\0');
-      part.resize(source->read(std::as_writable_bytes(std::span(part))));
-      before += part;
-      return !part.empty();
-    };
-    const Error error = error_of([&] {
-      while (read_once()) {
-      }
-    });
-    // And ever after.
-    EXPECT_STREQ(error_of(read_once).what(), error.what());
-    return {before, error};
-  }
-};
-
-std::string name_of(const testing::TestParamInfo<Engine>& info) { return info.param.name; }
-
-// Compresses badly enough for cuts to matter, and well enough for back references.
-std::string sample_content(size_t size) {
-  std::string content;
-  uint32_t state = 1;
-  while (content.size() < size) {
-    state = state * 1664525 + 1013904223;
-    content += std::string(state >> 30, 'a') + static_cast<char>(state >> 24);
-  }
-  return content;
-}
 
 class Inflate : public EngineTest {};
 
@@ -362,112 +284,6 @@ TEST_P(Gzip, BeforeDamageComesWhatZlibGives) {
         before_damage(make_zlib_inflate_engine(Compression::gzip), damaged);
     EXPECT_TRUE(before_damage(GetParam().make(), damaged) == expected);
   }
-}
-
-// What comes with read_on_after_damage, and how many errors.
-struct ReadOn {
-  std::string content;
-  size_t errors = 0;
-};
-
-ReadOn read_on(const Engine& engine, const std::string& compressed, size_t piece = 100000) {
-  const auto source = inflate_by(engine.make(), std::make_unique<MemorySource>(compressed),
-                                 engine.format, {.read_on_after_damage = true});
-  ReadOn result;
-  std::vector<std::byte> part(piece);
-  while (true) {
-    try {
-      const size_t count = source->read(part);
-      if (count == 0) return result;
-      result.content += as_text(std::span(part).first(count));
-    } catch (const Error& error) {
-      result.errors += 1;
-      if (!is_damage(error.kind())) throw;  // for ever
-    }
-  }
-}
-
-class ReadingOn : public EngineTest {};
-INSTANTIATE_TEST_SUITE_P(Engines, ReadingOn,
-                         testing::ValuesIn(engines_for({Compression::gzip, Compression::zstd})),
-                         [](const auto& tested) { return tested.param.name; });
-
-TEST_P(ReadingOn, EveryOtherMemberComesWhereverOneIsDamaged) {
-  const std::string first = sample_content(3000), third(2000, 'z');
-  const std::string damaged = deflated(sample_content(1000) + std::string(300, 'a'), {format()});
-  const std::string before = deflated(first, {format()}), after = deflated(third, {format()});
-  const ReadOn whole = read_on(GetParam(), before + damaged + after);
-  EXPECT_EQ(whole.errors, 0u);
-  for (size_t at = 0; at < damaged.size(); ++at) {
-    for (const char change : {'\x01', '\x40', '\xff'}) {
-      std::string changed = damaged;
-      changed[at] = static_cast<char>(changed[at] ^ change);
-      const ReadOn result = read_on(GetParam(), before + changed + after);
-      EXPECT_TRUE(result.content.starts_with(first)) << at;
-      EXPECT_TRUE(result.content.ends_with(third)) << at;
-      // A gzip header has a time and a system, which may be any.
-      EXPECT_TRUE(result.errors > 0 || result.content == whole.content) << at;
-    }
-  }
-}
-
-TEST_P(ReadingOn, WhatIsCutOutIsPassedOver) {
-  const std::string one = deflated(sample_content(500000), {format()});
-  const std::string last = deflated("last", {format()});
-  for (const size_t left : {size_t{1}, size_t{9}, one.size() / 2, one.size() - 1}) {
-    for (const size_t piece : {size_t{1000}, size_t{100000}}) {
-      const ReadOn result =
-          read_on(GetParam(), one.substr(0, left) + last + "garbage" + last, piece);
-      EXPECT_TRUE(result.content.ends_with("lastlast")) << left;
-      EXPECT_GE(result.errors, 1u);
-    }
-  }
-  EXPECT_EQ(read_on(GetParam(), one.substr(0, 100)).errors, 1u);
-}
-
-// Each place looks like the start of a member, and holds more than all before it.
-TEST_P(ReadingOn, TakesLinearTimeForMembersWithinMembers) {
-  const std::string head = deflated(std::string(40 << 20, '\0'), {format()}).substr(0, 40);
-  std::string starts;
-  while (starts.size() < (1 << 20)) starts += head.substr(0, 11);
-  const ReadOn result = read_on(GetParam(), head + starts);
-  EXPECT_LT(result.content.size(), size_t{200} << 20);
-}
-
-// A connection that broke, say.
-TEST_P(ReadingOn, EndsWhereTheSourceFails) {
-  class BrokenSource final : public ByteSource {
-   public:
-    explicit BrokenSource(std::string start) : start_(std::move(start)) {}
-    size_t read(std::span<std::byte> out) override {
-      if (const size_t count = start_.read(out)) return count;
-      throw Error({.kind = ErrorKind::truncated, .reason = "the connection was closed"});
-    }
-    const std::string& path() const override { return start_.path(); }
-
-   private:
-    MemorySource start_;
-  };
-  const std::string whole = deflated(sample_content(3000), {format()});
-  for (const size_t left : {whole.size(), whole.size() / 2}) {
-    const auto source =
-        inflate_by(GetParam().make(), std::make_unique<BrokenSource>(whole.substr(0, left)),
-                   format(), {.read_on_after_damage = true});
-    std::vector<std::byte> part(100000);
-    EXPECT_THAT(error_of([&] {
-                  while (source->read(part) > 0) {
-                  }
-                }).what(),
-                HasSubstr("closed"));
-    EXPECT_EQ(source->read(part), 0u);
-  }
-}
-
-TEST(ReadingOnZlib, EndsAtTheDamage) {
-  std::string stream = deflated(sample_content(100000), {Compression::zlib});
-  stream[1000] ^= 0x55;
-  const Engine zlib = engines_for({Compression::zlib}).front();
-  EXPECT_EQ(read_on(zlib, stream + stream).errors, 1u);
 }
 
 TEST(InflateAny, ReadsWhatOthersWrote) {
