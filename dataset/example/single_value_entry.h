@@ -99,14 +99,15 @@ inline std::optional<SingleValueEntry> read_single_value_entry(GlanceReader& fea
   const auto key = fields.read_bytes(kEntryKey);
   if (!key) return std::nullopt;
   const std::string_view name(reinterpret_cast<const char*>(key->data()), key->size());
-  auto feature = fields.read_last(kEntryValue);
+  const auto feature = fields.read_last(kEntryValue);
   if (!feature || !is_utf8(name)) return std::nullopt;
 
   constexpr std::pair<uint32_t, FeatureKind> kLists[] = {{kFeatureBytesList, FeatureKind::bytes},
                                                          {kFeatureFloatList, FeatureKind::floats},
                                                          {kFeatureInt64List, FeatureKind::int64s}};
   for (const auto& [field, kind] : kLists) {
-    const auto list = feature->read_last(field);
+    // A copy: what a failed attempt has read must be there for the next one.
+    const auto list = GlanceReader(*feature).read_last(field);
     if (!list) continue;
     const auto size = read_single_value(kind, *list);
     if (!size) return std::nullopt;

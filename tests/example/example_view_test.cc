@@ -227,6 +227,13 @@ TEST(ExampleView, AKeyThatIsNotUtf8IsRefused) {
   refusal(from_hex("0a 09 0a 07 0a03eda080 1200"));  // a surrogate
 }
 
+// Found by example_fuzz: the list that counts is whole, the one it replaces is damaged.
+TEST(ExampleView, ADamagedListIsRefusedThoughAnotherReplacesIt) {
+  refusal(example_with("0a020109 1a030a0101"));
+  refusal(example_with("12020109 1a030a0101"));
+  refusal(example_with("0a020109 12060a0400000000"));
+}
+
 // A damaged feature is found though another one is asked for.
 TEST(ExampleView, AllFeaturesAreChecked) {
   const std::string example =
