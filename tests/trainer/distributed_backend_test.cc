@@ -79,6 +79,7 @@ TEST(DistributedBackend, CountsTheImagesOfAllProcesses) {
   const BatchResult expected = runner->forward();
   in_threads(3, [&](Communicator& communicator) {
     DistributedBackend backend(reference(), communicator);
+    EXPECT_EQ(backend.name(), "3 processes, each on reference");
     const auto own = backend.make_variables(network);
     randomize(*own, 3);
     const auto own_runner = backend.make_runner(network, *own, {.batch_size = 2});

@@ -149,6 +149,7 @@ TEST(TowerBackend, RefusesWhatCanNotBeDealtOut) {
   EXPECT_EQ(error_of([&] { runner->load(random_batch(network, 9, 1)); }).reason(),
             "a batch of 9 images where 6 were expected");
   EXPECT_EQ(backend.name(), "3 towers on reference");
+  EXPECT_EQ(TowerBackend(std::make_unique<ReferenceBackend<>>(), {}).name(), "reference");
 }
 
 }  // namespace

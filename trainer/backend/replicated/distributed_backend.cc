@@ -84,7 +84,8 @@ DistributedBackend::DistributedBackend(std::unique_ptr<Backend> backend, Communi
     : backend_(std::move(backend)), communicator_(communicator) {}
 
 std::string DistributedBackend::name() const {
-  return std::to_string(communicator_.size()) + " processes, each on " + backend_->name();
+  const size_t size = communicator_.size();
+  return (size == 1 ? "" : std::to_string(size) + " processes, each on ") + backend_->name();
 }
 
 std::unique_ptr<Variables> DistributedBackend::make_variables(const Network& network) {
@@ -95,7 +96,7 @@ std::unique_ptr<Runner> DistributedBackend::make_runner(const Network& network,
                                                         Variables& variables,
                                                         const RunnerOptions& options) {
   auto runner = backend_->make_runner(network, variables, options);
-  if (options.mode == Mode::inference) return runner;
+  if (options.mode == Mode::inference || communicator_.size() == 1) return runner;
   return std::make_unique<DistributedRunner>(std::move(runner), variables, communicator_,
                                              options.batch_size);
 }

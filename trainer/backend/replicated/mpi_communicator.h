@@ -16,6 +16,9 @@ namespace recordpipe {
 // others may be waiting for what this process will never send. It then leaves MPI as it is, and
 // mpirun, which sees a process end so, ends the others.
 //
+// An mpirun that is stopped by SIGINT or SIGTERM sends all processes SIGTERM and, a second later,
+// SIGKILL; `--mca odls_base_sigkill_timeout SECONDS` gives them the time to write a checkpoint.
+//
 // Should MPI itself not start (no shared memory, a broken installation), it prints why and ends the
 // process: it takes no error handler before it has started.
 //

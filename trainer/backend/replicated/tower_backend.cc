@@ -90,7 +90,8 @@ TowerBackend::TowerBackend(std::unique_ptr<Backend> backend, const TowerBackendO
 }
 
 std::string TowerBackend::name() const {
-  return std::to_string(options_.towers) + " towers on " + backend_->name();
+  return (options_.towers == 1 ? "" : std::to_string(options_.towers) + " towers on ") +
+         backend_->name();
 }
 
 std::unique_ptr<Variables> TowerBackend::make_variables(const Network& network) {
