@@ -52,6 +52,10 @@ TYPED_TEST(EachBackend, MovesItsStatisticsTowardsTheBatchs) {
   runner->load(batch);
   runner->forward();
 
+  runner->backward();
+  EXPECT_EQ(variables->read(id_of(network, "bn/moving_mean"))[0], 0) << "not yet";
+  EXPECT_EQ(variables->read(id_of(network, "bn/moving_variance"))[0], 1) << "not yet";
+  runner->update_statistics();
   EXPECT_FLOAT_EQ(variables->read(id_of(network, "bn/moving_mean"))[0], 0.25f * -0.25f);
   EXPECT_FLOAT_EQ(variables->read(id_of(network, "bn/moving_variance"))[0],
                   0.75f * 1 + 0.25f * 0.25f);
@@ -185,6 +189,7 @@ TYPED_TEST(EachBackend, RefusesWhatMakesNoSense) {
   runner->load(random_batch(network, 2, 1));
   runner->forward();
   EXPECT_THROW(runner->backward(), Error);
+  EXPECT_THROW(runner->update_statistics(), Error);
 }
 
 TYPED_TEST(EachBackend, SaysThatMemoryRanOut) {

@@ -23,6 +23,7 @@ StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& le
                  .reason = "the loss is not a number at step " + std::to_string(result.step),
                  .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
   runner_->backward();
+  runner_->update_statistics();
   variables_.apply_momentum({.learning_rate = result.learning_rate,
                              .momentum = options_.momentum,
                              .weight_decay = options_.weight_decay});

@@ -45,6 +45,7 @@ class ReferenceRunner final : public Runner {
   void load(const ImageBatch& batch) override;
   BatchResult forward() override;
   void backward() override;
+  void update_statistics() override;
   std::vector<float> output(NodeId node) const override;
 
  private:
