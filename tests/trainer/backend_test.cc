@@ -173,6 +173,11 @@ TYPED_TEST(EachBackend, RefusesWhatMakesNoSense) {
     std::vector<float> read(VariableId, Slot) const override { return {}; }
     void write(VariableId, std::span<const float>, Slot) override {}
     void apply_momentum(const MomentumOptions&) override {}
+    void process_gradients(const GradientOptions&) override {}
+    std::span<const double> gradient_norms() const override { return {}; }
+    void start_averages() override {}
+    bool has_averages() const override { return false; }
+    void update_averages(double) override {}
     double half_squared_norm() const override { return 0; }
   } others(network.variables());
   EXPECT_EQ(refused(network, others, 2), ErrorKind::invalid_argument) << "another backend's";
