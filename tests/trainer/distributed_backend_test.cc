@@ -115,6 +115,15 @@ TEST(DistributedBackend, WantsTheSameStartOfAll) {
     share_variables(communicator, *variables);
     EXPECT_EQ(variables->read(weights, Slot::momentum)[0], 2);
     EXPECT_THROW(forward(is_last ? 3 : 2), Error) << "other batch sizes";
+
+    if (communicator.rank() == 0) {
+      variables->start_averages();
+      variables->write(weights, momentum, Slot::average);
+    }
+    EXPECT_THROW(forward(2), Error) << "averages in one process";
+    share_variables(communicator, *variables);
+    EXPECT_EQ(variables->read(weights, Slot::average)[0], 2);
+    EXPECT_NO_THROW(forward(2));
   });
 }
 

@@ -24,7 +24,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t images = 24;  // in the batches of all processes together
+constexpr size_t images = 12;  // in the batches of all processes together
 
 Communicator* processes = nullptr;
 

@@ -23,13 +23,17 @@ Trained train(Backend& backend, const Network& network, size_t batch_size,
               const std::function<ImageBatch(uint64_t step)>& batch_of) {
   const auto variables = backend.make_variables(network);
   initialize(*variables, 1);
-  Trainer trainer(backend, network, *variables, {.batch_size = batch_size});
+  Trainer trainer(backend, network, *variables,
+                  {.batch_size = batch_size, .clip_global_norm = 2, .average_decay = 0.9});
   Trained trained;
   for (uint64_t step = 0; step < 4; ++step)
     trained.losses.push_back(
         trainer.step(batch_of(step), [](uint64_t) { return 0.05; }).batch.loss);
-  for (VariableId id = 0; id < network.variables().size(); ++id)
+  for (VariableId id = 0; id < network.variables().size(); ++id) {
     trained.values.push_back(variables->read(id));
+    if (network.variables()[id].trained)
+      trained.values.push_back(variables->read(id, Slot::average));
+  }
   return trained;
 }
 

@@ -18,13 +18,13 @@ ImageBatch share_of(const ImageBatch& batch, size_t rank, size_t size);
 // What a training leaves behind.
 struct Trained {
   std::vector<double> losses;              // of each step
-  std::vector<std::vector<float>> values;  // of each variable
+  std::vector<std::vector<float>> values;  // and averages, of each variable
 
   bool operator==(const Trained&) const = default;
 };
 
-// Four steps of `backend` from the initial values, with batches of `batch_size` that `batch_of`
-// gives for each step.
+// Four steps of `backend`, with clipped gradients, from the initial values, with batches of
+// `batch_size` that `batch_of` gives for each step.
 Trained train(Backend& backend, const Network& network, size_t batch_size,
               const std::function<ImageBatch(uint64_t step)>& batch_of);
 

@@ -79,6 +79,7 @@ TYPED_TEST(Towers, NormaliseByThemselves) {
     runner->load(batch);
     runner->forward();
     runner->backward();
+    runner->update_statistics();
 
     std::vector<std::unique_ptr<Variables>> alone;
     for (size_t tower = 0; tower < count; ++tower) {
@@ -89,6 +90,7 @@ TYPED_TEST(Towers, NormaliseByThemselves) {
       single->load(share_of(batch, tower, count));
       single->forward();
       single->backward();
+      single->update_statistics();
     }
     for (VariableId id = 0; id < network.variables().size(); ++id) {
       SCOPED_TRACE(network.variables()[id].name);

@@ -11,6 +11,8 @@ bool any(Communicator& communicator, bool here) {
 }
 
 void share_variables(Communicator& communicator, Variables& variables) {
+  if (any(communicator, variables.has_averages()) && !variables.has_averages())
+    variables.start_averages();
   for (FlatSlot& slot : kept_slots(variables)) {
     slot.read();
     communicator.broadcast(std::as_writable_bytes(slot.values()));

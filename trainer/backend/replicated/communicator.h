@@ -61,7 +61,7 @@ class SingleProcess final : public Communicator {
 // Whether it is true in any of the processes: for decisions that all must take alike.
 bool any(Communicator& communicator, bool here);
 
-// Gives every process the values and momenta that rank 0 has.
+// Gives every process the values, momenta and averages that rank 0 has.
 void share_variables(Communicator& communicator, Variables& variables);
 
 }  // namespace recordpipe

@@ -44,11 +44,6 @@ class DistributedRunner final : public Runner {
     if (!std::exchange(same_start_, true))
       require_same_start(communicator_, variables_, batch_size_);
     const BatchResult here = runner_->forward();
-    if (!statistics_.values().empty()) {
-      statistics_.read();
-      communicator_.broadcast(std::as_writable_bytes(statistics_.values()));
-      statistics_.write();
-    }
     std::array<double, 3> sums = {here.loss, static_cast<double>(here.correct),
                                   static_cast<double>(here.images)};
     communicator_.all_reduce_sum(std::span<double>(sums));
@@ -64,6 +59,13 @@ class DistributedRunner final : public Runner {
     const float share = 1 / static_cast<float>(communicator_.size());
     for (float& value : gradients_.values()) value *= share;
     gradients_.write();
+  }
+
+  void update_statistics() override {
+    runner_->update_statistics();
+    statistics_.read();
+    communicator_.broadcast(std::as_writable_bytes(statistics_.values()));
+    statistics_.write();
   }
 
   // Of this process's images.

@@ -15,10 +15,10 @@ namespace recordpipe {
 // forward() returns the mean loss and the counts of all N batches. backward() leaves the mean of
 // all processes' gradients in the variables, so that an update changes all copies alike: where they
 // start from the same numbers they stay the same, bit for bit. Batch norm normalises each process's
-// images by their own statistics; the moving ones of rank 0 are given to all. So a network without
-// batch norm learns what one process would learn from batches of all the images, to within
-// rounding; one with batch norm learns something else. As many processes give the same bits at
-// every run, where the backend that computes does.
+// images by their own statistics; update_statistics() gives all the moving ones of rank 0. So a
+// network without batch norm learns what one process would learn from batches of all the images, to
+// within rounding; one with batch norm learns something else. As many processes give the same bits
+// at every run, where the backend that computes does.
 //
 // The first forward() compares the processes' variables and batch sizes, and throws
 // Error{invalid_argument} in all of them where they differ.

@@ -42,6 +42,7 @@ std::vector<FlatSlot> kept_slots(Variables& variables) {
   std::vector<FlatSlot> slots;
   slots.emplace_back(variables, true, Slot::value);
   slots.emplace_back(variables, true, Slot::momentum);
+  if (variables.has_averages()) slots.emplace_back(variables, true, Slot::average);
   slots.emplace_back(variables, false, Slot::value);
   return slots;
 }

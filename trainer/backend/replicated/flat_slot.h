@@ -27,7 +27,8 @@ class FlatSlot {
   std::vector<float> values_;
 };
 
-// All that a training keeps from step to step: values, momenta and statistics.
+// All that a training keeps from step to step: values, momenta, averages where there are some, and
+// statistics.
 std::vector<FlatSlot> kept_slots(Variables& variables);
 
 }  // namespace recordpipe

@@ -17,8 +17,7 @@ class TowerRunner final : public Runner {
       : network_(network),
         options_(options),
         towers_(std::move(towers)),
-        gradients_(variables, /*trained=*/true, Slot::gradient),
-        statistics_(variables, /*trained=*/false, Slot::value) {}
+        gradients_(variables, /*trained=*/true, Slot::gradient) {}
 
   void load(const ImageBatch& batch) override {
     check_batch(batch, network_, options_);
@@ -36,15 +35,13 @@ class TowerRunner final : public Runner {
   }
 
   BatchResult forward() override {
-    BatchResult sum = towers_.front()->forward();
-    statistics_.read();
-    for (size_t tower = 1; tower < towers_.size(); ++tower) {
-      const BatchResult result = towers_[tower]->forward();
+    BatchResult sum;
+    for (const auto& tower : towers_) {
+      const BatchResult result = tower->forward();
       sum.loss += result.loss;
       sum.correct += result.correct;
       sum.images += result.images;
     }
-    statistics_.write();
     sum.loss /= static_cast<double>(towers_.size());
     return sum;
   }
@@ -60,6 +57,8 @@ class TowerRunner final : public Runner {
     for (float& value : gradients_.values()) value *= share;
     gradients_.write();
   }
+
+  void update_statistics() override { towers_.front()->update_statistics(); }
 
   std::vector<float> output(NodeId node) const override {
     std::vector<float> all;
@@ -78,7 +77,7 @@ class TowerRunner final : public Runner {
   const RunnerOptions options_;
   const std::vector<std::unique_ptr<Runner>> towers_;
   ImageBatch dealt_;  // a tower's share
-  FlatSlot gradients_, statistics_;
+  FlatSlot gradients_;
 };
 
 }  // namespace
