@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
+#include "tests/trainer/relative_error.h"
 #include "tests/trainer/replica_training.h"
 #include "tests/trainer/test_networks.h"
 #include "tests/trainer/thread_communicator.h"
@@ -66,6 +67,44 @@ TEST(DistributedBackend, TrainsAsTowersDo) {
       for (const Trained& got : train_together(processes, network, one_thread))
         EXPECT_EQ(got, expected) << processes;
     }
+}
+
+// With the statistics of all images together batch norm makes no difference. The gradients are
+// those of double precision, given away as floats.
+template <class Inner>
+void compare_with_shared_statistics(double tolerance) {
+  for (const Network& network : {small_resnet(), branching_network()}) {
+    const ImageBatch whole = random_batch(network, 12, 1);
+    const auto step = [&](Backend& backend, const ImageBatch& batch) {
+      auto variables = backend.make_variables(network);
+      randomize(*variables, 3);
+      const auto runner = backend.make_runner(network, *variables, {.batch_size = batch.size()});
+      runner->load(batch);
+      runner->forward();
+      runner->backward();
+      runner->update_statistics();
+      return variables;
+    };
+    Inner plain;
+    const auto expected = step(plain, whole);
+    for (const size_t processes : {2u, 4u})
+      in_threads(processes, [&](Communicator& communicator) {
+        DistributedBackend backend(std::make_unique<Inner>(), communicator,
+                                   {.sync_batch_norm = true});
+        const auto got = step(backend, share_of(whole, communicator.rank(), processes));
+        for (VariableId id = 0; id < network.variables().size(); ++id) {
+          const VariableSpec& spec = network.variables()[id];
+          const Slot slot = spec.trained ? Slot::gradient : Slot::value;
+          EXPECT_LE(relative_error(got->read(id, slot), expected->read(id, slot)), tolerance)
+              << spec.name << ", " << processes << " processes";
+        }
+      });
+  }
+}
+
+TEST(DistributedBackend, TakesStatisticsOfAllImagesWhereAskedTo) {
+  compare_with_shared_statistics<ReferenceBackend<double>>(1e-6);
+  compare_with_shared_statistics<CpuBackend>(1e-4);
 }
 
 TEST(DistributedBackend, CountsTheImagesOfAllProcesses) {

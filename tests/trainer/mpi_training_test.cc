@@ -33,8 +33,9 @@ std::unique_ptr<Backend> one_thread() {
 }
 std::unique_ptr<Backend> reference() { return std::make_unique<ReferenceBackend<>>(); }
 
-Trained train_together(std::unique_ptr<Backend> backend, const Network& network) {
-  DistributedBackend distributed(std::move(backend), *processes);
+Trained train_together(std::unique_ptr<Backend> backend, const Network& network,
+                       const DistributedBackendOptions& options = {}) {
+  DistributedBackend distributed(std::move(backend), *processes, options);
   return train(distributed, network, images / processes->size(), [&](uint64_t step) {
     return share_of(random_batch(network, images, step), processes->rank(), processes->size());
   });
@@ -85,6 +86,16 @@ TEST(MpiTraining, TrainsResNetAsTowersDo) {
       towers, network, images, [&](uint64_t step) { return random_batch(network, images, step); });
   const Trained got = train_together(one_thread(), network);
   EXPECT_TRUE(processes->size() > 2 || got == expected) << "of two numbers there is but one sum";
+  EXPECT_LE(greatest_error(got, expected), 1e-4);
+  EXPECT_TRUE(same_everywhere(crc_of(got)));
+}
+
+TEST(MpiTraining, TrainsResNetAsOneProcessWhereStatisticsAreShared) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  const Trained expected = train(*one_thread(), network, images, [&](uint64_t step) {
+    return random_batch(network, images, step);
+  });
+  const Trained got = train_together(one_thread(), network, {.sync_batch_norm = true});
   EXPECT_LE(greatest_error(got, expected), 1e-4);
   EXPECT_TRUE(same_everywhere(crc_of(got)));
 }

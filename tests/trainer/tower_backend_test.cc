@@ -121,6 +121,13 @@ TYPED_TEST(Towers, LearnWhatTheWholeBatchTeaches) {
   }
 }
 
+TYPED_TEST(Towers, LeaveBatchesWholeWhereStatisticsAreShared) {
+  const Network network = small_resnet();
+  TowerBackend backend(std::make_unique<TypeParam>(), {.towers = 2, .sync_batch_norm = true});
+  const auto batch_of = [&](uint64_t step) { return random_batch(network, 6, step); };
+  EXPECT_EQ(train(backend, network, 6, batch_of), train(this->plain, network, 6, batch_of));
+}
+
 TYPED_TEST(Towers, LeaveBatchesWholeInInference) {
   const Network network = small_resnet();
   TowerBackend backend = this->towers(4);

@@ -82,8 +82,9 @@ class DistributedRunner final : public Runner {
 
 }  // namespace
 
-DistributedBackend::DistributedBackend(std::unique_ptr<Backend> backend, Communicator& communicator)
-    : backend_(std::move(backend)), communicator_(communicator) {}
+DistributedBackend::DistributedBackend(std::unique_ptr<Backend> backend, Communicator& communicator,
+                                       const DistributedBackendOptions& options)
+    : backend_(std::move(backend)), communicator_(communicator), options_(options) {}
 
 std::string DistributedBackend::name() const {
   const size_t size = communicator_.size();
@@ -97,8 +98,11 @@ std::unique_ptr<Variables> DistributedBackend::make_variables(const Network& net
 std::unique_ptr<Runner> DistributedBackend::make_runner(const Network& network,
                                                         Variables& variables,
                                                         const RunnerOptions& options) {
-  auto runner = backend_->make_runner(network, variables, options);
-  if (options.mode == Mode::inference || communicator_.size() == 1) return runner;
+  if (options.mode == Mode::inference || communicator_.size() == 1)
+    return backend_->make_runner(network, variables, options);
+  RunnerOptions of_process = options;
+  if (options_.sync_batch_norm) of_process.shared_statistics = &communicator_;
+  auto runner = backend_->make_runner(network, variables, of_process);
   return std::make_unique<DistributedRunner>(std::move(runner), variables, communicator_,
                                              options.batch_size);
 }

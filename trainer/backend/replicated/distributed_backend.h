@@ -9,6 +9,13 @@
 
 namespace recordpipe {
 
+struct DistributedBackendOptions {
+  // Batch norm takes the statistics of all processes' images, and what one process would learn from
+  // them is learned with batch norm too. Costs three more messages a step for each batch norm. Over
+  // towers, which would take them with their likes in the other processes only, give it to both.
+  bool sync_batch_norm = false;
+};
+
 // What --sync trains: synchronous data parallelism. communicator.h says what a program does.
 //
 // In training, each of the N processes loads its own batch of RunnerOptions::batch_size images.
@@ -28,7 +35,8 @@ class DistributedBackend final : public Backend {
  public:
   // `backend` computes; `communicator` must outlive it and its runners. Runners are called in the
   // same order in all processes.
-  DistributedBackend(std::unique_ptr<Backend> backend, Communicator& communicator);
+  DistributedBackend(std::unique_ptr<Backend> backend, Communicator& communicator,
+                     const DistributedBackendOptions& options = {});
 
   // "4 processes, each on cpu, 1 threads, oneDNN 2.6.3"
   std::string name() const override;
@@ -39,6 +47,7 @@ class DistributedBackend final : public Backend {
  private:
   const std::unique_ptr<Backend> backend_;
   Communicator& communicator_;
+  const DistributedBackendOptions options_;
 };
 
 }  // namespace recordpipe

@@ -107,6 +107,7 @@ std::unique_ptr<Runner> TowerBackend::make_runner(const Network& network, Variab
                            " images can't be dealt out to " + std::to_string(options_.towers) +
                            " towers in equal parts",
                  .hint = "the batch size must be a multiple of the number of towers"});
+  if (options_.sync_batch_norm) return backend_->make_runner(network, variables, options);
   RunnerOptions of_tower = options;
   of_tower.batch_size /= options_.towers;
   std::vector<std::unique_ptr<Runner>> towers;

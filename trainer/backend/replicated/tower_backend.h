@@ -11,6 +11,9 @@ namespace recordpipe {
 
 struct TowerBackendOptions {
   size_t towers = 1;
+  // Batch norm takes the statistics of the whole batch. That is what the device computes without
+  // towers, so then there are none.
+  bool sync_batch_norm = false;
 };
 
 // What --num-gpus N trains where the towers share a device, as TensorFlow's soft placement has it:
