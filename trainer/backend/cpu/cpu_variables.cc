@@ -76,17 +76,20 @@ void CpuVariables::write(VariableId id, std::span<const float> values, Slot slot
 }
 
 void CpuVariables::apply_momentum(const MomentumOptions& options) {
-  if (options.frozen.empty()) {
-    for (const Run& run : runs_) update(run, options);
-  } else {
-    for (VariableId id = 0; id < specs().size(); ++id)
-      if (const VariableSpec& spec = specs()[id]; spec.trained && !is_in(options.frozen, id))
-        update({offsets_[id], offsets_[id] + spec.size(), spec.decay_factor}, options);
+  for (Run run : runs_) {
+    for (const VariableId id : options.frozen) {
+      const VariableSpec& spec = specs()[id];
+      if (!spec.trained || offsets_[id] < run.begin || offsets_[id] >= run.end) continue;
+      update({run.begin, offsets_[id], run.decay_factor}, options);
+      run.begin = offsets_[id] + padded(spec.size());
+    }
+    update(run, options);
   }
   ++version_;
 }
 
 void CpuVariables::update(const Run& run, const MomentumOptions& options) {
+  if (run.begin == run.end) return;
   const auto learning_rate = static_cast<float>(options.learning_rate);
   const auto momentum = static_cast<float>(options.momentum);
   const auto weight_decay = static_cast<float>(options.weight_decay * run.decay_factor);

@@ -51,7 +51,7 @@ class CpuVariables final : public Variables {
     double squares = 0;  // of the gradient
   };
 
-  void update(const Run& run, const MomentumOptions& options);
+  void update(const Run& run, const MomentumOptions& options);  // apply_momentum() of a part
   void take_gradient_norms(const GradientOptions& options);
 
   std::vector<size_t> offsets_;  // in the trained buffers, or in statistics_
