@@ -288,6 +288,16 @@ TEST(CpuGradients, AreProcessedAsTheReferences) {
     }
 }
 
+// A product that a float can't hold is found, whatever the gradient was.
+TEST(CpuGradients, AreLookedAtAsTheyAreWhenMultiplied) {
+  const Network network = two_layers();
+  const auto variables = CpuBackend().make_variables(network);
+  variables->write(0, Floats{3e38f, 0, 0, 0}, Slot::gradient);
+  const std::vector<double> multipliers = {2, 1, 1, 1};
+  variables->process_gradients({.multipliers = multipliers});
+  EXPECT_FALSE(std::isfinite(variables->gradient_norms()[0]));
+}
+
 // Bit for bit: the sums don't depend on who took them.
 TEST(CpuGradients, AreTheSameWithAnyNumberOfThreads) {
   const Network network = tutorial_cnn();

@@ -76,17 +76,20 @@ void CpuVariables::write(VariableId id, std::span<const float> values, Slot slot
 }
 
 void CpuVariables::apply_momentum(const MomentumOptions& options) {
-  if (options.frozen.empty()) {
-    for (const Run& run : runs_) update(run, options);
-  } else {
-    for (VariableId id = 0; id < specs().size(); ++id)
-      if (const VariableSpec& spec = specs()[id]; spec.trained && !is_in(options.frozen, id))
-        update({offsets_[id], offsets_[id] + spec.size(), spec.decay_factor}, options);
+  for (Run run : runs_) {
+    for (const VariableId id : options.frozen) {
+      const VariableSpec& spec = specs()[id];
+      if (!spec.trained || offsets_[id] < run.begin || offsets_[id] >= run.end) continue;
+      update({run.begin, offsets_[id], run.decay_factor}, options);
+      run.begin = offsets_[id] + padded(spec.size());
+    }
+    update(run, options);
   }
   ++version_;
 }
 
 void CpuVariables::update(const Run& run, const MomentumOptions& options) {
+  if (run.begin == run.end) return;
   const auto learning_rate = static_cast<float>(options.learning_rate);
   const auto momentum = static_cast<float>(options.momentum);
   const auto weight_decay = static_cast<float>(options.weight_decay * run.decay_factor);
@@ -101,10 +104,14 @@ void CpuVariables::update(const Run& run, const MomentumOptions& options) {
   }
 }
 
-// Multiplying and clipping are one factor a variable, which its norm is enough to tell: the
-// gradients are read once more only if there is one that isn't 1.
+// Both ways of clipping are one factor a variable, which the norms are enough to tell: gradients
+// are read once more only where theirs isn't 1.
 void CpuVariables::process_gradients(const GradientOptions& options) {
-  take_gradient_norms(options);
+  add_decay_and_multiply(options);
+
+  std::ranges::fill(gradient_norms_, 0);
+  for (const Piece& piece : pieces_) gradient_norms_[piece.id] += piece.squares;
+  for (double& norm : gradient_norms_) norm = std::sqrt(norm);
 
   double global_squares = 0;
   for (const double norm : gradient_norms_) {
@@ -112,13 +119,11 @@ void CpuVariables::process_gradients(const GradientOptions& options) {
     global_squares += clipped * clipped;
   }
   const double global_factor = clip_factor(std::sqrt(global_squares), options.clip_global_norm);
-  for (VariableId id = 0; id < specs().size(); ++id) {
-    const double multiplier = options.multipliers.empty() ? 1 : options.multipliers[id];
+  for (VariableId id = 0; id < specs().size(); ++id)
     gradient_factors_[id] =
         is_in(options.frozen, id)
             ? 1
-            : multiplier * clip_factor(gradient_norms_[id], options.clip_norm) * global_factor;
-  }
+            : clip_factor(gradient_norms_[id], options.clip_norm) * global_factor;
 #pragma omp parallel for schedule(static)
   for (const Piece& piece : pieces_) {
     const auto factor = static_cast<float>(gradient_factors_[piece.id]);
@@ -129,36 +134,32 @@ void CpuVariables::process_gradients(const GradientOptions& options) {
   }
 }
 
-// Adds the penalty's part to the gradients on the way.
-void CpuVariables::take_gradient_norms(const GradientOptions& options) {
+// Takes the sums of squares on the way.
+void CpuVariables::add_decay_and_multiply(const GradientOptions& options) {
 #pragma omp parallel for schedule(static)
   for (Piece& piece : pieces_) {
     piece.squares = 0;
     if (is_in(options.frozen, piece.id)) continue;
     const auto weight_decay =
         static_cast<float>(options.weight_decay * specs()[piece.id].decay_factor);
+    const auto multiplier =
+        options.multipliers.empty() ? 1.0f : static_cast<float>(options.multipliers[piece.id]);
     const float* values = values_.data();
     float* gradients = gradients_.data();
     double squares = 0;
 #pragma omp simd reduction(+ : squares)
     for (size_t i = piece.begin; i < piece.end; ++i) {
-      const float gradient = gradients[i] + weight_decay * values[i];
+      const float gradient = (gradients[i] + weight_decay * values[i]) * multiplier;
       gradients[i] = gradient;
       squares += static_cast<double>(gradient) * static_cast<double>(gradient);
     }
     piece.squares = squares;
   }
-
-  std::ranges::fill(gradient_norms_, 0);
-  for (const Piece& piece : pieces_) gradient_norms_[piece.id] += piece.squares;
-  for (VariableId id = 0; id < specs().size(); ++id) {
-    const double multiplier = options.multipliers.empty() ? 1 : options.multipliers[id];
-    gradient_norms_[id] = std::sqrt(gradient_norms_[id]) * std::abs(multiplier);
-  }
 }
 
 void CpuVariables::start_averages() {
-  if (!has_averages()) averages_ = AlignedBuffer(values_.size());
+  if (!has_averages_) averages_ = AlignedBuffer(values_.size());
+  has_averages_ = true;
   std::ranges::copy(values_.span(), averages_.data());
 }
 

@@ -23,7 +23,7 @@ class CpuVariables final : public Variables {
   void process_gradients(const GradientOptions& options) override;
   std::span<const double> gradient_norms() const override { return gradient_norms_; }
   void start_averages() override;
-  bool has_averages() const override { return averages_.size() > 0; }
+  bool has_averages() const override { return has_averages_; }
   void update_averages(double decay) override;
   double half_squared_norm() const override;
 
@@ -51,15 +51,16 @@ class CpuVariables final : public Variables {
     double squares = 0;  // of the gradient
   };
 
-  void update(const Run& run, const MomentumOptions& options);
-  void take_gradient_norms(const GradientOptions& options);
+  void update(const Run& run, const MomentumOptions& options);  // apply_momentum() of a part
+  void add_decay_and_multiply(const GradientOptions& options);
 
   std::vector<size_t> offsets_;  // in the trained buffers, or in statistics_
   std::vector<Run> runs_;        // all trained variables
   std::vector<Piece> pieces_;    // all trained variables
   std::vector<double> gradient_norms_, gradient_factors_;  // one for each variable
   AlignedBuffer values_, gradients_, momenta_;
-  AlignedBuffer averages_;  // empty until start_averages()
+  AlignedBuffer averages_;  // none until start_averages()
+  bool has_averages_ = false;
   AlignedBuffer statistics_;
   uint64_t version_ = 1;
 };
