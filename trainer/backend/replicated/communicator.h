@@ -3,10 +3,9 @@
 // A program that is started N times by mpirun and given --sync
 //
 //   1. joins the others before it does anything slow: join_mpi() (mpi_communicator.h);
-//   2. reads every N-th record: Cifar10Options{.num_shards = size(), .shard_index = rank()}, so
-//   that
-//      the k-th batches of all processes together are the k-th batch of one process with an N times
-//      larger one; epochs and learning rates count in images of the whole batch;
+//   2. reads every N-th record (Cifar10Options::num_shards = size(), shard_index = rank()), so that
+//      the k-th batches of all processes together are the k-th batch of one process with batches N
+//      times as large; epochs are counted in images of the whole batch;
 //   3. wraps its backend into a DistributedBackend (distributed_backend.h) and trains as ever;
 //   4. restores or initialises the variables on rank 0, then calls share_variables() and broadcasts
 //      the step, so that no other process needs to see the checkpoints;
@@ -26,8 +25,8 @@
 
 namespace recordpipe {
 
-// Each member but rank() and size() is called by all processes, in the same order with as many
-// values, and returns when all have done so far as it needs them. One thread calls them all. Throws
+// Each member but rank() and size() is called by all processes in the same order, with the same
+// number of values, and may wait for the others. One thread calls them all. Throws
 // Error{network} where the others can't be reached; after that, or any other exception that a
 // process doesn't share with the others, it can only end.
 class Communicator {

@@ -19,8 +19,8 @@ struct TowerBackendOptions {
 // What --num-gpus N trains where the towers share a device, as TensorFlow's soft placement has it:
 // one tower after the other, each with all threads.
 //
-// In training, image i of a batch of N · b goes to tower i mod N, as tf.split's round-robin deals
-// in the tutorial; N must divide the batch size. The gradients are the mean of the towers', added
+// In training, image i of a batch of N · b goes to tower i mod N, as the tutorial deals them out; N
+// must divide the batch size. The gradients are the mean of the towers', added
 // up in their order, the loss is their mean. Batch norm normalises each tower's images by their own
 // statistics, and the moving ones follow tower 0's. So a network without batch norm learns what it
 // would learn from the whole batch, to within rounding, and one with batch norm something else.
