@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -26,27 +26,6 @@
 
 namespace recordpipe {
 namespace {
-
-// Why there is no GPU to use; empty where there is one.
-const std::string& missing_gpu() {
-  static const std::string reason = [] {
-    try {
-      CudaBackend backend;
-      return std::string();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-  }();
-  return reason;
-}
-
-template <class Base>
-class OnGpu : public Base {
- protected:
-  void SetUp() override {
-    if (!missing_gpu().empty()) GTEST_SKIP() << "skipped: no GPU: " << missing_gpu();
-  }
-};
 
 struct Precision {
   std::string name;
@@ -95,17 +74,20 @@ Closeness closeness(const Precision& precision, const Network& network) {
   return decides(network) ? precision.deciding_layer : precision.smooth_layer;
 }
 
-CudaBackend backend_of(const Precision& precision) {
-  return CudaBackend({.precision = precision.precision, .loss_scale = 64});
+// One for each precision, made once: starting CUDA's libraries takes longer than most tests.
+CudaBackend& backend_of(const Precision& precision) {
+  static std::map<CudaPrecision, CudaBackend> backends;
+  const CudaBackendOptions options = {.precision = precision.precision, .loss_scale = 64};
+  return backends.try_emplace(precision.precision, options).first->second;
 }
 
 using LayerCase = std::tuple<Precision, NamedNetwork>;
 
-class CudaLayers : public OnGpu<testing::TestWithParam<LayerCase>> {
+class CudaLayers : public testing::TestWithParam<LayerCase> {
  protected:
   void compare(size_t images) {
     const auto& [precision, named] = GetParam();
-    CudaBackend backend = backend_of(precision);
+    CudaBackend& backend = backend_of(precision);
     compare_steps(backend, named.network, images, closeness(precision, named.network));
   }
 };
@@ -116,7 +98,7 @@ TEST_P(CudaLayers, AgreeWithTheReferenceForOneImage) { compare(1); }
 
 TEST_P(CudaLayers, AgreeWithTheReferenceInInference) {
   const auto& [precision, named] = GetParam();
-  CudaBackend backend = backend_of(precision);
+  CudaBackend& backend = backend_of(precision);
   compare_inference(backend, named.network, closeness(precision, named.network));
 }
 
@@ -128,12 +110,12 @@ INSTANTIATE_TEST_SUITE_P(All, CudaLayers,
                                   std::get<1>(param_info.param).name;
                          });
 
-class CudaNetworks : public OnGpu<testing::TestWithParam<Precision>> {
+class CudaNetworks : public testing::TestWithParam<Precision> {
  protected:
   // Three steps: the first starts kernels one by one, the second captures graphs, the third starts
   // them again.
   void compare(const Network& network, size_t images) {
-    CudaBackend backend = backend_of(GetParam());
+    CudaBackend& backend = backend_of(GetParam());
     compare_steps(backend, network, images, GetParam().network, GetParam().network_steps);
   }
 };
@@ -151,13 +133,11 @@ TEST_P(CudaNetworks, AgreeWithTheReferenceInResNet) {
 INSTANTIATE_TEST_SUITE_P(All, CudaNetworks, testing::ValuesIn(precisions()),
                          [](const auto& param_info) { return param_info.param.name; });
 
-using CudaBackendTest = OnGpu<testing::Test>;
-
-TEST_F(CudaBackendTest, GivesTheSameBitsAtEveryRun) {
+TEST_P(CudaNetworks, GiveTheSameBitsAtEveryRunWithGraphsAndWithout) {
   const Network network = resnet({.layers = 8, .input = {3, 16, 16}});
   std::vector<std::vector<float>> weights;
   for (const bool graphs : {true, true, false}) {
-    CudaBackend backend({.graphs = graphs});
+    CudaBackend backend({.precision = GetParam().precision, .graphs = graphs});
     Side side(backend, network, {.batch_size = 6});
     for (uint64_t step = 0; step < 4; ++step) {
       side.runner->load(random_batch(network, 6, step));
@@ -168,12 +148,12 @@ TEST_F(CudaBackendTest, GivesTheSameBitsAtEveryRun) {
     weights.push_back(side.variables->read(0));
   }
   EXPECT_EQ(weights[0], weights[1]);
-  EXPECT_EQ(weights[0], weights[2]) << "with and without graphs";
+  EXPECT_EQ(weights[0], weights[2]) << "without graphs";
 }
 
 // Batches are uploaded while others are computed: none may be mixed up with another, whatever its
 // format.
-TEST_F(CudaBackendTest, TakesBatchesOfEachFormatInTurn) {
+TEST(CudaBackend, TakesBatchesOfEachFormatInTurn) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   const RunnerOptions options = {.batch_size = 4, .mode = Mode::inference};
   CudaBackend backend;
@@ -209,7 +189,7 @@ TEST_F(CudaBackendTest, TakesBatchesOfEachFormatInTurn) {
 
 // Zeros everywhere, from weights that are zero: their gradient tells which pixels had the
 // pooling's.
-TEST_F(CudaBackendTest, PoolsTheFirstOfEqualValuesAsTheReferenceDoes) {
+TEST(CudaBackend, PoolsTheFirstOfEqualValuesAsTheReferenceDoes) {
   Network network({3, 7, 6});
   const NodeId x = network.conv2d(0, "conv", {.filters = 5, .kernel = 1, .padding = 0});
   network.softmax_cross_entropy(network.dense(network.max_pool(x, "pool"), "dense", 5));
@@ -228,7 +208,7 @@ TEST_F(CudaBackendTest, PoolsTheFirstOfEqualValuesAsTheReferenceDoes) {
 }
 
 // A gradient that float16 can't hold: the step is left out and the scale halved, until one fits.
-TEST_F(CudaBackendTest, LeavesOutStepsThatOverflowAndScalesLess) {
+TEST(CudaBackend, LeavesOutStepsThatOverflowAndScalesLess) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   CudaBackend backend({.precision = CudaPrecision::fp16, .loss_scale = 1 << 24});
   Side side(backend, network, {.batch_size = 4});
@@ -248,7 +228,7 @@ TEST_F(CudaBackendTest, LeavesOutStepsThatOverflowAndScalesLess) {
 }
 
 // The scale doubles after so many good steps; the update must not notice.
-TEST_F(CudaBackendTest, TrainsAlikeWhateverTheLossScale) {
+TEST(CudaBackend, TrainsAlikeWhateverTheLossScale) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   std::vector<std::vector<float>> weights;
   for (const uint32_t interval : {1u, 1000u}) {
@@ -267,7 +247,7 @@ TEST_F(CudaBackendTest, TrainsAlikeWhateverTheLossScale) {
   EXPECT_LE(relative_error(weights[0], weights[1]), 1e-3);
 }
 
-TEST_F(CudaBackendTest, RefusesWhatMakesNoSense) {
+TEST(CudaBackend, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error_of([] { CudaBackend({.loss_scale = 3}); }).kind(), ErrorKind::invalid_argument);
   EXPECT_EQ(error_of([] { CudaBackend({.loss_scale = 0}); }).kind(), ErrorKind::invalid_argument);
   EXPECT_EQ(error_of([] { CudaBackend({.loss_scale_growth_interval = 0}); }).kind(),
