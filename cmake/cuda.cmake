@@ -26,6 +26,7 @@ set(recordpipe_cuda_common
 set(recordpipe_cuda_kernels
   trainer/backend/cuda/batch_norm_kernels.cu
   trainer/backend/cuda/bias_relu_kernels.cu
+  trainer/backend/cuda/distortion_kernels.cu
   trainer/backend/cuda/input_kernels.cu
   trainer/backend/cuda/local_response_norm_kernels.cu
   trainer/backend/cuda/loss_kernels.cu
@@ -99,6 +100,10 @@ macro(recordpipe_add_trainer_cuda)
       # By its name: CMake 3.25 doesn't know that nvcc 13 has it.
       target_compile_options(recordpipe_trainer_cuda PRIVATE
                              $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
+      # They must round as dataset/image does: no fused multiplication and addition.
+      set_source_files_properties(trainer/backend/cuda/distortion_kernels.cu
+                                  trainer/backend/cuda/input_kernels.cu PROPERTIES
+                                  COMPILE_OPTIONS -fmad=false)
       if(RECORDPIPE_WARNINGS)
         target_compile_options(recordpipe_trainer_cuda PRIVATE
           "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -Xcompiler -Wall,-Wextra>")
@@ -118,6 +123,10 @@ function(recordpipe_emulate_cuda)
     file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${kernels}\"\n")
     list(APPEND sources ${source})
   endforeach()
+  # They must round as dataset/image does: no fused multiplication and addition.
+  set_source_files_properties(${PROJECT_BINARY_DIR}/cuda_emulation/distortion_kernels.cc
+                              ${PROJECT_BINARY_DIR}/cuda_emulation/input_kernels.cc
+                              PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
   recordpipe_library(cuda_emulation
     SOURCES
       ${recordpipe_cuda_common}

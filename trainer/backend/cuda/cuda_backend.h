@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "dataset/image/crop_flip_color.h"
 #include "trainer/backend/backend.h"
 
 namespace recordpipe {
@@ -45,6 +47,32 @@ struct CudaBackendOptions {
   size_t workspace_bytes = size_t{256} << 20;
   // Off: every kernel is started by itself, as debuggers like it.
   bool graphs = true;
+};
+
+// Images whose distortions were drawn but not done: that is the GPU's work.
+struct DrawnImages {
+  enum class Colors {
+    kept,          // crop and flip only, as pad_crop_flip()
+    changed,       // as crop_flip_color() with Standardize::no
+    standardized,  // as crop_flip_color() with Standardize::yes
+  };
+  ImageSize size;                   // at most four times the pixels of the network's input
+  std::span<const uint8_t> pixels;  // [images][channels][size.height][size.width]
+  std::span<const int32_t> labels;  // [images]
+  std::span<const CropFlipColor> distortions;  // [images]
+  Colors colors = Colors::kept;
+};
+
+// What make_runner() of a CudaBackend gives.
+class CudaDistortingRunner : public Runner {
+ public:
+  using Runner::load;
+  // As load(), with a batch that is distorted on the GPU: the network sees the same values, bit for
+  // bit, as of a float32 batch that was distorted by the functions above. Throws
+  // Error{invalid_argument} where load() does, for pixels or distortions that are not as many as
+  // the labels say, and for a contrast that isn't above 0 or more than four channels where colours
+  // change.
+  virtual void load_drawn(const DrawnImages& images) = 0;
 };
 
 // The same GPU, options and libraries give the same bits at every run.

@@ -6,6 +6,33 @@
 #include "dataset/base/error.h"
 
 namespace recordpipe::cuda {
+namespace {
+
+constexpr size_t most_side = 65'536;  // so that sums of a row's squares fit in 32 bits
+
+void require(bool condition, const char* reason) {
+  if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+}
+
+void check_drawn(const DrawnImages& images, const Network& network, const RunnerOptions& options) {
+  const FeatureShape& input = network.input_shape();
+  check_labels(images.labels, network, options);
+  require(input.width <= most_side, "the network's input is too wide to be distorted");
+  require(images.size.height <= most_side && images.size.width <= most_side &&
+              images.size.height * images.size.width <= 4 * input.pixels(),
+          "the images have more than four times the pixels of the network's input");
+  require(images.pixels.size() ==
+              images.labels.size() * input.channels * images.size.height * images.size.width,
+          "the pixels are not as many as labels and sizes say");
+  require(images.distortions.size() == images.labels.size(),
+          "the distortions are not as many as the labels");
+  const bool kept = images.colors == DrawnImages::Colors::kept;
+  require(kept || input.channels <= kMostColors, "colours of more than four channels can't change");
+  for (const CropFlipColor& distortion : images.distortions)
+    require(kept || distortion.contrast > 0, "a contrast that is not above 0");
+}
+
+}  // namespace
 
 CudaRunner::CudaRunner(std::shared_ptr<Device> device, const Network& network,
                        const CudaVariables& variables, const RunnerOptions& options,
@@ -106,6 +133,13 @@ void CudaRunner::load(const ImageBatch& batch) {
   device_->activate();
   upload_->send(batch);
   images_ = batch.size();
+}
+
+void CudaRunner::load_drawn(const DrawnImages& images) {
+  check_drawn(images, network_, options_);
+  device_->activate();
+  upload_->send(images);
+  images_ = images.labels.size();
 }
 
 // The first time each kernel is started by itself: what libraries load or set up when they are

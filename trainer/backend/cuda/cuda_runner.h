@@ -15,13 +15,14 @@
 
 namespace recordpipe::cuda {
 
-class CudaRunner final : public Runner {
+class CudaRunner final : public CudaDistortingRunner {
  public:
   CudaRunner(std::shared_ptr<Device> device, const Network& network, const CudaVariables& variables,
              const RunnerOptions& options, const CudaBackendOptions& settings);
   ~CudaRunner() override;
 
   void load(const ImageBatch& batch) override;
+  void load_drawn(const DrawnImages& images) override;
   BatchResult forward() override;
   void backward() override;
   std::vector<float> output(NodeId node) const override;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dataset/image/crop_flip_color.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/element.h"
 #include "trainer/backend/cuda/loss_scale.h"
@@ -32,6 +33,36 @@ struct TakeImages {
   void* to;
 };
 void take_images(Stream stream, const TakeImages& take);
+
+// --- distortion_kernels.cu ---
+
+inline constexpr uint32_t kMostColors = 4;  // channels that brightness and contrast are for
+
+// Of a row of a channel of a crop.
+struct RowSums {
+  uint32_t values, squares;
+};
+// What becomes of a value x: (x · multiply + add) / divide.
+struct ColorMap {
+  float multiply, add, divide;
+};
+
+// Crops, flips and recolours uint8 images as dataset/image/crop_flip_color.h does, to the same
+// bits, then scales and shifts the result as take_images() does.
+struct DistortImages {
+  uint32_t images;
+  uint32_t image_channels, image_height, image_width;
+  uint32_t channels, height, width;  // of the tensor
+  const uint8_t* from;               // [images][channels][height][width]
+  const CropFlipColor* crops;        // one for each image
+  bool standardize;
+  RowSums* row_sums;  // [images][image_channels][height]: scratch
+  ColorMap* maps;     // [images][image_channels]: scratch; null: colours stay as they are
+  float scale, shift;
+  Element element;
+  void* to;
+};
+void distort_images(Stream stream, const DistortImages& distort);
 
 // --- batch_norm_kernels.cu ---
 
