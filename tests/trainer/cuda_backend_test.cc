@@ -35,7 +35,7 @@ struct Precision {
   Closeness network;         // a whole one
   size_t network_steps;      // that are compared
 
-  friend void PrintTo(const Precision& precision, std::ostream* out) { *out << precision.name; }
+  friend void PrintTo(const Precision& printed, std::ostream* out) { *out << printed.name; }
 };
 
 // A number is rounded by up to 6e-8 of it in fp32, 5e-4 in fp16 and tf32 (whose activations stay
@@ -74,9 +74,10 @@ Closeness closeness(const Precision& precision, const Network& network) {
   return decides(network) ? precision.deciding_layer : precision.smooth_layer;
 }
 
-// One for each precision, made once: starting CUDA's libraries takes longer than most tests.
+// One for each precision, made once, since starting CUDA's libraries takes longer than most tests,
+// and never destroyed, since they may be gone first when the program ends.
 CudaBackend& backend_of(const Precision& precision) {
-  static std::map<CudaPrecision, CudaBackend> backends;
+  static auto& backends = *new std::map<CudaPrecision, CudaBackend>;
   const CudaBackendOptions options = {.precision = precision.precision, .loss_scale = 64};
   return backends.try_emplace(precision.precision, options).first->second;
 }

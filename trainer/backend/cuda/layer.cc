@@ -7,7 +7,7 @@ namespace {
 
 uint32_t checked(size_t images, const FeatureShape& shape, Element element) {
   // A batch has at most 2^30 images.
-  constexpr size_t most = std::numeric_limits<uint32_t>::max();
+  constexpr size_t most = std::numeric_limits<int32_t>::max();
   const size_t channels = padded(shape.channels, element);
   if (channels > most || shape.pixels() > most / channels ||
       images > most / (shape.pixels() * channels))

@@ -16,7 +16,7 @@ namespace recordpipe::cuda {
 // A node's output and its gradient, [images][pixels][channels filled up to whole packs].
 class Tensor {
  public:
-  // Throws Error{limit_exceeded} for more numbers than 32 bits count.
+  // Throws Error{limit_exceeded} for more numbers than cuDNN takes, 2^31 - 1.
   Tensor(size_t images, const FeatureShape& shape, Element element);
 
   Element element() const { return element_; }
