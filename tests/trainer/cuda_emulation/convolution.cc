@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "tests/trainer/cuda_emulation/factor.h"
+#include "trainer/backend/cuda/launch.h"
 
 namespace recordpipe::cuda {
 
 struct Convolution::Plan {
+  Stream stream;
   ConvolutionShape shape;
 
   // Calls visit(index in x, index in w, index in y) for each product.
@@ -52,8 +54,8 @@ void put(const std::vector<float>& sums, T* to, bool accumulate) {
 
 }  // namespace
 
-Convolution::Convolution(const Device&, const ConvolutionShape& shape, bool)
-    : plan_(std::make_unique<Plan>(Plan{shape})) {}
+Convolution::Convolution(const Device& device, const ConvolutionShape& shape, bool)
+    : plan_(std::make_unique<Plan>(Plan{device.compute(), shape})) {}
 Convolution::~Convolution() = default;
 
 void Convolution::prepare_forward(const void*, const void*, void*) {}
@@ -61,36 +63,42 @@ void Convolution::prepare_backward_data(const void*, const void*, void*) {}
 void Convolution::prepare_backward_weights(const void*, const void*, void*) {}
 
 void Convolution::forward(const void* x, const void* weights, void* y) const {
-  with_element(plan_->shape.element, [&]<class T>(T*) {
-    std::vector<float> sums(plan_->y_size());
-    plan_->for_each_product([&](size_t ix, size_t iw, size_t iy) {
-      sums[iy] += factor(static_cast<const T*>(x)[ix], plan_->shape.tf32) *
-                  factor(static_cast<const T*>(weights)[iw], plan_->shape.tf32);
+  run_on(plan_->stream, [=, plan = plan_.get()] {
+    with_element(plan->shape.element, [&]<class T>(T*) {
+      std::vector<float> sums(plan->y_size());
+      plan->for_each_product([&](size_t ix, size_t iw, size_t iy) {
+        sums[iy] += factor(static_cast<const T*>(x)[ix], plan->shape.tf32) *
+                    factor(static_cast<const T*>(weights)[iw], plan->shape.tf32);
+      });
+      put(sums, static_cast<T*>(y), false);
     });
-    put(sums, static_cast<T*>(y), false);
   });
 }
 
 void Convolution::backward_data(const void* weights, const void* dy, void* dx,
                                 bool accumulate) const {
-  with_element(plan_->shape.element, [&]<class T>(T*) {
-    std::vector<float> sums(plan_->x_size());
-    plan_->for_each_product([&](size_t ix, size_t iw, size_t iy) {
-      sums[ix] += factor(static_cast<const T*>(weights)[iw], plan_->shape.tf32) *
-                  factor(static_cast<const T*>(dy)[iy], plan_->shape.tf32);
+  run_on(plan_->stream, [=, plan = plan_.get()] {
+    with_element(plan->shape.element, [&]<class T>(T*) {
+      std::vector<float> sums(plan->x_size());
+      plan->for_each_product([&](size_t ix, size_t iw, size_t iy) {
+        sums[ix] += factor(static_cast<const T*>(weights)[iw], plan->shape.tf32) *
+                    factor(static_cast<const T*>(dy)[iy], plan->shape.tf32);
+      });
+      put(sums, static_cast<T*>(dx), accumulate);
     });
-    put(sums, static_cast<T*>(dx), accumulate);
   });
 }
 
 void Convolution::backward_weights(const void* x, const void* dy, void* dweights) const {
-  with_element(plan_->shape.element, [&]<class T>(T*) {
-    std::vector<float> sums(plan_->w_size());
-    plan_->for_each_product([&](size_t ix, size_t iw, size_t iy) {
-      sums[iw] += factor(static_cast<const T*>(x)[ix], plan_->shape.tf32) *
-                  factor(static_cast<const T*>(dy)[iy], plan_->shape.tf32);
+  run_on(plan_->stream, [=, plan = plan_.get()] {
+    with_element(plan->shape.element, [&]<class T>(T*) {
+      std::vector<float> sums(plan->w_size());
+      plan->for_each_product([&](size_t ix, size_t iw, size_t iy) {
+        sums[iw] += factor(static_cast<const T*>(x)[ix], plan->shape.tf32) *
+                    factor(static_cast<const T*>(dy)[iy], plan->shape.tf32);
+      });
+      put(sums, static_cast<T*>(dweights), false);
     });
-    put(sums, static_cast<T*>(dweights), false);
   });
 }
 

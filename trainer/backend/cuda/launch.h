@@ -17,6 +17,7 @@
 #ifdef __CUDACC__
 #include "trainer/backend/cuda/check_cuda.h"
 #else
+#include <functional>
 #include <vector>
 #endif
 
@@ -125,9 +126,14 @@ void finish_columns(Stream stream, uint32_t columns, uint32_t blocks, const Work
 
 #else
 
+// Puts work into a stream. Whoever compiles this for the host defines it.
+void run_on(Stream stream, std::function<void()> work);
+
 template <class Work>
-void for_each(Stream, uint32_t n, const Work& work) {
-  for (uint32_t index = 0; index < n; ++index) work(index);
+void for_each(Stream stream, uint32_t n, const Work& work) {
+  run_on(stream, [=] {
+    for (uint32_t index = 0; index < n; ++index) work(index);
+  });
 }
 
 template <class Work, class Sums = typename Work::Sums>
@@ -138,27 +144,31 @@ Sums sum_up(std::vector<Sums>& threads) {
 }
 
 template <class Work>
-void reduce_columns(Stream, uint32_t rows, uint32_t packs, const Work& work) {
+void reduce_columns(Stream stream, uint32_t rows, uint32_t packs, const Work& work) {
   const ColumnGrid grid = column_grid(rows, packs);
-  for (uint32_t block = 0; block < grid.blocks_y; ++block)
-    for (uint32_t pack = 0; pack < packs; ++pack) {
-      std::vector<typename Work::Sums> threads(grid.rows);
-      for (uint32_t row = 0; row < grid.rows; ++row)
-        for (uint32_t r = block * grid.rows + row; r < rows; r += grid.blocks_y * grid.rows)
-          work.add(threads[row], r, pack);
-      work.store(block, pack, sum_up<Work>(threads));
-    }
+  run_on(stream, [=] {
+    for (uint32_t block = 0; block < grid.blocks_y; ++block)
+      for (uint32_t pack = 0; pack < packs; ++pack) {
+        std::vector<typename Work::Sums> threads(grid.rows);
+        for (uint32_t row = 0; row < grid.rows; ++row)
+          for (uint32_t r = block * grid.rows + row; r < rows; r += grid.blocks_y * grid.rows)
+            work.add(threads[row], r, pack);
+        work.store(block, pack, sum_up<Work>(threads));
+      }
+  });
 }
 
 template <class Work>
-void finish_columns(Stream, uint32_t columns, uint32_t blocks, const Work& work) {
-  for (uint32_t column = 0; column < columns; ++column) {
-    std::vector<typename Work::Sums> threads(kFinishRows);
-    for (uint32_t row = 0; row < kFinishRows; ++row)
-      for (uint32_t block = row; block < blocks; block += kFinishRows)
-        Work::combine(threads[row], work.load(block, column));
-    work.finish(column, sum_up<Work>(threads));
-  }
+void finish_columns(Stream stream, uint32_t columns, uint32_t blocks, const Work& work) {
+  run_on(stream, [=] {
+    for (uint32_t column = 0; column < columns; ++column) {
+      std::vector<typename Work::Sums> threads(kFinishRows);
+      for (uint32_t row = 0; row < kFinishRows; ++row)
+        for (uint32_t block = row; block < blocks; block += kFinishRows)
+          Work::combine(threads[row], work.load(block, column));
+      work.finish(column, sum_up<Work>(threads));
+    }
+  });
 }
 
 #endif
