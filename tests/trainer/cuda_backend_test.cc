@@ -153,19 +153,20 @@ TEST_P(CudaNetworks, GiveTheSameBitsAtEveryRunWithGraphsAndWithout) {
 }
 
 // Batches are uploaded while others are computed: none may be mixed up with another, whatever its
-// format.
+// format, nor with one that was loaded and never used.
 TEST(CudaBackend, TakesBatchesOfEachFormatInTurn) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   const RunnerOptions options = {.batch_size = 4, .mode = Mode::inference};
   CudaBackend backend;
   ReferenceBackend<double> reference_backend;
   Side own(backend, network, options), reference(reference_backend, network, options);
-  for (size_t turn = 0; turn < 12; ++turn) {
+  ImageBatch batch;
+  for (size_t turn = 0; turn < 24; ++turn) {
     SCOPED_TRACE(turn);
-    ImageBatch batch;
+    const bool uint8 = turn % 2 == 0;
     batch.reset({.height = 8,
                  .width = 8,
-                 .dtype = turn % 2 == 0 ? DType::uint8 : DType::float32,
+                 .dtype = uint8 ? DType::uint8 : DType::float32,
                  .layout = turn % 4 < 2 ? Layout::nhwc : Layout::nchw},
                 1 + turn % 4);
     Random random(turn, 0, 0);
@@ -173,15 +174,16 @@ TEST(CudaBackend, TakesBatchesOfEachFormatInTurn) {
       batch.set_label(image, static_cast<int32_t>(random.below(11)));
       std::byte* pixels = batch.image_at(image);
       for (size_t i = 0; i < batch.format().values_per_image(); ++i)
-        if (turn % 2 == 0)
+        if (uint8)
           pixels[i] = static_cast<std::byte>(random.below(256));
         else
           reinterpret_cast<float*>(pixels)[i] = 256 * random.uniform();
     }
     own.runner->load(batch);
     reference.runner->load(batch);
-    const BatchResult got = own.runner->forward(), expected = reference.runner->forward();
+    if (turn % 5 != 0) continue;
     EXPECT_LE(relative_error(own.runner->output(0), reference.runner->output(0)), 1e-6);
+    const BatchResult got = own.runner->forward(), expected = reference.runner->forward();
     EXPECT_NEAR(got.loss, expected.loss, 1e-5 * std::max(1.0, expected.loss));
     EXPECT_EQ(got.correct, expected.correct);
     EXPECT_EQ(got.images, batch.size());
