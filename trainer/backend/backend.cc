@@ -54,7 +54,8 @@ void check_labels(std::span<const int32_t> labels, const Network& network,
 }
 
 void require_training(const RunnerOptions& options) {
-  if (options.mode != Mode::training) refuse("there are no gradients in inference");
+  if (options.mode != Mode::training)
+    refuse("there are no gradients or new statistics in inference");
 }
 
 void fail_for_memory() {
