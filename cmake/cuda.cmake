@@ -18,6 +18,7 @@ set(recordpipe_cuda_common
   trainer/backend/cuda/cuda_runner.cc
   trainer/backend/cuda/cuda_variables.cc
   trainer/backend/cuda/dense_layer.cc
+  trainer/backend/cuda/gradient_processor.cc
   trainer/backend/cuda/kernel_layers.cc
   trainer/backend/cuda/layer.cc
   trainer/backend/cuda/upload.cc
@@ -27,6 +28,7 @@ set(recordpipe_cuda_kernels
   trainer/backend/cuda/batch_norm_kernels.cu
   trainer/backend/cuda/bias_relu_kernels.cu
   trainer/backend/cuda/distortion_kernels.cu
+  trainer/backend/cuda/gradient_kernels.cu
   trainer/backend/cuda/input_kernels.cu
   trainer/backend/cuda/local_response_norm_kernels.cu
   trainer/backend/cuda/loss_kernels.cu

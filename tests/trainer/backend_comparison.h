@@ -96,6 +96,8 @@ inline void compare_steps(Backend& backend, const Network& network, size_t image
     own.runner->backward();
     reference.runner->backward();
     compare(Slot::gradient, "gradient");
+    own.runner->update_statistics();
+    reference.runner->update_statistics();
     own.variables->apply_momentum({.learning_rate = 0.05});
     reference.variables->apply_momentum({.learning_rate = 0.05});
     compare(Slot::value, "updated value");

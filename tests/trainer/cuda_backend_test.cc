@@ -20,6 +20,7 @@
 #include "dataset/base/philox.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/backend_comparison.h"
+#include "tests/trainer/gradient_comparison.h"
 #include "tests/trainer/test_networks.h"
 #include "trainer/model/resnet.h"
 #include "trainer/model/tutorial_cnn.h"
@@ -248,6 +249,24 @@ TEST(CudaBackend, TrainsAlikeWhateverTheLossScale) {
     weights.push_back(side.variables->read(0));
   }
   EXPECT_LE(relative_error(weights[0], weights[1]), 1e-3);
+}
+
+TEST(CudaBackend, ProcessesGradientsAsTheReferenceDoes) {
+  CudaBackend backend;
+  for (const Network& network : {resnet({.layers = 14, .input = {3, 8, 8}}), tutorial_cnn()})
+    for (const uint64_t seed : {1u, 2u, 3u, 4u})
+      compare_gradient_processing(backend, network, seed);
+}
+
+// Each batch norm with a decay of its own, and some alike.
+TEST(CudaBackend, MovesStatisticsByEachBatchNormsDecay) {
+  Network network({3, 4, 4});
+  NodeId x = network.conv2d(0, "conv", {.filters = 5});
+  for (const double decay : {0.5, 0.9, 0.9, 0.25})
+    x = network.batch_norm(x, "bn" + std::to_string(x), {.decay = decay});
+  network.softmax_cross_entropy(network.dense(x, "dense", 3));
+  CudaBackend backend;
+  compare_steps(backend, network, 4, {relative_error, 2e-5, 2e-4, true}, /*steps=*/2);
 }
 
 TEST(CudaBackend, RefusesWhatMakesNoSense) {

@@ -13,8 +13,10 @@
 namespace recordpipe {
 
 #ifdef RECORDPIPE_TEST_CUDA
-using TestedBackends = testing::Types<CudaBackend>;
+using TestedFloatBackends = testing::Types<CudaBackend>;
+using TestedBackends = TestedFloatBackends;
 #else
+using TestedFloatBackends = testing::Types<CpuBackend, ReferenceBackend<float> >;
 using TestedBackends =
     testing::Types<CpuBackend, ReferenceBackend<float>, ReferenceBackend<double> >;
 #endif

@@ -94,13 +94,19 @@ struct FinishMoments {
     norm.mean[channel] = mean;
     norm.inverse_deviation[channel] = inverse_deviation;
     set_scale_and_shift(norm, channel, mean, inverse_deviation);
-    // The moving variance is the unbiased one.
-    move(norm.moving_mean[channel], sums.mean);
-    move(norm.moving_variance[channel], sums.squares / (n > 2 ? n - 1 : 1));
+    norm.new_mean[channel] = mean;
+    norm.new_variance[channel] = static_cast<float>(sums.squares / (n > 2 ? n - 1 : 1));
   }
-  RECORDPIPE_HOST_DEVICE void move(float& moving, double batch) const {
-    moving =
-        static_cast<float>(norm.decay * static_cast<double>(moving) + (1 - norm.decay) * batch);
+};
+
+struct Move {
+  double decay;
+  const float* batch;
+  float* moving;
+
+  RECORDPIPE_HOST_DEVICE void operator()(uint32_t i) const {
+    moving[i] = static_cast<float>(decay * static_cast<double>(moving[i]) +
+                                   (1 - decay) * static_cast<double>(batch[i]));
   }
 };
 
@@ -242,6 +248,11 @@ void batch_norm_statistics(Stream stream, const BatchNorm& norm) {
     finish_columns(stream, norm.channels, column_grid(norm.rows, packs).blocks_y,
                    FinishMoments{norm});
   });
+}
+
+void move_statistics(Stream stream, uint32_t size, double decay, const float* batch,
+                     float* moving) {
+  for_each(stream, size, Move{decay, batch, moving});
 }
 
 void batch_norm_moving_scale(Stream stream, const BatchNorm& norm) {

@@ -15,16 +15,20 @@ class BatchNormLayer final : public Layer {
     work_.channels = input.channels();
     work_.real_channels = static_cast<uint32_t>(input.shape().channels);
     work_.relu = op.relu;
-    work_.decay = op.decay;
     work_.epsilon = op.epsilon;
     work_.x = input.data();
     work_.residual = residual ? residual->data() : nullptr;
     work_.y = output.data();
     const CudaVariables& variables = context.variables;
+    const auto new_statistics = [&](VariableId id) {
+      return context.new_statistics + (variables.at(id) - variables.statistics());
+    };
     work_.gamma = variables.at(op.gamma);
     work_.beta = variables.at(op.beta);
     work_.moving_mean = variables.at(op.moving_mean);
     work_.moving_variance = variables.at(op.moving_variance);
+    work_.new_mean = new_statistics(op.moving_mean);
+    work_.new_variance = new_statistics(op.moving_variance);
     work_.loss_scale = variables.loss_scale();
 
     constexpr size_t of_channels = 7;

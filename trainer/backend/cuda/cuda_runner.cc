@@ -1,5 +1,6 @@
 #include "trainer/backend/cuda/cuda_runner.h"
 
+#include <map>
 #include <utility>
 #include <variant>
 
@@ -41,8 +42,11 @@ CudaRunner::CudaRunner(std::shared_ptr<Device> device, const Network& network,
       network_(network),
       options_(options),
       graphs_(settings.graphs),
+      statistics_runs_(statistics_runs(network, variables)),
+      new_statistics_(variables.statistics_size() * sizeof(float)),
       context_{.device = *device_,
                .variables = variables,
+               .new_statistics = new_statistics_.as<float>(),
                .mode = options.mode,
                .tf32 = settings.precision == CudaPrecision::tf32,
                .measure_algorithms = settings.measure_algorithms},
@@ -80,6 +84,22 @@ CudaRunner::CudaRunner(std::shared_ptr<Device> device, const Network& network,
     for (size_t layer = layers_.size(); layer-- > 0;) layers_[layer]->prepare_backward();
   }
   device_->synchronize();
+}
+
+std::vector<CudaRunner::StatisticsRun> CudaRunner::statistics_runs(const Network& network,
+                                                                   const CudaVariables& variables) {
+  std::map<size_t, double> decays;  // by where a variable begins
+  for (const NetworkNode& node : network.nodes())
+    if (const auto* norm = std::get_if<BatchNormOp>(&node.op))
+      for (const VariableId id : {norm->moving_mean, norm->moving_variance})
+        decays[static_cast<size_t>(variables.at(id) - variables.statistics())] = norm->decay;
+  std::vector<StatisticsRun> runs;
+  for (const auto& [begin, decay] : decays) {
+    if (!runs.empty()) runs.back().end = begin;
+    if (runs.empty() || runs.back().decay != decay) runs.push_back({begin, begin, decay});
+  }
+  if (!runs.empty()) runs.back().end = variables.statistics_size();
+  return runs;
 }
 
 // Nothing may still use the memory that goes.
@@ -175,6 +195,15 @@ BatchResult CudaRunner::forward() {
 }
 
 void CudaRunner::backward() { require_training(options_); }
+
+void CudaRunner::update_statistics() {
+  require_training(options_);
+  device_->activate();
+  for (const StatisticsRun& run : statistics_runs_)
+    move_statistics(device_->compute(), static_cast<uint32_t>(run.end - run.begin), run.decay,
+                    new_statistics_.as<float>() + run.begin,
+                    context_.variables.statistics() + run.begin);
+}
 
 std::vector<float> CudaRunner::output(NodeId node) const {
   device_->activate();

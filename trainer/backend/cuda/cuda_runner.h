@@ -25,9 +25,17 @@ class CudaRunner final : public CudaDistortingRunner {
   void load_drawn(const DrawnImages& images) override;
   BatchResult forward() override;
   void backward() override;
+  void update_statistics() override;
   std::vector<float> output(NodeId node) const override;
 
  private:
+  // Neighbours among the variables' statistics with the same decay.
+  struct StatisticsRun {
+    size_t begin, end;
+    double decay;
+  };
+  static std::vector<StatisticsRun> statistics_runs(const Network& network,
+                                                    const CudaVariables& variables);
   std::unique_ptr<Layer> make_layer(NodeId node);
   void start(Graph& graph, const std::function<void()>& work);
   void start_forward();
@@ -37,6 +45,8 @@ class CudaRunner final : public CudaDistortingRunner {
   const Network network_;
   const RunnerOptions options_;
   const bool graphs_;
+  const std::vector<StatisticsRun> statistics_runs_;
+  Buffer new_statistics_;  // of the last batch
   const LayerContext context_;
   std::vector<std::unique_ptr<Tensor>> tensors_;  // one for each node
   std::unique_ptr<Upload> upload_;

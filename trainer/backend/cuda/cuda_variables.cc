@@ -1,5 +1,6 @@
 #include "trainer/backend/cuda/cuda_variables.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -55,6 +56,13 @@ CudaVariables::CudaVariables(std::shared_ptr<Device> device, const Network& netw
   }
   squares_ = Buffer(squares_count_ * sizeof(double));
 
+  std::vector<TrainedRange> ranges;
+  for (VariableId id = 0; id < layouts_.size(); ++id)
+    ranges.push_back(specs()[id].trained
+                         ? TrainedRange{offsets_[id], offsets_[id] + layouts_[id].padded_size()}
+                         : TrainedRange{});
+  processor_ = std::make_unique<GradientProcessor>(*device_, ranges);
+
   LossScale scale;
   if (options.precision == CudaPrecision::fp16)
     scale = {.scale = options.loss_scale, .inverse = 1 / options.loss_scale};
@@ -88,11 +96,13 @@ void CudaVariables::require_made_for(const Device& device, const Network& networ
 float* CudaVariables::at(VariableId id, Slot slot) const {
   const VariableSpec& spec = specs()[id];
   if (!spec.trained && slot != Slot::value)
-    refuse(spec.name + " is not trained: it has no gradient or momentum");
+    refuse(spec.name + " is not trained: it has no gradient, momentum or average");
+  if (slot == Slot::average) require_averages();
   const Buffer& buffer = !spec.trained            ? statistics_
                          : slot == Slot::value    ? values_
                          : slot == Slot::gradient ? gradients_
-                                                  : momenta_;
+                         : slot == Slot::momentum ? momenta_
+                                                  : averages_;
   return buffer.as<float>() + offsets_[id];
 }
 
@@ -145,17 +155,56 @@ void CudaVariables::apply_momentum(const MomentumOptions& options) {
   auto* scale = loss_scale_.as<LossScale>();
   const bool scaled = element_ == Element::float16;
   if (scaled) find_overflow(stream, gradients_.as<float>(), static_cast<uint32_t>(trained_), scale);
-  for (const Run& run : runs_)
-    update_with_momentum(
-        stream, {.size = static_cast<uint32_t>(run.end - run.begin),
-                 .values = values_.as<float>() + run.begin,
-                 .momenta = momenta_.as<float>() + run.begin,
-                 .gradients = gradients_.as<float>() + run.begin,
-                 .learning_rate = static_cast<float>(options.learning_rate),
-                 .momentum = static_cast<float>(options.momentum),
-                 .weight_decay = static_cast<float>(options.weight_decay * run.decay_factor),
-                 .loss_scale = scale});
+  std::vector<std::pair<size_t, size_t>> frozen;  // where they begin and end
+  for (const VariableId id : options.frozen)
+    if (specs()[id].trained)
+      frozen.emplace_back(offsets_[id], offsets_[id] + with_gap(layouts_[id].padded_size()));
+  std::ranges::sort(frozen);
+  auto next = frozen.begin();
+  for (Run run : runs_) {
+    for (; next != frozen.end() && next->first < run.end; ++next) {
+      update({run.begin, next->first, run.decay_factor, 0}, options);
+      run.begin = next->second;
+    }
+    update(run, options);
+  }
   if (scaled) adapt_loss_scale(stream, loss_scale_growth_interval_, scale);
+}
+
+void CudaVariables::update(const Run& run, const MomentumOptions& options) {
+  update_with_momentum(device_->compute(),
+                       {.size = static_cast<uint32_t>(run.end - run.begin),
+                        .values = values_.as<float>() + run.begin,
+                        .momenta = momenta_.as<float>() + run.begin,
+                        .gradients = gradients_.as<float>() + run.begin,
+                        .learning_rate = static_cast<float>(options.learning_rate),
+                        .momentum = static_cast<float>(options.momentum),
+                        .weight_decay = static_cast<float>(options.weight_decay * run.decay_factor),
+                        .loss_scale = loss_scale()});
+}
+
+void CudaVariables::process_gradients(const GradientOptions& options) {
+  device_->activate();
+  processor_->process(options, specs(), values_.as<float>(), gradients_.as<float>());
+}
+
+std::span<const double> CudaVariables::gradient_norms() const {
+  device_->activate();
+  return processor_->norms();
+}
+
+void CudaVariables::start_averages() {
+  device_->activate();
+  if (!has_averages_) averages_ = Buffer(values_.bytes());
+  has_averages_ = true;
+  copy_on_device(averages_.data(), values_.data(), values_.bytes(), device_->compute());
+}
+
+void CudaVariables::update_averages(double decay) {
+  require_averages();
+  device_->activate();
+  cuda::update_averages(device_->compute(), static_cast<uint32_t>(trained_),
+                        static_cast<float>(1 - decay), values_.as<float>(), averages_.as<float>());
 }
 
 double CudaVariables::half_squared_norm() const {

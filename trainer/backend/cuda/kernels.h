@@ -71,7 +71,7 @@ struct BatchNorm {
   uint32_t rows, channels;
   uint32_t real_channels;  // without those that fill up
   bool relu;
-  double decay, epsilon;
+  double epsilon;
 
   const void* x;
   const void* residual;  // or null
@@ -83,7 +83,8 @@ struct BatchNorm {
 
   // [channels]
   const float *gamma, *beta;
-  float *moving_mean, *moving_variance;
+  const float *moving_mean, *moving_variance;
+  float *new_mean, *new_variance;  // what moves them: the batch's, the variance unbiased
   float *dgamma, *dbeta;
   float *mean, *inverse_deviation;  // of the batch
   float *scale, *shift;             // normalise: x · scale + shift
@@ -91,8 +92,10 @@ struct BatchNorm {
   float* partial_sums;              // partial_sums_size(rows, channels, element, 3)
   const LossScale* loss_scale;
 };
-// The batch's mean and deviation, the moving ones, scale and shift.
+// The batch's mean and deviation, the new statistics, scale and shift.
 void batch_norm_statistics(Stream stream, const BatchNorm& norm);
+// moving = decay · moving + (1 - decay) · batch's, `size` of them.
+void move_statistics(Stream stream, uint32_t size, double decay, const float* batch, float* moving);
 // Scale and shift of the moving statistics.
 void batch_norm_moving_scale(Stream stream, const BatchNorm& norm);
 // y = x · scale + shift, the residual added, negative values cut off.
@@ -201,6 +204,33 @@ struct SoftmaxCrossEntropy {
 };
 void softmax_cross_entropy(Stream stream, const SoftmaxCrossEntropy& loss);
 
+// --- gradient_kernels.cu ---
+
+// A part of a trained variable, at most kGradientPiece numbers.
+inline constexpr uint32_t kGradientPiece = 4096;
+struct GradientPiece {
+  uint32_t begin, end, variable;
+};
+struct GradientTreatment {
+  float weight_decay, multiplier;
+  uint32_t frozen;
+  bool operator==(const GradientTreatment&) const = default;
+};
+// Variables::process_gradients(); the order of its steps and what they mean stand there.
+struct GradientWork {
+  uint32_t variables, piece_count;
+  const GradientPiece* pieces;          // [piece_count], a variable's one after the other
+  const uint32_t* first_pieces;         // [variables + 1]
+  const GradientTreatment* treatments;  // [variables]
+  const float* values;
+  float* gradients;
+  double clip_norm, clip_global_norm;  // 0: none
+  double* squares;                     // gradient_squares_size(piece_count): scratch
+  double *norms, *factors;             // [variables]
+};
+size_t gradient_squares_size(uint32_t pieces);
+void process_gradients(Stream stream, const GradientWork& work);
+
 // --- update_kernels.cu ---
 
 struct MomentumUpdate {
@@ -211,6 +241,10 @@ struct MomentumUpdate {
   const LossScale* loss_scale;  // nothing is done where it saw an overflow
 };
 void update_with_momentum(Stream stream, const MomentumUpdate& update);
+
+// averages += share · (values - averages)
+void update_averages(Stream stream, uint32_t size, float share, const float* values,
+                     float* averages);
 
 // Sets the scale's overflow where a gradient is not finite.
 void find_overflow(Stream stream, const float* gradients, uint32_t size, LossScale* scale);

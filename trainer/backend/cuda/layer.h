@@ -49,6 +49,7 @@ class Tensor {
 struct LayerContext {
   const Device& device;
   const CudaVariables& variables;
+  float* new_statistics;  // what moves the variables' statistics, in the same places
   Mode mode;
   bool tf32;
   bool measure_algorithms;

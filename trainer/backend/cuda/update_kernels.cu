@@ -10,10 +10,20 @@ struct Momentum {
 
   RECORDPIPE_HOST_DEVICE void operator()(uint32_t i) const {
     if (update.loss_scale->overflow) return;
-    const float velocity = update.momentum * update.momenta[i] + update.gradients[i] +
-                           update.weight_decay * update.values[i];
+    const float velocity = update.momentum * update.momenta[i] +
+                           (update.gradients[i] + update.weight_decay * update.values[i]);
     update.momenta[i] = velocity;
     update.values[i] -= update.learning_rate * velocity;
+  }
+};
+
+struct Average {
+  float share;
+  const float* values;
+  float* averages;
+
+  RECORDPIPE_HOST_DEVICE void operator()(uint32_t i) const {
+    averages[i] += share * (values[i] - averages[i]);
   }
 };
 
@@ -86,6 +96,11 @@ struct BlockSquares {
 
 void update_with_momentum(Stream stream, const MomentumUpdate& update) {
   for_each(stream, update.size, Momentum{update});
+}
+
+void update_averages(Stream stream, uint32_t size, float share, const float* values,
+                     float* averages) {
+  for_each(stream, size, Average{share, values, averages});
 }
 
 void find_overflow(Stream stream, const float* gradients, uint32_t size, LossScale* scale) {
