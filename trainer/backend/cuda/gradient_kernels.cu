@@ -85,7 +85,7 @@ struct Clip {
 }  // namespace
 
 size_t gradient_squares_size(uint32_t pieces) {
-  return size_t{column_grid(kGradientPiece, pieces).blocks_y} * pieces;
+  return pieces == 0 ? 0 : size_t{column_grid(kGradientPiece, pieces).blocks_y} * pieces;
 }
 
 void process_gradients(Stream stream, const GradientWork& work) {
