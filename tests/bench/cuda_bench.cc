@@ -47,13 +47,14 @@ ImageBatch random_batch(const Network& network, DType dtype) {
 
 class StepTimer {
  public:
-  StepTimer(CudaBackend& backend, const Network& network)
+  StepTimer(CudaBackend& backend, const Network& network, const ImageBatch& batch)
       : variables_(backend.make_variables(network)),
         runner_(backend.make_runner(network, *variables_, {.batch_size = kBatch})) {
     initialize(*variables_, 1);
+    runner_->load(batch);
   }
 
-  // Milliseconds, the median of the rounds. Without `batch` the one that was loaded last stays.
+  // Milliseconds, the median of the rounds. Each step loads `batch`, if it is given.
   double measure(const ImageBatch* batch, double seconds) {
     for (int warm_up = 0; warm_up < 10; ++warm_up) step(batch);
     std::vector<double> rounds;
@@ -82,6 +83,7 @@ class StepTimer {
     if (batch) runner_->load(*batch);
     runner_->forward();
     runner_->backward();
+    runner_->update_statistics();
     variables_->apply_momentum({.learning_rate = 1e-4});
   }
 
@@ -107,8 +109,7 @@ void run(double seconds) {
         const auto milliseconds = [&](bool graphs, bool upload) {
           CudaBackend backend(
               {.precision = precision, .measure_algorithms = measured, .graphs = graphs});
-          StepTimer timer(backend, network);
-          timer.measure(&batch, 0);
+          StepTimer timer(backend, network, batch);
           return timer.measure(upload ? &batch : nullptr, seconds);
         };
         const double step = milliseconds(true, false);

@@ -120,6 +120,14 @@ struct MovingScale {
   }
 };
 
+// x · scale + shift
+template <class T>
+RECORDPIPE_HOST_DEVICE Pack<T> normalized(const BatchNorm& norm, uint32_t channel, Pack<T> x) {
+  for (uint32_t lane = 0; lane < kLanes<T>; ++lane)
+    x.lanes[lane] = x.lanes[lane] * norm.scale[channel + lane] + norm.shift[channel + lane];
+  return x;
+}
+
 template <class T>
 struct Apply {
   BatchNorm norm;
@@ -127,9 +135,7 @@ struct Apply {
   RECORDPIPE_HOST_DEVICE void operator()(uint32_t index) const {
     const uint32_t channel = index % (norm.channels / kLanes<T>)*kLanes<T>;
     const size_t at = static_cast<size_t>(index) * kLanes<T>;
-    Pack<T> pack = load(static_cast<const T*>(norm.x) + at);
-    for (uint32_t lane = 0; lane < kLanes<T>; ++lane)
-      pack.lanes[lane] = pack.lanes[lane] * norm.scale[channel + lane] + norm.shift[channel + lane];
+    Pack<T> pack = normalized<T>(norm, channel, load(static_cast<const T*>(norm.x) + at));
     if (norm.residual) {
       const Pack<T> residual = load(static_cast<const T*>(norm.residual) + at);
       for (uint32_t lane = 0; lane < kLanes<T>; ++lane) pack.lanes[lane] += residual.lanes[lane];
@@ -141,12 +147,15 @@ struct Apply {
   }
 };
 
-// g: the gradient of what the rectifier got.
+// g: the gradient of what the rectifier got. Without a residual that is computed anew from x, which
+// is read anyway.
 template <class T>
-RECORDPIPE_HOST_DEVICE Pack<T> masked_gradient(const BatchNorm& norm, size_t at) {
+RECORDPIPE_HOST_DEVICE Pack<T> masked_gradient(const BatchNorm& norm, size_t at, uint32_t channel,
+                                               const Pack<T>& x) {
   Pack<T> g = load(static_cast<const T*>(norm.dy) + at);
   if (norm.relu) {
-    const Pack<T> y = load(static_cast<const T*>(norm.y) + at);
+    const Pack<T> y =
+        norm.residual ? load(static_cast<const T*>(norm.y) + at) : normalized<T>(norm, channel, x);
     for (uint32_t lane = 0; lane < kLanes<T>; ++lane)
       g.lanes[lane] = masked(g.lanes[lane], y.lanes[lane]);
   }
@@ -165,7 +174,7 @@ struct BlockGradientSums {
     const uint32_t channel = pack * kLanes<T>;
     const size_t at = static_cast<size_t>(row) * norm.channels + channel;
     const Pack<T> x = load(static_cast<const T*>(norm.x) + at);
-    const Pack<T> g = masked_gradient<T>(norm, at);
+    const Pack<T> g = masked_gradient<T>(norm, at, channel, x);
     for (uint32_t lane = 0; lane < kLanes<T>; ++lane) {
       sums.g[lane] += g.lanes[lane];
       sums.gx[lane] += g.lanes[lane] * (x.lanes[lane] - norm.mean[channel + lane]);
@@ -228,8 +237,8 @@ struct Gradient {
   RECORDPIPE_HOST_DEVICE void operator()(uint32_t index) const {
     const uint32_t channel = index % (norm.channels / kLanes<T>)*kLanes<T>;
     const size_t at = static_cast<size_t>(index) * kLanes<T>;
-    Pack<T> g = masked_gradient<T>(norm, at);
     const Pack<T> x = load(static_cast<const T*>(norm.x) + at);
+    Pack<T> g = masked_gradient<T>(norm, at, channel, x);
     for (uint32_t lane = 0; lane < kLanes<T>; ++lane)
       g.lanes[lane] = norm.a[channel + lane] * g.lanes[lane] +
                       norm.b[channel + lane] * x.lanes[lane] + norm.c[channel + lane];
