@@ -1,9 +1,13 @@
 # The CUDA backend: recordpipe::trainer_cuda, where it can be built.
 #
 # RECORDPIPE_CUDA=AUTO takes it where nvcc, cuDNN and cuBLASLt are found, and says why not; ON makes
-# that an error; OFF doesn't look. Found where the toolkit is, or in CMAKE_PREFIX_PATH: nvcc by
+# that an error; OFF, the default within another project, doesn't look. Found where the toolkit is, or in CMAKE_PREFIX_PATH: nvcc by
 # CUDACXX, CMAKE_CUDA_COMPILER, PATH or /usr/local/cuda.
-set(RECORDPIPE_CUDA AUTO CACHE STRING "The CUDA backend: AUTO, ON or OFF")
+set(recordpipe_cuda_default OFF)
+if(PROJECT_IS_TOP_LEVEL)
+  set(recordpipe_cuda_default AUTO)
+endif()
+set(RECORDPIPE_CUDA ${recordpipe_cuda_default} CACHE STRING "The CUDA backend: AUTO, ON or OFF")
 set_property(CACHE RECORDPIPE_CUDA PROPERTY STRINGS AUTO ON OFF)
 # Ampere, Hopper, and for what comes later the portable code that drivers compile.
 set(RECORDPIPE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual CACHE STRING
