@@ -13,8 +13,7 @@
 
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/model/resnet.h"
 #include "trainer/model/tutorial_cnn.h"
 
@@ -28,8 +27,7 @@ class EachBackend : public testing::Test {
  protected:
   Backend backend;
 };
-using Backends = testing::Types<CpuBackend, ReferenceBackend<float>, ReferenceBackend<double>>;
-TYPED_TEST_SUITE(EachBackend, Backends);
+TYPED_TEST_SUITE(EachBackend, TestedBackends);
 
 // A 1x1 convolution with weight 1: batch norm sees 0, 0, -1 and 0, whose mean is -1/4, whose biased
 // variance is 3/16 and whose unbiased one is 1/4.

@@ -1,74 +1,25 @@
 // oneDNN's backend against the reference in double precision.
 #include "trainer/backend/cpu/cpu_backend.h"
 
-#include <algorithm>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "dataset/base/error.h"
-#include "tests/trainer/relative_error.h"
+#include "tests/trainer/backend_comparison.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/reference/reference_backend.h"
 #include "trainer/model/resnet.h"
 #include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {
 
-// A backend with its variables and a runner, all starting from the same numbers.
-template <class BackendType>
-struct Side {
-  Side(const Network& network, const RunnerOptions& options, BackendType own = BackendType())
-      : backend(std::move(own)),
-        variables(backend.make_variables(network)),
-        runner(backend.make_runner(network, *variables, options)) {
-    randomize(*variables, 3);
-  }
-
-  BackendType backend;
-  std::unique_ptr<Variables> variables;
-  std::unique_ptr<Runner> runner;
-};
-
-// One step on both; compares every node's output, the loss, every gradient, then every variable.
 void compare_steps(const Network& network, size_t images, double tolerance,
                    const CpuBackendOptions& options = {}) {
-  Side<CpuBackend> cpu(network, {.batch_size = images}, CpuBackend(options));
-  Side<ReferenceBackend<double>> reference(network, {.batch_size = images});
-  const ImageBatch batch = random_batch(network, images, 5);
-  cpu.runner->load(batch);
-  reference.runner->load(batch);
-  const BatchResult got = cpu.runner->forward(), expected = reference.runner->forward();
-  EXPECT_NEAR(got.loss, expected.loss, tolerance * std::max(1.0, expected.loss));
-  EXPECT_EQ(got.correct, expected.correct);
-  EXPECT_EQ(got.images, images);
-  for (NodeId node = 0; node + 1 < network.nodes().size(); ++node)
-    EXPECT_LE(relative_error(cpu.runner->output(node), reference.runner->output(node)), tolerance)
-        << network.nodes()[node].name;
-
-  cpu.runner->backward();
-  reference.runner->backward();
-  const auto compare = [&](Slot slot, const char* what) {
-    for (VariableId id = 0; id < network.variables().size(); ++id) {
-      const VariableSpec& spec = network.variables()[id];
-      if (slot != Slot::value && !spec.trained) continue;
-      EXPECT_LE(relative_error(cpu.variables->read(id, slot), reference.variables->read(id, slot)),
-                tolerance)
-          << what << " of " << spec.name;
-    }
-  };
-  compare(Slot::gradient, "gradient");
-  cpu.runner->update_statistics();
-  reference.runner->update_statistics();
-  cpu.variables->apply_momentum({.learning_rate = 0.05});
-  reference.variables->apply_momentum({.learning_rate = 0.05});
-  compare(Slot::value, "updated value");
-  compare(Slot::momentum, "momentum");
-  EXPECT_NEAR(cpu.variables->half_squared_norm(), reference.variables->half_squared_norm(),
-              1e-6 * reference.variables->half_squared_norm());
+  CpuBackend backend(options);
+  compare_steps(backend, network, images, {relative_error, tolerance, tolerance, true});
 }
 
 class CpuLayers : public testing::TestWithParam<NamedNetwork> {};
@@ -78,22 +29,8 @@ TEST_P(CpuLayers, AgreeWithTheReference) { compare_steps(GetParam().network, 5, 
 TEST_P(CpuLayers, AgreeWithTheReferenceForOneImage) { compare_steps(GetParam().network, 1, 2e-5); }
 
 TEST_P(CpuLayers, AgreeWithTheReferenceInInference) {
-  const Network& network = GetParam().network;
-  const RunnerOptions options = {.batch_size = 4, .mode = Mode::inference};
-  Side<CpuBackend> cpu(network, options);
-  Side<ReferenceBackend<double>> reference(network, options);
-  // A full batch, then one that isn't.
-  for (const size_t images : {4u, 3u}) {
-    const ImageBatch batch = random_batch(network, images, images);
-    cpu.runner->load(batch);
-    reference.runner->load(batch);
-    const BatchResult got = cpu.runner->forward(), expected = reference.runner->forward();
-    EXPECT_NEAR(got.loss, expected.loss, 1e-5 * std::max(1.0, expected.loss));
-    EXPECT_EQ(got.correct, expected.correct);
-    EXPECT_EQ(got.images, images);
-    const NodeId logits = network.nodes().size() - 2;
-    EXPECT_LE(relative_error(cpu.runner->output(logits), reference.runner->output(logits)), 1e-5);
-  }
+  CpuBackend backend;
+  compare_inference(backend, GetParam().network, {relative_error, 1e-5, 1e-5, true});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CpuLayers, testing::ValuesIn(layer_networks()),
@@ -138,9 +75,8 @@ TEST(CpuBackend, PoolsTheFirstOfEqualValuesAsTheReferenceDoes) {
     Network network({3, 7, 6});
     const NodeId x = network.conv2d(0, "conv", {.filters = channels, .kernel = 1, .padding = 0});
     network.softmax_cross_entropy(network.dense(network.max_pool(x, "pool"), "dense", 5));
-    Side<CpuBackend> cpu(network, {.batch_size = 2});
-    Side<ReferenceBackend<double>> reference(network, {.batch_size = 2});
-    const auto gradient_of = [&](auto& side) {
+    const auto gradient_on = [&](Backend& backend) {
+      Side side(backend, network, {.batch_size = 2});
       const VariableId weights = id_of(network, "conv/weights");
       side.variables->write(weights, std::vector<float>(3 * channels, 0));
       side.runner->load(random_batch(network, 2, 5));
@@ -148,7 +84,9 @@ TEST(CpuBackend, PoolsTheFirstOfEqualValuesAsTheReferenceDoes) {
       side.runner->backward();
       return side.variables->read(weights, Slot::gradient);
     };
-    EXPECT_LE(relative_error(gradient_of(cpu), gradient_of(reference)), 2e-5);
+    CpuBackend cpu;
+    ReferenceBackend<double> reference;
+    EXPECT_LE(relative_error(gradient_on(cpu), gradient_on(reference)), 2e-5);
   }
 }
 

@@ -1,5 +1,4 @@
-// Multiplying, clipping and averaging, by hand in each backend, and the CPU's beside the
-// reference's on random networks.
+// Multiplying, clipping and averaging, by hand in each backend.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,11 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "dataset/base/error.h"
-#include "dataset/base/philox.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/model/resnet.h"
 #include "trainer/model/tutorial_cnn.h"
 
@@ -67,8 +64,7 @@ class GradientsOfEachBackend : public testing::Test {
   const Network network = two_layers();
   const std::unique_ptr<Variables> variables;
 };
-using Backends = testing::Types<CpuBackend, ReferenceBackend<float>, ReferenceBackend<double>>;
-TYPED_TEST_SUITE(GradientsOfEachBackend, Backends);
+TYPED_TEST_SUITE(GradientsOfEachBackend, TestedBackends);
 
 TYPED_TEST(GradientsOfEachBackend, StayAsTheyAreWhereNothingIsAskedFor) {
   this->expect_norms({0, 0, 0, 0});
@@ -236,85 +232,6 @@ TEST(ClipFactor, IsWhatTheNormExceedsTheLimitBy) {
   EXPECT_EQ(clip_factor(10, std::nullopt), 1);
   EXPECT_TRUE(std::isnan(clip_factor(static_cast<double>(infinity), 2.5)));
   EXPECT_TRUE(std::isnan(clip_factor(static_cast<double>(nan), 2.5)));
-}
-
-// Random numbers of each slot on both sides, then the same operations; large variables are shared
-// out among threads. Of frozen, multiplied and clipped ones there are some each time.
-TEST(CpuGradients, AreProcessedAsTheReferences) {
-  for (const Network& network : {resnet({.layers = 14, .input = {3, 8, 8}}), tutorial_cnn()})
-    for (const uint64_t seed : {1u, 2u, 3u, 4u}) {
-      SCOPED_TRACE(seed);
-      Random random(derive_key(seed, 0), 0, 0);
-      CpuBackend cpu({.threads = seed});
-      ReferenceBackend<double> reference;
-      const auto got = cpu.make_variables(network), expected = reference.make_variables(network);
-      for (const auto& side : {got.get(), expected.get()}) side->start_averages();
-      std::vector<VariableId> frozen;
-      std::vector<double> multipliers(network.variables().size(), 1);
-      for (VariableId id = 0; id < network.variables().size(); ++id) {
-        const VariableSpec& spec = network.variables()[id];
-        if (seed > 1 && random.below(4) == 0) frozen.push_back(id);
-        if (random.below(4) == 0) multipliers[id] = 2 * static_cast<double>(random.uniform()) - 1;
-        for (const Slot slot : {Slot::value, Slot::gradient, Slot::momentum, Slot::average}) {
-          if (!spec.trained && slot != Slot::value) continue;
-          Floats values(spec.size());
-          for (float& value : values) value = 2 * random.uniform() - 1;
-          got->write(id, values, slot);
-          expected->write(id, values, slot);
-        }
-      }
-      for (const auto& side : {got.get(), expected.get()}) {
-        side->process_gradients({.weight_decay = 0.1,
-                                 .multipliers = multipliers,
-                                 .clip_norm = 3,
-                                 .clip_global_norm = seed % 2 == 0 ? 4.0 : 1e9,
-                                 .frozen = frozen});
-        side->apply_momentum(
-            {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0, .frozen = frozen});
-        side->update_averages(0.9);
-      }
-      for (VariableId id = 0; id < network.variables().size(); ++id) {
-        const VariableSpec& spec = network.variables()[id];
-        EXPECT_NEAR(got->gradient_norms()[id], expected->gradient_norms()[id],
-                    1e-6 * expected->gradient_norms()[id])
-            << spec.name;
-        for (const Slot slot : {Slot::value, Slot::gradient, Slot::momentum, Slot::average}) {
-          if (!spec.trained && slot != Slot::value) continue;
-          const Floats a = got->read(id, slot), b = expected->read(id, slot);
-          for (size_t i = 0; i < a.size(); ++i)
-            ASSERT_NEAR(a[i], b[i], 1e-6) << spec.name << "[" << i << "]";
-        }
-      }
-    }
-}
-
-// A product that a float can't hold is found, whatever the gradient was.
-TEST(CpuGradients, AreLookedAtAsTheyAreWhenMultiplied) {
-  const Network network = two_layers();
-  const auto variables = CpuBackend().make_variables(network);
-  variables->write(0, Floats{3e38f, 0, 0, 0}, Slot::gradient);
-  const std::vector<double> multipliers = {2, 1, 1, 1};
-  variables->process_gradients({.multipliers = multipliers});
-  EXPECT_FALSE(std::isfinite(variables->gradient_norms()[0]));
-}
-
-// Bit for bit: the sums don't depend on who took them.
-TEST(CpuGradients, AreTheSameWithAnyNumberOfThreads) {
-  const Network network = tutorial_cnn();
-  std::vector<Floats> first;
-  for (const size_t threads : {1u, 2u, 3u, 8u}) {
-    CpuBackend backend({.threads = threads});
-    const auto variables = backend.make_variables(network);
-    randomize(*variables, 1);
-    for (VariableId id = 0; id < network.variables().size(); ++id)
-      variables->write(id, variables->read(id), Slot::gradient);
-    variables->process_gradients({.weight_decay = 0.3, .clip_global_norm = 1});
-    std::vector<Floats> all;
-    for (VariableId id = 0; id < network.variables().size(); ++id)
-      all.push_back(variables->read(id, Slot::gradient));
-    if (first.empty()) first = all;
-    EXPECT_EQ(all, first) << threads << " threads";
-  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,9 +15,10 @@ namespace recordpipe {
 inline double relative_error(const std::vector<float>& got, const std::vector<float>& expected) {
   EXPECT_EQ(got.size(), expected.size());
   double scale = 0, error = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
+  for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i) {
     scale = std::max(scale, std::abs(static_cast<double>(expected[i])));
-    error = std::max(error, std::abs(static_cast<double>(got[i]) - expected[i]));
+    const double off = std::abs(static_cast<double>(got[i]) - expected[i]);
+    if (!(off <= error)) error = off;  // what is no number too
   }
   return scale == 0 ? error : error / scale;
 }

@@ -13,8 +13,8 @@
 #include "dataset/base/error.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
 #include "trainer/model/resnet.h"
 #include "trainer/model/tutorial_cnn.h"
 #include "trainer/training/trainer.h"
@@ -67,8 +67,7 @@ struct Training {
 
 template <class BackendType>
 class TrainerOptionsOnEachBackend : public testing::Test {};
-using Backends = testing::Types<CpuBackend, ReferenceBackend<float>>;
-TYPED_TEST_SUITE(TrainerOptionsOnEachBackend, Backends);
+TYPED_TEST_SUITE(TrainerOptionsOnEachBackend, TestedFloatBackends);
 
 // To look at gradients, and limits that none reaches, leave a training as it is, bit for bit.
 TYPED_TEST(TrainerOptionsOnEachBackend, WatchingChangesNoBit) {

@@ -10,8 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/model/resnet.h"
 #include "trainer/model/tutorial_cnn.h"
 
@@ -23,8 +22,7 @@ class VariablesOfEachBackend : public testing::Test {
  protected:
   Backend backend;
 };
-using Backends = testing::Types<CpuBackend, ReferenceBackend<float>, ReferenceBackend<double>>;
-TYPED_TEST_SUITE(VariablesOfEachBackend, Backends);
+TYPED_TEST_SUITE(VariablesOfEachBackend, TestedBackends);
 
 // v = 0.9 v + g + 0.5 w, w = w - 0.25 v: for weights, gamma, beta and biases alike.
 TYPED_TEST(VariablesOfEachBackend, DescendsWithMomentumAndDecaysAllTrainedVariables) {

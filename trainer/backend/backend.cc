@@ -35,14 +35,19 @@ void check_batch(const ImageBatch& batch, const Network& network, const RunnerOp
            std::to_string(shape.width) + "x" + std::to_string(shape.channels) +
            ", the batch has images of " + std::to_string(format.height) + "x" +
            std::to_string(format.width) + "x" + std::to_string(format.channels));
+  check_labels(batch.labels(), network, options);
+}
+
+void check_labels(std::span<const int32_t> labels, const Network& network,
+                  const RunnerOptions& options) {
   const bool fits = options.mode == Mode::training
-                        ? batch.size() == options.batch_size
-                        : batch.size() > 0 && batch.size() <= options.batch_size;
+                        ? labels.size() == options.batch_size
+                        : labels.size() > 0 && labels.size() <= options.batch_size;
   if (!fits)
-    refuse("a batch of " + std::to_string(batch.size()) + " images where " +
+    refuse("a batch of " + std::to_string(labels.size()) + " images where " +
            (options.mode == Mode::training ? "" : "at most ") + std::to_string(options.batch_size) +
            " were expected");
-  for (const int32_t label : batch.labels())
+  for (const int32_t label : labels)
     if (label < 0 || static_cast<size_t>(label) >= network.classes())
       refuse("label " + std::to_string(label) + " is not one of the network's " +
              std::to_string(network.classes()) + " classes");

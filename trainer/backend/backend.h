@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,6 +84,9 @@ class Backend {
 // backends. `own` is null where the variables are another backend's.
 void check_runner(const Network& network, const Variables* own, const RunnerOptions& options);
 void check_batch(const ImageBatch& batch, const Network& network, const RunnerOptions& options);
+// The part of check_batch() that is about how many images there are and what they are labelled.
+void check_labels(std::span<const int32_t> labels, const Network& network,
+                  const RunnerOptions& options);
 void require_training(const RunnerOptions& options);
 [[noreturn]] void fail_for_memory();
 

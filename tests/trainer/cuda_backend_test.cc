@@ -1,0 +1,313 @@
+// The CUDA backend against the reference in double precision. Compiled twice: as cuda_backend_test,
+// which needs a GPU, and as cuda_emulation_test, where loops on the CPU run the same kernels and
+// stand for cuDNN and cuBLASLt.
+#include "trainer/backend/cuda/cuda_backend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <ostream>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dataset/base/error.h"
+#include "dataset/base/philox.h"
+#include "tests/support/expect_error.h"
+#include "tests/trainer/backend_comparison.h"
+#include "tests/trainer/gradient_comparison.h"
+#include "tests/trainer/test_networks.h"
+#include "tests/trainer/thread_communicator.h"
+#include "trainer/model/resnet.h"
+#include "trainer/model/tutorial_cnn.h"
+
+namespace recordpipe {
+namespace {
+
+struct Precision {
+  std::string name;
+  CudaPrecision precision;
+  Closeness smooth_layer;    // among a few
+  Closeness deciding_layer;  // the same with rectifiers or max pooling
+  Closeness network;         // a whole one
+  size_t network_steps;      // that are compared
+
+  friend void PrintTo(const Precision& printed, std::ostream* out) { *out << printed.name; }
+};
+
+// A number is rounded by up to 6e-8 of it in fp32, 5e-4 in fp16 and tf32 (whose activations stay
+// fp32), 4e-3 in bf16, and a handful of roundings lie between a network's input and a gradient.
+// Where a rectifier's input is close to zero, or two values that a pooling chooses from are close
+// to each other, rounding may decide which way a gradient goes: an error of its whole size, in a
+// share of the values that grows with the roundings.
+std::vector<Precision> precisions() {
+  const auto of = [](const std::string& name, CudaPrecision precision, double outputs,
+                     double gradients, double with_decisions) {
+    return Precision{.name = name,
+                     .precision = precision,
+                     .smooth_layer = {mean_error, outputs, gradients, false},
+                     .deciding_layer = {mean_error, outputs, with_decisions, false},
+                     .network = {mean_error, outputs, 1.5 * with_decisions, false},
+                     .network_steps = 1};
+  };
+  const Closeness exact = {relative_error, 2e-5, 2e-5, true};
+  return {{"fp32", CudaPrecision::fp32, exact, exact, {relative_error, 1e-3, 1e-3, true}, 3},
+          of("tf32", CudaPrecision::tf32, 5e-3, 8e-3, 0.15),
+          of("bf16", CudaPrecision::bf16, 2.5e-2, 2.5e-2, 0.3),
+          of("fp16", CudaPrecision::fp16, 4e-3, 5e-3, 0.15)};
+}
+
+bool decides(const Network& network) {
+  return std::ranges::any_of(network.nodes(), [](const NetworkNode& node) {
+    const auto* conv = std::get_if<Conv2dOp>(&node.op);
+    const auto* norm = std::get_if<BatchNormOp>(&node.op);
+    const auto* dense = std::get_if<DenseOp>(&node.op);
+    return std::holds_alternative<MaxPoolOp>(node.op) || (conv && conv->relu) ||
+           (norm && norm->relu) || (dense && dense->relu);
+  });
+}
+
+Closeness closeness(const Precision& precision, const Network& network) {
+  return decides(network) ? precision.deciding_layer : precision.smooth_layer;
+}
+
+// One for each precision, made once, since starting CUDA's libraries takes longer than most tests,
+// and never destroyed, since they may be gone first when the program ends.
+CudaBackend& backend_of(const Precision& precision) {
+  static auto& backends = *new std::map<CudaPrecision, CudaBackend>;
+  const CudaBackendOptions options = {.precision = precision.precision, .loss_scale = 64};
+  return backends.try_emplace(precision.precision, options).first->second;
+}
+
+using LayerCase = std::tuple<Precision, NamedNetwork>;
+
+class CudaLayers : public testing::TestWithParam<LayerCase> {
+ protected:
+  void compare(size_t images) {
+    const auto& [precision, named] = GetParam();
+    CudaBackend& backend = backend_of(precision);
+    compare_steps(backend, named.network, images, closeness(precision, named.network));
+  }
+};
+
+TEST_P(CudaLayers, AgreeWithTheReference) { compare(5); }
+
+TEST_P(CudaLayers, AgreeWithTheReferenceForOneImage) { compare(1); }
+
+TEST_P(CudaLayers, AgreeWithTheReferenceInInference) {
+  const auto& [precision, named] = GetParam();
+  CudaBackend& backend = backend_of(precision);
+  compare_inference(backend, named.network, closeness(precision, named.network));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaLayers,
+                         testing::Combine(testing::ValuesIn(precisions()),
+                                          testing::ValuesIn(layer_networks())),
+                         [](const auto& param_info) {
+                           return std::get<0>(param_info.param).name +
+                                  std::get<1>(param_info.param).name;
+                         });
+
+class CudaNetworks : public testing::TestWithParam<Precision> {
+ protected:
+  // Three steps: the first starts kernels one by one, the second captures graphs, the third starts
+  // them again.
+  void compare(const Network& network, size_t images) {
+    CudaBackend& backend = backend_of(GetParam());
+    compare_steps(backend, network, images, GetParam().network, GetParam().network_steps);
+  }
+};
+
+TEST_P(CudaNetworks, AgreeWithTheReferenceWhereLayersBranch) { compare(branching_network(), 5); }
+
+TEST_P(CudaNetworks, AgreeWithTheReferenceInTheTutorialCnn) {
+  compare(tutorial_cnn({.input = {3, 12, 12}}), 3);
+}
+
+TEST_P(CudaNetworks, AgreeWithTheReferenceInResNet) {
+  compare(resnet({.layers = 8, .input = {3, 16, 16}, .label_smoothing = 0.1}), 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaNetworks, testing::ValuesIn(precisions()),
+                         [](const auto& param_info) { return param_info.param.name; });
+
+TEST_P(CudaNetworks, GiveTheSameBitsAtEveryRunWithGraphsAndWithout) {
+  const Network network = resnet({.layers = 8, .input = {3, 16, 16}});
+  std::vector<std::vector<float>> weights;
+  for (const bool graphs : {true, true, false}) {
+    CudaBackend backend({.precision = GetParam().precision, .graphs = graphs});
+    Side side(backend, network, {.batch_size = 6});
+    for (uint64_t step = 0; step < 4; ++step) {
+      side.runner->load(random_batch(network, 6, step));
+      side.runner->forward();
+      side.runner->backward();
+      side.variables->apply_momentum({});
+    }
+    weights.push_back(side.variables->read(0));
+  }
+  EXPECT_EQ(weights[0], weights[1]);
+  EXPECT_EQ(weights[0], weights[2]) << "without graphs";
+}
+
+// Batches are uploaded while others are computed: none may be mixed up with another, whatever its
+// format, nor with one that was loaded and never used.
+TEST(CudaBackend, TakesBatchesOfEachFormatInTurn) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  const RunnerOptions options = {.batch_size = 4, .mode = Mode::inference};
+  CudaBackend backend;
+  ReferenceBackend<double> reference_backend;
+  Side own(backend, network, options), reference(reference_backend, network, options);
+  ImageBatch batch;
+  for (size_t turn = 0; turn < 24; ++turn) {
+    SCOPED_TRACE(turn);
+    const bool uint8 = turn % 2 == 0;
+    batch.reset({.height = 8,
+                 .width = 8,
+                 .dtype = uint8 ? DType::uint8 : DType::float32,
+                 .layout = turn % 4 < 2 ? Layout::nhwc : Layout::nchw},
+                1 + turn % 4);
+    Random random(turn, 0, 0);
+    for (size_t image = 0; image < batch.size(); ++image) {
+      batch.set_label(image, static_cast<int32_t>(random.below(11)));
+      std::byte* pixels = batch.image_at(image);
+      for (size_t i = 0; i < batch.format().values_per_image(); ++i)
+        if (uint8)
+          pixels[i] = static_cast<std::byte>(random.below(256));
+        else
+          reinterpret_cast<float*>(pixels)[i] = 256 * random.uniform();
+    }
+    own.runner->load(batch);
+    reference.runner->load(batch);
+    if (turn % 5 != 0) continue;
+    EXPECT_LE(relative_error(own.runner->output(0), reference.runner->output(0)), 1e-6);
+    const BatchResult got = own.runner->forward(), expected = reference.runner->forward();
+    EXPECT_NEAR(got.loss, expected.loss, 1e-5 * std::max(1.0, expected.loss));
+    EXPECT_EQ(got.correct, expected.correct);
+    EXPECT_EQ(got.images, batch.size());
+  }
+}
+
+// Zeros everywhere, from weights that are zero: their gradient tells which pixels had the
+// pooling's.
+TEST(CudaBackend, PoolsTheFirstOfEqualValuesAsTheReferenceDoes) {
+  Network network({3, 7, 6});
+  const NodeId x = network.conv2d(0, "conv", {.filters = 5, .kernel = 1, .padding = 0});
+  network.softmax_cross_entropy(network.dense(network.max_pool(x, "pool"), "dense", 5));
+  const auto gradient_on = [&](Backend& backend) {
+    Side side(backend, network, {.batch_size = 2});
+    const VariableId weights = id_of(network, "conv/weights");
+    side.variables->write(weights, std::vector<float>(15, 0));
+    side.runner->load(random_batch(network, 2, 5));
+    side.runner->forward();
+    side.runner->backward();
+    return side.variables->read(weights, Slot::gradient);
+  };
+  CudaBackend backend;
+  ReferenceBackend<double> reference;
+  EXPECT_LE(relative_error(gradient_on(backend), gradient_on(reference)), 2e-5);
+}
+
+// A gradient that float16 can't hold: the step is left out and the scale halved, until one fits.
+TEST(CudaBackend, LeavesOutStepsThatOverflowAndScalesLess) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  CudaBackend backend({.precision = CudaPrecision::fp16, .loss_scale = 1 << 24});
+  Side side(backend, network, {.batch_size = 4});
+  const std::vector<float> before = side.variables->read(0);
+  const auto step = [&] {
+    side.runner->load(random_batch(network, 4, 1));
+    EXPECT_TRUE(std::isfinite(side.runner->forward().loss));
+    side.runner->backward();
+    side.variables->apply_momentum({.learning_rate = 0.01});
+    return side.variables->read(0);
+  };
+  EXPECT_EQ(step(), before);
+  size_t steps = 1;
+  while (step() == before && steps < 24) ++steps;
+  EXPECT_LT(steps, 20u);
+  for (const float value : side.variables->read(0)) EXPECT_TRUE(std::isfinite(value));
+}
+
+// The scale doubles after so many good steps; the update must not notice.
+TEST(CudaBackend, TrainsAlikeWhateverTheLossScale) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  std::vector<std::vector<float>> weights;
+  for (const uint32_t interval : {1u, 1000u}) {
+    CudaBackend backend({.precision = CudaPrecision::fp16,
+                         .loss_scale = 16,
+                         .loss_scale_growth_interval = interval});
+    Side side(backend, network, {.batch_size = 4});
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      side.runner->load(random_batch(network, 4, seed));
+      side.runner->forward();
+      side.runner->backward();
+      side.variables->apply_momentum({.learning_rate = 0.01});
+    }
+    weights.push_back(side.variables->read(0));
+  }
+  EXPECT_LE(relative_error(weights[0], weights[1]), 1e-3);
+}
+
+TEST(CudaBackend, ProcessesGradientsAsTheReferenceDoes) {
+  CudaBackend backend;
+  for (const Network& network : {resnet({.layers = 14, .input = {3, 8, 8}}), tutorial_cnn()})
+    for (const uint64_t seed : {1u, 2u, 3u, 4u})
+      compare_gradient_processing(backend, network, seed);
+}
+
+// Each batch norm with a decay of its own, and some alike.
+TEST(CudaBackend, MovesStatisticsByEachBatchNormsDecay) {
+  Network network({3, 4, 4});
+  NodeId x = network.conv2d(0, "conv", {.filters = 5});
+  for (const double decay : {0.5, 0.9, 0.9, 0.25})
+    x = network.batch_norm(x, "bn" + std::to_string(x), {.decay = decay});
+  network.softmax_cross_entropy(network.dense(x, "dense", 3));
+  CudaBackend backend;
+  compare_steps(backend, network, 4, {relative_error, 2e-5, 2e-4, true}, /*steps=*/2);
+}
+
+TEST(CudaBackend, RefusesWhatMakesNoSense) {
+  EXPECT_EQ(error_of([] { CudaBackend({.loss_scale = 3}); }).kind(), ErrorKind::invalid_argument);
+  EXPECT_EQ(error_of([] { CudaBackend({.loss_scale = 0}); }).kind(), ErrorKind::invalid_argument);
+  EXPECT_EQ(error_of([] { CudaBackend({.loss_scale_growth_interval = 0}); }).kind(),
+            ErrorKind::invalid_argument);
+
+  // Variables of the same shapes in the same precision, but dense layers that read 2x2x3 values
+  // have their weights in another order than those that read 1x4x3.
+  const auto network_of = [](const FeatureShape& input) {
+    Network network(input);
+    network.softmax_cross_entropy(network.dense(0, "dense", 3));
+    return network;
+  };
+  CudaBackend backend;
+  const auto variables = backend.make_variables(network_of({3, 2, 2}));
+  EXPECT_NO_THROW(backend.make_runner(network_of({3, 1, 4}), *variables, {.batch_size = 1}))
+      << "the same order";
+  const auto refused = [&](Backend& asked, const FeatureShape& input) {
+    return error_of([&] { asked.make_runner(network_of(input), *variables, {.batch_size = 1}); })
+        .kind();
+  };
+  EXPECT_EQ(refused(backend, {6, 1, 2}), ErrorKind::invalid_argument) << "another order";
+  CudaBackend other;
+  EXPECT_EQ(refused(other, {3, 2, 2}), ErrorKind::invalid_argument) << "another backend's";
+}
+
+TEST(CudaBackend, RefusesStatisticsOfSeveralProcesses) {
+  const Network network = tutorial_cnn();
+  CudaBackend backend;
+  const auto variables = backend.make_variables(network);
+  ThreadCommunicator::Group alone(1);
+  ThreadCommunicator communicator(alone, 0);
+  EXPECT_EQ(error_of([&] {
+              backend.make_runner(network, *variables,
+                                  {.batch_size = 1, .shared_statistics = &communicator});
+            }).kind(),
+            ErrorKind::unsupported);
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,19 @@
+// A number as tensor cores multiply it.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "trainer/backend/cuda/element.h"
+
+namespace recordpipe::cuda {
+
+// With `tf32`, rounded to the 10 bits of mantissa that TF32 has, ties away from zero.
+template <class T>
+float factor(T value, bool tf32) {
+  const float wide = widen(value);
+  if (!tf32) return wide;
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(wide) + 0x1000) & 0xFFFFE000);
+}
+
+}  // namespace recordpipe::cuda

@@ -1,0 +1,20 @@
+// Runs the tests of a program that uses CudaBackend, or says why it can't: with the exit status 77,
+// which CTest takes for a test that was skipped.
+#include <cstdio>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/base/error.h"
+#include "trainer/backend/cuda/cuda_backend.h"
+
+int main(int argc, char** argv) {
+  testing::InitGoogleMock(&argc, argv);
+  try {
+    std::printf("%s\n", recordpipe::CudaBackend().name().c_str());
+  } catch (const recordpipe::Error& error) {
+    std::printf("skipped: no GPU: %s\n", error.what());
+    return 77;
+  }
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,30 @@
+// What convolutions and dense layers end with: the bias and the rectifier.
+#pragma once
+
+#include <optional>
+
+#include "trainer/backend/cuda/kernels.h"
+#include "trainer/backend/cuda/layer.h"
+
+namespace recordpipe::cuda {
+
+class BiasReluPart {
+ public:
+  BiasReluPart(const LayerContext& context, std::optional<VariableId> bias, bool relu,
+               Tensor& output);
+
+  // Changes the output in place.
+  void forward() const;
+  void prepare_backward();
+  // Masks the output's gradient in place and writes the bias's.
+  void backward() const;
+
+ private:
+  const LayerContext& context_;
+  const std::optional<VariableId> bias_;
+  Tensor& output_;
+  BiasRelu work_;
+  Buffer partial_sums_;
+};
+
+}  // namespace recordpipe::cuda

@@ -1,0 +1,24 @@
+// Statuses of the CUDA runtime as exceptions.
+#pragma once
+
+#include <string>
+
+#include <cuda_runtime.h>
+
+#include "dataset/base/error.h"
+#include "trainer/backend/backend.h"
+
+namespace recordpipe::cuda {
+
+// Throws Error{limit_exceeded} where memory ran out, else Error{unsupported}: "ACTION failed: what
+// CUDA says".
+inline void check(cudaError_t status, const char* action) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // or the next check would see it again
+  if (status == cudaErrorMemoryAllocation) fail_for_memory();
+  throw Error({.kind = ErrorKind::unsupported,
+               .reason = std::string(action) + " failed: " + cudaGetErrorName(status) + ", " +
+                         cudaGetErrorString(status)});
+}
+
+}  // namespace recordpipe::cuda

@@ -1,0 +1,227 @@
+#include "trainer/backend/cuda/cuda_runner.h"
+
+#include <map>
+#include <utility>
+#include <variant>
+
+#include "dataset/base/error.h"
+
+namespace recordpipe::cuda {
+namespace {
+
+constexpr size_t most_side = 65'536;  // so that sums of a row's squares fit in 32 bits
+
+void require(bool condition, const char* reason) {
+  if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+}
+
+void check_drawn(const DrawnImages& images, const Network& network, const RunnerOptions& options) {
+  const FeatureShape& input = network.input_shape();
+  check_labels(images.labels, network, options);
+  require(input.width <= most_side, "the network's input is too wide to be distorted");
+  require(images.size.height <= most_side && images.size.width <= most_side &&
+              images.size.height * images.size.width <= 4 * input.pixels(),
+          "the images have more than four times the pixels of the network's input");
+  require(images.pixels.size() ==
+              images.labels.size() * input.channels * images.size.height * images.size.width,
+          "the pixels are not as many as labels and sizes say");
+  require(images.distortions.size() == images.labels.size(),
+          "the distortions are not as many as the labels");
+  const bool kept = images.colors == DrawnImages::Colors::kept;
+  require(kept || input.channels <= kMostColors, "colours of more than four channels can't change");
+  for (const CropFlipColor& distortion : images.distortions)
+    require(kept || distortion.contrast > 0, "a contrast that is not above 0");
+}
+
+}  // namespace
+
+CudaRunner::CudaRunner(std::shared_ptr<Device> device, const Network& network,
+                       const CudaVariables& variables, const RunnerOptions& options,
+                       const CudaBackendOptions& settings)
+    : device_((device->activate(), std::move(device))),
+      network_(network),
+      options_(options),
+      graphs_(settings.graphs),
+      statistics_runs_(statistics_runs(network, variables)),
+      new_statistics_(variables.statistics_size() * sizeof(float)),
+      context_{.device = *device_,
+               .variables = variables,
+               .new_statistics = new_statistics_.as<float>(),
+               .mode = options.mode,
+               .tf32 = settings.precision == CudaPrecision::tf32,
+               .measure_algorithms = settings.measure_algorithms},
+      result_(sizeof(LossSums)) {
+  const Element element = element_of(settings.precision);
+  const NodeId loss = network_.nodes().size() - 1;
+  for (NodeId node = 0; node < loss; ++node)
+    tensors_.push_back(
+        std::make_unique<Tensor>(options.batch_size, network_.nodes()[node].shape, element));
+  tensors_.front()->set_needs_gradient(false);
+  upload_ = std::make_unique<Upload>(*device_, std::get<InputOp>(network_.nodes().front().op),
+                                     *tensors_.front());
+  for (NodeId node = 1; node < loss; ++node) layers_.push_back(make_layer(node));
+
+  const auto& op = std::get<SoftmaxCrossEntropyOp>(network_.nodes()[loss].op);
+  Tensor& logits = *tensors_[op.input];
+  losses_ = Buffer((options.batch_size + 1) * sizeof(LossSums));
+  loss_ = {.element = element,
+           .images = logits.images(),
+           .classes = static_cast<uint32_t>(network_.classes()),
+           .channels = logits.channels(),
+           .label_smoothing = op.label_smoothing,
+           .logits = logits.data(),
+           .labels = upload_->labels(),
+           .batch_images = upload_->images(),
+           .dlogits = nullptr,
+           .of_images = losses_.as<LossSums>(),
+           .result = losses_.as<LossSums>() + options.batch_size,
+           .loss_scale = variables.loss_scale()};
+  if (options.mode == Mode::training) {
+    if (logits.needs_gradient()) {
+      logits.claim_gradient();
+      loss_.dlogits = logits.gradient();
+    }
+    for (size_t layer = layers_.size(); layer-- > 0;) layers_[layer]->prepare_backward();
+  }
+  device_->synchronize();
+}
+
+std::vector<CudaRunner::StatisticsRun> CudaRunner::statistics_runs(const Network& network,
+                                                                   const CudaVariables& variables) {
+  std::map<size_t, double> decays;  // by where a variable begins
+  for (const NetworkNode& node : network.nodes())
+    if (const auto* norm = std::get_if<BatchNormOp>(&node.op))
+      for (const VariableId id : {norm->moving_mean, norm->moving_variance})
+        decays[static_cast<size_t>(variables.at(id) - variables.statistics())] = norm->decay;
+  std::vector<StatisticsRun> runs;
+  for (const auto& [begin, decay] : decays) {
+    if (!runs.empty()) runs.back().end = begin;
+    if (runs.empty() || runs.back().decay != decay) runs.push_back({begin, begin, decay});
+  }
+  if (!runs.empty()) runs.back().end = variables.statistics_size();
+  return runs;
+}
+
+// Nothing may still use the memory that goes.
+CudaRunner::~CudaRunner() {
+  try {
+    device_->activate();
+    device_->synchronize();
+  } catch (const Error&) {  // then nothing runs there any more
+  }
+}
+
+std::unique_ptr<Layer> CudaRunner::make_layer(NodeId node) {
+  struct Make {
+    CudaRunner& runner;
+    Tensor& output;
+
+    Tensor& tensor(NodeId id) const { return *runner.tensors_[id]; }
+
+    // The first and the last node have no layer.
+    std::unique_ptr<Layer> operator()(const InputOp&) const { return nullptr; }
+    std::unique_ptr<Layer> operator()(const SoftmaxCrossEntropyOp&) const { return nullptr; }
+
+    std::unique_ptr<Layer> operator()(const Conv2dOp& op) const {
+      return make_conv2d(runner.context_, op, tensor(op.input), output);
+    }
+    std::unique_ptr<Layer> operator()(const BatchNormOp& op) const {
+      Tensor* residual = op.residual ? &tensor(*op.residual) : nullptr;
+      return make_batch_norm(runner.context_, op, tensor(op.input), residual, output);
+    }
+    std::unique_ptr<Layer> operator()(const PoolAndPadOp& op) const {
+      return make_pool_and_pad(runner.context_, op, tensor(op.input), output);
+    }
+    std::unique_ptr<Layer> operator()(const GlobalAveragePoolOp& op) const {
+      return make_global_average_pool(runner.context_, tensor(op.input), output);
+    }
+    std::unique_ptr<Layer> operator()(const MaxPoolOp& op) const {
+      return make_max_pool(runner.context_, op, tensor(op.input), output);
+    }
+    std::unique_ptr<Layer> operator()(const LocalResponseNormOp& op) const {
+      return make_local_response_norm(runner.context_, op, tensor(op.input), output);
+    }
+    std::unique_ptr<Layer> operator()(const DenseOp& op) const {
+      return make_dense(runner.context_, op, tensor(op.input), output);
+    }
+  };
+  return std::visit(Make{*this, *tensors_[node]}, network_.nodes()[node].op);
+}
+
+void CudaRunner::load(const ImageBatch& batch) {
+  check_batch(batch, network_, options_);
+  device_->activate();
+  upload_->send(batch);
+  images_ = batch.size();
+}
+
+void CudaRunner::load_drawn(const DrawnImages& images) {
+  check_drawn(images, network_, options_);
+  device_->activate();
+  upload_->send(images);
+  images_ = images.labels.size();
+}
+
+// The first time each kernel is started by itself: what libraries load or set up when they are
+// first used can't be part of a graph.
+void CudaRunner::start(Graph& graph, const std::function<void()>& work) {
+  if (!graphs_ || !ran_) return work();
+  if (!graph.captured()) graph.capture(device_->compute(), work);
+  graph.launch(device_->compute());
+}
+
+void CudaRunner::start_forward() {
+  context_.variables.convert_weights();
+  for (const auto& layer : layers_) layer->forward();
+  softmax_cross_entropy(device_->compute(), loss_);
+  copy_from_device(result_.as<LossSums>(), loss_.result, sizeof(LossSums), device_->compute());
+}
+
+void CudaRunner::start_backward() {
+  for (size_t layer = layers_.size(); layer-- > 0;) layers_[layer]->backward();
+  context_.variables.convert_gradients();
+}
+
+BatchResult CudaRunner::forward() {
+  device_->activate();
+  start(forward_graph_, [this] { start_forward(); });
+  result_is_there_.record(device_->compute());
+  if (options_.mode == Mode::training) start(backward_graph_, [this] { start_backward(); });
+  ran_ = true;
+  result_is_there_.wait();
+  const LossSums& sums = *result_.as<LossSums>();
+  return {
+      .loss = sums.loss / static_cast<double>(images_), .correct = sums.correct, .images = images_};
+}
+
+void CudaRunner::backward() { require_training(options_); }
+
+void CudaRunner::update_statistics() {
+  require_training(options_);
+  device_->activate();
+  for (const StatisticsRun& run : statistics_runs_)
+    move_statistics(device_->compute(), static_cast<uint32_t>(run.end - run.begin), run.decay,
+                    new_statistics_.as<float>() + run.begin,
+                    context_.variables.statistics() + run.begin);
+}
+
+std::vector<float> CudaRunner::output(NodeId node) const {
+  device_->activate();
+  const Tensor& tensor = *tensors_.at(node);
+  std::vector<std::byte> bytes(tensor.bytes());
+  copy_from_device(bytes.data(), tensor.data(), bytes.size(), device_->compute());
+  device_->synchronize();
+  const size_t channels = tensor.shape().channels, pixels = tensor.shape().pixels();
+  std::vector<float> values(images_ * channels * pixels);
+  with_element(tensor.element(), [&]<class T>(T*) {
+    const T* from = reinterpret_cast<const T*>(bytes.data());
+    for (size_t image = 0; image < images_; ++image)
+      for (size_t c = 0; c < channels; ++c)
+        for (size_t p = 0; p < pixels; ++p)
+          values[(image * channels + c) * pixels + p] =
+              widen(from[(image * pixels + p) * tensor.channels() + c]);
+  });
+  return values;
+}
+
+}  // namespace recordpipe::cuda

@@ -1,0 +1,226 @@
+#include "trainer/backend/cuda/cuda_variables.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "dataset/base/error.h"
+#include "trainer/backend/cuda/kernels.h"
+
+namespace recordpipe::cuda {
+namespace {
+
+[[noreturn]] void refuse(const std::string& reason) {
+  throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+}
+
+// Variables start at multiples of 256 bytes, also in 16 bits. The gaps are zero and stay so.
+size_t with_gap(size_t size) { return (size + 127) / 128 * 128; }
+
+}  // namespace
+
+Element element_of(CudaPrecision precision) {
+  return precision == CudaPrecision::bf16   ? Element::bfloat16
+         : precision == CudaPrecision::fp16 ? Element::float16
+                                            : Element::float32;
+}
+
+CudaVariables::CudaVariables(std::shared_ptr<Device> device, const Network& network,
+                             const CudaBackendOptions& options)
+    : Variables(network.variables()),
+      device_(std::move(device)),
+      element_(element_of(options.precision)),
+      loss_scale_growth_interval_(options.loss_scale_growth_interval),
+      layouts_(variable_layouts(network, element_)),
+      offsets_(layouts_.size()) {
+  device_->activate();
+  for (VariableId id = 0; id < layouts_.size(); ++id)
+    if (layouts_[id].is_weights) place(id);
+  weights_ = trained_;
+  for (VariableId id = 0; id < layouts_.size(); ++id)
+    if (!layouts_[id].is_weights) place(id);
+  if (trained_ > std::numeric_limits<uint32_t>::max()) fail_for_memory();
+
+  values_ = Buffer(trained_ * sizeof(float));
+  gradients_ = Buffer(trained_ * sizeof(float));
+  momenta_ = Buffer(trained_ * sizeof(float));
+  statistics_ = Buffer(statistics_size_ * sizeof(float));
+  if (has_copies()) {
+    weight_copies_ = Buffer(weights_ * size_of(element_));
+    weight_gradients_ = Buffer(weights_ * size_of(element_));
+  }
+  for (Run& run : runs_) {
+    run.first_square = squares_count_;
+    squares_count_ += squares_size(static_cast<uint32_t>(run.end - run.begin));
+  }
+  squares_ = Buffer(squares_count_ * sizeof(double));
+
+  std::vector<TrainedRange> ranges;
+  for (VariableId id = 0; id < layouts_.size(); ++id)
+    ranges.push_back(specs()[id].trained
+                         ? TrainedRange{offsets_[id], offsets_[id] + layouts_[id].padded_size()}
+                         : TrainedRange{});
+  processor_ = std::make_unique<GradientProcessor>(*device_, ranges);
+
+  LossScale scale;
+  if (options.precision == CudaPrecision::fp16)
+    scale = {.scale = options.loss_scale, .inverse = 1 / options.loss_scale};
+  loss_scale_ = Buffer(sizeof(LossScale));
+  copy_to_device(loss_scale_.data(), &scale, sizeof(scale), device_->compute());
+  device_->synchronize();
+}
+
+void CudaVariables::place(VariableId id) {
+  const VariableSpec& spec = specs()[id];
+  size_t& end = spec.trained ? trained_ : statistics_size_;
+  offsets_[id] = end;
+  end += with_gap(layouts_[id].padded_size());
+  if (!spec.trained) return;
+  if (runs_.empty() || runs_.back().decay_factor != spec.decay_factor)
+    runs_.push_back(
+        {.begin = offsets_[id], .end = end, .decay_factor = spec.decay_factor, .first_square = 0});
+  runs_.back().end = end;
+}
+
+void CudaVariables::require_made_for(const Device& device, const Network& network,
+                                     const CudaBackendOptions& options) const {
+  if (&device != device_.get()) refuse("the variables are another backend's");
+  if (element_of(options.precision) != element_) refuse("the variables are of another precision");
+  // Two networks may differ in what their dense layers read and still have variables of the same
+  // shapes.
+  if (variable_layouts(network, element_) != layouts_)
+    refuse("the variables are another network's");
+}
+
+float* CudaVariables::at(VariableId id, Slot slot) const {
+  const VariableSpec& spec = specs()[id];
+  if (!spec.trained && slot != Slot::value)
+    refuse(spec.name + " is not trained: it has no gradient, momentum or average");
+  if (slot == Slot::average) require_averages();
+  const Buffer& buffer = !spec.trained            ? statistics_
+                         : slot == Slot::value    ? values_
+                         : slot == Slot::gradient ? gradients_
+                         : slot == Slot::momentum ? momenta_
+                                                  : averages_;
+  return buffer.as<float>() + offsets_[id];
+}
+
+const void* CudaVariables::weights(VariableId id) const {
+  return has_copies() ? weight_copies_.as<std::byte>() + offsets_[id] * size_of(element_)
+                      : static_cast<const void*>(at(id));
+}
+
+void* CudaVariables::weights_gradient(VariableId id) const {
+  return has_copies() ? weight_gradients_.as<std::byte>() + offsets_[id] * size_of(element_)
+                      : static_cast<void*>(at(id, Slot::gradient));
+}
+
+void CudaVariables::convert_weights() const {
+  if (has_copies())
+    copy_weights(device_->compute(), static_cast<uint32_t>(weights_), values_.as<float>(), element_,
+                 weight_copies_.data());
+}
+
+void CudaVariables::convert_gradients() const {
+  if (has_copies())
+    copy_gradients(device_->compute(), static_cast<uint32_t>(weights_), element_,
+                   weight_gradients_.data(), loss_scale(), gradients_.as<float>());
+}
+
+std::vector<float> CudaVariables::read(VariableId id, Slot slot) const {
+  device_->activate();
+  std::vector<float> device_order(layouts_[id].padded_size());
+  copy_from_device(device_order.data(), at(id, slot), device_order.size() * sizeof(float),
+                   device_->compute());
+  device_->synchronize();
+  return from_device_order(layouts_[id], device_order);
+}
+
+void CudaVariables::write(VariableId id, std::span<const float> values, Slot slot) {
+  float* to = at(id, slot);
+  if (values.size() != layouts_[id].size())
+    refuse(specs()[id].name + " has " + std::to_string(layouts_[id].size()) + " values, not " +
+           std::to_string(values.size()));
+  device_->activate();
+  std::vector<float> device_order(layouts_[id].padded_size());
+  to_device_order(layouts_[id], values, device_order);
+  copy_to_device(to, device_order.data(), device_order.size() * sizeof(float), device_->compute());
+  device_->synchronize();
+}
+
+void CudaVariables::apply_momentum(const MomentumOptions& options) {
+  device_->activate();
+  const Stream stream = device_->compute();
+  auto* scale = loss_scale_.as<LossScale>();
+  const bool scaled = element_ == Element::float16;
+  if (scaled) find_overflow(stream, gradients_.as<float>(), static_cast<uint32_t>(trained_), scale);
+  std::vector<std::pair<size_t, size_t>> frozen;  // where they begin and end
+  for (const VariableId id : options.frozen)
+    if (specs()[id].trained)
+      frozen.emplace_back(offsets_[id], offsets_[id] + with_gap(layouts_[id].padded_size()));
+  std::ranges::sort(frozen);
+  auto next = frozen.begin();
+  for (Run run : runs_) {
+    for (; next != frozen.end() && next->first < run.end; ++next) {
+      update({run.begin, next->first, run.decay_factor, 0}, options);
+      run.begin = next->second;
+    }
+    update(run, options);
+  }
+  if (scaled) adapt_loss_scale(stream, loss_scale_growth_interval_, scale);
+}
+
+void CudaVariables::update(const Run& run, const MomentumOptions& options) {
+  update_with_momentum(device_->compute(),
+                       {.size = static_cast<uint32_t>(run.end - run.begin),
+                        .values = values_.as<float>() + run.begin,
+                        .momenta = momenta_.as<float>() + run.begin,
+                        .gradients = gradients_.as<float>() + run.begin,
+                        .learning_rate = static_cast<float>(options.learning_rate),
+                        .momentum = static_cast<float>(options.momentum),
+                        .weight_decay = static_cast<float>(options.weight_decay * run.decay_factor),
+                        .loss_scale = loss_scale()});
+}
+
+void CudaVariables::process_gradients(const GradientOptions& options) {
+  device_->activate();
+  processor_->process(options, specs(), values_.as<float>(), gradients_.as<float>());
+}
+
+std::span<const double> CudaVariables::gradient_norms() const {
+  device_->activate();
+  return processor_->norms();
+}
+
+void CudaVariables::start_averages() {
+  device_->activate();
+  if (!has_averages_) averages_ = Buffer(values_.bytes());
+  has_averages_ = true;
+  copy_on_device(averages_.data(), values_.data(), values_.bytes(), device_->compute());
+}
+
+void CudaVariables::update_averages(double decay) {
+  require_averages();
+  device_->activate();
+  cuda::update_averages(device_->compute(), static_cast<uint32_t>(trained_),
+                        static_cast<float>(1 - decay), values_.as<float>(), averages_.as<float>());
+}
+
+double CudaVariables::half_squared_norm() const {
+  device_->activate();
+  for (const Run& run : runs_)
+    sum_squares(device_->compute(), static_cast<uint32_t>(run.end - run.begin),
+                values_.as<float>() + run.begin, squares_.as<double>() + run.first_square);
+  std::vector<double> squares(squares_count_);
+  copy_from_device(squares.data(), squares_.data(), squares.size() * sizeof(double),
+                   device_->compute());
+  device_->synchronize();
+  double sum = 0;
+  for (const Run& run : runs_)
+    for (size_t i = 0; i < squares_size(static_cast<uint32_t>(run.end - run.begin)); ++i)
+      sum += run.decay_factor * squares[run.first_square + i];
+  return sum / 2;
+}
+
+}  // namespace recordpipe::cuda

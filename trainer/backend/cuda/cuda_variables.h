@@ -1,0 +1,91 @@
+// Variables on a GPU: all trained values one after the other in one buffer, their gradients,
+// momenta and averages in more of the same shape, so that the optimiser is one kernel for all
+// neighbours that decay alike. What layers multiply with comes first, so that its copy in another
+// precision is one kernel too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "trainer/backend/cuda/cuda_backend.h"
+#include "trainer/backend/cuda/device.h"
+#include "trainer/backend/cuda/gradient_processor.h"
+#include "trainer/backend/cuda/loss_scale.h"
+#include "trainer/backend/cuda/variable_layout.h"
+#include "trainer/backend/variables.h"
+
+namespace recordpipe::cuda {
+
+// What tensors are made of.
+Element element_of(CudaPrecision precision);
+
+class CudaVariables final : public Variables {
+ public:
+  CudaVariables(std::shared_ptr<Device> device, const Network& network,
+                const CudaBackendOptions& options);
+
+  std::vector<float> read(VariableId id, Slot slot) const override;
+  void write(VariableId id, std::span<const float> values, Slot slot) override;
+  void apply_momentum(const MomentumOptions& options) override;
+  void process_gradients(const GradientOptions& options) override;
+  std::span<const double> gradient_norms() const override;
+  void start_averages() override;
+  bool has_averages() const override { return has_averages_; }
+  void update_averages(double decay) override;
+  double half_squared_norm() const override;
+
+  // Throws Error{invalid_argument} for another device, for another precision and for a network
+  // whose variables are laid out in another way.
+  void require_made_for(const Device& device, const Network& network,
+                        const CudaBackendOptions& options) const;
+
+  // Where a variable lies, for layers. Throws Error{invalid_argument} for a slot that there isn't
+  // (see Slot).
+  float* at(VariableId id, Slot slot = Slot::value) const;
+  // The same for weights, in the tensors' precision.
+  const void* weights(VariableId id) const;
+  void* weights_gradient(VariableId id) const;
+  // Before the forward pass: makes weights() of the values.
+  void convert_weights() const;
+  // After the backward pass: makes the gradients of weights_gradient().
+  void convert_gradients() const;
+
+  // All that isn't trained, the variables in the order of their addresses.
+  float* statistics() const { return statistics_.as<float>(); }
+  size_t statistics_size() const { return statistics_size_; }
+
+  const LossScale* loss_scale() const { return loss_scale_.as<LossScale>(); }
+
+ private:
+  // Neighbours in the trained buffers with the same decay factor.
+  struct Run {
+    size_t begin, end;
+    double decay_factor;
+    size_t first_square;  // of this run's in squares_
+  };
+
+  bool has_copies() const { return element_ != Element::float32; }
+  void place(VariableId id);
+  void update(const Run& run, const MomentumOptions& options);  // apply_momentum() of a part
+
+  std::shared_ptr<Device> device_;
+  const Element element_;
+  const uint32_t loss_scale_growth_interval_;
+  const std::vector<VariableLayout> layouts_;
+  std::vector<size_t> offsets_;  // in the trained buffers, or in statistics_
+  std::vector<Run> runs_;        // all trained variables
+  size_t trained_ = 0, weights_ = 0, statistics_size_ = 0;
+  Buffer values_, gradients_, momenta_, statistics_;
+  Buffer averages_;  // none until start_averages()
+  bool has_averages_ = false;
+  std::unique_ptr<GradientProcessor> processor_;
+  Buffer weight_copies_, weight_gradients_;  // in another precision than float32
+  Buffer squares_;                           // scratch of half_squared_norm()
+  size_t squares_count_ = 0;
+  Buffer loss_scale_;
+};
+
+}  // namespace recordpipe::cuda

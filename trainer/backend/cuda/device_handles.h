@@ -1,0 +1,29 @@
+// The handles behind Device, for the sources that know CUDA's libraries.
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+#include <cudnn.h>
+
+#include "trainer/backend/cuda/device.h"
+
+namespace recordpipe::cuda {
+
+struct Device::Handles {
+  int index = 0;
+  cudaStream_t compute = nullptr, copies = nullptr;
+  cudnnHandle_t cudnn = nullptr;
+  cublasLtHandle_t cublas_lt = nullptr;
+  Buffer workspace;
+
+  Handles() = default;
+  ~Handles();
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+};
+
+// Throw Error{unsupported}: "ACTION failed: what the library says".
+void check(cudnnStatus_t status, const char* action);
+void check(cublasStatus_t status, const char* action);
+
+}  // namespace recordpipe::cuda

@@ -1,0 +1,264 @@
+// The backend's own kernels: everything but convolutions and matrix products.
+//
+// Tensors are [images][pixels][channels], the channels filled up with zeros to whole packs (see
+// element.h); `channels` counts those too, `rows` is images · pixels. All pointers are the
+// device's, all work goes to `stream`. Formulas and references: trainer/backend/reference.
+//
+// Where a gradient is written, `accumulate` adds it to what is there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dataset/image/crop_flip_color.h"
+#include "trainer/backend/cuda/device.h"
+#include "trainer/backend/cuda/element.h"
+#include "trainer/backend/cuda/loss_scale.h"
+
+namespace recordpipe::cuda {
+
+// Floats that a sum over rows needs for each of `fields` sums of each channel.
+size_t partial_sums_size(uint32_t rows, uint32_t channels, Element element, uint32_t fields);
+
+// --- input_kernels.cu ---
+
+struct TakeImages {
+  uint32_t images, pixels;
+  uint32_t image_channels;  // of the images
+  uint32_t channels;        // of the tensor
+  const void* from;         // uint8 or float, [images][pixels][channels] or the other way round
+  bool from_uint8, from_nchw;
+  float scale, shift;  // value · scale + shift
+  Element element;
+  void* to;
+};
+void take_images(Stream stream, const TakeImages& take);
+
+// --- distortion_kernels.cu ---
+
+inline constexpr uint32_t kMostColors = 4;  // channels that brightness and contrast are for
+
+// Of a row of a channel of a crop.
+struct RowSums {
+  uint32_t values, squares;
+};
+// What becomes of a value x: (x · multiply + add) / divide.
+struct ColorMap {
+  float multiply, add, divide;
+};
+
+// Crops, flips and recolours uint8 images as dataset/image/crop_flip_color.h does, to the same
+// bits, then scales and shifts the result as take_images() does.
+struct DistortImages {
+  uint32_t images;
+  uint32_t image_channels, image_height, image_width;
+  uint32_t channels, height, width;  // of the tensor
+  const uint8_t* from;               // [images][channels][height][width]
+  const CropFlipColor* crops;        // one for each image
+  bool standardize;
+  RowSums* row_sums;  // [images][image_channels][height]: scratch
+  ColorMap* maps;     // [images][image_channels]: scratch; null: colours stay as they are
+  float scale, shift;
+  Element element;
+  void* to;
+};
+void distort_images(Stream stream, const DistortImages& distort);
+
+// --- batch_norm_kernels.cu ---
+
+struct BatchNorm {
+  Element element;
+  uint32_t rows, channels;
+  uint32_t real_channels;  // without those that fill up
+  bool relu;
+  double epsilon;
+
+  const void* x;
+  const void* residual;  // or null
+  void* y;
+  const void* dy;
+  void* dx;
+  void* dresidual;  // or null
+  bool accumulate_dx, accumulate_dresidual;
+
+  // [channels]
+  const float *gamma, *beta;
+  const float *moving_mean, *moving_variance;
+  float *new_mean, *new_variance;  // what moves them: the batch's, the variance unbiased
+  float *dgamma, *dbeta;
+  float *mean, *inverse_deviation;  // of the batch
+  float *scale, *shift;             // normalise: x · scale + shift
+  float *a, *b, *c;                 // the gradient: a · g + b · x + c
+  float* partial_sums;              // partial_sums_size(rows, channels, element, 3)
+  const LossScale* loss_scale;
+};
+// The batch's mean and deviation, the new statistics, scale and shift.
+void batch_norm_statistics(Stream stream, const BatchNorm& norm);
+// moving = decay · moving + (1 - decay) · batch's, `size` of them.
+void move_statistics(Stream stream, uint32_t size, double decay, const float* batch, float* moving);
+// Scale and shift of the moving statistics.
+void batch_norm_moving_scale(Stream stream, const BatchNorm& norm);
+// y = x · scale + shift, the residual added, negative values cut off.
+void batch_norm_apply(Stream stream, const BatchNorm& norm);
+// dgamma, dbeta, dresidual; a, b and c.
+void batch_norm_gradient_sums(Stream stream, const BatchNorm& norm);
+// dx, after the sums.
+void batch_norm_gradient(Stream stream, const BatchNorm& norm);
+
+// --- bias_relu_kernels.cu ---
+
+struct BiasRelu {
+  Element element;
+  uint32_t rows, channels;
+  bool relu;
+  void* y;              // changed in place
+  const float* bias;    // or null
+  void* dy;             // masked in place by the rectifier
+  float* dbias;         // or null
+  float* partial_sums;  // partial_sums_size(rows, channels, element, 1)
+  const LossScale* loss_scale;
+};
+// y = max(0, y + bias)
+void bias_relu(Stream stream, const BiasRelu& bias);
+void bias_relu_gradient(Stream stream, const BiasRelu& bias);
+
+// --- pooling_kernels.cu ---
+
+struct MaxPool {
+  Element element;
+  uint32_t images, channels;
+  uint32_t height, width, out_height, out_width;
+  uint32_t window, stride, padding_top, padding_left;  // window at most 256
+  const void* x;
+  void* y;
+  uint16_t* chosen;  // for each y: row in the window · window + column
+  const void* dy;
+  void* dx;
+  bool accumulate;
+};
+void max_pool(Stream stream, const MaxPool& pool);
+void max_pool_gradient(Stream stream, const MaxPool& pool);
+
+struct PoolAndPad {
+  Element element;
+  uint32_t images;
+  uint32_t height, width, stride;         // of x
+  uint32_t channels, out_channels;        // of the tensors
+  uint32_t real_channels, first_channel;  // of x; where its first one goes in y
+  const void* x;
+  void* y;
+  const void* dy;
+  void* dx;
+  bool accumulate;
+};
+void pool_and_pad(Stream stream, const PoolAndPad& pool);
+void pool_and_pad_gradient(Stream stream, const PoolAndPad& pool);
+
+struct GlobalAveragePool {
+  Element element;
+  uint32_t images, pixels, channels;
+  const void* x;
+  void* y;
+  const void* dy;
+  void* dx;
+  bool accumulate;
+};
+void global_average_pool(Stream stream, const GlobalAveragePool& pool);
+void global_average_pool_gradient(Stream stream, const GlobalAveragePool& pool);
+
+// --- local_response_norm_kernels.cu ---
+
+struct LocalResponseNorm {
+  Element element;
+  uint32_t rows, channels, radius;
+  float bias, alpha, beta;
+  const void* x;
+  void* y;
+  float* divisor;  // [rows][channels], from forward to backward
+  const void* dy;
+  void* dx;
+  bool accumulate;
+};
+void local_response_norm(Stream stream, const LocalResponseNorm& norm);
+void local_response_norm_gradient(Stream stream, const LocalResponseNorm& norm);
+
+// --- loss_kernels.cu ---
+
+struct LossSums {
+  double loss = 0;  // Σ over the images
+  uint32_t correct = 0;
+};
+
+struct SoftmaxCrossEntropy {
+  Element element;
+  uint32_t images;  // room for
+  uint32_t classes, channels;
+  double label_smoothing;
+  const void* logits;
+  const int32_t* labels;
+  const uint32_t* batch_images;  // how many of the images count
+  void* dlogits;                 // or null; zeros for images that don't count
+  LossSums* of_images;           // [images]
+  LossSums* result;
+  const LossScale* loss_scale;  // dlogits are multiplied by
+};
+void softmax_cross_entropy(Stream stream, const SoftmaxCrossEntropy& loss);
+
+// --- gradient_kernels.cu ---
+
+// A part of a trained variable, at most kGradientPiece numbers.
+inline constexpr uint32_t kGradientPiece = 4096;
+struct GradientPiece {
+  uint32_t begin, end, variable;
+};
+struct GradientTreatment {
+  float weight_decay, multiplier;
+  uint32_t frozen;
+  bool operator==(const GradientTreatment&) const = default;
+};
+// Variables::process_gradients(); the order of its steps and what they mean stand there.
+struct GradientWork {
+  uint32_t variables, piece_count;
+  const GradientPiece* pieces;          // [piece_count], a variable's one after the other
+  const uint32_t* first_pieces;         // [variables + 1]
+  const GradientTreatment* treatments;  // [variables]
+  const float* values;
+  float* gradients;
+  double clip_norm, clip_global_norm;  // 0: none
+  double* squares;                     // gradient_squares_size(piece_count): scratch
+  double *norms, *factors;             // [variables]
+};
+size_t gradient_squares_size(uint32_t pieces);
+void process_gradients(Stream stream, const GradientWork& work);
+
+// --- update_kernels.cu ---
+
+struct MomentumUpdate {
+  uint32_t size;
+  float *values, *momenta;
+  const float* gradients;
+  float learning_rate, momentum, weight_decay;
+  const LossScale* loss_scale;  // nothing is done where it saw an overflow
+};
+void update_with_momentum(Stream stream, const MomentumUpdate& update);
+
+// averages += share · (values - averages)
+void update_averages(Stream stream, uint32_t size, float share, const float* values,
+                     float* averages);
+
+// Sets the scale's overflow where a gradient is not finite.
+void find_overflow(Stream stream, const float* gradients, uint32_t size, LossScale* scale);
+// Halves the scale after an overflow, doubles it after `growth_interval` steps without one.
+void adapt_loss_scale(Stream stream, uint32_t growth_interval, LossScale* scale);
+
+// to = from, in another precision.
+void copy_weights(Stream stream, uint32_t size, const float* from, Element element, void* to);
+// to = from / scale
+void copy_gradients(Stream stream, uint32_t size, Element element, const void* from,
+                    const LossScale* scale, float* to);
+
+// Sums of squares of blocks of `values`: squares_size(size) of them.
+size_t squares_size(uint32_t size);
+void sum_squares(Stream stream, uint32_t size, const float* values, double* squares);
+
+}  // namespace recordpipe::cuda
