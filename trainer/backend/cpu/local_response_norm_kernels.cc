@@ -40,8 +40,9 @@ struct Tile {
 template <class Lanes>
 RECORDPIPE_INLINE void gather(const LocalResponseNormShape& shape, const Tile& tile,
                               const float* from, float* to) {
+  using V = typename Lanes::Vector;
   for (size_t channel = 0; channel < shape.channels; channel += shape.lanes) {
-    const auto* block = pixels_of<Lanes>(from + channel * shape.pixels) + tile.first;
+    const V* block = pixels_of<Lanes>(from + channel * shape.pixels) + tile.first;
     for (size_t pixel = 0; pixel < tile.pixels; ++pixel)
       *pixels_of<Lanes>(to + pixel * shape.channels + channel) = block[pixel];
   }
@@ -50,8 +51,9 @@ RECORDPIPE_INLINE void gather(const LocalResponseNormShape& shape, const Tile& t
 template <class Lanes>
 RECORDPIPE_INLINE void scatter(const LocalResponseNormShape& shape, const Tile& tile,
                                const float* from, float* to) {
+  using V = typename Lanes::Vector;
   for (size_t channel = 0; channel < shape.channels; channel += shape.lanes) {
-    auto* block = pixels_of<Lanes>(to + channel * shape.pixels) + tile.first;
+    V* block = pixels_of<Lanes>(to + channel * shape.pixels) + tile.first;
     for (size_t pixel = 0; pixel < tile.pixels; ++pixel)
       block[pixel] = *pixels_of<Lanes>(from + pixel * shape.channels + channel);
   }
@@ -61,6 +63,7 @@ RECORDPIPE_INLINE void scatter(const LocalResponseNormShape& shape, const Tile& 
 template <class Lanes, class Term>
 RECORDPIPE_INLINE void sum_neighbours(const LocalResponseNormShape& shape, const Tile& tile,
                                       Term term) {
+  using V = typename Lanes::Vector;
   for (size_t pixel = 0; pixel < tile.pixels; ++pixel) {
     float* terms = tile.neighbours(pixel) + tile.radius;
 #pragma omp simd
@@ -69,7 +72,7 @@ RECORDPIPE_INLINE void sum_neighbours(const LocalResponseNormShape& shape, const
   for (size_t pixel = 0; pixel < tile.pixels; ++pixel)
     for (size_t c = 0; c < tile.channels; c += shape.lanes) {
       const float* first = tile.neighbours(pixel) + c;
-      auto sum = *pixels_of<Lanes>(first);
+      V sum = *pixels_of<Lanes>(first);
       for (size_t n = 1; n <= 2 * tile.radius; ++n) sum += *pixels_of<Lanes>(first + n);
       *pixels_of<Lanes>(tile.sums + pixel * tile.channels + c) = sum;
     }
