@@ -52,6 +52,10 @@ TYPED_TEST(EachBackend, MovesItsStatisticsTowardsTheBatchs) {
   runner->load(batch);
   runner->forward();
 
+  runner->backward();
+  EXPECT_EQ(variables->read(id_of(network, "bn/moving_mean"))[0], 0) << "not yet";
+  EXPECT_EQ(variables->read(id_of(network, "bn/moving_variance"))[0], 1) << "not yet";
+  runner->update_statistics();
   EXPECT_FLOAT_EQ(variables->read(id_of(network, "bn/moving_mean"))[0], 0.25f * -0.25f);
   EXPECT_FLOAT_EQ(variables->read(id_of(network, "bn/moving_variance"))[0],
                   0.75f * 1 + 0.25f * 0.25f);
@@ -169,6 +173,11 @@ TYPED_TEST(EachBackend, RefusesWhatMakesNoSense) {
     std::vector<float> read(VariableId, Slot) const override { return {}; }
     void write(VariableId, std::span<const float>, Slot) override {}
     void apply_momentum(const MomentumOptions&) override {}
+    void process_gradients(const GradientOptions&) override {}
+    std::span<const double> gradient_norms() const override { return {}; }
+    void start_averages() override {}
+    bool has_averages() const override { return false; }
+    void update_averages(double) override {}
     double half_squared_norm() const override { return 0; }
   } others(network.variables());
   EXPECT_EQ(refused(network, others, 2), ErrorKind::invalid_argument) << "another backend's";
@@ -185,6 +194,7 @@ TYPED_TEST(EachBackend, RefusesWhatMakesNoSense) {
   runner->load(random_batch(network, 2, 1));
   runner->forward();
   EXPECT_THROW(runner->backward(), Error);
+  EXPECT_THROW(runner->update_statistics(), Error);
 }
 
 TYPED_TEST(EachBackend, SaysThatMemoryRanOut) {

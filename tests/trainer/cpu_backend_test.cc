@@ -73,6 +73,8 @@ void compare_steps(const Network& network, size_t images, double tolerance,
     }
   };
   compare(Slot::gradient, "gradient");
+  cpu.runner->update_statistics();
+  reference.runner->update_statistics();
   cpu.variables->apply_momentum({.learning_rate = 0.05});
   reference.variables->apply_momentum({.learning_rate = 0.05});
   compare(Slot::value, "updated value");

@@ -155,6 +155,15 @@ TEST(TutorialCnn, HasTheTutorialsVariables) {
     EXPECT_TRUE(network.variables()[id] == expected[id]) << expected[id].name;
 }
 
+TEST(TutorialCnn, SmoothsLabelsWhereAskedTo) {
+  const auto smoothing_of = [](const Network& network) {
+    return std::get<SoftmaxCrossEntropyOp>(network.nodes().back().op).label_smoothing;
+  };
+  EXPECT_EQ(smoothing_of(tutorial_cnn()), 0);
+  EXPECT_EQ(smoothing_of(tutorial_cnn({.label_smoothing = 0.1})), 0.1);
+  EXPECT_THROW(tutorial_cnn({.label_smoothing = 1}), Error);
+}
+
 TEST(TutorialCnn, IsALineOfLayers) {
   const Network network = tutorial_cnn();
   const std::vector<std::pair<std::string, FeatureShape>> expected = {

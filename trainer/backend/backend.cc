@@ -49,7 +49,8 @@ void check_batch(const ImageBatch& batch, const Network& network, const RunnerOp
 }
 
 void require_training(const RunnerOptions& options) {
-  if (options.mode != Mode::training) refuse("there are no gradients in inference");
+  if (options.mode != Mode::training)
+    refuse("there are no gradients or new statistics in inference");
 }
 
 void fail_for_memory() {

@@ -16,7 +16,7 @@
 namespace recordpipe {
 
 enum class Mode {
-  // Batch norm takes the batch's statistics and updates the moving ones; backward() works.
+  // Batch norm takes the batch's statistics; backward() and update_statistics() work.
   training,
   // Batch norm takes the moving statistics: each image's result depends on that image only.
   inference,
@@ -48,6 +48,10 @@ class Runner {
   // Computes the gradient of the loss (weight decay is the optimiser's) for each trained variable,
   // after forward() on the same batch. Throws Error{invalid_argument} in inference.
   virtual void backward() = 0;
+  // Moves batch norm's moving statistics towards the batch's of the last forward(). Apart from
+  // forward(), because what a batch with a loss that is no number does to them would stay: whoever
+  // trains looks at the loss first. Throws Error{invalid_argument} in inference.
+  virtual void update_statistics() = 0;
 
   // What a node gave in the last forward(), as [images][channels][height][width]: for tests and
   // for looking inside. The loss has no such output.
@@ -67,8 +71,8 @@ class Backend {
                                               const RunnerOptions& options) = 0;
 };
 
-// What Backend::make_runner, Runner::load and Runner::backward refuse, the same for all backends.
-// `own` is null where the variables are another backend's.
+// What Backend::make_runner, Runner::load and what is for training only refuse, the same for all
+// backends. `own` is null where the variables are another backend's.
 void check_runner(const Network& network, const Variables* own, const RunnerOptions& options);
 void check_batch(const ImageBatch& batch, const Network& network, const RunnerOptions& options);
 void require_training(const RunnerOptions& options);

@@ -1,9 +1,12 @@
 #include "trainer/backend/variables.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <variant>
 
+#include "dataset/base/error.h"
 #include "dataset/base/philox.h"
 
 namespace recordpipe {
@@ -70,12 +73,38 @@ std::vector<float> initial_values(const VariableSpec& variable, uint64_t seed) {
 
 }  // namespace
 
+void Variables::require_averages() const {
+  if (has_averages()) return;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "there are no averages of the variables",
+               .hint = "training with an average decay keeps them"});
+}
+
+bool is_in(std::span<const VariableId> ids, VariableId id) {
+  return std::ranges::binary_search(ids, id);
+}
+
+double clip_factor(double norm, std::optional<double> limit) {
+  if (!limit) return 1;
+  if (!std::isfinite(norm)) return std::numeric_limits<double>::quiet_NaN();
+  return norm > *limit ? *limit / norm : 1;
+}
+
 void initialize(Variables& variables, uint64_t seed) {
   for (VariableId id = 0; id < variables.specs().size(); ++id) {
     const VariableSpec& spec = variables.specs()[id];
     variables.write(id, initial_values(spec, seed));
     if (spec.trained) variables.write(id, std::vector<float>(spec.size(), 0), Slot::momentum);
   }
+  if (variables.has_averages()) variables.start_averages();
+}
+
+void copy_averages(const Variables& from, Variables& to) {
+  if (!std::ranges::equal(from.specs(), to.specs()))
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "averages can't be copied to the variables of another network"});
+  for (VariableId id = 0; id < from.specs().size(); ++id)
+    to.write(id, from.read(id, from.specs()[id].trained ? Slot::average : Slot::value));
 }
 
 }  // namespace recordpipe

@@ -170,13 +170,17 @@ size_t Network::parameter_count() const {
 
 uint64_t Network::multiply_adds() const {
   uint64_t count = 0;
-  for (const NetworkNode& node : nodes_) {
-    if (const auto* conv = std::get_if<Conv2dOp>(&node.op))
-      count += variables_[conv->weights].size() * node.shape.pixels();
-    if (const auto* dense = std::get_if<DenseOp>(&node.op))
-      count += variables_[dense->weights].size();
-  }
+  for (NodeId id = 0; id < nodes_.size(); ++id) count += multiply_adds(id);
   return count;
+}
+
+uint64_t Network::multiply_adds(NodeId id) const {
+  const size_t pixels = shape_of(id).pixels();
+  const auto& op = nodes_[id].op;
+  if (const auto* conv = std::get_if<Conv2dOp>(&op))
+    return variables_[conv->weights].size() * pixels;
+  if (const auto* dense = std::get_if<DenseOp>(&op)) return variables_[dense->weights].size();
+  return 0;
 }
 
 NodeId Network::add(std::string name, FeatureShape shape, decltype(NetworkNode::op) op) {

@@ -216,8 +216,10 @@ class Network {
 
   // How many numbers are trained.
   size_t parameter_count() const;
-  // Multiply-adds of convolutions and dense layers in one image's forward pass.
+  // Multiply-adds of convolutions and dense layers in one image's forward pass: of all, or of one
+  // node.
   uint64_t multiply_adds() const;
+  uint64_t multiply_adds(NodeId id) const;
 
  private:
   NodeId add(std::string name, FeatureShape shape, decltype(NetworkNode::op) op);

@@ -42,7 +42,7 @@ Network tutorial_cnn(const TutorialCnnOptions& options) {
   x = hidden(x, "local4", 192);
   x = network.dense(x, "softmax_linear", options.classes,
                     {.weights = weights(1.0 / 192), .biases = biases(0)});
-  network.softmax_cross_entropy(x);
+  network.softmax_cross_entropy(x, options.label_smoothing);
   return network;
 }
 

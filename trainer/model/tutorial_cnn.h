@@ -10,6 +10,7 @@ namespace recordpipe {
 struct TutorialCnnOptions {
   FeatureShape input = {.channels = 3, .height = 24, .width = 24};
   size_t classes = 10;
+  double label_smoothing = 0;  // in [0, 1); the tutorial has none
 };
 
 // conv1 5x5 to 64 channels, max pooling 3x3 stride 2, local response normalisation; conv2 5x5 to 64

@@ -8,13 +8,18 @@
 #include "dataset/base/error.h"
 
 namespace recordpipe {
+namespace {
+
+void require(bool condition, const char* reason) {
+  if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+}
+
+}  // namespace
 
 LearningRateSchedule piecewise_constant(std::vector<uint64_t> boundaries,
                                         std::vector<double> values) {
-  if (values.size() != boundaries.size() + 1 ||
-      !std::is_sorted(boundaries.begin(), boundaries.end()))
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "a piecewise schedule takes ascending boundaries and one value more"});
+  require(values.size() == boundaries.size() + 1 && std::ranges::is_sorted(boundaries),
+          "a piecewise schedule takes ascending boundaries and one value more");
   return [boundaries = std::move(boundaries), values = std::move(values)](uint64_t step) {
     const auto reached = std::lower_bound(boundaries.begin(), boundaries.end(), step);
     return values[static_cast<size_t>(reached - boundaries.begin())];
@@ -34,6 +39,47 @@ LearningRateSchedule cosine_schedule(double peak, uint64_t warmup_steps, uint64_
     const double progress =
         static_cast<double>(step - warmup_steps) / static_cast<double>(total_steps - warmup_steps);
     return peak * 0.5 * (1 + std::cos(std::numbers::pi * progress));
+  };
+}
+
+LearningRateSchedule exponential_decay(const ExponentialDecayOptions& options) {
+  require(options.decay_rate > 0 && std::isfinite(options.decay_rate),
+          "a rate can decay to a part above 0 only");
+  require(options.decay_steps > 0, "a rate can't decay within no step");
+  return [options](uint64_t step) {
+    const double exponent =
+        options.staircase ? static_cast<double>(step / options.decay_steps)
+                          : static_cast<double>(step) / static_cast<double>(options.decay_steps);
+    return options.initial_rate * std::pow(options.decay_rate, exponent);
+  };
+}
+
+LearningRateSchedule tutorial_cnn_schedule(const TutorialCnnScheduleOptions& options) {
+  const auto [images, batch_size, epochs, initial_rate, decay_rate] = options;
+  require(batch_size > 0 && images > 0 && epochs > 0 && epochs <= UINT64_MAX / images &&
+              images * epochs >= batch_size,
+          "the epochs until the learning rate decays make no number of steps");
+  return exponential_decay({.initial_rate = initial_rate,
+                            .decay_rate = decay_rate,
+                            .decay_steps = images * epochs / batch_size,
+                            .staircase = true});
+}
+
+LearningRateSchedule one_cycle_schedule(const OneCycleOptions& options) {
+  for (const double rate : {options.initial_rate, options.peak_rate, options.final_rate})
+    require(std::isfinite(rate) && rate >= 0, "a learning rate is a finite number from 0 on");
+  require(options.rise_steps <= options.total_steps, "a cycle can't rise beyond its last step");
+  return [options](uint64_t step) {
+    const auto between = [step](double from, double to, uint64_t begin, uint64_t end) {
+      return std::lerp(from, to,
+                       static_cast<double>(step - begin) / static_cast<double>(end - begin));
+    };
+    if (step < options.rise_steps)
+      return between(options.initial_rate, options.peak_rate, 0, options.rise_steps);
+    if (step < options.total_steps)
+      return between(options.peak_rate, options.final_rate, options.rise_steps,
+                     options.total_steps);
+    return options.final_rate;
   };
 }
 

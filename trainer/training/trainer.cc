@@ -1,33 +1,101 @@
 #include "trainer/training/trainer.h"
 
+#include <algorithm>
 #include <cmath>
-#include <string>
 
-#include "dataset/base/error.h"
+#include "trainer/optimizer/variable_selection.h"
 
 namespace recordpipe {
+namespace {
+
+const TrainerOptions& checked(const TrainerOptions& options) {
+  const auto require = [](bool condition, const char* reason) {
+    if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+  };
+  for (const auto& limit : {options.clip_gradient_norm, options.clip_global_norm})
+    require(!limit || (std::isfinite(*limit) && *limit > 0),
+            "gradients can be clipped to a finite norm above 0 only");
+  require(!options.average_decay || (*options.average_decay >= 0 && *options.average_decay < 1),
+          "the decay of averages must be in [0, 1)");
+  return options;
+}
+
+// How many numbers a new average has seen little of, it follows fast.
+double decay_at(double most, uint64_t steps) {
+  const auto t = static_cast<double>(steps);
+  return std::min(most, (1 + t) / (10 + t));
+}
+
+}  // namespace
 
 Trainer::Trainer(Backend& backend, const Network& network, Variables& variables,
                  const TrainerOptions& options)
-    : options_(options),
+    : options_(checked(options)),
       variables_(variables),
+      frozen_(frozen_variables(network.variables(), options.variables_to_train)),
+      multipliers_(gradient_multipliers(network.variables(), options.gradient_multipliers)),
       runner_(backend.make_runner(network, variables,
-                                  {.batch_size = options.batch_size, .mode = Mode::training})) {}
+                                  {.batch_size = options.batch_size, .mode = Mode::training})) {
+  for (const NetworkNode& node : network.nodes()) layers_.push_back(node.name);
+  if (options_.average_decay && !variables_.has_averages()) variables_.start_averages();
+}
 
 StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& learning_rate) {
   StepResult result = {.step = steps_done_ + 1, .learning_rate = learning_rate(steps_done_)};
   runner_->load(batch);
   result.batch = runner_->forward();
-  if (!std::isfinite(result.batch.loss))
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "the loss is not a number at step " + std::to_string(result.step),
-                 .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
+  if (!std::isfinite(result.batch.loss)) fail_for_loss(result.step);
   runner_->backward();
+  if (processes_gradients()) result.gradient_norm = process_gradients(result.step);
+  runner_->update_statistics();
+  // The decay is part of gradients that were processed.
   variables_.apply_momentum({.learning_rate = result.learning_rate,
                              .momentum = options_.momentum,
-                             .weight_decay = options_.weight_decay});
+                             .weight_decay = result.gradient_norm ? 0 : options_.weight_decay,
+                             .frozen = frozen_});
+  if (options_.average_decay)
+    variables_.update_averages(decay_at(*options_.average_decay, result.step));
   ++steps_done_;
   return result;
+}
+
+bool Trainer::processes_gradients() const {
+  return options_.check_numerics || options_.gradient_norm || !multipliers_.empty() ||
+         options_.clip_gradient_norm || options_.clip_global_norm;
+}
+
+// Returns the norm of all.
+double Trainer::process_gradients(uint64_t step) {
+  variables_.process_gradients({.weight_decay = options_.weight_decay,
+                                .multipliers = multipliers_,
+                                .clip_norm = options_.clip_gradient_norm,
+                                .clip_global_norm = options_.clip_global_norm,
+                                .frozen = frozen_});
+  const std::span<const double> norms = variables_.gradient_norms();
+  double squares = 0;
+  for (VariableId id = 0; id < norms.size(); ++id) {
+    if (!std::isfinite(norms[id]))
+      throw NotFiniteError({.kind = ErrorKind::invalid_argument,
+                            .reason = "the gradient of " + variables_.specs()[id].name +
+                                      " is not finite at step " + std::to_string(step),
+                            .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
+    squares += norms[id] * norms[id];
+  }
+  return std::sqrt(squares);
+}
+
+void Trainer::fail_for_loss(uint64_t step) const {
+  std::string reason = "the loss is not a number at step " + std::to_string(step);
+  // The last is the loss, whose output can't be read.
+  for (NodeId node = 0; node + 1 < layers_.size(); ++node) {
+    if (std::ranges::all_of(runner_->output(node), [](float x) { return std::isfinite(x); }))
+      continue;
+    reason += ": the first layer without finite numbers is " + layers_[node];
+    break;
+  }
+  throw NotFiniteError({.kind = ErrorKind::invalid_argument,
+                        .reason = reason,
+                        .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
 }
 
 }  // namespace recordpipe

@@ -17,6 +17,8 @@ CpuBatchNorm::CpuBatchNorm(CpuContext& context, const BatchNormOp& op, CpuTensor
   const size_t channels = output.channel_blocks() * output.lanes();
   for (AlignedBuffer* buffer : {&mean_, &inverse_deviation_, &scale_, &shift_, &a_, &b_, &c_})
     *buffer = AlignedBuffer(channels);
+  batch_mean_.resize(output.shape().channels);
+  batch_variance_.resize(output.shape().channels);
   for (AlignedBuffer& buffer : plane_sums_)
     buffer = AlignedBuffer(output.planes() * output.lanes());
 }
@@ -48,8 +50,6 @@ void CpuBatchNorm::take_batch_statistics() {
     kernels::moments(lanes, pixels, input_.output() + plane * input_.plane_size(),
                      plane_sums_[0].data() + plane * lanes, plane_sums_[1].data() + plane * lanes);
 
-  const std::span<float> moving_mean = context_.variables.at(op_.moving_mean);
-  const std::span<float> moving_variance = context_.variables.at(op_.moving_variance);
   const auto images = static_cast<double>(input_.images());
   const double n = images * static_cast<double>(pixels);
   for (size_t channel = 0; channel < input_.shape().channels; ++channel) {
@@ -69,13 +69,20 @@ void CpuBatchNorm::take_batch_statistics() {
     mean_.data()[channel] = static_cast<float>(mean);
     inverse_deviation_.data()[channel] =
         static_cast<float>(1 / std::sqrt(squares / n + op_.epsilon));
-    // The moving variance is the unbiased one.
-    const auto move = [&](float& moving, double batch) {
-      moving =
-          static_cast<float>(op_.decay * static_cast<double>(moving) + (1 - op_.decay) * batch);
-    };
-    move(moving_mean[channel], mean);
-    move(moving_variance[channel], squares / std::max(n - 1, 1.0));
+    batch_mean_[channel] = mean;
+    batch_variance_[channel] = squares / std::max(n - 1, 1.0);
+  }
+}
+
+void CpuBatchNorm::update_statistics() {
+  const std::span<float> moving_mean = context_.variables.at(op_.moving_mean);
+  const std::span<float> moving_variance = context_.variables.at(op_.moving_variance);
+  const auto move = [&](float& moving, double batch) {
+    moving = static_cast<float>(op_.decay * static_cast<double>(moving) + (1 - op_.decay) * batch);
+  };
+  for (size_t channel = 0; channel < batch_mean_.size(); ++channel) {
+    move(moving_mean[channel], batch_mean_[channel]);
+    move(moving_variance[channel], batch_variance_[channel]);
   }
 }
 

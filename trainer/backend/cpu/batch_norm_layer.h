@@ -2,6 +2,8 @@
 // there can be: in training two forward and two backward.
 #pragma once
 
+#include <vector>
+
 #include "trainer/backend/cpu/layer.h"
 
 namespace recordpipe {
@@ -15,6 +17,7 @@ class CpuBatchNorm final : public CpuLayer {
   void forward() override;
   void prepare_backward(GradientPool& pool) override;
   void backward() override;
+  void update_statistics() override;
 
  private:
   void take_batch_statistics();
@@ -31,6 +34,7 @@ class CpuBatchNorm final : public CpuLayer {
   CpuTensor& output_;
   float* gradient_ = nullptr;  // of the input
 
+  std::vector<double> batch_mean_, batch_variance_;  // one number a channel; the unbiased variance
   // One number a channel, those that only fill the last block included.
   AlignedBuffer mean_, inverse_deviation_;  // 1 / sqrt(variance + epsilon)
   AlignedBuffer scale_, shift_;             // normalise: x · scale + shift

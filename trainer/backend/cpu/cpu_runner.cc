@@ -147,6 +147,11 @@ void CpuRunner::backward() {
     times_[layer].backward += seconds([&] { layers_[layer]->backward(); });
 }
 
+void CpuRunner::update_statistics() {
+  require_training(options_);
+  for (const auto& layer : layers_) layer->update_statistics();
+}
+
 std::vector<float> CpuRunner::output(NodeId node) const {
   return tensors_.at(node)->output_nchw(images_);
 }

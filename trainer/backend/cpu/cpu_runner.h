@@ -21,6 +21,7 @@ class CpuRunner final : public Runner {
   void load(const ImageBatch& batch) override;
   BatchResult forward() override;
   void backward() override;
+  void update_statistics() override;
   std::vector<float> output(NodeId node) const override;
 
   // Where the time goes: seconds spent in a node since the runner was made.

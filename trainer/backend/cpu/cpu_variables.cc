@@ -1,6 +1,7 @@
 #include "trainer/backend/cpu/cpu_variables.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,8 @@ namespace {
 
 // Variables start at multiples of a cache line. The gaps are zero and stay so.
 size_t padded(size_t size) { return (size + 15) / 16 * 16; }
+
+constexpr size_t piece_size = 4096;
 
 }  // namespace
 
@@ -24,7 +27,14 @@ CpuVariables::CpuVariables(std::span<const VariableSpec> specs) : Variables(spec
     if (runs_.empty() || runs_.back().decay_factor != spec.decay_factor)
       runs_.push_back({.begin = offsets_.back(), .end = end, .decay_factor = spec.decay_factor});
     runs_.back().end = end;
+    const VariableId id = offsets_.size() - 1;
+    for (size_t begin = offsets_[id]; begin < offsets_[id] + spec.size(); begin += piece_size)
+      pieces_.push_back({.id = id,
+                         .begin = begin,
+                         .end = std::min(begin + piece_size, offsets_[id] + spec.size())});
   }
+  gradient_norms_.resize(specs.size());
+  gradient_factors_.resize(specs.size());
   values_ = AlignedBuffer(trained);
   gradients_ = AlignedBuffer(trained);
   momenta_ = AlignedBuffer(trained);
@@ -35,11 +45,13 @@ std::span<const float> CpuVariables::at(VariableId id, Slot slot) const {
   const VariableSpec& spec = specs()[id];
   if (!spec.trained && slot != Slot::value)
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = spec.name + " is not trained: it has no gradient or momentum"});
+                 .reason = spec.name + " is not trained: it has no gradient, momentum or average"});
+  if (slot == Slot::average) require_averages();
   const AlignedBuffer& buffer = !spec.trained            ? statistics_
                                 : slot == Slot::value    ? values_
                                 : slot == Slot::gradient ? gradients_
-                                                         : momenta_;
+                                : slot == Slot::momentum ? momenta_
+                                                         : averages_;
   return buffer.span().subspan(offsets_[id], spec.size());
 }
 
@@ -64,21 +76,101 @@ void CpuVariables::write(VariableId id, std::span<const float> values, Slot slot
 }
 
 void CpuVariables::apply_momentum(const MomentumOptions& options) {
+  for (Run run : runs_) {
+    for (const VariableId id : options.frozen) {
+      const VariableSpec& spec = specs()[id];
+      if (!spec.trained || offsets_[id] < run.begin || offsets_[id] >= run.end) continue;
+      update({run.begin, offsets_[id], run.decay_factor}, options);
+      run.begin = offsets_[id] + padded(spec.size());
+    }
+    update(run, options);
+  }
+  ++version_;
+}
+
+void CpuVariables::update(const Run& run, const MomentumOptions& options) {
+  if (run.begin == run.end) return;
   const auto learning_rate = static_cast<float>(options.learning_rate);
   const auto momentum = static_cast<float>(options.momentum);
+  const auto weight_decay = static_cast<float>(options.weight_decay * run.decay_factor);
   float* values = values_.data();
   float* momenta = momenta_.data();
   const float* gradients = gradients_.data();
-  for (const Run& run : runs_) {
-    const auto weight_decay = static_cast<float>(options.weight_decay * run.decay_factor);
 #pragma omp parallel for simd schedule(static)
-    for (size_t i = run.begin; i < run.end; ++i) {
-      const float velocity = momentum * momenta[i] + gradients[i] + weight_decay * values[i];
-      momenta[i] = velocity;
-      values[i] -= learning_rate * velocity;
-    }
+  for (size_t i = run.begin; i < run.end; ++i) {
+    const float velocity = momentum * momenta[i] + (gradients[i] + weight_decay * values[i]);
+    momenta[i] = velocity;
+    values[i] -= learning_rate * velocity;
   }
-  ++version_;
+}
+
+// Both ways of clipping are one factor a variable, which the norms are enough to tell: gradients
+// are read once more only where theirs isn't 1.
+void CpuVariables::process_gradients(const GradientOptions& options) {
+  add_decay_and_multiply(options);
+
+  std::ranges::fill(gradient_norms_, 0);
+  for (const Piece& piece : pieces_) gradient_norms_[piece.id] += piece.squares;
+  for (double& norm : gradient_norms_) norm = std::sqrt(norm);
+
+  double global_squares = 0;
+  for (const double norm : gradient_norms_) {
+    const double clipped = norm * clip_factor(norm, options.clip_norm);
+    global_squares += clipped * clipped;
+  }
+  const double global_factor = clip_factor(std::sqrt(global_squares), options.clip_global_norm);
+  for (VariableId id = 0; id < specs().size(); ++id)
+    gradient_factors_[id] =
+        is_in(options.frozen, id)
+            ? 1
+            : clip_factor(gradient_norms_[id], options.clip_norm) * global_factor;
+#pragma omp parallel for schedule(static)
+  for (const Piece& piece : pieces_) {
+    const auto factor = static_cast<float>(gradient_factors_[piece.id]);
+    if (factor == 1) continue;
+    float* gradients = gradients_.data();
+#pragma omp simd
+    for (size_t i = piece.begin; i < piece.end; ++i) gradients[i] *= factor;
+  }
+}
+
+// Takes the sums of squares on the way.
+void CpuVariables::add_decay_and_multiply(const GradientOptions& options) {
+#pragma omp parallel for schedule(static)
+  for (Piece& piece : pieces_) {
+    piece.squares = 0;
+    if (is_in(options.frozen, piece.id)) continue;
+    const auto weight_decay =
+        static_cast<float>(options.weight_decay * specs()[piece.id].decay_factor);
+    const auto multiplier =
+        options.multipliers.empty() ? 1.0f : static_cast<float>(options.multipliers[piece.id]);
+    const float* values = values_.data();
+    float* gradients = gradients_.data();
+    double squares = 0;
+#pragma omp simd reduction(+ : squares)
+    for (size_t i = piece.begin; i < piece.end; ++i) {
+      const float gradient = (gradients[i] + weight_decay * values[i]) * multiplier;
+      gradients[i] = gradient;
+      squares += static_cast<double>(gradient) * static_cast<double>(gradient);
+    }
+    piece.squares = squares;
+  }
+}
+
+void CpuVariables::start_averages() {
+  if (!has_averages_) averages_ = AlignedBuffer(values_.size());
+  has_averages_ = true;
+  std::ranges::copy(values_.span(), averages_.data());
+}
+
+void CpuVariables::update_averages(double decay) {
+  require_averages();
+  const auto take = static_cast<float>(1 - decay);
+  const float* values = values_.data();
+  float* averages = averages_.data();
+  const size_t size = values_.size();
+#pragma omp parallel for simd schedule(static)
+  for (size_t i = 0; i < size; ++i) averages[i] += take * (values[i] - averages[i]);
 }
 
 double CpuVariables::half_squared_norm() const {

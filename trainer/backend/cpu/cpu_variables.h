@@ -1,6 +1,6 @@
-// Variables on the CPU: all trained values one after the other in one buffer, their gradients and
-// momenta in two more of the same shape, so that the optimiser is one loop for all neighbours that
-// decay alike.
+// Variables on the CPU: all trained values one after the other in one buffer, their gradients,
+// momenta and averages in more of the same shape, so that the optimiser is one loop for all
+// neighbours that decay alike.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,15 @@ class CpuVariables final : public Variables {
   std::vector<float> read(VariableId id, Slot slot) const override;
   void write(VariableId id, std::span<const float> values, Slot slot) override;
   void apply_momentum(const MomentumOptions& options) override;
+  void process_gradients(const GradientOptions& options) override;
+  std::span<const double> gradient_norms() const override { return gradient_norms_; }
+  void start_averages() override;
+  bool has_averages() const override { return has_averages_; }
+  void update_averages(double decay) override;
   double half_squared_norm() const override;
 
-  // Where a variable lies, for layers. Throws Error{invalid_argument} for the gradient or momentum
-  // of a variable that isn't trained.
+  // Where a variable lies, for layers. Throws Error{invalid_argument} for a slot that there isn't
+  // (see Slot).
   std::span<float> at(VariableId id, Slot slot = Slot::value);
   std::span<const float> at(VariableId id, Slot slot = Slot::value) const;
 
@@ -38,9 +43,24 @@ class CpuVariables final : public Variables {
     double decay_factor;
   };
 
+  // A part of a trained variable, small enough that threads can share out large ones. Sums are
+  // taken by piece, then added up in their order: they don't depend on the threads.
+  struct Piece {
+    VariableId id;
+    size_t begin, end;
+    double squares = 0;  // of the gradient
+  };
+
+  void update(const Run& run, const MomentumOptions& options);  // apply_momentum() of a part
+  void add_decay_and_multiply(const GradientOptions& options);
+
   std::vector<size_t> offsets_;  // in the trained buffers, or in statistics_
   std::vector<Run> runs_;        // all trained variables
+  std::vector<Piece> pieces_;    // all trained variables
+  std::vector<double> gradient_norms_, gradient_factors_;  // one for each variable
   AlignedBuffer values_, gradients_, momenta_;
+  AlignedBuffer averages_;  // none until start_averages()
+  bool has_averages_ = false;
   AlignedBuffer statistics_;
   uint64_t version_ = 1;
 };

@@ -28,6 +28,9 @@ class CpuLayer {
   virtual void prepare_backward(GradientPool& pool) = 0;
   // Reads the gradient of this node's output, writes those of its inputs and variables.
   virtual void backward() = 0;
+
+  // See Runner::update_statistics.
+  virtual void update_statistics() {}
 };
 
 }  // namespace recordpipe

@@ -52,13 +52,13 @@ void batch_norm_statistics(const BatchNormShape& shape, std::span<const T> x, st
 
 // moving = decay · moving + (1 - decay) · batch's
 template <class T>
-void batch_norm_update_moving(const BatchNormShape& shape, double decay, std::span<const T> mean,
+void batch_norm_update_moving(size_t values_per_channel, double decay, std::span<const T> mean,
                               std::span<const T> variance, std::span<T> moving_mean,
                               std::span<T> moving_variance) {
-  const auto n = static_cast<T>(shape.values_per_channel());
+  const auto n = static_cast<T>(values_per_channel);
   const T unbiased = n / std::max(n - 1, T{1});
   const T keep = static_cast<T>(decay), take = static_cast<T>(1 - decay);
-  for (size_t c = 0; c < shape.channels; ++c) {
+  for (size_t c = 0; c < mean.size(); ++c) {
     moving_mean[c] = keep * moving_mean[c] + take * mean[c];
     moving_variance[c] = keep * moving_variance[c] + take * unbiased * variance[c];
   }

@@ -22,18 +22,24 @@ class ReferenceVariables final : public Variables {
   std::vector<float> read(VariableId id, Slot slot) const override;
   void write(VariableId id, std::span<const float> values, Slot slot) override;
   void apply_momentum(const MomentumOptions& options) override;
+  void process_gradients(const GradientOptions& options) override;
+  std::span<const double> gradient_norms() const override { return gradient_norms_; }
+  void start_averages() override;
+  bool has_averages() const override { return has_averages_; }
+  void update_averages(double decay) override;
   double half_squared_norm() const override;
 
-  // In full precision. Throws Error{invalid_argument} for the gradient or momentum of a variable
-  // that isn't trained.
+  // In full precision. Throws Error{invalid_argument} for a slot that there isn't (see Slot).
   std::span<T> at(VariableId id, Slot slot = Slot::value);
   std::span<const T> at(VariableId id, Slot slot = Slot::value) const;
 
  private:
   struct Slots {
-    std::vector<T> value, gradient, momentum;
+    std::vector<T> value, gradient, momentum, average;
   };
   std::vector<Slots> variables_;
+  std::vector<double> gradient_norms_;
+  bool has_averages_ = false;
 };
 
 template <class T>
@@ -45,6 +51,7 @@ class ReferenceRunner final : public Runner {
   void load(const ImageBatch& batch) override;
   BatchResult forward() override;
   void backward() override;
+  void update_statistics() override;
   std::vector<float> output(NodeId node) const override;
 
  private:

@@ -77,6 +77,19 @@ void ReferenceRunner<T>::backward() {
 }
 
 template <class T>
+void ReferenceRunner<T>::update_statistics() {
+  require_training(options_);
+  for (NodeId node = 0; node < network_.nodes().size(); ++node) {
+    const auto* op = std::get_if<BatchNormOp>(&network_.nodes()[node].op);
+    if (!op) continue;
+    const size_t values_per_channel = images() * shape_of(node).pixels();
+    reference::batch_norm_update_moving<T>(values_per_channel, op->decay, tensors_[node].mean,
+                                           tensors_[node].variance, variables_.at(op->moving_mean),
+                                           variables_.at(op->moving_variance));
+  }
+}
+
+template <class T>
 std::vector<float> ReferenceRunner<T>::output(NodeId node) const {
   const std::span<const T> values = output_of(node);
   return {values.begin(), values.end()};
@@ -138,12 +151,9 @@ void ReferenceRunner<T>::forward(NodeId node, const BatchNormOp& op) {
   std::span<T> mean = variables_.at(op.moving_mean);
   std::span<T> variance = variables_.at(op.moving_variance);
   if (options_.mode == Mode::training) {
-    const std::span<T> moving_mean = mean, moving_variance = variance;
     mean = tensors_[node].mean;
     variance = tensors_[node].variance;
     reference::batch_norm_statistics<T>(shape, x, mean, variance);
-    reference::batch_norm_update_moving<T>(shape, op.decay, mean, variance, moving_mean,
-                                           moving_variance);
   }
   reference::batch_norm_forward<T>(shape, x, residual, mean, variance, variables_.at(op.gamma),
                                    variables_.at(op.beta), output_of(node));

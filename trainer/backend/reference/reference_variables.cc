@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "dataset/base/error.h"
@@ -7,7 +8,8 @@
 namespace recordpipe {
 
 template <class T>
-ReferenceVariables<T>::ReferenceVariables(std::span<const VariableSpec> specs) : Variables(specs) {
+ReferenceVariables<T>::ReferenceVariables(std::span<const VariableSpec> specs)
+    : Variables(specs), gradient_norms_(specs.size()) {
   for (const VariableSpec& spec : specs) {
     Slots slots;
     slots.value.resize(spec.size());
@@ -24,8 +26,13 @@ std::span<const T> ReferenceVariables<T>::at(VariableId id, Slot slot) const {
   const Slots& slots = variables_.at(id);
   if (slot == Slot::value) return slots.value;
   if (!specs()[id].trained)
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = specs()[id].name + " is not trained: it has no gradient or momentum"});
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = specs()[id].name + " is not trained: it has no gradient, momentum or average"});
+  if (slot == Slot::average) {
+    require_averages();
+    return slots.average;
+  }
   return slot == Slot::gradient ? slots.gradient : slots.momentum;
 }
 
@@ -56,13 +63,59 @@ void ReferenceVariables<T>::apply_momentum(const MomentumOptions& options) {
   const T learning_rate = static_cast<T>(options.learning_rate);
   const T momentum = static_cast<T>(options.momentum);
   for (VariableId id = 0; id < variables_.size(); ++id) {
-    auto& [value, gradient, velocity] = variables_[id];
+    if (is_in(options.frozen, id)) continue;
+    auto& [value, gradient, velocity, average] = variables_[id];
     const T weight_decay = static_cast<T>(options.weight_decay * specs()[id].decay_factor);
     for (size_t i = 0; i < gradient.size(); ++i) {
-      velocity[i] = momentum * velocity[i] + gradient[i] + weight_decay * value[i];
+      velocity[i] = momentum * velocity[i] + (gradient[i] + weight_decay * value[i]);
       value[i] -= learning_rate * velocity[i];
     }
   }
+}
+
+template <class T>
+void ReferenceVariables<T>::process_gradients(const GradientOptions& options) {
+  const auto norm = [](std::span<const T> gradient) {
+    double squares = 0;
+    for (const T g : gradient) squares += static_cast<double>(g) * static_cast<double>(g);
+    return std::sqrt(squares);
+  };
+  const auto scale = [](std::span<T> gradient, double factor) {
+    for (T& g : gradient) g *= static_cast<T>(factor);
+  };
+
+  gradient_norms_.assign(variables_.size(), 0);
+  double global_squares = 0;
+  for (VariableId id = 0; id < variables_.size(); ++id) {
+    if (!specs()[id].trained || is_in(options.frozen, id)) continue;
+    const std::span<T> gradient = variables_[id].gradient;
+    const T weight_decay = static_cast<T>(options.weight_decay * specs()[id].decay_factor);
+    for (size_t i = 0; i < gradient.size(); ++i)
+      gradient[i] += weight_decay * variables_[id].value[i];
+    if (!options.multipliers.empty()) scale(gradient, options.multipliers[id]);
+    gradient_norms_[id] = norm(gradient);
+    scale(gradient, clip_factor(gradient_norms_[id], options.clip_norm));
+    global_squares += norm(gradient) * norm(gradient);
+  }
+  const double factor = clip_factor(std::sqrt(global_squares), options.clip_global_norm);
+  for (VariableId id = 0; id < variables_.size(); ++id)
+    if (!is_in(options.frozen, id)) scale(variables_[id].gradient, factor);
+}
+
+template <class T>
+void ReferenceVariables<T>::start_averages() {
+  for (VariableId id = 0; id < variables_.size(); ++id)
+    if (specs()[id].trained) variables_[id].average = variables_[id].value;
+  has_averages_ = true;
+}
+
+template <class T>
+void ReferenceVariables<T>::update_averages(double decay) {
+  require_averages();
+  const T take = static_cast<T>(1 - decay);
+  for (Slots& slots : variables_)
+    for (size_t i = 0; i < slots.average.size(); ++i)
+      slots.average[i] += take * (slots.value[i] - slots.average[i]);
 }
 
 template <class T>
