@@ -25,13 +25,21 @@ constexpr std::string_view step_key = "step", checksum_key = "crc32c", seed_key 
 constexpr std::string_view input_state_name = "input_pipeline/state";
 
 std::string name_of(const VariableSpec& spec, Slot slot) {
-  return slot == Slot::momentum ? spec.name + "/momentum" : spec.name;
+  switch (slot) {
+    case Slot::momentum:
+      return spec.name + "/momentum";
+    case Slot::average:
+      return spec.name + "/ExponentialMovingAverage";
+    default:
+      return spec.name;
+  }
 }
 
 // What is kept of a variable.
-std::vector<Slot> slots_of(const VariableSpec& spec) {
+std::vector<Slot> slots_of(const VariableSpec& spec, bool averages) {
   if (!spec.trained) return {Slot::value};
-  return {Slot::value, Slot::momentum};
+  if (!averages) return {Slot::value, Slot::momentum};
+  return {Slot::value, Slot::momentum, Slot::average};
 }
 
 // The whole of `text` as a number.
@@ -129,6 +137,12 @@ TrainingState state_in(const SafetensorsReader& reader) {
   return state;
 }
 
+bool holds_averages(const SafetensorsReader& reader, const Variables& variables) {
+  return std::ranges::any_of(variables.specs(), [&](const VariableSpec& spec) {
+    return spec.trained && reader.tensors().contains(name_of(spec, Slot::average));
+  });
+}
+
 // Reads everything before it writes anything: a checkpoint that turns out to be bad half-way leaves
 // the variables as they were.
 void restore_from(const SafetensorsReader& reader, Variables& variables) {
@@ -137,10 +151,11 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
     Slot slot;
     std::vector<float> numbers;
   };
+  const bool averages = holds_averages(reader, variables);
   std::vector<Value> values;
   for (VariableId id = 0; id < variables.specs().size(); ++id) {
     const VariableSpec& spec = variables.specs()[id];
-    for (const Slot slot : slots_of(spec))
+    for (const Slot slot : slots_of(spec, averages))
       values.push_back({id, slot, reader.read_floats(name_of(spec, slot), spec.shape)});
   }
   const size_t others = reader.tensors().contains(input_state_name) ? 1 : 0;
@@ -149,7 +164,12 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
                  .path = reader.path(),
                  .reason = "holds " + std::to_string(reader.tensors().size() - others) +
                            " tensors, the network has " + std::to_string(values.size())});
-  for (const Value& value : values) variables.write(value.id, value.numbers, value.slot);
+  for (const Value& value : values)
+    if (value.slot != Slot::average) variables.write(value.id, value.numbers, value.slot);
+  // They start from the values, where the checkpoint has none.
+  if (averages || variables.has_averages()) variables.start_averages();
+  for (const Value& value : values)
+    if (value.slot == Slot::average) variables.write(value.id, value.numbers, value.slot);
 }
 
 void require_finite(const std::string& path, const std::string& name,
@@ -168,7 +188,7 @@ void write_checkpoint(FileSystem& file_system, const std::string& path, const Va
   std::map<std::string, SafetensorsTensor> tensors;
   for (VariableId id = 0; id < variables.specs().size(); ++id) {
     const VariableSpec& spec = variables.specs()[id];
-    for (const Slot slot : slots_of(spec)) {
+    for (const Slot slot : slots_of(spec, variables.has_averages())) {
       const std::vector<float> values = variables.read(id, slot);
       require_finite(path, name_of(spec, slot), values);
       tensors.emplace(name_of(spec, slot), SafetensorsTensor::floats(spec.shape, values));

@@ -3,6 +3,7 @@
 //
 //   NAME                  each variable, float32, in the shape that VariableSpec states
 //   NAME/momentum         of those that are trained
+//   NAME/ExponentialMovingAverage    of those, where the run keeps averages
 //   input_pipeline/state  bytes: where the run stands in its data (Iterator::state())
 //
 // and as metadata the step, the seeds, a hash of the pipeline's plan, "setting:NAME" for each
@@ -28,8 +29,8 @@ struct TrainingState {
   uint64_t step = 0;  // how many were made
   // Of everything random: numbers are drawn by counters (Philox), so that these and the step are
   // the whole state of the generators.
-  uint64_t seed = 0;       // the run's
-  uint64_t data_seed = 0;  // of the order and distortions that input_state belongs to
+  uint64_t seed = 0;             // the run's
+  uint64_t data_seed = 0;        // of the order and distortions that input_state belongs to
   std::string input_state = {};  // empty: unknown, in a file of another program
   uint64_t plan_hash = 0;        // of the pipeline that it is a place in
   CheckpointSettings settings = {};
@@ -42,8 +43,10 @@ struct TrainingState {
 void write_checkpoint(FileSystem& file_system, const std::string& path, const Variables& variables,
                       const TrainingState& state);
 
-// Checks everything before it changes a variable. Throws Error{truncated}, Error{corrupted} for a
-// damaged file, Error{not_found} or Error{invalid_argument} for one of another network.
+// Checks everything before it changes a variable. Averages are there afterwards if the file or
+// `variables` had some; in the latter case they start from the values. Throws Error{truncated},
+// Error{corrupted} for a damaged file, Error{not_found} or Error{invalid_argument} for one of
+// another network.
 TrainingState read_checkpoint(FileSystem& file_system, const std::string& path,
                               Variables& variables);
 

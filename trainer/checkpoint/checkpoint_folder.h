@@ -1,6 +1,6 @@
 // The checkpoints of a training run: JOB_DIR/checkpoint-STEP.safetensors, the newest few, and
-// JOB_DIR/best.safetensors, the one that did best on the validation split. checkpoint.h says what is
-// in them.
+// JOB_DIR/best.safetensors, the one that did best on the validation split. checkpoint.h says what
+// is in them.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +46,8 @@ class CheckpointFolder {
 
   const std::string& directory() const { return directory_; }
 
-  // Writes checkpoint-STEP.safetensors, which appears whole or not at all, then removes those before
-  // it that are too old. Returns its path. Throws what write_checkpoint throws.
+  // Writes checkpoint-STEP.safetensors, which appears whole or not at all, then removes those
+  // before it that are too old. Returns its path. Throws what write_checkpoint throws.
   std::string save(const Variables& variables, const TrainingState& state);
 
   // The same as best.safetensors.
@@ -55,6 +55,7 @@ class CheckpointFolder {
   // The validation accuracy of best.safetensors; nothing where there is none that can be read.
   std::optional<double> best_accuracy() const;
 
+  bool has_checkpoint() const { return !list_checkpoints(file_system_, directory_).empty(); }
   std::optional<RestoredCheckpoint> restore(Variables& variables) const {
     return restore_newest(file_system_, directory_, variables);
   }

@@ -32,7 +32,8 @@ namespace recordpipe {
 
 struct SessionOptions {
   // The batches to train on; must not end. `data_seed` is to be the seed of their order and
-  // distortions: `seed`, unless the place in the data could not be restored (see restored()).
+  // distortions: `seed`, unless a checkpoint's place in the data is not one of these batches (their
+  // size has changed, say): then they start anew, and note() says so.
   std::function<Dataset<ImageBatch>(uint64_t data_seed)> batches;
   LearningRateSchedule learning_rate;
   uint64_t seed = 7;  // of initial values, order and distortions
@@ -66,6 +67,8 @@ class TrainingSession {
 
   // How many steps the variables have behind them.
   uint64_t step() const { return trainer_.steps_done(); }
+  // The checkpoint's that it was restored from; nothing for a run that began anew.
+  std::optional<uint64_t> restored_step() const { return restored_step_; }
   Trainer& trainer() { return trainer_; }
   // What a checkpoint keeps beside the variables; valid between two steps.
   TrainingState state() const;
@@ -73,7 +76,8 @@ class TrainingSession {
 
  private:
   void restore();
-  void open_batches(const std::optional<TrainingState>& state);
+  void open_batches();
+  void restore_batches(const TrainingState& state);
   void note_changes(const TrainingState& state) const;
   void run_step();
 
@@ -84,6 +88,8 @@ class TrainingSession {
   uint64_t data_seed_;
   std::optional<Dataset<ImageBatch>> dataset_;
   std::optional<Iterator<ImageBatch>> batches_;
+  std::optional<uint64_t> restored_step_;
+  double last_step_end_ = 0;
   bool stop_requested_ = false;
 };
 

@@ -79,6 +79,8 @@ class Trainer {
   uint64_t steps_done() const { return steps_done_; }
   void set_steps_done(uint64_t steps) { steps_done_ = steps; }
 
+  Variables& variables() { return variables_; }
+
   // Forward, backward, update. Throws NotFiniteError where the loss is no number any more (or a
   // gradient, see TrainerOptions::check_numerics); all is then as it was after the step before, but
   // for the gradients.
