@@ -120,15 +120,25 @@ void add_training_flags(CLI::App& app, Cifar10Flags& flags) {
   app.add_option(
          "--learning-rate-schedule", flags.learning_rate_schedule,
          "piecewise: times 0.1, 0.01, 0.002 after 82, 123, 300 epochs; cosine: down to zero "
-         "at the last step")
-      ->check(CLI::IsMember({"piecewise", "cosine"}));
+         "at the last step; one-cycle: up from a tenth, straight, then straight down to zero")
+      ->check(CLI::IsMember({"piecewise", "cosine", "one-cycle"}));
   add_number<uint64_t>(app, "--warmup-steps", flags.warmup_steps, 0, most_steps,
-                       "Linear rise before the cosine");
+                       "Linear rise before the cosine; of one-cycle, 0: 3 steps of 10");
   add_number(app, "--momentum", flags.momentum, 0.0, 1.0, "Of the gradient descent");
   add_number(app, "--weight-decay", flags.weight_decay, 0.0, largest,
              "Of the L2 penalty on all trained variables");
   add_number(app, "--label-smoothing", flags.label_smoothing, 0.0, 0.999,
              "Probability spread over all classes");
+  add_number(app, "--moving-average-decay", flags.moving_average_decay, 0.0, 0.9999999,
+             "Evaluate with averages of the weights, of this decay; 0: with the weights");
+  add_number(app, "--clip-gradient-norm", flags.clip_gradient_norm, 0.0, largest,
+             "Scale each longer gradient down to this norm; 0: none");
+  add_number(app, "--clip-global-norm", flags.clip_global_norm, 0.0, largest,
+             "Scale all gradients down to this norm together; 0: none");
+  add_boolean(app, "--check-numerics", flags.check_numerics,
+              "Name the variable whose gradient is no number first");
+  add_boolean(app, "--stop-on-nan", flags.stop_on_nan,
+              "End the training, rather than fail, where the loss is no number");
   add_number<uint64_t>(app, "--seed", flags.seed, 0, std::numeric_limits<uint64_t>::max(),
                        "Of initial weights, order and distortions");
 }
@@ -156,6 +166,9 @@ void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
                        "Steps between two checkpoints");
   add_number<size_t>(app, "--keep-checkpoints", flags.keep_checkpoints, 1, 1'000'000,
                      "How many are kept");
+  add_number<uint64_t>(app, "--validation-steps", flags.validation_steps, 0, most_steps,
+                       "Steps between two evaluations on the validation split, the best of which "
+                       "is kept as best.safetensors; 0: none");
   add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
                        "Steps between two lines of the log");
 }
@@ -175,8 +188,9 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   add_run_flags(app, flags);
   try {
     app.parse(argc, argv);
-    if (flags.warmup_steps > 0 && flags.learning_rate_schedule != "cosine")
-      throw CLI::ValidationError("--warmup-steps", "goes with --learning-rate-schedule cosine");
+    if (flags.warmup_steps > 0 && flags.learning_rate_schedule == "piecewise")
+      throw CLI::ValidationError("--warmup-steps",
+                                 "goes with --learning-rate-schedule cosine and one-cycle");
   } catch (const CLI::ParseError& error) {
     throw UsageError{app.exit(error) == 0 ? 0 : 2};
   }

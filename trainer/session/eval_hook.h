@@ -15,7 +15,7 @@ struct EvalOptions {
   Every every = {.steps = 1000};
   bool at_end = true;
   // Of the session's variables on images that are not trained on.
-  std::function<BatchResult()> evaluate;
+  std::function<BatchResult()> evaluate = {};
   // Told each result, and whether it is the best so far.
   std::function<void(uint64_t step, const BatchResult& result, bool best)> listener =
       [](uint64_t, const BatchResult&, bool) {};

@@ -14,7 +14,7 @@ struct ExamplesPerSecondOptions {
   Every every = {.steps = 100};
   // Told "Average examples/sec: 1024.5 (1031.2), step = 300": over all steps of this run, and since
   // the line before.
-  std::function<void(const std::string&)> sink;
+  std::function<void(const std::string&)> sink = [](const std::string&) {};
   Clock now = steady_seconds;
 };
 

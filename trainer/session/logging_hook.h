@@ -18,12 +18,12 @@ struct LoggedValue {
 };
 
 struct LoggingOptions {
-  std::vector<LoggedValue> values;
+  std::vector<LoggedValue> values = {};
   // None: at the end only.
   std::optional<Every> every = Every{.steps = 100};
   bool at_end = false;
   // Told "learning_rate = 0.1, loss = 2.3026 (0.123 sec)": the seconds since the line before.
-  std::function<void(const std::string&)> sink;
+  std::function<void(const std::string&)> sink = [](const std::string&) {};
   Clock now = steady_seconds;
 };
 

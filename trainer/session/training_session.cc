@@ -77,6 +77,7 @@ void TrainingSession::restore() {
   initialize(trainer_.variables(), options_.seed);
   const auto restored = checkpoints_.restore(trainer_.variables());
   restored_step_ = restored ? std::optional(restored->state.step) : std::nullopt;
+  restored_path_ = restored ? restored->path : "";
   if (!restored) {
     trainer_.set_steps_done(0);
     data_seed_ = options_.seed;

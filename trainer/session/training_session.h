@@ -69,6 +69,7 @@ class TrainingSession {
   uint64_t step() const { return trainer_.steps_done(); }
   // The checkpoint's that it was restored from; nothing for a run that began anew.
   std::optional<uint64_t> restored_step() const { return restored_step_; }
+  const std::string& restored_path() const { return restored_path_; }  // likewise; empty
   Trainer& trainer() { return trainer_; }
   // What a checkpoint keeps beside the variables; valid between two steps.
   TrainingState state() const;
@@ -89,6 +90,7 @@ class TrainingSession {
   std::optional<Dataset<ImageBatch>> dataset_;
   std::optional<Iterator<ImageBatch>> batches_;
   std::optional<uint64_t> restored_step_;
+  std::string restored_path_;
   double last_step_end_ = 0;
   bool stop_requested_ = false;
 };
