@@ -111,7 +111,6 @@ class Usage(Cifar10MainTest):
                             (["--data-format", "nchw"], "--data-format"),
                             (["--learning-rate-schedule", "linear"], "--learning-rate-schedule"),
                             (["--learning-rate", "0"], "--learning-rate"),
-                            (["--device", "cuda"], "--device"),
                             (["--train-batch-size", "0"], "--train-batch-size"),
                             (["--no-such-flag"], "--no-such-flag")):
             with self.subTest(extra):

@@ -11,9 +11,8 @@
 #include "dataset/base/error.h"
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/cifar/synthetic_mark.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
 #include "trainer/model/resnet.h"
+#include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/interrupt.h"
 #include "trainer/programs/training_run.h"
@@ -49,11 +48,6 @@ Cifar10Data open_data(const Cifar10Flags& flags) {
     if (data.validation_images == 0) refuse("the validation split is empty");
   }
   return data;
-}
-
-std::unique_ptr<Backend> make_backend(const Cifar10Flags& flags) {
-  if (flags.device == "reference") return std::make_unique<ReferenceBackend<>>();
-  return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = flags.num_intra_threads});
 }
 
 LearningRateSchedule make_schedule(const Cifar10Flags& flags, size_t train_images,
@@ -117,7 +111,7 @@ int train_cifar10(const Cifar10Flags& flags) {
                                   .batch_norm_decay = flags.batch_norm_decay,
                                   .batch_norm_epsilon = flags.batch_norm_epsilon,
                                   .label_smoothing = flags.label_smoothing});
-  const std::unique_ptr<Backend> backend = make_backend(flags);
+  const std::unique_ptr<Backend> backend = make_backend(flags.device, flags.num_intra_threads);
   TrainerOptions trainer = {.batch_size = flags.train_batch_size,
                             .momentum = flags.momentum,
                             .weight_decay = flags.weight_decay,

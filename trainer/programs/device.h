@@ -9,9 +9,9 @@
 
 namespace recordpipe {
 
-// `device` is auto, cpu, cuda or reference; `threads` as CpuBackendOptions's. What auto chooses, and
-// why, goes to the log. Throws Error{unsupported}, saying what is missing, for a device that can't
-// be used.
+// `device` is auto, cpu, cuda or reference; `threads` as CpuBackendOptions's. What auto chooses,
+// and why, goes to the log. Throws Error{unsupported}, saying what is missing, for a device that
+// can't be used.
 std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads);
 
 // --log-device-placement: a line of the log for each operation and variable of `network`.

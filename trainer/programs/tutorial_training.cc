@@ -74,8 +74,7 @@ class TutorialEvaluation {
   void evaluate_newest() {
     const auto newest = list();
     if (newest.empty() || newest.front().step == evaluated_step_) return;
-    const auto restored =
-        restore_newest(posix_file_system(), flags_.checkpoint_dir, *variables_);
+    const auto restored = restore_newest(posix_file_system(), flags_.checkpoint_dir, *variables_);
     if (!restored || restored->state.step == evaluated_step_) return;
     for (const Error& damaged : restored->damaged) spdlog::warn("skipped: {}", damaged.what());
     const BatchResult result = evaluate();
@@ -97,8 +96,7 @@ class TutorialEvaluation {
   BatchResult evaluate() {
     const size_t batch_size = std::min<uint64_t>(flags_.batch_size, images_);
     const Dataset<ImageBatch> batches = cifar10_tutorial_batches(
-        files_,
-        {.batch_size = batch_size, .take = images_, .threads = pipeline_threads(flags_)});
+        files_, {.batch_size = batch_size, .take = images_, .threads = pipeline_threads(flags_)});
     const auto stop = [] { return interrupted() != 0; };
     if (flags_.moving_averages)
       return evaluate_averaged(*backend_, network_, *variables_, batches, batch_size, stop);
@@ -121,13 +119,12 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
   const size_t images = cifar10_count(files);
   const size_t batch_size = flags.batch_size * flags.num_gpus;
   if (images < batch_size)
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .path = flags.data_dir,
-                 .reason = fmt::format("{} training images don't fill a batch of {}", images,
-                                       batch_size)});
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .path = flags.data_dir,
+         .reason = fmt::format("{} training images don't fill a batch of {}", images, batch_size)});
   const Network network = tutorial_cnn();
-  const std::unique_ptr<Backend> backend =
-      make_towers(make_backend(flags.device, flags.num_intra_threads), flags.num_gpus);
+  const std::unique_ptr<Backend> backend = make_backend(flags.device, flags.num_intra_threads);
   const auto batches = [&](uint64_t seed) {
     return cifar10_tutorial_batches(files, {.batch_size = batch_size,
                                             .seed = seed,
@@ -169,11 +166,11 @@ int evaluate_tutorial_cnn(const TutorialEvalFlags& flags) {
   try {
     evaluation.evaluate_newest();
     if (flags.run_once && !evaluation.has_evaluated())
-      throw Error({.kind = ErrorKind::not_found,
-                   .path = flags.checkpoint_dir,
-                   .reason = "no checkpoint in this folder",
-                   .hint = "train first: cifar10_train --train-dir " +
-                           printable(flags.checkpoint_dir)});
+      throw Error(
+          {.kind = ErrorKind::not_found,
+           .path = flags.checkpoint_dir,
+           .reason = "no checkpoint in this folder",
+           .hint = "train first: cifar10_train --train-dir " + printable(flags.checkpoint_dir)});
     while (!flags.run_once && pause(flags.eval_interval_secs)) evaluation.evaluate_newest();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled) throw;
