@@ -19,6 +19,7 @@ set(recordpipe_foreign
   "DNNL::dnnl|dnnl|-ldnnl"
   "JPEG::JPEG|JPEG|libjpeg"
   "LibArchive::LibArchive|LibArchive|libarchive"
+  "MPI::MPI_CXX|MPI|mpi-cxx"
   "OpenMP::OpenMP_CXX|OpenMP|-fopenmp"
   "OpenSSL::Crypto|OpenSSL|libcrypto"
   "PNG::PNG|PNG|libpng"

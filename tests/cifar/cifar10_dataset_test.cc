@@ -204,6 +204,32 @@ TEST_F(Cifar10Dataset, RecordsThatAreNoExamplesAreErrors) {
   }
 }
 
+// Distortions included: what processes train on together is what one would train on by itself.
+TEST_F(Cifar10Dataset, BatchesOfAllWorkersAreDealtFromTheWholeBatch) {
+  const std::string path = write("data.tfrecords", 0, 48);
+  const Cifar10Options options = {
+      .batch_size = 12, .shuffle_buffer = 20, .distort = true, .epochs = 2, .dtype = DType::uint8};
+  const std::vector<Bytes> whole = run({path}, options);
+  ASSERT_EQ(whole.size(), 8u);
+  for (const size_t workers : {2u, 4u})
+    for (size_t worker = 0; worker < workers; ++worker) {
+      Cifar10Options own = options;
+      own.batch_size = 12 / workers;
+      own.num_shards = workers;
+      own.shard_index = worker;
+      const std::vector<Bytes> batches = run({path}, own);
+      ASSERT_EQ(batches.size(), whole.size());
+      for (size_t k = 0; k < batches.size(); ++k)
+        for (size_t row = 0; row < own.batch_size; ++row) {
+          const size_t image = row * workers + worker;
+          EXPECT_EQ(batches[k].labels[row], whole[k].labels[image]);
+          EXPECT_TRUE(std::equal(&batches[k].pixels[row * 3072],
+                                 &batches[k].pixels[row * 3072] + 3072,
+                                 &whole[k].pixels[image * 3072]));
+        }
+    }
+}
+
 TEST_F(Cifar10Dataset, FilesOfASubsetAreFoundWholeOrInShards) {
   const std::string dir = directory.path();
   const std::string eval = write("eval.tfrecords", 0, 1);

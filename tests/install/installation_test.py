@@ -41,6 +41,9 @@ PIPELINE = (RECORD[0] | PROTO[0] | {"TBB"}, RECORD[1] | PROTO[1] | {"tbb"})
 CIFAR = (PIPELINE[0] | IMAGE[0] | DIGEST[0] | {"LibArchive"},
          PIPELINE[1] | IMAGE[1] | DIGEST[1] | {"archive"})
 
+TRAINER = (PIPELINE[0] | IMAGE[0] | {"dnnl", "OpenCL", "OpenMP", "fmt"},
+           PIPELINE[1] | IMAGE[1] | {"dnnl", "fmt", "gomp", "OpenCL"})
+
 CASES = {
     "record": Case(HERE / "record.cc", ["record"], *RECORD, r"one\ntwo\n"),
     "digest": Case(HERE / "digest.cc", ["digest"], *DIGEST, r"e3b0c442\w*\n"),
@@ -56,10 +59,10 @@ CASES = {
                      r"(batch \d: .*\n){2}", [GOLDEN / "examples.tfrecords", "state", "2"]),
     "proto": Case(HERE / "proto.cc", ["proto"], *PROTO, r'.*key: "label".*value: 3 .*\n'),
     "cifar": Case(HERE / "cifar.cc", ["cifar"], *CIFAR, r"(.|\n)*train(.|\n)*"),
-    "trainer": Case(HERE / "trainer.cc", ["trainer"],
-                    PIPELINE[0] | IMAGE[0] | {"dnnl", "OpenCL", "OpenMP", "fmt"},
-                    PIPELINE[1] | IMAGE[1] | {"dnnl", "fmt", "gomp", "OpenCL"},
-                    r".*half the squared norm is 0\n"),
+    "trainer": Case(HERE / "trainer.cc", ["trainer"], *TRAINER, r".*half the squared norm is 0\n"),
+    "trainer_mpi": Case(HERE / "trainer_mpi.cc", ["trainer_mpi"], TRAINER[0] | {"MPI"},
+                        TRAINER[1] | {"mpi", "mpi_cxx"},
+                        r"(cpu, .*|.* built without MPI.*)\n"),
 }
 # Else a linker may pass over what is named without need.
 LINK_ALL = "-Wl,--no-as-needed"

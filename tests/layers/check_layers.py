@@ -50,6 +50,7 @@ LIBRARIES = {
     "tbb/": ["dataset/pipeline/tbb_"],
     "oneapi/tbb": ["dataset/pipeline/tbb_"],
     "oneapi/dnnl/": ["trainer/backend/cpu/"],
+    "mpi.h": ["trainer/backend/replicated/mpi_"],
     "omp.h": ["trainer/backend/cpu/"],
     "fmt/": ["trainer/", "tools/"],
     "spdlog/": ["trainer/", "tools/"],

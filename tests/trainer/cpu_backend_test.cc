@@ -2,7 +2,6 @@
 #include "trainer/backend/cpu/cpu_backend.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/base/error.h"
+#include "tests/trainer/relative_error.h"
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/reference/reference_backend.h"
 #include "trainer/model/resnet.h"
@@ -17,18 +17,6 @@
 
 namespace recordpipe {
 namespace {
-
-// The greatest difference, relative to the greatest number that is expected. Rounding errors of
-// float sums are relative to the terms, not to a sum that may cancel to nothing.
-double relative_error(const std::vector<float>& got, const std::vector<float>& expected) {
-  EXPECT_EQ(got.size(), expected.size());
-  double scale = 0, error = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    scale = std::max(scale, std::abs(static_cast<double>(expected[i])));
-    error = std::max(error, std::abs(static_cast<double>(got[i]) - expected[i]));
-  }
-  return scale == 0 ? error : error / scale;
-}
 
 // A backend with its variables and a runner, all starting from the same numbers.
 template <class BackendType>

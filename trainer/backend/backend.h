@@ -15,6 +15,8 @@
 
 namespace recordpipe {
 
+class Communicator;
+
 enum class Mode {
   // Batch norm takes the batch's statistics; backward() and update_statistics() work.
   training,
@@ -25,6 +27,11 @@ enum class Mode {
 struct RunnerOptions {
   size_t batch_size = 128;
   Mode mode = Mode::training;
+  // In training batch norm takes the statistics of what all these processes have loaded, batches of
+  // the same size (replicated/communicator.h); null: of this runner's batch. A runner then gives
+  // its share of the gradients: their mean over the processes is the gradient of the mean loss. A
+  // backend that can't do it throws Error{unsupported}.
+  Communicator* shared_statistics = nullptr;
 };
 
 struct BatchResult {

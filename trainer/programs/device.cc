@@ -1,10 +1,13 @@
 #include "trainer/programs/device.h"
 
+#include <utility>
+
 #include <spdlog/spdlog.h>
 
 #include "dataset/base/error.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
+#include "trainer/backend/replicated/tower_backend.h"
 #ifdef RECORDPIPE_CUDA
 #include "trainer/backend/cuda/cuda_backend.h"
 #endif
@@ -39,6 +42,11 @@ std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads)
     }
   }
   return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads});
+}
+
+std::unique_ptr<Backend> with_towers(std::unique_ptr<Backend> backend, size_t towers) {
+  if (towers == 1) return backend;
+  return std::make_unique<TowerBackend>(std::move(backend), TowerBackendOptions{.towers = towers});
 }
 
 void log_placement(const Backend& backend, const Network& network) {

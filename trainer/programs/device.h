@@ -14,6 +14,9 @@ namespace recordpipe {
 // can't be used.
 std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads);
 
+// `backend` itself for one tower, else TowerBackend: --num-gpus.
+std::unique_ptr<Backend> with_towers(std::unique_ptr<Backend> backend, size_t towers);
+
 // --log-device-placement: a line of the log for each operation and variable of `network`.
 void log_placement(const Backend& backend, const Network& network);
 

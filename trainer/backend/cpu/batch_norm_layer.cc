@@ -5,6 +5,7 @@
 
 #include "dataset/base/error.h"
 #include "trainer/backend/cpu/kernels.h"
+#include "trainer/backend/replicated/communicator.h"
 
 namespace recordpipe {
 
@@ -19,6 +20,7 @@ CpuBatchNorm::CpuBatchNorm(CpuContext& context, const BatchNormOp& op, CpuTensor
     *buffer = AlignedBuffer(channels);
   batch_mean_.resize(output.shape().channels);
   batch_variance_.resize(output.shape().channels);
+  gradient_sums_.resize(2 * output.shape().channels);
   for (AlignedBuffer& buffer : plane_sums_)
     buffer = AlignedBuffer(output.planes() * output.lanes());
 }
@@ -42,6 +44,15 @@ void CpuBatchNorm::forward() {
   }
 }
 
+size_t CpuBatchNorm::replicas() const {
+  return context_.shared_statistics ? context_.shared_statistics->size() : 1;
+}
+
+void CpuBatchNorm::add_up(std::vector<double>& values) const {
+  if (context_.shared_statistics)
+    context_.shared_statistics->all_reduce_sum(std::span<double>(values));
+}
+
 void CpuBatchNorm::take_batch_statistics() {
   const size_t lanes = input_.lanes(), blocks = input_.channel_blocks();
   const size_t pixels = input_.shape().pixels();
@@ -50,26 +61,35 @@ void CpuBatchNorm::take_batch_statistics() {
     kernels::moments(lanes, pixels, input_.output() + plane * input_.plane_size(),
                      plane_sums_[0].data() + plane * lanes, plane_sums_[1].data() + plane * lanes);
 
-  const auto images = static_cast<double>(input_.images());
-  const double n = images * static_cast<double>(pixels);
-  for (size_t channel = 0; channel < input_.shape().channels; ++channel) {
-    // A plane's Σ (x - its mean)², plus what its mean is off the whole mean.
-    const auto of_plane = [&](const AlignedBuffer& sums, size_t image) {
-      const size_t plane = image * blocks + channel / lanes;
-      return static_cast<double>(sums.data()[plane * lanes + channel % lanes]);
-    };
-    double mean = 0, squares = 0;
+  const size_t channels = input_.shape().channels;
+  const auto of_plane = [&](const AlignedBuffer& sums, size_t image, size_t channel) {
+    const size_t plane = image * blocks + channel / lanes;
+    return static_cast<double>(sums.data()[plane * lanes + channel % lanes]);
+  };
+  const auto images = static_cast<double>(replicas() * input_.images());
+  for (size_t channel = 0; channel < channels; ++channel) {
+    batch_mean_[channel] = 0;
     for (size_t image = 0; image < input_.images(); ++image)
-      mean += of_plane(plane_sums_[0], image);
-    mean /= images;
+      batch_mean_[channel] += of_plane(plane_sums_[0], image, channel);
+  }
+  add_up(batch_mean_);
+  // A plane's Σ (x - its mean)², plus what its mean is off the whole mean.
+  for (size_t channel = 0; channel < channels; ++channel) {
+    batch_mean_[channel] /= images;
+    batch_variance_[channel] = 0;
     for (size_t image = 0; image < input_.images(); ++image) {
-      const double off = of_plane(plane_sums_[0], image) - mean;
-      squares += of_plane(plane_sums_[1], image) + off * off * static_cast<double>(pixels);
+      const double off = of_plane(plane_sums_[0], image, channel) - batch_mean_[channel];
+      batch_variance_[channel] +=
+          of_plane(plane_sums_[1], image, channel) + off * off * static_cast<double>(pixels);
     }
-    mean_.data()[channel] = static_cast<float>(mean);
+  }
+  add_up(batch_variance_);
+  const double n = images * static_cast<double>(pixels);
+  for (size_t channel = 0; channel < channels; ++channel) {
+    const double squares = batch_variance_[channel];
+    mean_.data()[channel] = static_cast<float>(batch_mean_[channel]);
     inverse_deviation_.data()[channel] =
         static_cast<float>(1 / std::sqrt(squares / n + op_.epsilon));
-    batch_mean_[channel] = mean;
     batch_variance_[channel] = squares / std::max(n - 1, 1.0);
   }
 }
@@ -174,21 +194,29 @@ void CpuBatchNorm::backward_sums() {
 //      = [gamma · d] · g + [-gamma · d³ · Σ(g · (x - mean)) / n] · x + the constant rest
 void CpuBatchNorm::set_gradients() {
   const size_t lanes = input_.lanes(), blocks = input_.channel_blocks();
-  const double n = static_cast<double>(input_.images() * input_.shape().pixels());
+  const size_t channels = input_.shape().channels;
+  const double n = static_cast<double>(replicas() * input_.images() * input_.shape().pixels());
   const std::span<const float> gamma = context_.variables.at(op_.gamma);
   const std::span<float> gamma_gradient = context_.variables.at(op_.gamma, Slot::gradient);
   const std::span<float> beta_gradient = context_.variables.at(op_.beta, Slot::gradient);
-  for (size_t channel = 0; channel < gamma.size(); ++channel) {
+  for (size_t channel = 0; channel < channels; ++channel) {
     double sum_g = 0, sum_gx = 0;
     for (size_t image = 0; image < input_.images(); ++image) {
       const size_t at = (image * blocks + channel / lanes) * lanes + channel % lanes;
       sum_g += static_cast<double>(plane_sums_[0].data()[at]);
       sum_gx += static_cast<double>(plane_sums_[1].data()[at]);
     }
+    beta_gradient[channel] = static_cast<float>(sum_g);
+    gamma_gradient[channel] =
+        static_cast<float>(sum_gx * static_cast<double>(inverse_deviation_.data()[channel]));
+    gradient_sums_[channel] = sum_g;
+    gradient_sums_[channels + channel] = sum_gx;
+  }
+  add_up(gradient_sums_);
+  for (size_t channel = 0; channel < channels; ++channel) {
+    const double sum_g = gradient_sums_[channel], sum_gx = gradient_sums_[channels + channel];
     const auto d = static_cast<double>(inverse_deviation_.data()[channel]);
     const auto mean = static_cast<double>(mean_.data()[channel]);
-    beta_gradient[channel] = static_cast<float>(sum_g);
-    gamma_gradient[channel] = static_cast<float>(sum_gx * d);
     const double a = static_cast<double>(gamma[channel]) * d;
     const double b = -a * d * d * sum_gx / n;
     a_.data()[channel] = static_cast<float>(a);

@@ -20,6 +20,8 @@ class CpuBatchNorm final : public CpuLayer {
   void update_statistics() override;
 
  private:
+  size_t replicas() const;                         // whose statistics are taken together
+  void add_up(std::vector<double>& values) const;  // over these
   void take_batch_statistics();
   void take_moving_statistics();
   void set_scale_and_shift();
@@ -35,6 +37,7 @@ class CpuBatchNorm final : public CpuLayer {
   float* gradient_ = nullptr;  // of the input
 
   std::vector<double> batch_mean_, batch_variance_;  // one number a channel; the unbiased variance
+  std::vector<double> gradient_sums_;  // of each channel Σ g, then Σ g · (x - mean)
   // One number a channel, those that only fill the last block included.
   AlignedBuffer mean_, inverse_deviation_;  // 1 / sqrt(variance + epsilon)
   AlignedBuffer scale_, shift_;             // normalise: x · scale + shift

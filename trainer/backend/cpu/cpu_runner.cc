@@ -59,6 +59,7 @@ CpuRunner::CpuRunner(const Network& network, CpuVariables& variables, const Runn
       options_(options),
       context_{.variables = variables,
                .mode = options.mode,
+               .shared_statistics = options.shared_statistics,
                .engine = dnnl::engine(dnnl::engine::kind::cpu, 0),
                .stream = {}} {
   times_.resize(network_.nodes().size());

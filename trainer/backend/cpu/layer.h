@@ -12,6 +12,7 @@ namespace recordpipe {
 struct CpuContext {
   CpuVariables& variables;
   Mode mode;
+  Communicator* shared_statistics;  // see RunnerOptions
   dnnl::engine engine;
   dnnl::stream stream;
 };

@@ -35,18 +35,26 @@ void for_each_of_channel(const BatchNormShape& shape, size_t channel, Visit visi
       visit((b * shape.channels + channel) * shape.pixels + p);
 }
 
-// The batch's statistics; the variance is the biased one (divided by n).
+// The batch's statistics. Where replicas take theirs together, means are averaged over these
+// before they are used.
 template <class T>
-void batch_norm_statistics(const BatchNormShape& shape, std::span<const T> x, std::span<T> mean,
-                           std::span<T> variance) {
-  const T n = static_cast<T>(shape.values_per_channel());
+void batch_norm_mean(const BatchNormShape& shape, std::span<const T> x, std::span<T> mean) {
   for (size_t c = 0; c < shape.channels; ++c) {
-    T sum = 0, squares = 0;
+    T sum = 0;
     for_each_of_channel(shape, c, [&](size_t i) { sum += x[i]; });
-    mean[c] = sum / n;
+    mean[c] = sum / static_cast<T>(shape.values_per_channel());
+  }
+}
+
+// The biased one (divided by n).
+template <class T>
+void batch_norm_variance(const BatchNormShape& shape, std::span<const T> x, std::span<const T> mean,
+                         std::span<T> variance) {
+  for (size_t c = 0; c < shape.channels; ++c) {
+    T squares = 0;
     for_each_of_channel(shape, c,
                         [&](size_t i) { squares += (x[i] - mean[c]) * (x[i] - mean[c]); });
-    variance[c] = squares / n;
+    variance[c] = squares / static_cast<T>(shape.values_per_channel());
   }
 }
 
@@ -85,26 +93,39 @@ void batch_norm_forward(const BatchNormShape& shape, std::span<const T> x,
 //   dbeta = Σ g    dgamma = Σ g · x̂    dresidual += g
 //   dx += gamma / sqrt(variance + epsilon) · (g - dbeta / n - x̂ · dgamma / n)
 //
-// `dresidual` may be empty; dgamma and dbeta are replaced.
+// `dresidual` may be empty; dgamma and dbeta are replaced. Where replicas take their statistics
+// together, dx wants the means of dgamma and dbeta over these.
 template <class T>
-void batch_norm_backward(const BatchNormShape& shape, std::span<const T> x, std::span<const T> y,
-                         std::span<const T> dy, std::span<const T> mean,
-                         std::span<const T> variance, std::span<const T> gamma, std::span<T> dx,
-                         std::span<T> dresidual, std::span<T> dgamma, std::span<T> dbeta) {
+void batch_norm_backward_parameters(const BatchNormShape& shape, std::span<const T> x,
+                                    std::span<const T> y, std::span<const T> dy,
+                                    std::span<const T> mean, std::span<const T> variance,
+                                    std::span<T> dresidual, std::span<T> dgamma,
+                                    std::span<T> dbeta) {
+  for (size_t c = 0; c < shape.channels; ++c) {
+    const T scale = 1 / std::sqrt(variance[c] + static_cast<T>(shape.epsilon));
+    dbeta[c] = dgamma[c] = 0;
+    for_each_of_channel(shape, c, [&](size_t i) {
+      const T g = shape.relu && y[i] <= 0 ? T{0} : dy[i];
+      dbeta[c] += g;
+      dgamma[c] += g * ((x[i] - mean[c]) * scale);
+      if (!dresidual.empty()) dresidual[i] += g;
+    });
+  }
+}
+
+template <class T>
+void batch_norm_backward_data(const BatchNormShape& shape, std::span<const T> x,
+                              std::span<const T> y, std::span<const T> dy, std::span<const T> mean,
+                              std::span<const T> variance, std::span<const T> gamma,
+                              std::span<const T> dgamma, std::span<const T> dbeta,
+                              std::span<T> dx) {
   const T n = static_cast<T>(shape.values_per_channel());
   for (size_t c = 0; c < shape.channels; ++c) {
     const T scale = 1 / std::sqrt(variance[c] + static_cast<T>(shape.epsilon));
-    const auto normalized = [&](size_t i) { return (x[i] - mean[c]) * scale; };
-    const auto g = [&](size_t i) { return shape.relu && y[i] <= 0 ? T{0} : dy[i]; };
-
-    dbeta[c] = dgamma[c] = 0;
     for_each_of_channel(shape, c, [&](size_t i) {
-      dbeta[c] += g(i);
-      dgamma[c] += g(i) * normalized(i);
-      if (!dresidual.empty()) dresidual[i] += g(i);
-    });
-    for_each_of_channel(shape, c, [&](size_t i) {
-      dx[i] += gamma[c] * scale * (g(i) - dbeta[c] / n - normalized(i) * dgamma[c] / n);
+      const T g = shape.relu && y[i] <= 0 ? T{0} : dy[i];
+      const T normalized = (x[i] - mean[c]) * scale;
+      dx[i] += gamma[c] * scale * (g - dbeta[c] / n - normalized * dgamma[c] / n);
     });
   }
 }

@@ -67,6 +67,8 @@ class ReferenceRunner final : public Runner {
   std::span<const T> output_of(NodeId node) const;
   std::span<T> output_of(NodeId node);
   std::span<T> gradient_of(NodeId node);
+  // The mean over the processes that take their statistics together.
+  std::vector<T> shared_mean(std::span<const T> values) const;
 
   void forward(NodeId node, const InputOp& op);
   void forward(NodeId node, const Conv2dOp& op);

@@ -14,6 +14,7 @@
 #include "trainer/backend/reference/reference_backend.h"
 #include "trainer/backend/reference/relu.h"
 #include "trainer/backend/reference/softmax_cross_entropy.h"
+#include "trainer/backend/replicated/communicator.h"
 
 namespace recordpipe {
 
@@ -82,7 +83,8 @@ void ReferenceRunner<T>::update_statistics() {
   for (NodeId node = 0; node < network_.nodes().size(); ++node) {
     const auto* op = std::get_if<BatchNormOp>(&network_.nodes()[node].op);
     if (!op) continue;
-    const size_t values_per_channel = images() * shape_of(node).pixels();
+    const size_t replicas = options_.shared_statistics ? options_.shared_statistics->size() : 1;
+    const size_t values_per_channel = replicas * images() * shape_of(node).pixels();
     reference::batch_norm_update_moving<T>(values_per_channel, op->decay, tensors_[node].mean,
                                            tensors_[node].variance, variables_.at(op->moving_mean),
                                            variables_.at(op->moving_variance));
@@ -108,6 +110,17 @@ std::span<T> ReferenceRunner<T>::output_of(NodeId node) {
 template <class T>
 std::span<T> ReferenceRunner<T>::gradient_of(NodeId node) {
   return std::span(tensors_.at(node).gradient).first(images() * shape_of(node).size());
+}
+
+template <class T>
+std::vector<T> ReferenceRunner<T>::shared_mean(std::span<const T> values) const {
+  if (!options_.shared_statistics) return {values.begin(), values.end()};
+  std::vector<double> sums(values.begin(), values.end());
+  options_.shared_statistics->all_reduce_sum(std::span<double>(sums));
+  std::vector<T> means;
+  for (const double sum : sums)
+    means.push_back(static_cast<T>(sum / static_cast<double>(options_.shared_statistics->size())));
+  return means;
 }
 
 // What each kind of node does: find its tensors and call its layer.
@@ -153,7 +166,10 @@ void ReferenceRunner<T>::forward(NodeId node, const BatchNormOp& op) {
   if (options_.mode == Mode::training) {
     mean = tensors_[node].mean;
     variance = tensors_[node].variance;
-    reference::batch_norm_statistics<T>(shape, x, mean, variance);
+    reference::batch_norm_mean<T>(shape, x, mean);
+    std::ranges::copy(shared_mean(mean), mean.begin());
+    reference::batch_norm_variance<T>(shape, x, mean, variance);
+    std::ranges::copy(shared_mean(variance), variance.begin());
   }
   reference::batch_norm_forward<T>(shape, x, residual, mean, variance, variables_.at(op.gamma),
                                    variables_.at(op.beta), output_of(node));
@@ -163,11 +179,17 @@ template <class T>
 void ReferenceRunner<T>::backward(NodeId node, const BatchNormOp& op) {
   const reference::BatchNormShape shape = {images(), shape_of(node).channels,
                                            shape_of(node).pixels(), op.relu, op.epsilon};
-  reference::batch_norm_backward<T>(
+  const std::span<T> dgamma = variables_.at(op.gamma, Slot::gradient);
+  const std::span<T> dbeta = variables_.at(op.beta, Slot::gradient);
+  reference::batch_norm_backward_parameters<T>(
       shape, output_of(op.input), output_of(node), gradient_of(node), tensors_[node].mean,
-      tensors_[node].variance, variables_.at(op.gamma), gradient_of(op.input),
-      op.residual ? gradient_of(*op.residual) : std::span<T>(),
-      variables_.at(op.gamma, Slot::gradient), variables_.at(op.beta, Slot::gradient));
+      tensors_[node].variance, op.residual ? gradient_of(*op.residual) : std::span<T>(), dgamma,
+      dbeta);
+  const std::vector<T> all_dgamma = shared_mean(dgamma), all_dbeta = shared_mean(dbeta);
+  reference::batch_norm_backward_data<T>(shape, output_of(op.input), output_of(node),
+                                         gradient_of(node), tensors_[node].mean,
+                                         tensors_[node].variance, variables_.at(op.gamma),
+                                         all_dgamma, all_dbeta, gradient_of(op.input));
 }
 
 template <class T>

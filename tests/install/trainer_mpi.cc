@@ -1,0 +1,19 @@
+// Joins the processes that were started together; this one is alone.
+#include <cstdio>
+
+#include "dataset/base/error.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/replicated/distributed_backend.h"
+#include "trainer/backend/replicated/mpi_communicator.h"
+
+using namespace recordpipe;
+
+int main() {
+  try {
+    const auto processes = join_mpi();
+    const DistributedBackend backend(std::make_unique<CpuBackend>(), *processes);
+    std::printf("%s\n", backend.name().c_str());
+  } catch (const Error& error) {
+    std::printf("%s\n", error.what());
+  }
+}

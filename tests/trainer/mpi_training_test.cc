@@ -1,0 +1,152 @@
+// Processes that mpirun started train together. tests/cli/mpi_training_test.py starts them; each
+// runs all tests, and compares with a training that it makes by itself.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dataset/checksum/crc32c.h"
+#include "tests/support/expect_error.h"
+#include "tests/trainer/replica_training.h"
+#include "tests/trainer/test_networks.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/reference/reference_backend.h"
+#include "trainer/backend/replicated/distributed_backend.h"
+#include "trainer/backend/replicated/mpi_communicator.h"
+#include "trainer/backend/replicated/tower_backend.h"
+#include "trainer/model/resnet.h"
+#include "trainer/model/tutorial_cnn.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t images = 12;  // in the batches of all processes together
+
+Communicator* processes = nullptr;
+
+std::unique_ptr<Backend> one_thread() {
+  return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = 1});
+}
+std::unique_ptr<Backend> reference() { return std::make_unique<ReferenceBackend<>>(); }
+
+Trained train_together(std::unique_ptr<Backend> backend, const Network& network,
+                       const DistributedBackendOptions& options = {}) {
+  DistributedBackend distributed(std::move(backend), *processes, options);
+  return train(distributed, network, images / processes->size(), [&](uint64_t step) {
+    return share_of(random_batch(network, images, step), processes->rank(), processes->size());
+  });
+}
+
+// Whether all processes hold the bytes that the first holds.
+bool same_everywhere(uint32_t crc) {
+  uint32_t first = crc;
+  processes->broadcast(std::as_writable_bytes(std::span(&first, 1)));
+  return !any(*processes, crc != first);
+}
+
+uint32_t crc_of(const Trained& trained) {
+  uint32_t crc = crc32c(std::as_bytes(std::span(trained.losses)));
+  for (const std::vector<float>& values : trained.values)
+    crc = crc32c_extend(crc, std::as_bytes(std::span(values)));
+  return crc;
+}
+
+TEST(MpiTraining, LearnsWhatOneProcessLearnsFromAllImages) {
+  const Network network = tutorial_cnn({.input = {3, 8, 8}});
+  for (const auto make_backend : {one_thread, reference}) {
+    const auto backend = make_backend();
+    const Trained expected = train(*backend, network, images, [&](uint64_t step) {
+      return random_batch(network, images, step);
+    });
+    const Trained got = train_together(make_backend(), network);
+    EXPECT_LE(greatest_error(got, expected), 4e-6) << backend->name();
+    EXPECT_TRUE(same_everywhere(crc_of(got)));
+    EXPECT_EQ(train_together(make_backend(), network), got) << "other bits at the second run";
+  }
+}
+
+// The tutorial's own size of images.
+TEST(MpiTraining, LearnsTheTutorialsNetwork) {
+  const Network network = tutorial_cnn();
+  const Trained expected = train(*one_thread(), network, images, [&](uint64_t step) {
+    return random_batch(network, images, step);
+  });
+  EXPECT_LE(greatest_error(train_together(one_thread(), network), expected), 4e-6);
+}
+
+// Batch norm takes each process's statistics, and the first's stay.
+TEST(MpiTraining, TrainsResNetAsTowersDo) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  TowerBackend towers(one_thread(), {.towers = processes->size()});
+  const Trained expected = train(
+      towers, network, images, [&](uint64_t step) { return random_batch(network, images, step); });
+  const Trained got = train_together(one_thread(), network);
+  EXPECT_TRUE(processes->size() > 2 || got == expected) << "of two numbers there is but one sum";
+  EXPECT_LE(greatest_error(got, expected), 1e-4);
+  EXPECT_TRUE(same_everywhere(crc_of(got)));
+}
+
+TEST(MpiTraining, TrainsResNetAsOneProcessWhereStatisticsAreShared) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  const Trained expected = train(*one_thread(), network, images, [&](uint64_t step) {
+    return random_batch(network, images, step);
+  });
+  const Trained got = train_together(one_thread(), network, {.sync_batch_norm = true});
+  EXPECT_LE(greatest_error(got, expected), 1e-4);
+  EXPECT_TRUE(same_everywhere(crc_of(got)));
+}
+
+// From none to more than any algorithm's segment, and numbers whose sum depends on the order.
+TEST(MpiCommunicator, AddsUpAlikeInAllProcesses) {
+  for (const size_t size : {0u, 1u, 3u, 1000u, 30011u, 1068298u}) {
+    std::vector<float> floats(size);
+    std::vector<double> doubles(size), expected(size);
+    for (size_t rank = 0; rank < processes->size(); ++rank)
+      for (size_t i = 0; i < size; ++i) {
+        const double value = 1.0 / static_cast<double>(3 + i + 7 * rank);
+        expected[i] += value;
+        if (rank == processes->rank()) {
+          floats[i] = static_cast<float>(value);
+          doubles[i] = value;
+        }
+      }
+    processes->all_reduce_sum(std::span<float>(floats));
+    processes->all_reduce_sum(std::span<double>(doubles));
+    for (size_t i = 0; i < size; ++i) {
+      ASSERT_NEAR(floats[i], expected[i], 5e-7 * expected[i]);
+      ASSERT_NEAR(doubles[i], expected[i], 1e-15 * expected[i]);
+    }
+    EXPECT_TRUE(same_everywhere(crc32c(std::as_bytes(std::span(floats)))));
+    EXPECT_TRUE(same_everywhere(crc32c(std::as_bytes(std::span(doubles)))));
+  }
+}
+
+TEST(MpiCommunicator, GivesAllWhatTheFirstHas) {
+  for (const size_t size : {0u, 1u, 5000u, 4000003u}) {
+    std::vector<std::byte> bytes(size, std::byte(17 + processes->rank()));
+    processes->broadcast(bytes);
+    EXPECT_EQ(bytes, std::vector<std::byte>(size, std::byte{17}));
+  }
+}
+
+TEST(MpiCommunicator, IsJoinedOnce) {
+  EXPECT_EQ(error_of([] { join_mpi(); }).kind(), ErrorKind::invalid_argument);
+}
+
+}  // namespace
+}  // namespace recordpipe
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const auto communicator = recordpipe::join_mpi();
+  recordpipe::processes = communicator.get();
+  const int status = RUN_ALL_TESTS();
+  std::printf("%zu of %zu: exit status %d\n", communicator->rank(), communicator->size(), status);
+  std::fflush(stdout);
+  // The others may wait for what a failed test didn't send.
+  if (status != 0) std::_Exit(status);
+}

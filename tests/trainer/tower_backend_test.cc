@@ -1,0 +1,165 @@
+// Towers in one process against one runner for the whole batch.
+#include "trainer/backend/replicated/tower_backend.h"
+
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+#include "tests/trainer/relative_error.h"
+#include "tests/trainer/replica_training.h"
+#include "tests/trainer/test_networks.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/reference/reference_backend.h"
+#include "trainer/model/resnet.h"
+#include "trainer/model/tutorial_cnn.h"
+
+namespace recordpipe {
+namespace {
+
+Network small_cnn() { return tutorial_cnn({.input = {3, 8, 8}}); }
+Network small_resnet() { return resnet({.layers = 8, .input = {3, 8, 8}}); }
+
+template <class Inner>
+class Towers : public testing::Test {
+ protected:
+  static TowerBackend towers(size_t count) {
+    return TowerBackend(std::make_unique<Inner>(), {.towers = count});
+  }
+  Inner plain;
+};
+using Backends = testing::Types<CpuBackend, ReferenceBackend<float>>;
+TYPED_TEST_SUITE(Towers, Backends);
+
+TYPED_TEST(Towers, GiveWhatTheWholeBatchGives) {
+  const Network network = small_cnn();
+  const ImageBatch batch = random_batch(network, 8, 5);
+  const auto expected_variables = this->plain.make_variables(network);
+  randomize(*expected_variables, 3);
+  const auto expected_runner =
+      this->plain.make_runner(network, *expected_variables, {.batch_size = 8});
+  expected_runner->load(batch);
+  const BatchResult expected = expected_runner->forward();
+  expected_runner->backward();
+
+  for (const size_t count : {1u, 2u, 4u, 8u}) {
+    SCOPED_TRACE(count);
+    TowerBackend backend = this->towers(count);
+    const auto variables = backend.make_variables(network);
+    randomize(*variables, 3);
+    const auto runner = backend.make_runner(network, *variables, {.batch_size = 8});
+    runner->load(batch);
+    const BatchResult got = runner->forward();
+    EXPECT_NEAR(got.loss, expected.loss, 1e-6 * expected.loss);
+    EXPECT_EQ(got.correct, expected.correct);
+    EXPECT_EQ(got.images, 8u);
+    for (NodeId node = 0; node + 1 < network.nodes().size(); ++node)
+      EXPECT_LE(relative_error(runner->output(node), expected_runner->output(node)), 1e-5)
+          << network.nodes()[node].name;
+    runner->backward();
+    for (VariableId id = 0; id < network.variables().size(); ++id)
+      EXPECT_LE(relative_error(variables->read(id, Slot::gradient),
+                               expected_variables->read(id, Slot::gradient)),
+                1e-5)
+          << network.variables()[id].name;
+  }
+}
+
+// Gradients are the mean of what each tower's images give; the moving statistics are tower 0's.
+TYPED_TEST(Towers, NormaliseByThemselves) {
+  const Network network = small_resnet();
+  const ImageBatch batch = random_batch(network, 12, 5);
+  for (const size_t count : {2u, 4u}) {
+    SCOPED_TRACE(count);
+    TowerBackend backend = this->towers(count);
+    const auto variables = backend.make_variables(network);
+    randomize(*variables, 3);
+    const auto runner = backend.make_runner(network, *variables, {.batch_size = 12});
+    runner->load(batch);
+    runner->forward();
+    runner->backward();
+    runner->update_statistics();
+
+    std::vector<std::unique_ptr<Variables>> alone;
+    for (size_t tower = 0; tower < count; ++tower) {
+      alone.push_back(this->plain.make_variables(network));
+      randomize(*alone.back(), 3);
+      const auto single =
+          this->plain.make_runner(network, *alone.back(), {.batch_size = 12 / count});
+      single->load(share_of(batch, tower, count));
+      single->forward();
+      single->backward();
+      single->update_statistics();
+    }
+    for (VariableId id = 0; id < network.variables().size(); ++id) {
+      SCOPED_TRACE(network.variables()[id].name);
+      EXPECT_EQ(variables->read(id), alone[0]->read(id));
+      if (!network.variables()[id].trained) {
+        EXPECT_NE(variables->read(id), alone[1]->read(id));
+        continue;
+      }
+      std::vector<float> mean(network.variables()[id].size());
+      for (const auto& each : alone) {
+        const std::vector<float> gradient = each->read(id, Slot::gradient);
+        for (size_t i = 0; i < mean.size(); ++i) mean[i] += gradient[i] / static_cast<float>(count);
+      }
+      EXPECT_LE(relative_error(variables->read(id, Slot::gradient), mean), 1e-6);
+    }
+  }
+}
+
+TYPED_TEST(Towers, LearnWhatTheWholeBatchTeaches) {
+  const Network network = small_cnn();
+  const auto batch_of = [&](uint64_t step) { return random_batch(network, 8, step); };
+  const Trained expected = train(this->plain, network, 8, batch_of);
+  for (const size_t count : {2u, 4u}) {
+    TowerBackend backend = this->towers(count);
+    const Trained got = train(backend, network, 8, batch_of);
+    EXPECT_LE(greatest_error(got, expected), 4e-6) << count;
+    EXPECT_EQ(got, train(backend, network, 8, batch_of)) << count << ": other bits";
+  }
+}
+
+TYPED_TEST(Towers, LeaveBatchesWholeWhereStatisticsAreShared) {
+  const Network network = small_resnet();
+  TowerBackend backend(std::make_unique<TypeParam>(), {.towers = 2, .sync_batch_norm = true});
+  const auto batch_of = [&](uint64_t step) { return random_batch(network, 6, step); };
+  EXPECT_EQ(train(backend, network, 6, batch_of), train(this->plain, network, 6, batch_of));
+}
+
+TYPED_TEST(Towers, LeaveBatchesWholeInInference) {
+  const Network network = small_resnet();
+  TowerBackend backend = this->towers(4);
+  const auto variables = backend.make_variables(network);
+  randomize(*variables, 3);
+  const RunnerOptions options = {.batch_size = 7, .mode = Mode::inference};
+  const auto runner = backend.make_runner(network, *variables, options);
+  const auto expected_runner = this->plain.make_runner(network, *variables, options);
+  for (const size_t images : {7u, 3u}) {
+    for (Runner* each : {runner.get(), expected_runner.get()})
+      each->load(random_batch(network, images, 1));
+    EXPECT_EQ(runner->forward().loss, expected_runner->forward().loss);
+  }
+}
+
+TEST(TowerBackend, RefusesWhatCanNotBeDealtOut) {
+  const Network network = small_cnn();
+  TowerBackend backend(std::make_unique<ReferenceBackend<>>(), {.towers = 3});
+  const auto variables = backend.make_variables(network);
+  const Error error =
+      error_of([&] { backend.make_runner(network, *variables, {.batch_size = 8}); });
+  EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+  EXPECT_EQ(error.reason(), "a batch of 8 images can't be dealt out to 3 towers in equal parts");
+  EXPECT_THROW(backend.make_runner(network, *variables, {.batch_size = 0}), Error);
+  EXPECT_THROW(TowerBackend(std::make_unique<CpuBackend>(), {.towers = 0}), Error);
+
+  const auto runner = backend.make_runner(network, *variables, {.batch_size = 6});
+  EXPECT_EQ(error_of([&] { runner->load(random_batch(network, 9, 1)); }).reason(),
+            "a batch of 9 images where 6 were expected");
+  EXPECT_EQ(backend.name(), "3 towers on reference");
+  EXPECT_EQ(TowerBackend(std::make_unique<ReferenceBackend<>>(), {}).name(), "reference");
+}
+
+}  // namespace
+}  // namespace recordpipe

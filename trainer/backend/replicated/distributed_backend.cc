@@ -1,0 +1,110 @@
+#include "trainer/backend/replicated/distributed_backend.h"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "dataset/base/error.h"
+#include "dataset/checksum/crc32c.h"
+#include "trainer/backend/replicated/flat_slot.h"
+
+namespace recordpipe {
+namespace {
+
+void require_same_start(Communicator& communicator, Variables& variables, size_t batch_size) {
+  uint32_t crc = crc32c(std::as_bytes(std::span(&batch_size, 1)));
+  for (FlatSlot& slot : kept_slots(variables)) {
+    slot.read();
+    crc = crc32c_extend(crc, std::as_bytes(slot.values()));
+  }
+  uint32_t crc_of_first = crc;
+  communicator.broadcast(std::as_writable_bytes(std::span(&crc_of_first, 1)));
+  if (any(communicator, crc != crc_of_first))
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "the processes don't have the same variables and batch size at their first step",
+         .hint = "give all the same flags, and share the variables of the first"});
+}
+
+class DistributedRunner final : public Runner {
+ public:
+  DistributedRunner(std::unique_ptr<Runner> runner, Variables& variables,
+                    Communicator& communicator, size_t batch_size)
+      : runner_(std::move(runner)),
+        variables_(variables),
+        communicator_(communicator),
+        batch_size_(batch_size),
+        gradients_(variables, /*trained=*/true, Slot::gradient),
+        statistics_(variables, /*trained=*/false, Slot::value) {}
+
+  void load(const ImageBatch& batch) override { runner_->load(batch); }
+
+  BatchResult forward() override {
+    if (!std::exchange(same_start_, true))
+      require_same_start(communicator_, variables_, batch_size_);
+    const BatchResult here = runner_->forward();
+    std::array<double, 3> sums = {here.loss, static_cast<double>(here.correct),
+                                  static_cast<double>(here.images)};
+    communicator_.all_reduce_sum(std::span<double>(sums));
+    return {.loss = sums[0] / static_cast<double>(communicator_.size()),
+            .correct = static_cast<size_t>(sums[1]),
+            .images = static_cast<size_t>(sums[2])};
+  }
+
+  void backward() override {
+    runner_->backward();
+    gradients_.read();
+    communicator_.all_reduce_sum(gradients_.values());
+    const float share = 1 / static_cast<float>(communicator_.size());
+    for (float& value : gradients_.values()) value *= share;
+    gradients_.write();
+  }
+
+  void update_statistics() override {
+    runner_->update_statistics();
+    statistics_.read();
+    communicator_.broadcast(std::as_writable_bytes(statistics_.values()));
+    statistics_.write();
+  }
+
+  // Of this process's images.
+  std::vector<float> output(NodeId node) const override { return runner_->output(node); }
+
+ private:
+  const std::unique_ptr<Runner> runner_;
+  Variables& variables_;
+  Communicator& communicator_;
+  const size_t batch_size_;
+  FlatSlot gradients_, statistics_;
+  bool same_start_ = false;  // was looked at
+};
+
+}  // namespace
+
+DistributedBackend::DistributedBackend(std::unique_ptr<Backend> backend, Communicator& communicator,
+                                       const DistributedBackendOptions& options)
+    : backend_(std::move(backend)), communicator_(communicator), options_(options) {}
+
+std::string DistributedBackend::name() const {
+  const size_t size = communicator_.size();
+  return (size == 1 ? "" : std::to_string(size) + " processes, each on ") + backend_->name();
+}
+
+std::unique_ptr<Variables> DistributedBackend::make_variables(const Network& network) {
+  return backend_->make_variables(network);
+}
+
+std::unique_ptr<Runner> DistributedBackend::make_runner(const Network& network,
+                                                        Variables& variables,
+                                                        const RunnerOptions& options) {
+  if (options.mode == Mode::inference || communicator_.size() == 1)
+    return backend_->make_runner(network, variables, options);
+  RunnerOptions of_process = options;
+  if (options_.sync_batch_norm) of_process.shared_statistics = &communicator_;
+  auto runner = backend_->make_runner(network, variables, of_process);
+  return std::make_unique<DistributedRunner>(std::move(runner), variables, communicator_,
+                                             options.batch_size);
+}
+
+}  // namespace recordpipe

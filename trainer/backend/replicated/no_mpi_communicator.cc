@@ -1,0 +1,14 @@
+// Takes the place of mpi_communicator.cc in a build without MPI.
+#include "dataset/base/error.h"
+#include "trainer/backend/replicated/mpi_communicator.h"
+
+namespace recordpipe {
+
+std::unique_ptr<Communicator> join_mpi() {
+  throw Error(
+      {.kind = ErrorKind::unsupported,
+       .reason = "this program was built without MPI, so it can't train in several processes",
+       .hint = "install Open MPI (libopenmpi-dev, openmpi-bin) and build it anew"});
+}
+
+}  // namespace recordpipe
