@@ -41,12 +41,8 @@ struct Cifar10Flags {
   uint64_t log_frequency = 100;
 };
 
-// Flags that make no sense: the program ends with 2.
-struct UsageError {
-  int exit_code;  // 0 after --help
-};
-
-// Prints help or what is wrong, and throws UsageError, where there is nothing to run.
+// Prints help or what is wrong, and throws UsageError (flag_helpers.h), where there is nothing to
+// run.
 Cifar10Flags parse_cifar10_flags(int argc, char** argv);
 
 }  // namespace recordpipe

@@ -6,6 +6,7 @@
 
 #include "trainer/programs/cifar10_flags.h"
 #include "trainer/programs/cifar10_training.h"
+#include "trainer/programs/flag_helpers.h"
 #include "trainer/programs/interrupt.h"
 #include "trainer/programs/openmp_spinning.h"
 
