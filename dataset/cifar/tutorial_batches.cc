@@ -46,9 +46,9 @@ Dataset<ImageBatch> cifar10_tutorial_batches(const std::vector<std::string>& fil
                  .hint = "use a floating-point dtype"});
   }
   Dataset<Record> records = tfrecord_files(files);
-  if (options.take > 0) records = records.take(options.take);
   if (options.shuffle_buffer > 0) records = records.shuffle(options.shuffle_buffer, options.seed);
   records = records.repeat(options.epochs);
+  if (options.take > 0) records = records.take(options.take);
   if (options.num_shards > 0) records = records.shard(options.num_shards, options.shard_index);
   Dataset<RecoloredRow> images = records.map(central_crop);
   if (options.distort) images = images.map_with_random(options.seed, DrawDistortion{});

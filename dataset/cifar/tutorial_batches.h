@@ -31,8 +31,9 @@ struct Cifar10TutorialOptions {
   bool distort = false;
   // How often the files are read; -1: for ever.
   int64_t epochs = 1;
-  // Only so many of their records; 0: all.
-  uint64_t take = 0;
+  // Images after which the batches end, counted over all epochs and workers; 0: no such end. The
+  // tutorial's num_examples.
+  size_t take = 0;
   // A floating-point one: standardised values don't fit uint8.
   DType dtype = DType::float32;
   Layout layout = Layout::nhwc;

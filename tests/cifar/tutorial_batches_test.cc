@@ -104,6 +104,24 @@ TEST_F(TutorialBatches, EvaluationSeesTheMiddleOfEachImageOnce) {
   EXPECT_EQ(run(files, {.batch_size = 30, .drop_remainder = true}).size(), 3u);
 }
 
+TEST_F(TutorialBatches, EndAfterSoManyImages) {
+  const auto files = two_files();
+  const auto all = run(files, {.batch_size = 30});
+  const auto some = run(files, {.batch_size = 30, .take = 70});
+  ASSERT_EQ(some.size(), 3u);
+  EXPECT_TRUE(some[1] == all[1]);
+  EXPECT_EQ(some[2].labels,
+            std::vector<int32_t>(all[2].labels.begin(), all[2].labels.begin() + 10));
+  EXPECT_TRUE(run(files, {.batch_size = 30, .take = 101}) == all) << "there are no more";
+  EXPECT_EQ(run(files, {.batch_size = 30, .epochs = 2, .take = 150}).size(), 5u);
+  size_t shared = 0;
+  for (const size_t w : {0, 1})
+    for (const Bytes& batch :
+         run(files, {.batch_size = 30, .take = 71, .num_shards = 2, .shard_index = w}))
+      shared += batch.labels.size();
+  EXPECT_EQ(shared, 71u);
+}
+
 TEST_F(TutorialBatches, TheSameBytesAtAnyThreadCountAsThePlainTwins) {
   const auto files = two_files();
   const std::vector<std::string> zipped = {

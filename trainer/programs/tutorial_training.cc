@@ -124,7 +124,8 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
          .path = flags.data_dir,
          .reason = fmt::format("{} training images don't fill a batch of {}", images, batch_size)});
   const Network network = tutorial_cnn();
-  const std::unique_ptr<Backend> backend = make_backend(flags.device, flags.num_intra_threads);
+  const std::unique_ptr<Backend> backend =
+      with_towers(make_backend(flags.device, flags.num_intra_threads), flags.num_gpus);
   const auto batches = [&](uint64_t seed) {
     return cifar10_tutorial_batches(files, {.batch_size = batch_size,
                                             .seed = seed,
