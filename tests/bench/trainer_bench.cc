@@ -1,8 +1,10 @@
 // Where a training step's time goes, and what the input pipeline costs beside it.
 //
-// usage: trainer_bench DATA_DIR LAYERS BATCH_SIZE
+// usage: trainer_bench DATA_DIR NETWORK BATCH_SIZE [--nodes]
 //
-// Training steps of ResNet on a batch that stays in memory and on the pipeline's batches, in turns.
+// NETWORK: resnet20 (or with another number of layers), or tutorial_cnn. Training steps on a batch
+// that stays in memory and on the pipeline's batches, in turns. --nodes: the time of each layer,
+// not of each kind of layer.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,15 +12,13 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "dataset/cifar/cifar10_dataset.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/cpu/cpu_runner.h"
-#include "trainer/model/resnet.h"
+#include "tests/bench/trainer_work.h"
 
 namespace recordpipe {
 namespace {
@@ -27,6 +27,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kRounds = 7;
 constexpr double kSecondsPerRound = 3;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 const char* kind_of(const NetworkNode& node) {
   // In the order of NetworkNode::op's alternatives.
@@ -37,119 +41,118 @@ const char* kind_of(const NetworkNode& node) {
   return kinds[node.op.index()];
 }
 
+// Median, least and greatest.
+std::string spread(std::vector<double> values, const char* format) {
+  std::sort(values.begin(), values.end());
+  const auto print = [&](double value) { return fmt::format(fmt::runtime(format), value); };
+  return fmt::format("{} ({} to {})", print(values[values.size() / 2]), print(values.front()),
+                     print(values.back()));
+}
+
 class TrainerBench {
  public:
-  TrainerBench(const std::string& data_dir, size_t layers, size_t batch_size)
-      : files_(cifar10_files(data_dir, Cifar10Subset::train)),
-        network_(resnet({.layers = layers})),
-        variables_(network_.variables()),
-        layers_(layers),
-        batch_size_(batch_size),
-        runner_(network_, variables_, {.batch_size = batch_size}) {
-    initialize(variables_, 7);
-  }
+  TrainerBench(const std::string& network, size_t batch_size, bool by_node)
+      : work_(network, batch_size), by_node_(by_node) {}
 
-  void run() {
-    const Dataset<ImageBatch> batches = cifar10_batches(files_, {.batch_size = batch_size_,
-                                                                 .shuffle_buffer = 16'384,
-                                                                 .distort = true,
-                                                                 .epochs = -1,
-                                                                 .dtype = DType::uint8,
-                                                                 .threads = 1});
-    Iterator<ImageBatch> pipeline = batches.iterate();
-    ImageBatch fixed = *pipeline.next();
-    for (int warm_up = 0; warm_up < 3; ++warm_up) step(fixed);
-
-    std::vector<double> from_memory, from_pipeline;
-    for (size_t round = 0; round < kRounds; ++round) {
-      from_memory.push_back(images_per_second([&]() -> const ImageBatch& { return fixed; }));
-      from_pipeline.push_back(
-          images_per_second([&]() -> const ImageBatch& { return *pipeline.next(); }));
+  void run(const std::string& data_dir) {
+    const ImageBatch fixed = work_.first_batch(data_dir);
+    const auto from_memory = [&] { return steps([&]() -> const ImageBatch& { return fixed; }); };
+    for (int warm_up = 0; warm_up < 3; ++warm_up) work_.step(fixed);
+    if (!work_.has_pipeline()) {
+      std::vector<double> step_seconds;
+      for (size_t round = 0; round < kRounds; ++round) step_seconds.push_back(from_memory().step);
+      print_steps(step_seconds);
+      return;
     }
-    const double speed = median(from_memory);
-    fmt::print("resnet{} batch {}: {:.1f} ms a step, {:.0f} images/s on a batch in memory\n",
-               layers_, batch_size_, 1e3 * static_cast<double>(batch_size_) / speed, speed);
-    print_kinds();
-    fmt::print("  with the pipeline: {:.0f} images/s, {:.3f} of that (goal: at least 0.97)\n",
-               median(from_pipeline), median(from_pipeline) / speed);
+    const Dataset<ImageBatch> batches = work_.pipeline(data_dir);
+    Iterator<ImageBatch> pipeline = batches.iterate();
+    std::vector<double> step_seconds, ratios, waits;
+    for (size_t round = 0; round < kRounds; ++round) {
+      const Round memory = from_memory();
+      const Round fed = steps([&]() -> const ImageBatch& { return *pipeline.next(); });
+      step_seconds.push_back(memory.step);
+      ratios.push_back(memory.step / fed.step);
+      waits.push_back(100 * fed.waiting);
+    }
+    print_steps(step_seconds);
+    fmt::print(
+        "  with the pipeline: {} times as fast (goal: at least 0.97), "
+        "{}% of a step spent waiting for input (goal: under 2%)\n",
+        spread(ratios, "{:.3f}"), spread(waits, "{:.2f}"));
   }
 
  private:
-  void step(const ImageBatch& batch) {
-    const Clock::time_point start = Clock::now();
-    runner_.load(batch);
-    load_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
-    runner_.forward();
-    runner_.backward();
-    const Clock::time_point update = Clock::now();
-    variables_.apply_momentum({.learning_rate = 0.01});
-    update_seconds_ += std::chrono::duration<double>(Clock::now() - update).count();
-    ++steps_;
-  }
+  struct Round {
+    double step;     // seconds
+    double waiting;  // the share of it that the next batch took
+  };
 
   template <class NextBatch>
-  double images_per_second(NextBatch next_batch) {
+  Round steps(NextBatch next_batch) {
     const Clock::time_point start = Clock::now();
-    size_t images = 0;
-    double seconds = 0;
-    while (seconds < kSecondsPerRound) {
-      step(next_batch());
-      images += batch_size_;
-      seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    double waited = 0;
+    for (size_t steps = 1;; ++steps) {
+      const Clock::time_point wait = Clock::now();
+      const ImageBatch& batch = next_batch();
+      waited += seconds_since(wait);
+      work_.step(batch);
+      const double seconds = seconds_since(start);
+      if (seconds >= kSecondsPerRound)
+        return {.step = seconds / static_cast<double>(steps), .waiting = waited / seconds};
     }
-    return static_cast<double>(images) / seconds;
   }
 
-  static double median(std::vector<double> values) {
-    std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-    return values[values.size() / 2];
+  void print_steps(std::vector<double> step_seconds) const {
+    for (double& seconds : step_seconds) seconds *= 1e3;
+    fmt::print("{} batch {}: {} ms a step on a batch in memory\n", work_.name(), work_.batch_size(),
+               spread(step_seconds, "{:.1f}"));
+    print_layers();
   }
 
   // Milliseconds a step, over all steps so far. The floor is what the convolutions alone take.
-  void print_kinds() {
-    std::map<std::string, CpuRunner::NodeTime> kinds;
-    for (NodeId node = 0; node < network_.nodes().size(); ++node) {
-      CpuRunner::NodeTime& time = kinds[kind_of(network_.nodes()[node])];
-      time.forward += runner_.times()[node].forward;
-      time.backward += runner_.times()[node].backward;
+  void print_layers() const {
+    std::map<std::string, CpuRunner::NodeTime> times;
+    double convolutions = 0;
+    for (NodeId id = 0; id < work_.network().nodes().size(); ++id) {
+      const NetworkNode& node = work_.network().nodes()[id];
+      const CpuRunner::NodeTime& of_node = work_.runner().times()[id];
+      CpuRunner::NodeTime& time = times[by_node_ ? node.name : kind_of(node)];
+      time.forward += of_node.forward;
+      time.backward += of_node.backward;
+      if (std::holds_alternative<Conv2dOp>(node.op))
+        convolutions += of_node.forward + of_node.backward;
     }
-    kinds["input"].forward += load_seconds_;
-    kinds["update"].backward += update_seconds_;
-    const double per_step = 1e3 / static_cast<double>(steps_);
+    times["input"].forward += work_.load_seconds();
+    times["update"].backward += work_.update_seconds();
+    const double per_step = 1e3 / static_cast<double>(work_.steps());
     double total = 0;
-    for (const auto& [kind, time] : kinds) {
-      fmt::print("  {:<13} {:8.2f} ms forward {:8.2f} ms backward\n", kind, per_step * time.forward,
+    for (const auto& [name, time] : times) {
+      fmt::print("  {:<21} {:8.2f} ms forward {:8.2f} ms backward\n", name, per_step * time.forward,
                  per_step * time.backward);
       total += per_step * (time.forward + time.backward);
     }
-    const CpuRunner::NodeTime& convolution = kinds["convolution"];
-    const double floor = per_step * (convolution.forward + convolution.backward);
-    const double operations = 2.0 * 3 * static_cast<double>(network_.multiply_adds() * batch_size_);
+    const double floor = per_step * convolutions;
+    const double operations =
+        2.0 * 3 * static_cast<double>(work_.network().multiply_adds() * work_.batch_size());
     fmt::print("  convolutions: {:.0f} GFLOP/s (direct method's count), {:.2f} of the step\n",
                1e-6 * operations / floor, floor / total);
   }
 
-  const std::vector<std::string> files_;
-  CpuBackend backend_;
-  const Network network_;
-  CpuVariables variables_;
-  const size_t layers_;
-  const size_t batch_size_;
-  CpuRunner runner_;
-  double load_seconds_ = 0, update_seconds_ = 0;
-  size_t steps_ = 0;
+  TrainerWork work_;
+  const bool by_node_;
 };
 
 }  // namespace
 }  // namespace recordpipe
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    fmt::print(stderr, "usage: trainer_bench DATA_DIR LAYERS BATCH_SIZE\n");
+  const bool by_node = argc == 5 && std::string_view(argv[4]) == "--nodes";
+  if (argc != 4 && !by_node) {
+    fmt::print(stderr, "usage: trainer_bench DATA_DIR NETWORK BATCH_SIZE [--nodes]\n");
     return 2;
   }
   try {
-    recordpipe::TrainerBench(argv[1], std::stoul(argv[2]), std::stoul(argv[3])).run();
+    recordpipe::TrainerBench(argv[2], std::stoul(argv[3]), by_node).run(argv[1]);
   } catch (const std::exception& error) {
     fmt::print(stderr, "trainer_bench: {}\n", error.what());
     return 1;

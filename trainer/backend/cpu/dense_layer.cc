@@ -18,8 +18,7 @@ CpuDense::CpuDense(CpuContext& context, const DenseOp& op, CpuTensor& input, Cpu
       op_(op),
       input_(input),
       output_(output),
-      row_major_(onednn::make_desc(weights_dims(input, output), onednn::Tag::oihw)),
-      any_weights_(onednn::make_desc(weights_dims(input, output), onednn::Tag::any)),
+      weights_desc_(onednn::make_desc(weights_dims(input, output), input.tag())),
       bias_desc_(onednn::make_desc({weights_dims(input, output)[0]}, onednn::Tag::x)),
       output_desc_(onednn::make_desc(
           {static_cast<dnnl::memory::dim>(output.images()), weights_dims(input, output)[0]},
@@ -28,8 +27,9 @@ CpuDense::CpuDense(CpuContext& context, const DenseOp& op, CpuTensor& input, Cpu
           context.engine,
           context.mode == Mode::training ? dnnl::prop_kind::forward_training
                                          : dnnl::prop_kind::forward_inference,
-          input.desc(), any_weights_, bias_desc_, output_desc_)),
-      weights_(context, op.weights, row_major_, forward_desc_.weights_desc()),
+          input.desc(), weights_desc_, bias_desc_, output_desc_)),
+      weights_(context, op.weights,
+               onednn::make_desc(weights_dims(input, output), onednn::Tag::oihw), weights_desc_),
       forward_(forward_desc_),
       forward_arguments_{
           {DNNL_ARG_SRC, {input.desc(), context.engine, input.output()}},
@@ -47,8 +47,10 @@ void CpuDense::forward() {
 void CpuDense::prepare_backward(GradientPool& pool) {
   const dnnl::memory output_gradient(output_desc_, context_.engine, output_.gradient_parts.front());
   const auto weights_desc = onednn::inner_product_backward_weights(
-      context_.engine, input_.desc(), any_weights_, bias_desc_, output_desc_, forward_desc_);
-  weights_gradient_.emplace(context_, op_.weights, row_major_, weights_desc.diff_weights_desc());
+      context_.engine, input_.desc(), weights_desc_, bias_desc_, output_desc_, forward_desc_);
+  weights_gradient_.emplace(context_, op_.weights,
+                            onednn::make_desc(weights_dims(input_, output_), onednn::Tag::oihw),
+                            weights_desc_);
   backward_weights_ = dnnl::inner_product_backward_weights(weights_desc);
   backward_weights_arguments_ = {
       {DNNL_ARG_SRC, {input_.desc(), context_.engine, input_.output()}},
@@ -60,14 +62,13 @@ void CpuDense::prepare_backward(GradientPool& pool) {
 
   if (input_.needs_gradient) {
     const auto data_desc = onednn::inner_product_backward_data(
-        context_.engine, input_.desc(), any_weights_, output_desc_, forward_desc_);
+        context_.engine, input_.desc(), weights_desc_, output_desc_, forward_desc_);
     float* input_gradient = pool.take(input_.size());
     input_.gradient_parts.push_back(input_gradient);
-    backward_data_weights_.emplace(context_, op_.weights, row_major_, data_desc.weights_desc());
     backward_data_ = dnnl::inner_product_backward_data(data_desc);
     backward_data_arguments_ = {
         {DNNL_ARG_DIFF_SRC, {input_.desc(), context_.engine, input_gradient}},
-        {DNNL_ARG_WEIGHTS, backward_data_weights_->memory()},
+        {DNNL_ARG_WEIGHTS, weights_.memory()},
         {DNNL_ARG_DIFF_DST, output_gradient},
     };
   }
@@ -80,7 +81,6 @@ void CpuDense::backward() {
   backward_weights_.execute(context_.stream, backward_weights_arguments_);
   weights_gradient_->store();
   if (!input_.needs_gradient) return;
-  backward_data_weights_->refresh();
   backward_data_.execute(context_.stream, backward_data_arguments_);
 }
 

@@ -1,4 +1,6 @@
-// A dense layer by oneDNN's inner product.
+// A dense layer by oneDNN's inner product. Weights take the order of their inputs in memory, which
+// costs next to nothing; the layouts that oneDNN would choose cost more to bring them into, where
+// the input is an image, than the products in them save.
 #pragma once
 
 #include <optional>
@@ -25,7 +27,7 @@ class CpuDense final : public CpuLayer {
   CpuTensor& input_;
   CpuTensor& output_;
   // What the primitives see: the output is a matrix, the weights' [in] is the input's shape.
-  const onednn::Desc row_major_, any_weights_, bias_desc_, output_desc_;
+  const onednn::Desc weights_desc_, bias_desc_, output_desc_;
   const onednn::InnerProductForward forward_desc_;
 
   ReorderedVariable weights_;
@@ -36,7 +38,6 @@ class CpuDense final : public CpuLayer {
   dnnl::inner_product_backward_weights backward_weights_;
   Arguments backward_weights_arguments_;
 
-  std::optional<ReorderedVariable> backward_data_weights_;
   dnnl::inner_product_backward_data backward_data_;
   Arguments backward_data_arguments_;
 };

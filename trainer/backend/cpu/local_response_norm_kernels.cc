@@ -1,5 +1,6 @@
 #include "trainer/backend/cpu/local_response_norm_kernels.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "trainer/backend/cpu/kernel_vectors.h"
@@ -7,106 +8,150 @@
 namespace recordpipe::kernels {
 namespace {
 
-// The channels of one pixel, brought together so that vectors may start at any of them. Neighbours
-// are asked for up to `radius` beyond both ends: `terms` is zero there, always.
-struct Pixel {
-  size_t channels, radius;
-  float *x, *dy, *divisors, *powers, *sums, *terms;
+// Pixels are worked on some at a time, one operation over all of them after the other: what is
+// stored has long arrived when the next operation loads it at another offset. As many as the first
+// level of the cache holds.
+constexpr size_t tile_pixels = 16;
 
-  RECORDPIPE_INLINE Pixel(const LocalResponseNormShape& shape, float* workspace)
-      : channels(shape.channels),
+// The channels of each pixel of a tile, brought together so that vectors may start at any of them.
+// Neighbours are asked for up to `radius` beyond both ends: `terms` is zero there, always.
+struct Tile {
+  size_t first, pixels;  // of the image
+  size_t channels, radius;
+  float *x, *dy, *powers, *inverses, *sums, *padded_terms;
+
+  RECORDPIPE_INLINE Tile(const LocalResponseNormShape& shape, size_t first_pixel, float* workspace)
+      : first(first_pixel),
+        pixels(std::min(tile_pixels, shape.pixels - first)),
+        channels(shape.channels),
         radius(shape.radius),
         x(workspace),
-        dy(x + channels),
-        divisors(dy + channels),
-        powers(divisors + channels),
-        sums(powers + channels),
-        terms(sums + channels + radius) {}
+        dy(x + tile_pixels * channels),
+        powers(dy + tile_pixels * channels),
+        inverses(powers + tile_pixels * channels),
+        sums(inverses + tile_pixels * channels),
+        padded_terms(sums + tile_pixels * channels) {}
+
+  size_t size() const { return pixels * channels; }
+  // Where the terms of the first channel's first neighbour are.
+  float* neighbours(size_t pixel) const { return padded_terms + pixel * (channels + 2 * radius); }
 };
 
-RECORDPIPE_INLINE void gather(const LocalResponseNormShape& shape, size_t pixel, const float* from,
-                              float* to) {
+template <class Lanes>
+RECORDPIPE_INLINE void gather(const LocalResponseNormShape& shape, const Tile& tile,
+                              const float* from, float* to) {
+  using V = typename Lanes::Vector;
   for (size_t channel = 0; channel < shape.channels; channel += shape.lanes) {
-    const float* block = from + channel * shape.pixels + pixel * shape.lanes;
-#pragma omp simd
-    for (size_t lane = 0; lane < shape.lanes; ++lane) to[channel + lane] = block[lane];
+    const V* block = pixels_of<Lanes>(from + channel * shape.pixels) + tile.first;
+    for (size_t pixel = 0; pixel < tile.pixels; ++pixel)
+      *pixels_of<Lanes>(to + pixel * shape.channels + channel) = block[pixel];
   }
 }
 
-RECORDPIPE_INLINE void scatter(const LocalResponseNormShape& shape, size_t pixel, const float* from,
-                               float* to) {
+template <class Lanes>
+RECORDPIPE_INLINE void scatter(const LocalResponseNormShape& shape, const Tile& tile,
+                               const float* from, float* to) {
+  using V = typename Lanes::Vector;
   for (size_t channel = 0; channel < shape.channels; channel += shape.lanes) {
-    float* block = to + channel * shape.pixels + pixel * shape.lanes;
-#pragma omp simd
-    for (size_t lane = 0; lane < shape.lanes; ++lane) block[lane] = from[channel + lane];
+    V* block = pixels_of<Lanes>(to + channel * shape.pixels) + tile.first;
+    for (size_t pixel = 0; pixel < tile.pixels; ++pixel)
+      block[pixel] = *pixels_of<Lanes>(from + pixel * shape.channels + channel);
   }
 }
 
-// sums(c) = Σ terms(n) for the n at most `radius` away from c.
-RECORDPIPE_INLINE void sum_neighbours(const Pixel& at) {
-  const float* first = at.terms - at.radius;
+// sums(c) = Σ term(n) for the channels n of the same pixel at most `radius` away from c.
+template <class Lanes, class Term>
+RECORDPIPE_INLINE void sum_neighbours(const LocalResponseNormShape& shape, const Tile& tile,
+                                      Term term) {
+  using V = typename Lanes::Vector;
+  for (size_t pixel = 0; pixel < tile.pixels; ++pixel) {
+    float* terms = tile.neighbours(pixel) + tile.radius;
 #pragma omp simd
-  for (size_t c = 0; c < at.channels; ++c) at.sums[c] = first[c];
-  for (size_t n = 1; n <= 2 * at.radius; ++n)
-#pragma omp simd
-    for (size_t c = 0; c < at.channels; ++c) at.sums[c] += first[c + n];
+    for (size_t c = 0; c < tile.channels; ++c) terms[c] = term(pixel * tile.channels + c);
+  }
+  for (size_t pixel = 0; pixel < tile.pixels; ++pixel)
+    for (size_t c = 0; c < tile.channels; c += shape.lanes) {
+      const float* first = tile.neighbours(pixel) + c;
+      V sum = *pixels_of<Lanes>(first);
+      for (size_t n = 1; n <= 2 * tile.radius; ++n) sum += *pixels_of<Lanes>(first + n);
+      *pixels_of<Lanes>(tile.sums + pixel * tile.channels + c) = sum;
+    }
 }
 
-// divisors = bias + alpha · Σ x², powers = divisors^-beta.
-RECORDPIPE_INLINE void set_powers(const LocalResponseNormShape& shape, const Pixel& at) {
-#pragma omp simd
-  for (size_t c = 0; c < at.channels; ++c) at.terms[c] = at.x[c] * at.x[c];
-  sum_neighbours(at);
-#pragma omp simd
-  for (size_t c = 0; c < at.channels; ++c) at.divisors[c] = shape.bias + shape.alpha * at.sums[c];
+// With d = bias + alpha · Σ x²: powers = d^-beta, inverses = 1 / d.
+template <class Lanes>
+RECORDPIPE_INLINE void set_powers(const LocalResponseNormShape& shape, const Tile& tile) {
+  sum_neighbours<Lanes>(
+      shape, tile, [&](size_t i) __attribute__((always_inline)) { return tile.x[i] * tile.x[i]; });
   if (shape.beta == 0.75f) {  // the usual one; square roots are vector instructions
 #pragma omp simd
-    for (size_t c = 0; c < at.channels; ++c) {
-      const float root = std::sqrt(at.divisors[c]);
-      at.powers[c] = 1 / (root * std::sqrt(root));
+    for (size_t i = 0; i < tile.size(); ++i) {
+      const float inverse = 1 / (shape.bias + shape.alpha * tile.sums[i]);
+      const float root = std::sqrt(inverse);
+      tile.inverses[i] = inverse;
+      tile.powers[i] = root * std::sqrt(root);
     }
   } else {
-    for (size_t c = 0; c < at.channels; ++c) at.powers[c] = std::pow(at.divisors[c], -shape.beta);
+    for (size_t i = 0; i < tile.size(); ++i) {
+      const float divisor = shape.bias + shape.alpha * tile.sums[i];
+      tile.inverses[i] = 1 / divisor;
+      tile.powers[i] = std::pow(divisor, -shape.beta);
+    }
+  }
+}
+
+template <class Lanes>
+RECORDPIPE_INLINE void local_response_norm_of(const LocalResponseNormShape& shape, const float* x,
+                                              float* workspace, float* y) {
+  for (size_t pixel = 0; pixel < shape.pixels; pixel += tile_pixels) {
+    const Tile tile(shape, pixel, workspace);
+    gather<Lanes>(shape, tile, x, tile.x);
+    set_powers<Lanes>(shape, tile);
+#pragma omp simd
+    for (size_t i = 0; i < tile.size(); ++i) tile.x[i] *= tile.powers[i];
+    scatter<Lanes>(shape, tile, tile.x, y);
+  }
+}
+
+// With d as above: dx = dy · d^-beta - 2 · alpha · beta · x · Σ dy · x · d^(-beta - 1).
+template <class Lanes>
+RECORDPIPE_INLINE void local_response_norm_gradient_of(const LocalResponseNormShape& shape,
+                                                       const float* x, const float* dy,
+                                                       float* workspace, float* dx) {
+  const float factor = 2 * shape.alpha * shape.beta;
+  for (size_t pixel = 0; pixel < shape.pixels; pixel += tile_pixels) {
+    const Tile tile(shape, pixel, workspace);
+    gather<Lanes>(shape, tile, x, tile.x);
+    gather<Lanes>(shape, tile, dy, tile.dy);
+    set_powers<Lanes>(shape, tile);
+    sum_neighbours<Lanes>(
+        shape, tile, [&](size_t i) __attribute__((always_inline)) {
+          return tile.dy[i] * tile.x[i] * tile.powers[i] * tile.inverses[i];
+        });
+#pragma omp simd
+    for (size_t i = 0; i < tile.size(); ++i)
+      tile.dy[i] = tile.dy[i] * tile.powers[i] - factor * tile.x[i] * tile.sums[i];
+    scatter<Lanes>(shape, tile, tile.dy, dx);
   }
 }
 
 }  // namespace
 
 size_t local_response_norm_workspace(const LocalResponseNormShape& shape) {
-  return 6 * shape.channels + 2 * shape.radius;
+  return tile_pixels * (6 * shape.channels + 2 * shape.radius);
 }
 
 RECORDPIPE_CLONES void local_response_norm(const LocalResponseNormShape& shape, const float* x,
                                            float* workspace, float* y) {
-  const Pixel at(shape, workspace);
-  for (size_t pixel = 0; pixel < shape.pixels; ++pixel) {
-    gather(shape, pixel, x, at.x);
-    set_powers(shape, at);
-#pragma omp simd
-    for (size_t c = 0; c < at.channels; ++c) at.x[c] *= at.powers[c];
-    scatter(shape, pixel, at.x, y);
-  }
+  const size_t lanes = shape.lanes;
+  RECORDPIPE_FOR_LANES(local_response_norm, shape, x, workspace, y)
 }
 
-// With d = divisors: dx = dy · d^-beta - 2 · alpha · beta · x · Σ dy · x · d^(-beta - 1).
 RECORDPIPE_CLONES void local_response_norm_gradient(const LocalResponseNormShape& shape,
                                                     const float* x, const float* dy,
                                                     float* workspace, float* dx) {
-  const Pixel at(shape, workspace);
-  const float factor = 2 * shape.alpha * shape.beta;
-  for (size_t pixel = 0; pixel < shape.pixels; ++pixel) {
-    gather(shape, pixel, x, at.x);
-    gather(shape, pixel, dy, at.dy);
-    set_powers(shape, at);
-#pragma omp simd
-    for (size_t c = 0; c < at.channels; ++c)
-      at.terms[c] = at.dy[c] * at.x[c] * at.powers[c] / at.divisors[c];
-    sum_neighbours(at);
-#pragma omp simd
-    for (size_t c = 0; c < at.channels; ++c)
-      at.dy[c] = at.dy[c] * at.powers[c] - factor * at.x[c] * at.sums[c];
-    scatter(shape, pixel, at.dy, dx);
-  }
+  const size_t lanes = shape.lanes;
+  RECORDPIPE_FOR_LANES(local_response_norm_gradient, shape, x, dy, workspace, dx)
 }
 
 }  // namespace recordpipe::kernels

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <omp.h>
+
 namespace recordpipe {
 
 CpuLocalResponseNorm::CpuLocalResponseNorm(const LocalResponseNormOp& op, CpuTensor& input,
@@ -16,13 +18,23 @@ CpuLocalResponseNorm::CpuLocalResponseNorm(const LocalResponseNormOp& op, CpuTen
       workspace_size_(kernels::local_response_norm_workspace(shape_)),
       input_(input),
       output_(output),
-      workspaces_(input.images() * workspace_size_) {}
+      slices_(std::min(input.images(), static_cast<size_t>(omp_get_max_threads()))),
+      workspaces_(slices_ * workspace_size_) {}
+
+template <class Body>
+void CpuLocalResponseNorm::for_each_image(Body body) {
+#pragma omp parallel for schedule(static)
+  for (size_t slice = 0; slice < slices_; ++slice)
+    for (size_t image = slice * input_.images() / slices_;
+         image < (slice + 1) * input_.images() / slices_; ++image)
+      body(image, workspaces_.data() + slice * workspace_size_);
+}
 
 void CpuLocalResponseNorm::forward() {
-#pragma omp parallel for schedule(static)
-  for (size_t image = 0; image < input_.images(); ++image)
-    kernels::local_response_norm(shape_, input_.output() + image * image_size(), workspace(image),
+  for_each_image([&](size_t image, float* workspace) {
+    kernels::local_response_norm(shape_, input_.output() + image * image_size(), workspace,
                                  output_.output() + image * image_size());
+  });
 }
 
 void CpuLocalResponseNorm::prepare_backward(GradientPool& pool) {
@@ -36,11 +48,11 @@ void CpuLocalResponseNorm::prepare_backward(GradientPool& pool) {
 void CpuLocalResponseNorm::backward() {
   if (!gradient_) return;
   const float* dy = output_.sum_gradient();
-#pragma omp parallel for schedule(static)
-  for (size_t image = 0; image < input_.images(); ++image)
+  for_each_image([&](size_t image, float* workspace) {
     kernels::local_response_norm_gradient(shape_, input_.output() + image * image_size(),
-                                          dy + image * image_size(), workspace(image),
+                                          dy + image * image_size(), workspace,
                                           gradient_ + image * image_size());
+  });
 }
 
 }  // namespace recordpipe

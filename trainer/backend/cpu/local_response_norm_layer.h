@@ -17,14 +17,17 @@ class CpuLocalResponseNorm final : public CpuLayer {
 
  private:
   size_t image_size() const { return input_.channel_blocks() * input_.plane_size(); }
-  float* workspace(size_t image) { return workspaces_.data() + image * workspace_size_; }
+  // Calls body(image, workspace) for all images. Those of a slice come one after the other.
+  template <class Body>
+  void for_each_image(Body body);
 
   const kernels::LocalResponseNormShape shape_;
   const size_t workspace_size_;
   CpuTensor& input_;
   CpuTensor& output_;
   float* gradient_ = nullptr;  // the part of the input's gradient that comes from here
-  AlignedBuffer workspaces_;   // one for each image, so that nothing hangs on the threads
+  const size_t slices_;        // of the batch, each with a workspace of its own
+  AlignedBuffer workspaces_;
 };
 
 }  // namespace recordpipe

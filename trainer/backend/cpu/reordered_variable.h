@@ -1,5 +1,5 @@
 // A variable in the layout that a oneDNN primitive asks for, beside the row-major one that
-// everybody else sees.
+// everybody else sees. Where the two are the same, there is no copy.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class ReorderedGradient {
 
  private:
   const CpuContext& context_;
-  dnnl::memory written_, home_;
+  dnnl::memory home_, written_;
   dnnl::reorder reorder_;
 };
 

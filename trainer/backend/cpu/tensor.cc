@@ -7,13 +7,16 @@ namespace recordpipe {
 CpuTensor::CpuTensor(size_t images, const FeatureShape& shape, size_t lanes)
     : images_(images), shape_(shape), lanes_(lanes), output_(size()) {}
 
+onednn::Tag CpuTensor::tag() const {
+  return lanes_ == 16  ? onednn::Tag::nChw16c
+         : lanes_ == 8 ? onednn::Tag::nChw8c
+                       : onednn::Tag::nchw;
+}
+
 onednn::Desc CpuTensor::desc() const {
   const auto dim = [](size_t n) { return static_cast<dnnl::memory::dim>(n); };
-  const onednn::Tag tag = lanes_ == 16  ? onednn::Tag::nChw16c
-                          : lanes_ == 8 ? onednn::Tag::nChw8c
-                                        : onednn::Tag::nchw;
   return onednn::make_desc(
-      {dim(images_), dim(shape_.channels), dim(shape_.height), dim(shape_.width)}, tag);
+      {dim(images_), dim(shape_.channels), dim(shape_.height), dim(shape_.width)}, tag());
 }
 
 std::vector<float> CpuTensor::output_nchw(size_t images) const {

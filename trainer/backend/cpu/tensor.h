@@ -27,6 +27,7 @@ class CpuTensor {
   // Channels that are there only to fill the last block count too; they are zero, always.
   size_t size() const { return planes() * plane_size(); }
 
+  onednn::Tag tag() const;
   onednn::Desc desc() const;
 
   float* output() { return output_.data(); }
