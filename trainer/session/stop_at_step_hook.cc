@@ -18,8 +18,9 @@ void StopAtStepHook::after_create_session(TrainingSession& session) {
   if (session.step() >= *last_step_) session.request_stop();
 }
 
-void StopAtStepHook::after_run(TrainingSession& session, const RunValues& values) {
-  if (values.result.step >= *last_step_) session.request_stop();
+void StopAtStepHook::after_run(TrainingSession& session, const RunValues&) {
+  // A last step that failed was not made: it must not end the run as if it had been.
+  if (session.step() >= *last_step_) session.request_stop();
 }
 
 }  // namespace recordpipe
