@@ -49,6 +49,12 @@ TEST(StepTimer, IsDueAtItsFirstCallAndThenEverySoManySteps) {
   EXPECT_FALSE(timer.update(10));
 }
 
+TEST(StepTimer, IsNotDueAgainInTooManySteps) {
+  StepTimer timer("me", {.steps = UINT64_MAX});
+  timer.update(5);
+  EXPECT_FALSE(timer.is_due(6));
+}
+
 TEST(StepTimer, CountsSeconds) {
   double now = 100;
   StepTimer timer("me", {.seconds = 2.5}, [&] { return now; });
@@ -77,6 +83,14 @@ TEST(StopAtStepHook, CountsTheStepsOfAllRunsOrOfThisOne) {
   EXPECT_EQ(run.steps().front(), 6u);
   run.run({}, hooks(StopAtStepHook({.last_step = 7})));
   EXPECT_EQ(run.steps().front(), 7u);
+}
+
+// Which is one way to say: until something else stops it.
+TEST(StopAtStepHook, CountsToTheMostThereIs) {
+  TestRun run;
+  run.run(3);
+  run.run(5, hooks(StopAtStepHook({.num_steps = UINT64_MAX})));
+  EXPECT_EQ(run.steps().front(), 5u);
 }
 
 TEST(StopAtStepHook, MakesNoStepWhereTheRunIsAlreadyThere) {

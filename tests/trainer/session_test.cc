@@ -208,7 +208,7 @@ TEST(TrainingSession, TriesAStepAgainThatAHookHasFailed) {
   for (const uint64_t at : {1, 5, 9})
     for (const bool first : {true, false}) {
       TestRun run;
-      run.save_every = 3;
+      run.save_every = 4;
       if (first) {
         run.run(9, hooks(failing(at, 1)));
       } else {

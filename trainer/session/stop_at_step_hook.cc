@@ -1,5 +1,7 @@
 #include "trainer/session/stop_at_step_hook.h"
 
+#include <algorithm>
+
 #include "dataset/base/error.h"
 #include "trainer/session/training_session.h"
 
@@ -14,7 +16,8 @@ StopAtStepHook::StopAtStepHook(const StopAtStepOptions& options)
 
 void StopAtStepHook::after_create_session(TrainingSession& session) {
   // Once: a session that is restored after a failure goes on to the same step.
-  if (!last_step_) last_step_ = session.step() + *options_.num_steps;
+  if (!last_step_)
+    last_step_ = session.step() + std::min(*options_.num_steps, UINT64_MAX - session.step());
   if (session.step() >= *last_step_) session.request_stop();
 }
 
