@@ -126,6 +126,44 @@ TEST_F(CheckpointFolderTest, KeepsWhatItSavesBesideDamagedNewerOnes) {
   EXPECT_EQ(restored->state.step, 501u);
 }
 
+TEST_F(CheckpointFolderTest, ListsTheNewestFirstByNumber) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  EXPECT_FALSE(folder.has_checkpoint());
+  folder.save_best(variables, {.step = 50, .validation_accuracy = 0.5});
+  EXPECT_FALSE(folder.has_checkpoint()) << "the best is none to go on from";
+  EXPECT_FALSE(folder.restore(variables));
+  for (const uint64_t step : {9, 100, 0, 10}) folder.save(variables, {.step = step});
+  std::vector<uint64_t> steps;
+  for (const CheckpointFile& file : list_checkpoints(posix_file_system(), job_dir)) {
+    steps.push_back(file.step);
+    EXPECT_EQ(file.path, job_dir + "/checkpoint-" + std::to_string(file.step) + ".safetensors");
+  }
+  EXPECT_THAT(steps, ElementsAre(100, 10, 9, 0));
+}
+
+TEST_F(CheckpointFolderTest, KeepsTheBestBesideTheNewest) {
+  CheckpointFolder folder(posix_file_system(), job_dir, 1);
+  EXPECT_EQ(folder.best_accuracy(), std::nullopt);
+  EXPECT_EQ(folder.save_best(variables, {.step = 1, .validation_accuracy = 0.25}),
+            job_dir + "/best.safetensors");
+  for (const uint64_t step : {2, 3}) folder.save(variables, {.step = step});
+  EXPECT_EQ(folder.best_accuracy(), 0.25);
+  write_file(job_dir + "/best.safetensors", "damaged");
+  EXPECT_EQ(folder.best_accuracy(), std::nullopt) << "the next one replaces it";
+}
+
+// What lists the folder while another process removes the oldest checkpoints: here the newest, so
+// that it shows. A link that leads nowhere is listed and is not there.
+TEST_F(CheckpointFolderTest, PassesOverWhatHasDisappeared) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  folder.save(variables, {.step = 1});
+  std::filesystem::create_symlink(job_dir + "/gone", job_dir + "/checkpoint-2.safetensors");
+  const auto restored = folder.restore(variables);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->state.step, 1u);
+  EXPECT_TRUE(restored->damaged.empty());
+}
+
 TEST_F(CheckpointFolderTest, NoticesAFlippedBitWhereverItIs) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   folder.save(variables, {.step = 1});
@@ -161,7 +199,7 @@ TEST_F(CheckpointFolderTest, TakesAnotherProgramsFile) {
   std::map<std::string, SafetensorsTensor> tensors;
   for (VariableId id = 0; id < variables.specs().size(); ++id) {
     const VariableSpec& spec = variables.specs()[id];
-    tensors[spec.name] = SafetensorsTensor::floats(spec.shape, variables.read(id));
+    tensors[spec.name] = SafetensorsTensor::floats(spec.shape, variables.read(id, Slot::value));
     if (spec.trained)
       tensors[spec.name + "/momentum"] =
           SafetensorsTensor::floats(spec.shape, variables.read(id, Slot::momentum));

@@ -8,7 +8,9 @@
 //
 // and as metadata the step, the seeds, a hash of the pipeline's plan, "setting:NAME" for each
 // setting, and a CRC-32C over everything, without which a flipped bit would be a weight like any
-// other. The file's bytes depend on nothing else: no clock, no name of a machine, no path.
+// other. The file's bytes depend on nothing else: no clock, no name of a machine, no path. (A place
+// in the data can be written in more than one way, and is where a run was resumed: what the files
+// of two equal runs say is the same, not always their bytes.)
 #pragma once
 
 #include <cstdint>

@@ -38,11 +38,11 @@ void EvalHook::evaluate(TrainingSession& session) {
                          : static_cast<double>(result.correct) / static_cast<double>(result.images);
   const bool best = !best_ || accuracy > *best_;
   if (best) {
-    best_ = accuracy;
     TrainingState state = session.state();
     state.validation_accuracy = accuracy;
     try {
       checkpoints_.save_best(session.trainer().variables(), state);
+      best_ = accuracy;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::no_space && error.kind() != ErrorKind::io) throw;
       session.note(std::string("the best checkpoint was not saved: ") + error.what());

@@ -23,7 +23,7 @@ StepTimer::StepTimer(const char* who, Every every, Clock now)
 
 bool StepTimer::is_due(uint64_t step) const {
   if (!last_) return true;
-  if (every_.steps > 0) return step >= last_->step + every_.steps;
+  if (every_.steps > 0) return step >= last_->step && step - last_->step >= every_.steps;
   return now_() >= last_->seconds + every_.seconds;
 }
 

@@ -1,5 +1,7 @@
 #include "trainer/session/stop_at_step_hook.h"
 
+#include <algorithm>
+
 #include "dataset/base/error.h"
 #include "trainer/session/training_session.h"
 
@@ -14,12 +16,14 @@ StopAtStepHook::StopAtStepHook(const StopAtStepOptions& options)
 
 void StopAtStepHook::after_create_session(TrainingSession& session) {
   // Once: a session that is restored after a failure goes on to the same step.
-  if (!last_step_) last_step_ = session.step() + *options_.num_steps;
+  if (!last_step_)
+    last_step_ = session.step() + std::min(*options_.num_steps, UINT64_MAX - session.step());
   if (session.step() >= *last_step_) session.request_stop();
 }
 
-void StopAtStepHook::after_run(TrainingSession& session, const RunValues& values) {
-  if (values.result.step >= *last_step_) session.request_stop();
+void StopAtStepHook::after_run(TrainingSession& session, const RunValues&) {
+  // A last step that failed was not made: it must not end the run as if it had been.
+  if (session.step() >= *last_step_) session.request_stop();
 }
 
 }  // namespace recordpipe

@@ -26,14 +26,22 @@ TrainingSession::TrainingSession(Trainer& trainer, CheckpointFolder& checkpoints
 void TrainingSession::run() {
   last_step_end_ = steady_seconds();
   int failures = 0;
+  uint64_t furthest = step();
   while (!stop_requested_) {
     try {
       run_step();
-      failures = 0;
+      // Steps that are made again don't count: one that fails for ever may come long after the
+      // checkpoint.
+      if (step() > furthest) {
+        furthest = step();
+        failures = 0;
+      }
     } catch (const Error& error) {
       const bool may_pass = error.kind() == ErrorKind::io || error.kind() == ErrorKind::network;
       if (!may_pass || ++failures > options_.recoveries || !checkpoints_.has_checkpoint()) throw;
       note(std::string("step ") + std::to_string(step() + 1) + " failed: " + error.what());
+      // A stop that was requested by a hook of the step that failed: it will be again.
+      stop_requested_ = false;
       restore();
       for (const auto& hook : hooks_) hook->after_create_session(*this);
     }

@@ -40,8 +40,8 @@ struct SessionOptions {
   // What the run was told, by name: "batch_size", "learning_rate", ... Saved in checkpoints, so
   // that a resumed run can say what has changed.
   CheckpointSettings settings = {};
-  // How often a step that failed by Error{io} or Error{network} is tried again from the newest
-  // checkpoint, without a step made in between; it needs a checkpoint.
+  // How often a step that failed by Error{io} or Error{network} is tried again, from the newest
+  // checkpoint, before the run gets beyond it; it needs a checkpoint.
   int recoveries = 3;
   // Told, a line at a time, what a session did that its user should know: from where it was
   // resumed, which checkpoints were damaged, which settings have changed.
