@@ -37,6 +37,13 @@ class Trainer {
   // what is trained is then as it was after the step before.
   StepResult step(const ImageBatch& batch, const LearningRateSchedule& learning_rate);
 
+  // What it trains, and with what; for looking inside.
+  const Variables& variables() const { return variables_; }
+  const Runner& runner() const { return *runner_; }
+  // From now on a step puts down in `trace` when it loaded the batch, went forward, went backward
+  // and updated (category "step"), and what each node did; null: no more.
+  void trace_to(std::shared_ptr<ChromeTrace> trace);
+
   // The loss that a step minimises: the batch's plus the weight decay's penalty.
   double total_loss(const BatchResult& batch) const {
     return batch.loss + options_.weight_decay * variables_.half_squared_norm();
@@ -46,6 +53,7 @@ class Trainer {
   const TrainerOptions options_;
   Variables& variables_;
   std::unique_ptr<Runner> runner_;
+  std::shared_ptr<ChromeTrace> trace_;
   uint64_t steps_done_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trainer/backend/backend.h"
@@ -46,6 +47,7 @@ class ReferenceRunner final : public Runner {
   BatchResult forward() override;
   void backward() override;
   std::vector<float> output(NodeId node) const override;
+  void trace_to(std::shared_ptr<ChromeTrace> trace) override { trace_ = std::move(trace); }
 
  private:
   // What there is of a node. Tensors are [images][channels][height][width].
@@ -86,6 +88,7 @@ class ReferenceRunner final : public Runner {
   std::vector<Tensors> tensors_;  // one for each node
   std::vector<int32_t> labels_;
   BatchResult result_;
+  std::shared_ptr<ChromeTrace> trace_;
 };
 
 template <class T = float>
