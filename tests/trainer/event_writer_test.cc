@@ -8,11 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "dataset/base/error.h"
-#include "dataset/record/record_reader.h"
-#include "proto/event.pb.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/trainer/event_files.h"
 
 namespace recordpipe {
 namespace {
@@ -21,32 +20,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 std::vector<SummaryValue> loss(double value) { return {{"loss", ScalarSummary{value}}}; }
-
-// The whole records of a folder's files, in the order of their names.
-std::vector<proto::Event> events_in(const std::string& folder) {
-  std::vector<proto::Event> events;
-  for (const std::string& name : posix_file_system().list(folder)) {
-    RecordReader reader(posix_file_system(), folder + "/" + name);
-    try {
-      while (const auto record = reader.read()) {
-        proto::Event event;
-        EXPECT_TRUE(
-            event.ParseFromArray(record->data.data(), static_cast<int>(record->data.size())));
-        events.push_back(event);
-      }
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::truncated);
-    }
-  }
-  return events;
-}
-
-std::vector<int64_t> summary_steps_in(const std::string& folder) {
-  std::vector<int64_t> steps;
-  for (const proto::Event& event : events_in(folder))
-    if (event.has_summary()) steps.push_back(event.step());
-  return steps;
-}
 
 // Counts the syncs of files; writes wait for open_gate().
 class GatedFileSystem final : public FileSystem {
