@@ -1,13 +1,14 @@
 #include "trainer/summary/histogram.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
 #include <gtest/gtest.h>
-
-#include "dataset/base/philox.h"
 
 namespace recordpipe {
 namespace {
@@ -72,6 +73,28 @@ TEST(Histogram, PutsALimitIntoTheBucketBelow) {
   const Histogram zero = make_histogram(std::array{0.0f});
   EXPECT_EQ(zero.limits[0], -1e-12);
   EXPECT_EQ(zero.limits[1], 0);
+}
+
+// Every value beside a limit and at either end of the 8192 groups of floats that share their first
+// bits, found by the plain search.
+TEST(Histogram, FindsTheBucketOfAnyFloat) {
+  const auto limits = histogram_limits();
+  std::vector<float> values;
+  const auto add_with_neighbours = [&](float value) {
+    for (const float x : {std::nextafter(value, -infinity), value, std::nextafter(value, infinity)})
+      if (std::isfinite(x)) values.push_back(x);
+  };
+  for (const double limit : limits)
+    if (std::abs(limit) < 1e30) add_with_neighbours(static_cast<float>(limit));
+  for (uint32_t group = 0; group < 8192; ++group)
+    add_with_neighbours(std::bit_cast<float>(group << 19));
+  ASSERT_GT(values.size(), 24'000u);
+  for (const float value : values) {
+    const Histogram histogram = make_histogram(std::array{value});
+    const size_t full = histogram.counts[0] == 1 ? 0 : 1;
+    ASSERT_EQ(histogram.counts[full], 1) << value;
+    ASSERT_EQ(histogram.limits[full], *std::ranges::lower_bound(limits, double{value})) << value;
+  }
 }
 
 TEST(Histogram, CountsApartWhatIsNotFinite) {
