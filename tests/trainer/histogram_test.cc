@@ -117,10 +117,5 @@ TEST(Histogram, OfNothingHasAnEmptyBucket) {
   }
 }
 
-TEST(ZeroFraction, CountsBothZeros) {
-  EXPECT_EQ(zero_fraction(std::array{0.0f, -0.0f, 1e-30f, nan, -2.0f}), 0.4);
-  EXPECT_EQ(zero_fraction({}), 0);
-}
-
 }  // namespace
 }  // namespace recordpipe

@@ -1,5 +1,6 @@
 #include "trainer/session/summary_saver_hook.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <map>
@@ -74,9 +75,12 @@ TEST(SummarySaverHook, SummarizesWhatTheTutorialsDo) {
       if (spec.trained)
         histograms[spec.name + "/gradients"] = make_histogram(variables.read(id, Slot::gradient));
     }
-    for (const NodeId node : {NodeId{2}, session.network.nodes().size() - 4})
+    for (const NodeId node : {NodeId{2}, session.network.nodes().size() - 4}) {
+      const std::vector<float> output = of.trainer().runner().output(node);
       scalars[session.network.nodes()[node].name + "/sparsity"] =
-          zero_fraction(of.trainer().runner().output(node));
+          static_cast<double>(std::ranges::count(output, 0.0f)) /
+          static_cast<double>(output.size());
+    }
     for (size_t row = 0; row < 3; ++row)
       images.push_back(encode_png(summary_pixels(values.batch, row), 8, 8, 3));
   });

@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "trainer/session/write_events.h"
-#include "trainer/summary/histogram.h"
 
 namespace recordpipe {
 namespace {
@@ -76,12 +75,15 @@ std::vector<SummaryValue> SummarySaverHook::summarize(const Trainer& trainer,
       summary.push_back(
           {spec.name + "/gradients", HistogramSummary{variables.read(id, Slot::gradient)}});
   }
-  // A layer's output is far larger than its variables: only the fraction is kept.
+  // Layers give far more numbers than there are variables: these are not copied.
   if (options_.activations)
-    for (NodeId node = 0; node < network_.nodes().size(); ++node)
-      if (cuts_off_negative_values(network_.nodes()[node]))
-        summary.push_back({network_.nodes()[node].name + "/sparsity",
-                           ScalarSummary{zero_fraction(trainer.runner().output(node))}});
+    for (NodeId id = 0; id < network_.nodes().size(); ++id) {
+      const NetworkNode& node = network_.nodes()[id];
+      if (!cuts_off_negative_values(node)) continue;
+      const auto zeros = static_cast<double>(trainer.runner().count_zeros(id));
+      const auto all = static_cast<double>(batch.images * node.shape.size());
+      summary.push_back({node.name + "/sparsity", ScalarSummary{zeros / all}});
+    }
   if (options_.images > 0)
     summary.push_back({"input", summarize_images(values.batch, options_.images)});
   return summary;

@@ -91,9 +91,4 @@ Histogram make_histogram(std::span<const float> values) {
   return histogram;
 }
 
-double zero_fraction(std::span<const float> values) {
-  if (values.empty()) return 0;
-  return static_cast<double>(std::ranges::count(values, 0.0f)) / static_cast<double>(values.size());
-}
-
 }  // namespace recordpipe

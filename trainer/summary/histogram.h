@@ -31,8 +31,4 @@ Histogram make_histogram(std::span<const float> values);
 // ascending order.
 std::span<const double> histogram_limits();
 
-// The share of the values that are 0, either sign's; 0 where there are no values. What the
-// tutorials call an activation's sparsity.
-double zero_fraction(std::span<const float> values);
-
 }  // namespace recordpipe

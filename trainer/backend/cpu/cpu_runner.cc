@@ -158,4 +158,6 @@ std::vector<float> CpuRunner::output(NodeId node) const {
   return tensors_.at(node)->output_nchw(images_);
 }
 
+size_t CpuRunner::count_zeros(NodeId node) const { return tensors_.at(node)->count_zeros(images_); }
+
 }  // namespace recordpipe

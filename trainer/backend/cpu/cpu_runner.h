@@ -23,6 +23,7 @@ class CpuRunner final : public Runner {
   BatchResult forward() override;
   void backward() override;
   std::vector<float> output(NodeId node) const override;
+  size_t count_zeros(NodeId node) const override;
   void trace_to(std::shared_ptr<ChromeTrace> trace) override { trace_ = std::move(trace); }
 
   // Where the time goes: seconds spent in a node since the runner was made.
