@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <future>
 #include <set>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -262,6 +263,22 @@ TEST(EventWriter, KeepsItsFileWhenAnEventCannotBeEncoded) {
   events.flush();
   EXPECT_EQ(posix_file_system().list(folder.path()).size(), 1u);
   EXPECT_THAT(summary_steps_in(folder.path()), ElementsAre(1, 3));
+}
+
+// The next sync is due before anybody calls.
+TEST(EventWriter, KeepsAFailureUntilItHasBeenTold) {
+  const TemporaryDirectory folder;
+  EventWriter events(posix_file_system(), folder.path(), {.flush_seconds = 0.001});
+  ImageBatch batch;
+  batch.reset({.height = 1, .width = 1, .channels = 5, .dtype = DType::uint8}, 1);
+  for (uint64_t step = 1; step <= 10; ++step) {
+    events.add_summary(step, loss(1));
+    events.add_summary(step, {{"x", summarize_images(batch)}});
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_THROW(events.flush(), Error);
+    events.flush();
+    EXPECT_EQ(summary_steps_in(folder.path()).size(), step);
+  }
 }
 
 TEST(EventWriter, TakesEventsFromSeveralThreads) {

@@ -80,10 +80,9 @@ void EventWriter::throw_failure() {
 
 void EventWriter::run() {
   std::unique_lock lock(mutex_);
-  const auto is_wanted = [&] {
-    return stopping_ || (!failure_ && (!queue_.empty() || flush_wanted_));
-  };
+  const auto is_wanted = [&] { return stopping_ || !queue_.empty() || flush_wanted_; };
   while (true) {
+    work_.wait(lock, [&] { return stopping_ || !failure_; });
     if (sync_at_)
       work_.wait_until(lock, *sync_at_, is_wanted);
     else
