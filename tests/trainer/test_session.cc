@@ -18,7 +18,7 @@ void TestSession::run(uint64_t last_step, std::vector<std::unique_ptr<SessionHoo
   CheckpointFolder checkpoints(posix_file_system(), folder / "job");
   hooks.push_back(
       std::make_unique<AfterRun>([&](TrainingSession& session, const RunValues& values) {
-        if (values.result.step == save_after) checkpoints.save(*variables, session.step());
+        if (values.result.step == save_after) checkpoints.save(*variables, session.state());
         if (values.result.step >= last_step) session.request_stop();
       }));
   const auto batches = [this](uint64_t) {
