@@ -48,9 +48,8 @@ void SummarySaverHook::after_run(TrainingSession& session, const RunValues& valu
 }
 
 void SummarySaverHook::end(TrainingSession& session) {
-  write_events(session, [&] {
-    events_.add_session_log(session.step(), {.status = SessionStatus::stop});
-  });
+  write_events(session,
+               [&] { events_.add_session_log(session.step(), {.status = SessionStatus::stop}); });
   write_events(session, [&] { events_.flush(); });
 }
 
