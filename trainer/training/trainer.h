@@ -86,6 +86,13 @@ class Trainer {
   // for the gradients.
   StepResult step(const ImageBatch& batch, const LearningRateSchedule& learning_rate);
 
+  // What it trains, and with what; for looking inside.
+  const Variables& variables() const { return variables_; }
+  const Runner& runner() const { return *runner_; }
+  // From now on a step puts down in `trace` when it loaded the batch, went forward, went backward
+  // and updated (category "step"), and what each node did; null: no more.
+  void trace_to(std::shared_ptr<ChromeTrace> trace);
+
   // The loss that a step minimises: the batch's plus the weight decay's penalty, that of variables
   // which aren't trained included.
   double total_loss(const BatchResult& batch) const {
@@ -103,6 +110,7 @@ class Trainer {
   const std::vector<double> multipliers_;
   std::vector<std::string> layers_;  // the nodes' names
   std::unique_ptr<Runner> runner_;
+  std::shared_ptr<ChromeTrace> trace_;
   uint64_t steps_done_ = 0;
 };
 
