@@ -57,8 +57,8 @@ CASES = {
     "proto": Case(HERE / "proto.cc", ["proto"], *PROTO, r'.*key: "label".*value: 3 .*\n'),
     "cifar": Case(HERE / "cifar.cc", ["cifar"], *CIFAR, r"(.|\n)*train(.|\n)*"),
     "trainer": Case(HERE / "trainer.cc", ["trainer"],
-                    PIPELINE[0] | IMAGE[0] | {"dnnl", "OpenCL", "OpenMP", "fmt"},
-                    PIPELINE[1] | IMAGE[1] | {"dnnl", "fmt", "gomp", "OpenCL"},
+                    PIPELINE[0] | IMAGE[0] | {"JPEG", "OpenCL", "OpenMP", "PNG", "dnnl", "fmt"},
+                    PIPELINE[1] | IMAGE[1] | {"OpenCL", "dnnl", "fmt", "gomp", "jpeg", "png16"},
                     r".*half the squared norm is 0\n"),
 }
 # Else a linker may pass over what is named without need.

@@ -113,7 +113,7 @@ Evaluation evaluate_in_detail(Backend& backend, const Network& network, Variable
                               const Dataset<ImageBatch>& batches,
                               const EvaluationOptions& options) {
   const size_t classes = network.classes();
-  Evaluation evaluation = {.confusion = ConfusionMatrix(classes)};
+  Evaluation evaluation = {.confusion = ConfusionMatrix(classes), .image = network.input_shape()};
   MistakeList mistakes(options.most_mistakes);
   uint64_t images = 0;
   const auto look = [&](const ImageBatch& batch, const Runner& runner) {

@@ -27,14 +27,16 @@ struct Mistake {
   size_t label = 0;
   size_t prediction = 0;
   double probability = 0;  // that the network gave the prediction
-  // The image to look at, [height][width][channels]. Values within 0..255 are rounded; where one is
-  // outside of it (standardised images), the least becomes 0 and the greatest 255.
+  // The image to look at, [height][width][channels] of Evaluation::image. Values within 0..255 are
+  // rounded; where one is outside of it (standardised images), the least becomes 0 and the greatest
+  // 255.
   std::vector<uint8_t> pixels = {};
 };
 
 struct Evaluation {
   BatchResult total = {};          // what evaluate() returns
   ConfusionMatrix confusion = {};  // of all classes that the network chooses from
+  FeatureShape image = {};         // what all images are
   // Of the images that were classified wrongly those with the greatest probability of the
   // prediction, that one first; among equals in the order of the data.
   std::vector<Mistake> mistakes = {};
