@@ -118,8 +118,9 @@ std::string summary(const RunHistory& history, uint64_t first_step) {
                      : "";
   if (history.training.empty()) return text;
   double seconds = 0, waited = 0;
-  uint64_t steps = 0, images = 0;
+  uint64_t steps = 0, images = 0, window = 0;
   for (const TrainingPoint& point : history.training) {
+    window = std::max(window, point.steps);
     seconds += point.seconds;
     waited += point.input_wait_seconds;
     steps += point.steps;
@@ -130,8 +131,10 @@ std::string summary(const RunHistory& history, uint64_t first_step) {
     text +=
         fmt::format(": {} images/s, {:.2f}% of the time spent waiting for input",
                     short_text(static_cast<double>(images) / seconds), percent(waited, seconds));
-  const uint64_t window = history.training.front().steps;
-  return text + (window > 1 ? fmt::format(". A point is the mean of {} steps.", window) : ".");
+  text += window > 1 ? fmt::format(". A point is the mean of {} steps.", window) : ".";
+  const uint64_t made = history.training.back().step - first_step;
+  if (made > steps) text += fmt::format(" {} between are not recorded.", steps_text(made - steps));
+  return text;
 }
 
 std::string training(const RunHistory& history) {
