@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <utility>
 
 #include "dataset/base/error.h"
-#include "dataset/example/example_view.h"
+#include "dataset/cifar/cifar10_record.h"
 #include "dataset/image/pad_crop_flip.h"
 #include "dataset/pipeline/tfrecord_files.h"
 #include "dataset/record/record_reader.h"
@@ -15,8 +14,6 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kPixels = 3 * 32 * 32;
-constexpr int64_t kClasses = 10;
 constexpr int kPad = 4;
 
 struct DrawCrop {
@@ -29,42 +26,9 @@ struct DrawCrop {
   std::vector<Parameter> parameters() const { return {{"pad", pad}}; }
 };
 
-[[noreturn]] void bad_example(const Record& record, std::string reason) {
-  throw Error({.kind = ErrorKind::corrupted,
-               .path = std::string(record.path),
-               .offset = record.offset,
-               .reason = std::move(reason) + " in the Example of the record",
-               .hint = "expected image: bytes[3072] and label: int64 in 0..9, as "
-                       "generate_cifar10_tfrecords writes them"});
-}
-
-ImageRow parse(Record record) {
-  std::optional<FeatureView> image, label;
-  try {
-    for_each_feature(record.data, [&](std::string_view name, FeatureView feature) {
-      if (name == "image") image = feature;
-      if (name == "label") label = feature;
-    });
-  } catch (const Error& error) {
-    std::string reason = error.reason();
-    if (error.offset()) reason += " (byte " + std::to_string(*error.offset()) + " of the data)";
-    bad_example(record, std::move(reason));
-  }
-  if (!image) bad_example(record, "no feature 'image'");
-  if (!label) bad_example(record, "no feature 'label'");
-  const auto pixels = image->single_bytes();
-  if (!pixels) bad_example(record, "feature 'image' is not one bytes value");
-  if (pixels->size() != kPixels) {
-    bad_example(record, "feature 'image' has " + std::to_string(pixels->size()) + " bytes");
-  }
-  const auto value = label->single_int64();
-  if (!value) bad_example(record, "feature 'label' is not one int64 value");
-  if (*value < 0 || *value >= kClasses) {
-    bad_example(record, "feature 'label' is " + std::to_string(*value));
-  }
-  return {.pixels = {reinterpret_cast<const uint8_t*>(pixels->data()), pixels->size()},
-          .label = static_cast<int32_t>(*value),
-          .owner = std::move(record.owner)};
+ImageRow row_of(Record record) {
+  Cifar10Record image = parse_cifar10_record(std::move(record));
+  return {.pixels = image.pixels, .label = image.label, .owner = std::move(image.owner)};
 }
 
 Error not_found(const std::string& data_dir, std::string reason, const std::string& options = "") {
@@ -154,7 +118,7 @@ Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
   }
   records = records.repeat(options.epochs);
   if (options.num_shards > 0) records = records.shard(options.num_shards, options.shard_index);
-  Dataset<ImageRow> images = records.map(parse);
+  Dataset<ImageRow> images = records.map(row_of);
   if (options.distort) images = images.map_with_random(options.seed, DrawCrop{kPad});
   const ImageFormat format{.dtype = options.dtype, .layout = options.layout};
   check(options.normalization, format);

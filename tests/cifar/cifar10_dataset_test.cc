@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 
 #include "dataset/base/error.h"
-#include "dataset/base/philox.h"
 #include "dataset/example/example_builder.h"
 #include "dataset/image/pad_crop_flip.h"
 #include "dataset/record/record_writer.h"
+#include "tests/cifar/random_images.h"
 #include "tests/pipeline/naive.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
@@ -25,44 +25,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-struct Image {
-  std::vector<uint8_t> pixels;
-  int32_t label = 0;
-};
-
-Image image_of(uint64_t i) {
-  Random random(derive_key(11, 0), 0, i);
-  Image image{std::vector<uint8_t>(3072), static_cast<int32_t>(i * 7 % 10)};
-  for (uint8_t& value : image.pixels) value = static_cast<uint8_t>(random() >> 24);
-  return image;
-}
-
-std::string example_of(const Image& image) {
-  return ExampleBuilder()
-      .set_bytes("image", std::as_bytes(std::span(image.pixels)))
-      .set_int64("label", image.label)
-      .serialize();
-}
-
-// A batch as comparable bytes.
-struct Bytes {
-  std::vector<std::byte> pixels;
-  std::vector<int32_t> labels;
-  bool operator==(const Bytes&) const = default;
-};
-
 class Cifar10Dataset : public ::testing::Test {
  protected:
   TemporaryDirectory directory;
 
   std::string write(const std::string& name, uint64_t first, uint64_t count,
                     Compression compression = Compression::none) {
-    const std::string path = directory / name;
-    RecordWriter writer(posix_file_system(), path, {.compression = compression});
-    for (uint64_t i = first; i < first + count; ++i)
-      writer.write(as_bytes(example_of(image_of(i))));
-    writer.close();
-    return path;
+    return write_images(directory / name, first, count, compression);
   }
 
   std::string write_example(const ExampleBuilder& example) {
@@ -77,10 +46,7 @@ class Cifar10Dataset : public ::testing::Test {
 
 std::vector<Bytes> run(const std::vector<std::string>& files, const Cifar10Options& options) {
   std::vector<Bytes> out;
-  for (const ImageBatch& batch : cifar10_batches(files, options)) {
-    out.push_back({{batch.bytes().begin(), batch.bytes().end()},
-                   {batch.labels().begin(), batch.labels().end()}});
-  }
+  for (const ImageBatch& batch : cifar10_batches(files, options)) out.push_back(bytes_of(batch));
   return out;
 }
 

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pty
+import random
 import re
 import shutil
 import signal
@@ -38,6 +39,17 @@ def header_of(path):
     data = path.read_bytes()
     (size,) = struct.unpack_from("<Q", data)
     return json.loads(data[8:8 + size])
+
+
+def numbers_of(path):
+    """The tensors of a checkpoint, without where the run stands in its data: that may be written in
+    several ways, and depends on the layout of the batches."""
+    data = path.read_bytes()
+    header = header_of(path)
+    start = 8 + struct.unpack_from("<Q", data)[0]
+    return {name: data[start + entry["data_offsets"][0]:start + entry["data_offsets"][1]]
+            for name, entry in header.items()
+            if name not in ("__metadata__", "input_pipeline/state")}
 
 
 class Cifar10MainTest(unittest.TestCase):
@@ -91,13 +103,14 @@ class Usage(Cifar10MainTest):
                             (["--batch-norm-epsilon", "nan"], "--batch-norm-epsilon"),
                             (["--weight-decay", "-1"], "--weight-decay"),
                             (["--warmup-steps", "5"], "--learning-rate-schedule cosine"),
+                            (["--moving-average-decay", "1"], "--moving-average-decay"),
+                            (["--clip-global-norm", "-1"], "--clip-global-norm"),
                             (["--use-distortion-for-training", "maybe"], "--use-distortion"),
                             (["--num-gpus", "1"], "no GPU backend"),
                             (["--variable-strategy", "GPU"], "no GPU backend"),
                             (["--data-format", "nchw"], "--data-format"),
                             (["--learning-rate-schedule", "linear"], "--learning-rate-schedule"),
                             (["--learning-rate", "0"], "--learning-rate"),
-                            (["--device", "cuda"], "--device"),
                             (["--train-batch-size", "0"], "--train-batch-size"),
                             (["--no-such-flag"], "--no-such-flag")):
             with self.subTest(extra):
@@ -158,7 +171,8 @@ class Training(Cifar10MainTest):
             rf"Average examples/sec: {number} \({number}\), step = [24] of 4, "
             rf"input wait {number}%, 0:0\d left$", line)]
         self.assertEqual((len(logged), len(speeds)), (2, 2), result.stderr)
-        self.assertEqual(self.checkpoints(), ["checkpoint-4.safetensors"])
+        # The start's, too.
+        self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors", "checkpoint-4.safetensors"])
         first, last = result.stdout.splitlines()
         self.assertEqual(first, f"checkpoint {self.job}/checkpoint-4.safetensors")
         accuracy, correct = re.fullmatch(
@@ -188,7 +202,7 @@ class Training(Cifar10MainTest):
         contents = []
         for layout in ("channels_first", "channels_last"):
             self.expect_done(self.train("--data-format", layout, steps=2))
-            contents.append((self.job / "checkpoint-2.safetensors").read_bytes())
+            contents.append(numbers_of(self.job / "checkpoint-2.safetensors"))
             shutil.rmtree(self.job)
         self.assertEqual(contents[0], contents[1])
 
@@ -219,6 +233,51 @@ class Training(Cifar10MainTest):
         self.assertIn(f"skipped: {newest}", result.stderr)
         self.assertIn(f"resumed from {self.job}/checkpoint-5.safetensors at step 5", result.stderr)
 
+    def test_settings_that_change_are_said(self):
+        self.expect_done(self.train(steps=2))
+        result = self.train("--learning-rate", 0.05, steps=3)
+        self.expect_done(result)
+        self.assertIn("learning_rate was 0.1, is 0.05 from here on", result.stderr)
+        self.assertNotIn("the data start anew", result.stderr)
+        result = self.train("--train-batch-size", 8, steps=4)
+        self.expect_done(result)
+        self.assertIn("batch_size was 16, is 8 from here on", result.stderr)
+        self.assertIn("the data start anew", result.stderr)
+
+    def test_resumed_run_has_the_numbers_of_an_unbroken_one(self):
+        flags = ("--checkpoint-steps", 3, "--moving-average-decay", 0.99, "--keep-checkpoints", 50)
+        self.expect_done(self.train(*flags, steps=9))
+        unbroken = numbers_of(self.job / "checkpoint-9.safetensors")
+        self.assertIn("conv/weights/ExponentialMovingAverage", unbroken)
+        shutil.rmtree(self.job)
+        for steps in (2, 3, 7, 9):
+            self.expect_done(self.train(*flags, steps=steps))
+        self.assertEqual(numbers_of(self.job / "checkpoint-9.safetensors"), unbroken)
+
+    def test_best_on_the_validation_split_is_kept(self):
+        result = self.train("--validation-steps", 2, steps=5)
+        self.expect_done(result)
+        self.assertRegex(result.stderr, r"validation accuracy [0-9.]+% \([0-9]+/24\), loss = "
+                                        r"[0-9.]+ at step 2, the best so far")
+        self.assertIn(" at step 5", result.stderr)
+        metadata = header_of(self.job / "best.safetensors")["__metadata__"]
+        self.assertIn(metadata["step"], ("2", "4", "5"))
+        self.assertIn("validation_accuracy", metadata)
+
+    def test_training_stops_where_asked_to_at_a_loss_that_is_no_number(self):
+        result = self.train("--learning-rate", 1e6, "--stop-on-nan", "true", steps=50)
+        self.expect_done(result)
+        self.assertIn("the loss is not a number at step", result.stderr)
+        self.assertIn("eval accuracy", result.stdout)
+
+    def test_gradients_are_clipped(self):
+        contents = []
+        for flags in ((), ("--clip-global-norm", 1e-3), ("--clip-gradient-norm", 1e-3)):
+            self.expect_done(self.train(*flags, steps=2))
+            contents.append((self.job / "checkpoint-2.safetensors").read_bytes())
+            shutil.rmtree(self.job)
+        self.assertEqual(len(set(contents)), 3)
+
     def test_nothing_left_to_train(self):
         self.expect_done(self.train(steps=2))
         printed = set()
@@ -239,7 +298,7 @@ class Training(Cifar10MainTest):
     def test_refuses_another_networks_checkpoint(self):
         self.expect_done(self.train(steps=1))
         self.expect_failure(self.train("--num-layers", 14), 1, "another network's checkpoint")
-        self.assertEqual(self.checkpoints(), ["checkpoint-1.safetensors"])
+        self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors", "checkpoint-1.safetensors"])
 
     def test_minutes_choose_the_steps(self):
         result = self.train("--minutes", 0.02, "--learning-rate-schedule", "cosine",
@@ -262,7 +321,7 @@ class Training(Cifar10MainTest):
 
     def test_reference_device(self):
         self.expect_done(self.train("--device", "reference", "--train-batch-size", 2, steps=1))
-        self.assertEqual(self.checkpoints(), ["checkpoint-1.safetensors"])
+        self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors", "checkpoint-1.safetensors"])
 
     def test_synthetic_data_is_called_so(self):
         data = ROOT / "synthetic"
@@ -294,6 +353,39 @@ class Training(Cifar10MainTest):
         self.assertEqual(process.returncode, 0)
         self.assertRegex(shown.decode(), r"\r\x1b\[\?7lstep 4/4  loss .* accuracy .*images/s .* 0:00 left")
         self.assertNotIn("Average examples/sec", shown.decode())
+
+
+class Killed(Cifar10MainTest):
+    """Runs that are killed at random moments and started again until they end have the weights, bit
+    for bit, of one that never was."""
+    RUNS = 20
+
+    def test_killed_at_random_moments(self):
+        flags = ("--checkpoint-steps", 5, "--keep-checkpoints", 2, "--moving-average-decay", 0.99,
+                 "--num-intra-threads", 2)
+        self.expect_done(self.train(*flags, steps=60))
+        unbroken = numbers_of(self.job / "checkpoint-60.safetensors")
+        random_moments = random.Random(20)
+        kills = 0
+        for run in range(self.RUNS):
+            shutil.rmtree(self.job)
+            for attempt in range(100):
+                process = subprocess.Popen(self.arguments(*flags, steps=60),
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                try:
+                    # Later and later, so that it comes to its end.
+                    err = process.communicate(timeout=random_moments.uniform(0, 0.2 + 0.1 * attempt))
+                    self.assertEqual(process.returncode, 0, err)
+                    break
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.communicate()
+                    kills += 1
+            else:
+                self.fail("it never ended")
+            self.assertEqual(numbers_of(self.job / "checkpoint-60.safetensors"), unbroken,
+                             f"run {run}")
+        self.assertGreater(kills, self.RUNS)
 
 
 class Signals(Cifar10MainTest):

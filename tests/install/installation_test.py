@@ -41,8 +41,8 @@ PIPELINE = (RECORD[0] | PROTO[0] | {"TBB"}, RECORD[1] | PROTO[1] | {"tbb"})
 CIFAR = (PIPELINE[0] | IMAGE[0] | DIGEST[0] | {"LibArchive"},
          PIPELINE[1] | IMAGE[1] | DIGEST[1] | {"archive"})
 
-TRAINER = (PIPELINE[0] | IMAGE[0] | {"dnnl", "OpenCL", "OpenMP", "fmt"},
-           PIPELINE[1] | IMAGE[1] | {"dnnl", "fmt", "gomp", "OpenCL"})
+TRAINER = (PIPELINE[0] | IMAGE[0] | {"dnnl", "JPEG", "OpenCL", "OpenMP", "PNG", "fmt"},
+           PIPELINE[1] | IMAGE[1] | {"dnnl", "fmt", "gomp", "jpeg", "OpenCL", "png16"})
 
 CASES = {
     "record": Case(HERE / "record.cc", ["record"], *RECORD, r"one\ntwo\n"),

@@ -1,4 +1,4 @@
-// Text from anywhere in a page: nothing of it is ever more than text.
+// Data in a page: what is read from a file stays data.
 #include "tools/tfrecord/view/html.h"
 
 #include <cmath>
@@ -13,19 +13,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-TEST(Html, EscapesWhatHasAMeaning) {
-  EXPECT_EQ(html("<a href=\"x\">'&'</a>"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;");
-  EXPECT_EQ(html("größer 日本\n\t"), "größer 日本\n\t");
-}
-
-TEST(Html, ReplacesWhatIsNoText) {
-  EXPECT_EQ(html(std::string_view("a\0b", 3)),
-            "a\xef\xbf\xbd"
-            "b");
-  EXPECT_EQ(html("\xff<\xc3"), "\xef\xbf\xbd&lt;\xef\xbf\xbd");
-  EXPECT_EQ(html("\x1b\x7f"), "\xef\xbf\xbd\xef\xbf\xbd");
-}
 
 TEST(Html, JsonCannotEndItsScript) {
   const nlohmann::json json = {{"</script><!--<script>", "]]>&amp;"}};

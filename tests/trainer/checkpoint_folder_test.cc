@@ -70,43 +70,43 @@ TEST_F(CheckpointFolderTest, GivesBackWhatWasSaved) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   EXPECT_FALSE(folder.restore(variables)) << "nothing is there yet";
   const std::vector<float> saved = numbers(variables);
-  EXPECT_EQ(folder.save(variables, 120), job_dir + "/checkpoint-120.safetensors");
+  EXPECT_EQ(folder.save(variables, {.step = 120}), job_dir + "/checkpoint-120.safetensors");
 
   fill(variables, 2);
   ASSERT_NE(numbers(variables), saved);
   const auto restored = folder.restore(variables);
   ASSERT_TRUE(restored);
-  EXPECT_EQ(restored->step, 120u);
+  EXPECT_EQ(restored->state.step, 120u);
   EXPECT_EQ(numbers(variables), saved);
 }
 
 TEST_F(CheckpointFolderTest, WritesTheSameBytesForTheSameNumbers) {
   CheckpointFolder folder(posix_file_system(), job_dir);
-  const std::string first = read_file(folder.save(variables, 7));
-  EXPECT_EQ(read_file(folder.save(variables, 7)), first);
+  const std::string first = read_file(folder.save(variables, {.step = 7}));
+  EXPECT_EQ(read_file(folder.save(variables, {.step = 7})), first);
 }
 
 TEST_F(CheckpointFolderTest, KeepsTheNewestAndNothingElseIsTouched) {
   CheckpointFolder folder(posix_file_system(), job_dir, 2);
   write_file(job_dir + "/checkpoint-mine.safetensors", "x");
   write_file(job_dir + "/checkpoint-1.safetensors.bak", "x");
-  for (const uint64_t step : {8, 9, 10, 11}) folder.save(variables, step);
+  for (const uint64_t step : {8, 9, 10, 11}) folder.save(variables, {.step = step});
   EXPECT_THAT(names(), ElementsAre("checkpoint-1.safetensors.bak", "checkpoint-10.safetensors",
                                    "checkpoint-11.safetensors", "checkpoint-mine.safetensors"));
 }
 
 TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
   CheckpointFolder folder(posix_file_system(), job_dir);
-  folder.save(variables, 1);
+  folder.save(variables, {.step = 1});
   const std::vector<float> saved = numbers(variables);
   fill(variables, 2);
-  const std::string second = folder.save(variables, 2);
+  const std::string second = folder.save(variables, {.step = 2});
   std::filesystem::resize_file(second, 1000);
   write_file(job_dir + "/checkpoint-3.safetensors", "");
 
   const auto restored = folder.restore(variables);
   ASSERT_TRUE(restored);
-  EXPECT_EQ(restored->step, 1u);
+  EXPECT_EQ(restored->state.step, 1u);
   EXPECT_EQ(numbers(variables), saved);
   ASSERT_EQ(restored->damaged.size(), 2u);
   EXPECT_EQ(restored->damaged[0].path(), job_dir + "/checkpoint-3.safetensors");
@@ -118,20 +118,58 @@ TEST_F(CheckpointFolderTest, KeepsWhatItSavesBesideDamagedNewerOnes) {
   CheckpointFolder folder(posix_file_system(), job_dir, 1);
   write_file(job_dir + "/checkpoint-700.safetensors", "damaged");
   write_file(job_dir + "/checkpoint-600.safetensors", "damaged");
-  for (const uint64_t step : {500, 501}) folder.save(variables, step);
+  for (const uint64_t step : {500, 501}) folder.save(variables, {.step = step});
   EXPECT_THAT(names(), ElementsAre("checkpoint-501.safetensors", "checkpoint-600.safetensors",
                                    "checkpoint-700.safetensors"));
   const auto restored = folder.restore(variables);
   ASSERT_TRUE(restored);
-  EXPECT_EQ(restored->step, 501u);
+  EXPECT_EQ(restored->state.step, 501u);
+}
+
+TEST_F(CheckpointFolderTest, ListsTheNewestFirstByNumber) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  EXPECT_FALSE(folder.has_checkpoint());
+  folder.save_best(variables, {.step = 50, .validation_accuracy = 0.5});
+  EXPECT_FALSE(folder.has_checkpoint()) << "the best is none to go on from";
+  EXPECT_FALSE(folder.restore(variables));
+  for (const uint64_t step : {9, 100, 0, 10}) folder.save(variables, {.step = step});
+  std::vector<uint64_t> steps;
+  for (const CheckpointFile& file : list_checkpoints(posix_file_system(), job_dir)) {
+    steps.push_back(file.step);
+    EXPECT_EQ(file.path, job_dir + "/checkpoint-" + std::to_string(file.step) + ".safetensors");
+  }
+  EXPECT_THAT(steps, ElementsAre(100, 10, 9, 0));
+}
+
+TEST_F(CheckpointFolderTest, KeepsTheBestBesideTheNewest) {
+  CheckpointFolder folder(posix_file_system(), job_dir, 1);
+  EXPECT_EQ(folder.best_accuracy(), std::nullopt);
+  EXPECT_EQ(folder.save_best(variables, {.step = 1, .validation_accuracy = 0.25}),
+            job_dir + "/best.safetensors");
+  for (const uint64_t step : {2, 3}) folder.save(variables, {.step = step});
+  EXPECT_EQ(folder.best_accuracy(), 0.25);
+  write_file(job_dir + "/best.safetensors", "damaged");
+  EXPECT_EQ(folder.best_accuracy(), std::nullopt) << "the next one replaces it";
+}
+
+// What lists the folder while another process removes the oldest checkpoints: here the newest, so
+// that it shows. A link that leads nowhere is listed and is not there.
+TEST_F(CheckpointFolderTest, PassesOverWhatHasDisappeared) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  folder.save(variables, {.step = 1});
+  std::filesystem::create_symlink(job_dir + "/gone", job_dir + "/checkpoint-2.safetensors");
+  const auto restored = folder.restore(variables);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->state.step, 1u);
+  EXPECT_TRUE(restored->damaged.empty());
 }
 
 TEST_F(CheckpointFolderTest, NoticesAFlippedBitWhereverItIs) {
   CheckpointFolder folder(posix_file_system(), job_dir);
-  folder.save(variables, 1);
+  folder.save(variables, {.step = 1});
   const std::string first = read_file(job_dir + "/checkpoint-1.safetensors");
   fill(variables, 2);
-  const std::string path = folder.save(variables, 2);
+  const std::string path = folder.save(variables, {.step = 2});
   const std::string second = read_file(path);
   const std::vector<float> saved = numbers(variables);
   size_t noticed = 0;
@@ -145,10 +183,10 @@ TEST_F(CheckpointFolderTest, NoticesAFlippedBitWhereverItIs) {
     } catch (const Error& error) {
       FAIL() << "bit of byte " << at << ": " << error.what();
     }
-    if (restored->step == 1) {
+    if (restored->state.step == 1) {
       ++noticed;
     } else {
-      ASSERT_EQ(restored->step, 2u) << "bit of byte " << at;
+      ASSERT_EQ(restored->state.step, 2u) << "bit of byte " << at;
       ASSERT_EQ(numbers(variables), saved) << "bit of byte " << at;
     }
   }
@@ -158,24 +196,25 @@ TEST_F(CheckpointFolderTest, NoticesAFlippedBitWhereverItIs) {
 
 TEST_F(CheckpointFolderTest, TakesAnotherProgramsFile) {
   CheckpointFolder folder(posix_file_system(), job_dir);
-  std::map<std::string, SafetensorsFloats> tensors;
+  std::map<std::string, SafetensorsTensor> tensors;
   for (VariableId id = 0; id < variables.specs().size(); ++id) {
     const VariableSpec& spec = variables.specs()[id];
-    tensors[spec.name] = {spec.shape, variables.read(id, Slot::value)};
+    tensors[spec.name] = SafetensorsTensor::floats(spec.shape, variables.read(id, Slot::value));
     if (spec.trained)
-      tensors[spec.name + "/momentum"] = {spec.shape, variables.read(id, Slot::momentum)};
+      tensors[spec.name + "/momentum"] =
+          SafetensorsTensor::floats(spec.shape, variables.read(id, Slot::momentum));
   }
   write_safetensors(posix_file_system(), job_dir + "/checkpoint-5.safetensors", tensors,
                     {{"step", "5"}});
   const std::vector<float> saved = numbers(variables);
   fill(variables, 2);
-  ASSERT_EQ(folder.restore(variables)->step, 5u);
+  ASSERT_EQ(folder.restore(variables)->state.step, 5u);
   EXPECT_EQ(numbers(variables), saved);
 }
 
 TEST_F(CheckpointFolderTest, SavesNothingThatIsNotFinite) {
   CheckpointFolder folder(posix_file_system(), job_dir);
-  folder.save(variables, 1);
+  folder.save(variables, {.step = 1});
   for (const float value :
        {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
         std::numeric_limits<float>::quiet_NaN()})
@@ -184,7 +223,7 @@ TEST_F(CheckpointFolderTest, SavesNothingThatIsNotFinite) {
       std::vector<float> values = variables.read(0, slot);
       values.back() = value;
       variables.write(0, values, slot);
-      const Error error = error_of([&] { folder.save(variables, 2); });
+      const Error error = error_of([&] { folder.save(variables, {.step = 2}); });
       EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
       EXPECT_THAT(error.what(), HasSubstr("not saved: conv/weights"));
     }
@@ -201,7 +240,7 @@ TEST_F(CheckpointFolderTest, DoesNotStartAnewWhereAllAreDamaged) {
 
 TEST_F(CheckpointFolderTest, RefusesAnotherNetworks) {
   CheckpointFolder folder(posix_file_system(), job_dir);
-  folder.save(variables, 1);
+  folder.save(variables, {.step = 1});
   const std::vector<float> before = numbers(variables);
 
   ReferenceVariables<float> wider(small_network(5).variables());
@@ -233,7 +272,7 @@ TEST_F(CheckpointFolderTest, RemovesWhatAKilledRunHasLeft) {
 }
 
 TEST_F(CheckpointFolderTest, KeepsTheOldCheckpointWhateverFails) {
-  CheckpointFolder(posix_file_system(), job_dir).save(variables, 1);
+  CheckpointFolder(posix_file_system(), job_dir).save(variables, {.step = 1});
   const std::vector<float> saved = numbers(variables);
   bool succeeded = false;
   for (uint64_t call = 1; !succeeded; ++call) {
@@ -241,7 +280,7 @@ TEST_F(CheckpointFolderTest, KeepsTheOldCheckpointWhateverFails) {
     FaultyFileSystem faulty(posix_file_system());
     faulty.fail_call(call, FaultyFileSystem::Fault::error, ENOSPC);
     try {
-      CheckpointFolder(faulty, job_dir, 1).save(variables, 2);
+      CheckpointFolder(faulty, job_dir, 1).save(variables, {.step = 2});
       succeeded = faulty.failed_call().empty();
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::no_space) << error.what();
@@ -249,12 +288,12 @@ TEST_F(CheckpointFolderTest, KeepsTheOldCheckpointWhateverFails) {
     const auto restored = CheckpointFolder(posix_file_system(), job_dir).restore(variables);
     ASSERT_TRUE(restored) << "after " << faulty.failed_call();
     EXPECT_TRUE(restored->damaged.empty());
-    if (restored->step == 1) {
+    if (restored->state.step == 1) {
       EXPECT_EQ(numbers(variables), saved);
     }
     std::filesystem::remove(job_dir + "/checkpoint-2.safetensors");
     fill(variables, 1);
-    CheckpointFolder(posix_file_system(), job_dir).save(variables, 1);
+    CheckpointFolder(posix_file_system(), job_dir).save(variables, {.step = 1});
   }
 }
 

@@ -22,6 +22,28 @@ void compare_steps(const Network& network, size_t images, double tolerance,
   compare_steps(backend, network, images, {relative_error, tolerance, tolerance, true});
 }
 
+// As the reference; some layers' outputs have channels beside them that only fill a register.
+TEST(CpuBackend, CountsTheZerosOfWhatANodeGave) {
+  size_t most = 0;
+  for (const auto& [name, network] : layer_networks()) {
+    const RunnerOptions options = {.batch_size = 4, .mode = Mode::inference};
+    Side<CpuBackend> cpu(network, options);
+    Side<ReferenceBackend<double>> reference(network, options);
+    for (Runner* runner : {cpu.runner.get(), reference.runner.get()})
+      for (const size_t images : {4u, 3u}) {
+        runner->load(random_batch(network, images, images));
+        runner->forward();
+        for (NodeId node = 0; node + 1 < network.nodes().size(); ++node) {
+          const std::vector<float> output = runner->output(node);
+          const auto zeros = static_cast<size_t>(std::ranges::count(output, 0.0f));
+          EXPECT_EQ(runner->count_zeros(node), zeros) << name << ", node " << node;
+          most = std::max(most, zeros);
+        }
+      }
+  }
+  EXPECT_GT(most, 100u);
+}
+
 class CpuLayers : public testing::TestWithParam<NamedNetwork> {};
 
 TEST_P(CpuLayers, AgreeWithTheReference) { compare_steps(GetParam().network, 5, 2e-5); }

@@ -41,12 +41,16 @@ class Safetensors : public testing::Test {
   const std::string path = directory / "a.safetensors";
 };
 
+SafetensorsTensor floats(const std::vector<size_t>& shape, const std::vector<float>& values) {
+  return SafetensorsTensor::floats(shape, values);
+}
+
 TEST_F(Safetensors, AreReadBackAsTheyWereWritten) {
   write_safetensors(posix_file_system(), path,
-                    {{"b/weights", {{2, 3}, {1, 2, 3, 4, 5, 6.5}}},
-                     {"a \"quoted\" \u00e4", {{1}, {-0.0f}}},
-                     {"scalar", {{}, {7}}},
-                     {"empty", {{0, 4}, {}}}},
+                    {{"b/weights", floats({2, 3}, {1, 2, 3, 4, 5, 6.5})},
+                     {"a \"quoted\" \u00e4", floats({1}, {-0.0f})},
+                     {"scalar", floats({}, {7})},
+                     {"empty", floats({0, 4}, {})}},
                     {{"step", "12"}, {"note", "x"}});
   const SafetensorsReader reader(posix_file_system(), path);
   EXPECT_THAT(reader.metadata(), UnorderedElementsAre(Pair("step", "12"), Pair("note", "x")));
@@ -59,12 +63,23 @@ TEST_F(Safetensors, AreReadBackAsTheyWereWritten) {
 
 // As the format's documentation describes it, so that any reader of safetensors can read it.
 TEST_F(Safetensors, HaveTheDocumentedBytes) {
-  write_safetensors(posix_file_system(), path, {{"x", {{2}, {1, 2}}}}, {{"step", "3"}});
+  write_safetensors(posix_file_system(), path, {{"x", floats({2}, {1, 2})}}, {{"step", "3"}});
   std::string header =
       R"({"__metadata__":{"step":"3"},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   header.resize((header.size() + 7) / 8 * 8, ' ');
   EXPECT_EQ(read_file(path),
             length_of(header.size()) + header + from_hex("00 00 80 3f 00 00 00 40"));
+}
+
+// Bytes come last, whatever their name, so that numbers lie at multiples of their size.
+TEST_F(Safetensors, KeepNumbersAligned) {
+  write_safetensors(posix_file_system(), path,
+                    {{"a", SafetensorsTensor::bytes("xyz")}, {"b", floats({1}, {1})}}, {});
+  const SafetensorsReader reader(posix_file_system(), path);
+  EXPECT_EQ(as_text(reader.tensors().at("a").data), "xyz");
+  EXPECT_EQ(reader.tensors().at("a").dtype, "U8");
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(reader.tensors().at("b").data.data()) % 8, 0u);
+  EXPECT_EQ(reader.read_floats("b", std::vector<size_t>{1})[0], 1);
 }
 
 TEST_F(Safetensors, MayHoldOtherTypesInAnyOrder) {
@@ -101,7 +116,7 @@ TEST_F(Safetensors, OfTheOfficialPackageAreRead) {
 }
 
 TEST_F(Safetensors, CutAnywhereAreRefused) {
-  write_safetensors(posix_file_system(), path, {{"x", {{2}, {1, 2}}}}, {});
+  write_safetensors(posix_file_system(), path, {{"x", floats({2}, {1, 2})}}, {});
   const std::string whole = read_file(path);
   for (size_t size = 0; size < whole.size(); ++size) {
     write_file(path, whole.substr(0, size));
@@ -112,8 +127,8 @@ TEST_F(Safetensors, CutAnywhereAreRefused) {
 }
 
 TEST_F(Safetensors, CutWhileTheyAreReadAreRefused) {
-  write_safetensors(posix_file_system(), path, {{"x", {{100'000}, std::vector<float>(100'000)}}},
-                    {});
+  write_safetensors(posix_file_system(), path,
+                    {{"x", floats({100'000}, std::vector<float>(100'000))}}, {});
   const SafetensorsReader reader(posix_file_system(), path);
   std::filesystem::resize_file(path, 5000);
   EXPECT_EQ(error_of([&] { reader.read_floats("x", std::vector<size_t>{100'000}); }).kind(),

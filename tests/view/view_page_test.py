@@ -6,14 +6,9 @@ Environment: RECORDPIPE_TFRECORD, the program; CHROMIUM, the browser (chromium).
 
 Writes SCREENSHOTS/view-*.png, for somebody to look at. Standard library only, but for the browser.
 """
-import html.parser
-import json
-import os
 import pathlib
 import random
-import re
 import struct
-import subprocess
 import sys
 import unittest
 
@@ -24,36 +19,12 @@ from tfrecord_test_case import (DATA, TfrecordTest, bytes_feature, int64_feature
 from make_golden import field  # noqa: E402
 from tfrecord_create_case import png  # noqa: E402
 
-BROWSER = os.environ.get("CHROMIUM", "chromium")
-SCREENSHOTS = pathlib.Path()
+from browser import Browsing
+
 # Text that would run, load or break out, were it taken for anything but text.
 HOSTILE = ["</script><script>document.title='run'</script>", "<img src=x onerror=\"document.title='run'\">",
            "'\"&<>\u2028", "]]><!--", "{{7*7}}"]
 NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
-
-
-class Document(html.parser.HTMLParser):
-    """Elements by tag, with their attributes, and all text that is shown."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.text, self.hidden = {}, [], 0
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.setdefault(tag, []).append(dict(attrs))
-        self.hidden += tag in ("script", "style")
-
-    def handle_endtag(self, tag):
-        self.hidden -= tag in ("script", "style")
-
-    def handle_data(self, data):
-        if not self.hidden:
-            self.text.append(data)
-
-    def all(self, tag, **attributes):
-        return [found for found in self.elements.get(tag, [])
-                if all(found.get(name) == value for name, value in attributes.items())]
 
 
 def smooth_image(seed):
@@ -66,48 +37,7 @@ def smooth_image(seed):
     return b"".join(planes)
 
 
-class Pages(TfrecordTest):
-    def browse(self, page, *options):
-        """Chromium's standard output and error for a page of the test's folder."""
-        command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                   "--enable-logging=stderr", f"--user-data-dir={self.folder}/profile", *options,
-                   (self.folder / page).as_uri()]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=180, check=True)
-        messages = [line for line in result.stderr.splitlines() if "CONSOLE" in line]
-        self.assertEqual(messages, [], "the page has something to complain of")
-        return result.stdout
-
-    def document(self, page, *options):
-        return Document(self.browse(page, "--dump-dom", *options))
-
-    def change(self, page, script):
-        """Writes changed.html, where `script` runs last. (The page's policy forbids it.)"""
-        text = (self.folder / page).read_text()
-        text, count = re.subn('<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
-        self.assertEqual(count, 1)
-        text = text.replace("</body>", f"<script>{script}</script></body>")
-        (self.folder / "changed.html").write_text(text)
-        return "changed.html"
-
-    def measure(self, page, width, height):
-        """What changed.html posts in a window of this size (of its own: Chromium's has at least 500
-        pixels)."""
-        (self.folder / "frame.html").write_text(
-            "<body><script>onmessage = (event) => { document.body.dataset.found = event.data; };"
-            f"</script><iframe src={page} style='border: 0' width={width} height={height}></iframe>")
-        body, = self.document("frame.html", "--virtual-time-budget=3000").all("body")
-        return json.loads(body["data-found"])
-
-    def photograph(self, page, name):
-        """In a wide and a narrow window, light and dark."""
-        for width, height in ((1280, 1000), (400, 800)):
-            for theme, options in (("light", ["--blink-settings=preferredColorScheme=1"]),
-                                   ("dark", ["--blink-settings=preferredColorScheme=0"])):
-                path = SCREENSHOTS / f"view-{name}-{width}-{theme}.png"
-                path.unlink(missing_ok=True)
-                self.browse(page, f"--screenshot={path}", f"--window-size={width},{height}", *options)
-                self.assertGreater(path.stat().st_size, 5000)
-
+class Pages(Browsing, TfrecordTest):
     def test_a_contact_sheet_of_raw_images(self):
         self.write("a.tfrecords", *[
             named_example({"image": [smooth_image(i)], "label": [i % 10], "weight": [i / 7 - 9.5]})
@@ -124,7 +54,7 @@ class Pages(TfrecordTest):
             self.assertIn(name, document.text)
         self.assertEqual(len(document.all("option")), 11)
         self.assertEqual(len(document.all("svg", **{"class": "histogram"})), 1)
-        self.photograph("page.html", "images")
+        self.photograph("page.html", "view-images")
 
     def test_one_record(self):
         """Its buttons stay in reach, whatever the window and the record."""
@@ -162,7 +92,7 @@ class Pages(TfrecordTest):
             self.assertGreater(lines.pop(name), 1)
             self.assertEqual(lines, {"image": 1, "label": 1, "text": 1})
         self.photograph(self.change("page.html", "document.querySelectorAll('.card')[1].click()"),
-                        "record")
+                        "view-record")
 
     def test_tensorboards_events_and_sequences(self):
         def event(step, loss):
@@ -174,7 +104,7 @@ class Pages(TfrecordTest):
         text = [part for part in document.text if part.strip()]
         for shown in ("wall_time", "step", "train/loss", "2020-09-13 12:26:43 UTC", "0.666667"):
             self.assertIn(shown, text)
-        self.photograph("page.html", "events")
+        self.photograph("page.html", "view-events")
 
         def entry(name, content):
             return field(1, field(1, name) + field(2, content))
@@ -186,7 +116,7 @@ class Pages(TfrecordTest):
         document = self.document("page.html")
         for shown in ('""', "words", "0 steps", "2 steps: [word0], [word1]"):
             self.assertIn(shown, document.text)
-        self.photograph("page.html", "sequences")
+        self.photograph("page.html", "view-sequences")
 
     def test_a_table_of_very_many_features(self):
         for count, said in ((12, ""), (13, "12 of 13 features; "), (1500, "12 of 1,500 features; ")):
@@ -197,7 +127,7 @@ class Pages(TfrecordTest):
             self.assertEqual(len(document.all("th")), 13)
             captions = [text for text in document.text if "a record's number shows more" in text]
             self.assertEqual([text[:len(said)] for text in captions], [said] if said else [])
-        self.photograph("page.html", "many-features")
+        self.photograph("page.html", "view-many-features")
 
     def test_image_files_and_damaged_ones(self):
         files = [(DATA / "images" / name).read_bytes()
@@ -257,7 +187,7 @@ class Pages(TfrecordTest):
         document = self.document("page.html")
         self.assertEqual(len(document.all("tr")), 51)
         self.assertIn("1–50 of 200", document.text)
-        self.photograph("page.html", "table")
+        self.photograph("page.html", "view-table")
 
     def test_nothing_at_all(self):
         self.write("empty.tfrecords")
@@ -266,6 +196,6 @@ class Pages(TfrecordTest):
 
 
 if __name__ == "__main__":
-    SCREENSHOTS = pathlib.Path(sys.argv.pop(1)).resolve()
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    Browsing.screenshots = pathlib.Path(sys.argv.pop(1)).resolve()
+    Browsing.screenshots.mkdir(parents=True, exist_ok=True)
     unittest.main()

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "dataset/base/base64.h"
 #include "dataset/base/utf8.h"
 #include "dataset/example/feature_values.h"
-#include "tools/tfrecord/base64.h"
 
 namespace recordpipe {
 namespace {

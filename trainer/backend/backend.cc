@@ -16,6 +16,10 @@ constexpr size_t most_images = size_t{1} << 30;  // so that sizes of tensors can
 
 }  // namespace
 
+size_t Runner::count_zeros(NodeId node) const {
+  return static_cast<size_t>(std::ranges::count(output(node), 0.0f));
+}
+
 void check_runner(const Network& network, const Variables* own, const RunnerOptions& options) {
   if (!own) refuse("the variables are another backend's");
   if (!std::ranges::equal(own->specs(), network.variables()))

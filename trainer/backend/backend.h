@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dataset/image/image_batch.h"
+#include "dataset/pipeline/chrome_trace.h"
 #include "trainer/backend/variables.h"
 #include "trainer/model/network.h"
 
@@ -65,6 +66,13 @@ class Runner {
   // What a node gave in the last forward(), as [images][channels][height][width]: for tests and
   // for looking inside. The loss has no such output.
   virtual std::vector<float> output(NodeId node) const = 0;
+  // How many of these numbers are 0. Where a backend can count them where they lie, that is far
+  // faster than to read them.
+  virtual size_t count_zeros(NodeId node) const;
+
+  // From now on what each node does is put down in `trace`, in the categories forward and backward;
+  // null: no more. A backend that can't tell puts down nothing.
+  virtual void trace_to(std::shared_ptr<ChromeTrace> /*trace*/) {}
 };
 
 class Backend {

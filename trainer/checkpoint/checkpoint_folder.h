@@ -1,9 +1,6 @@
-// The checkpoints of a training run: JOB_DIR/checkpoint-STEP.safetensors.
-//
-// A checkpoint holds every variable under its name and, for those that are trained, the momentum
-// as NAME/momentum, all float32 and in the shapes that VariableSpec states; and as metadata the
-// step, and a CRC-32C over everything, without which a flipped bit would be a weight like any
-// other. Its bytes depend on nothing else.
+// The checkpoints of a training run: JOB_DIR/checkpoint-STEP.safetensors, the newest few, and
+// JOB_DIR/best.safetensors, the one that did best on the validation split. checkpoint.h says what
+// is in them.
 #pragma once
 
 #include <cstddef>
@@ -15,37 +12,56 @@
 
 #include "dataset/base/error.h"
 #include "dataset/io/file.h"
-#include "trainer/backend/variables.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 namespace recordpipe {
 
-struct RestoredCheckpoint {
-  std::string path;
+struct CheckpointFile {
   uint64_t step = 0;
+  std::string path = {};
+};
+
+// The newest first; best.safetensors is not among them.
+std::vector<CheckpointFile> list_checkpoints(FileSystem& file_system, const std::string& directory);
+
+struct RestoredCheckpoint {
+  std::string path = {};
+  TrainingState state = {};
   std::vector<Error> damaged = {};  // newer ones that could not be read
 };
 
+// Reads the newest checkpoint in a folder that is whole; nothing where there is none at all. Throws
+// where all are damaged, and where one is another network's; then the variables are what they were.
+// Another process may be writing checkpoints there meanwhile.
+std::optional<RestoredCheckpoint> restore_newest(FileSystem& file_system,
+                                                 const std::string& directory,
+                                                 Variables& variables);
+
+// The folder of the run that writes them.
 class CheckpointFolder {
  public:
   // Makes the folder, and removes what a killed run has left half-written. `keep` > 0 newest
   // checkpoints are kept. Holds a lock on the folder: a second run in it gets Error{busy}.
   CheckpointFolder(FileSystem& file_system, std::string directory, size_t keep = 5);
 
-  // Writes a checkpoint that appears whole or not at all, then removes those before it that are too
-  // old. Returns its path. Throws Error{invalid_argument}, and writes nothing, where a number is
-  // not finite: the checkpoint before is the one to go on from.
-  std::string save(const Variables& variables, uint64_t step);
+  const std::string& directory() const { return directory_; }
 
-  // Reads the newest checkpoint that is whole; nothing where there is none at all. Throws where all
-  // are damaged, and where one is another network's; then the variables are what they were.
-  std::optional<RestoredCheckpoint> restore(Variables& variables) const;
+  // Writes checkpoint-STEP.safetensors, which appears whole or not at all, then removes those
+  // before it that are too old. Returns its path. Throws what write_checkpoint throws.
+  std::string save(const Variables& variables, const TrainingState& state);
+
+  // The same as best.safetensors.
+  std::string save_best(const Variables& variables, const TrainingState& state);
+  // The validation accuracy of best.safetensors; nothing where there is none that can be read.
+  std::optional<double> best_accuracy() const;
+
+  bool has_checkpoint() const { return !list_checkpoints(file_system_, directory_).empty(); }
+  std::optional<RestoredCheckpoint> restore(Variables& variables) const {
+    return restore_newest(file_system_, directory_, variables);
+  }
 
  private:
-  struct Entry {
-    uint64_t step;
-    std::string path;
-  };
-  std::vector<Entry> list() const;  // the newest first
+  std::string best_path() const;
 
   FileSystem& file_system_;
   const std::string directory_;

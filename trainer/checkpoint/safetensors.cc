@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -131,15 +132,34 @@ std::vector<float> SafetensorsReader::read_floats(std::string_view name,
   return values;
 }
 
+SafetensorsTensor SafetensorsTensor::floats(std::span<const size_t> shape,
+                                            std::span<const float> values) {
+  const auto data = std::as_bytes(values);
+  return {"F32", {shape.begin(), shape.end()}, {data.begin(), data.end()}};
+}
+
+SafetensorsTensor SafetensorsTensor::bytes(std::string_view values) {
+  const auto data = std::as_bytes(std::span(values));
+  return {"U8", {data.size()}, {data.begin(), data.end()}};
+}
+
 void write_safetensors(FileSystem& file_system, const std::string& path,
-                       const std::map<std::string, SafetensorsFloats>& tensors,
+                       const std::map<std::string, SafetensorsTensor>& tensors,
                        const SafetensorsMetadata& metadata) {
+  // Large values first, so that all lie at multiples of their size.
+  std::vector<const std::pair<const std::string, SafetensorsTensor>*> in_order;
+  for (const auto& tensor : tensors) in_order.push_back(&tensor);
+  std::ranges::stable_sort(in_order, std::greater(), [](const auto* tensor) {
+    return bytes_per_value(tensor->second.dtype).value_or(1);
+  });
   nlohmann::ordered_json header;
   if (!metadata.empty()) header["__metadata__"] = metadata;
   uint64_t offset = 0;
-  for (const auto& [name, tensor] : tensors) {
-    const uint64_t end = offset + tensor.values.size() * sizeof(float);
-    header[name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+  for (const auto* entry : in_order) {
+    const auto& [name, tensor] = *entry;
+    const uint64_t end = offset + tensor.data.size();
+    header[name] = {
+        {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string json = header.dump();
@@ -151,7 +171,7 @@ void write_safetensors(FileSystem& file_system, const std::string& path,
   const uint64_t header_size = json.size();
   file.write(std::as_bytes(std::span(&header_size, 1)));
   file.write(std::as_bytes(std::span(json)));
-  for (const auto& [name, tensor] : tensors) file.write(std::as_bytes(std::span(tensor.values)));
+  for (const auto* tensor : in_order) file.write(tensor->second.data);
   file.commit();
 }
 

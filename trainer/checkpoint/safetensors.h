@@ -53,16 +53,20 @@ class SafetensorsReader {
   SafetensorsMetadata metadata_;
 };
 
-// A tensor to be written: float32.
-struct SafetensorsFloats {
-  std::vector<size_t> shape;
-  std::vector<float> values;
+// A tensor to be written.
+struct SafetensorsTensor {
+  std::string dtype;
+  std::vector<uint64_t> shape;
+  std::vector<std::byte> data;
+
+  static SafetensorsTensor floats(std::span<const size_t> shape, std::span<const float> values);
+  static SafetensorsTensor bytes(std::string_view values);  // "U8", one dimension
 };
 
 // Writes a file that appears whole or not at all. The same tensors and metadata give the same
 // bytes.
 void write_safetensors(FileSystem& file_system, const std::string& path,
-                       const std::map<std::string, SafetensorsFloats>& tensors,
+                       const std::map<std::string, SafetensorsTensor>& tensors,
                        const SafetensorsMetadata& metadata);
 
 }  // namespace recordpipe

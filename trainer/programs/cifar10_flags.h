@@ -27,26 +27,28 @@ struct Cifar10Flags {
   Layout data_format = Layout::nhwc;
 
   double learning_rate = 0.1;
-  std::string learning_rate_schedule = "piecewise";  // or "cosine"
+  std::string learning_rate_schedule = "piecewise";  // or "cosine", "one-cycle"
   uint64_t warmup_steps = 0;
   double momentum = 0.9;
   double weight_decay = 2e-4;
   double label_smoothing = 0;
+  double moving_average_decay = 0;  // 0: no averages
+  double clip_gradient_norm = 0;    // 0: as long as they are
+  double clip_global_norm = 0;
+  bool check_numerics = false;
+  bool stop_on_nan = false;
 
   size_t num_intra_threads = 0;
   size_t num_inter_threads = 0;
 
   uint64_t checkpoint_steps = 1000;
   size_t keep_checkpoints = 5;
+  uint64_t validation_steps = 0;  // 0: no evaluation while it trains
   uint64_t log_frequency = 100;
 };
 
-// Flags that make no sense: the program ends with 2.
-struct UsageError {
-  int exit_code;  // 0 after --help
-};
-
-// Prints help or what is wrong, and throws UsageError, where there is nothing to run.
+// Prints help or what is wrong, and throws UsageError (flag_helpers.h), where there is nothing to
+// run.
 Cifar10Flags parse_cifar10_flags(int argc, char** argv);
 
 }  // namespace recordpipe

@@ -69,6 +69,12 @@ double TrainingLog::recent_loss() const {
 }
 
 void TrainingLog::write_lines(const StepResult& result) {
+  if (options_.words == LogWords::tutorial) {
+    spdlog::info("step {}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch){}", result.step,
+                 recent_loss(), recent_.images_per_second(),
+                 recent_.seconds / static_cast<double>(recent_.steps), suffix_);
+    return;
+  }
   spdlog::info("learning_rate = {:.6g}, loss = {:.4f}, accuracy = {:.4f} ({:.3f} sec){}",
                result.learning_rate, recent_loss(), recent_.accuracy(), recent_.seconds, suffix_);
   spdlog::info(

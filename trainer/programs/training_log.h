@@ -11,10 +11,18 @@
 
 namespace recordpipe {
 
+// Whose words the lines have.
+enum class LogWords {
+  resnet,    // the ResNet tutorial's hooks: "learning_rate = R, loss = L, ...", "Average
+             // examples/sec"
+  tutorial,  // cifar10_train's: "step N, loss = L (E examples/sec; S sec/batch)"
+};
+
 struct TrainingLogOptions {
   uint64_t last_step = 0;
   uint64_t log_frequency = 100;  // steps from line to line
-  bool synthetic = false;        // the data are: every figure says so
+  LogWords words = LogWords::resnet;
+  bool synthetic = false;  // the data are: every figure says so
 };
 
 class TrainingLog {

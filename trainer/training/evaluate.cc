@@ -1,12 +1,19 @@
 #include "trainer/training/evaluate.h"
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
 #include "dataset/base/error.h"
 
 namespace recordpipe {
+namespace {
 
-BatchResult evaluate(Backend& backend, const Network& network, Variables& variables,
+// Runs the network over all batches; `each` sees the runner after every forward pass.
+template <class Each>
+BatchResult run_over(Backend& backend, const Network& network, Variables& variables,
                      const Dataset<ImageBatch>& batches, size_t batch_size,
-                     const std::function<bool()>& stop) {
+                     const std::function<bool()>& stop, const Each& each) {
   const auto runner =
       backend.make_runner(network, variables, {.batch_size = batch_size, .mode = Mode::inference});
   BatchResult total;
@@ -15,12 +22,120 @@ BatchResult evaluate(Backend& backend, const Network& network, Variables& variab
       throw Error({.kind = ErrorKind::cancelled, .reason = "the evaluation was interrupted"});
     runner->load(batch);
     const BatchResult result = runner->forward();
+    each(batch, *runner);
     total.loss += result.loss * static_cast<double>(result.images);
     total.correct += result.correct;
     total.images += result.images;
   }
   if (total.images > 0) total.loss /= static_cast<double>(total.images);
   return total;
+}
+
+// The softmax of the greatest logit; no number where one of them is none.
+double greatest_probability(std::span<const float> logits, float greatest) {
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit - greatest));
+  return 1 / sum;
+}
+
+// Confident mistakes before others, those without a probability last, equals in the data's order.
+bool comes_before(const Mistake& a, const Mistake& b) {
+  const auto rank = [](double probability) { return std::isnan(probability) ? -1 : probability; };
+  if (rank(a.probability) != rank(b.probability)) return rank(a.probability) > rank(b.probability);
+  return a.image < b.image;
+}
+
+// `values` are the image's, in the batch's layout.
+template <class T>
+std::vector<uint8_t> to_pixels(std::span<const T> values, const ImageFormat& format) {
+  const auto [least, greatest] = std::ranges::minmax(values);
+  const bool fits = least >= 0 && greatest <= 255;
+  const double shift = fits ? 0 : -static_cast<double>(least);
+  const double range = static_cast<double>(greatest) - static_cast<double>(least);
+  const double scale = fits ? 1 : 255 / range;
+  const size_t pixels = format.height * format.width;
+  std::vector<uint8_t> out(values.size());
+  for (size_t pixel = 0; pixel < pixels; ++pixel)
+    for (size_t channel = 0; channel < format.channels; ++channel) {
+      const size_t at = pixel * format.channels + channel;
+      const double value = values[format.layout == Layout::nhwc ? at : channel * pixels + pixel];
+      const double shown = std::round((value + shift) * scale);
+      out[at] = shown >= 0 && shown <= 255 ? static_cast<uint8_t>(shown) : 0;  // or not finite
+    }
+  return out;
+}
+
+std::vector<uint8_t> pixels_of(const ImageBatch& batch, size_t row) {
+  const ImageFormat& format = batch.format();
+  const size_t size = format.values_per_image();
+  if (format.dtype == DType::uint8)
+    return to_pixels(batch.uint8s().subspan(row * size, size), format);
+  return to_pixels(batch.floats().subspan(row * size, size), format);
+}
+
+// Keeps the `most` mistakes that come first.
+class MistakeList {
+ public:
+  explicit MistakeList(size_t most) : most_(most) {}
+
+  void offer(Mistake mistake, const ImageBatch& batch, size_t row) {
+    if (most_ == 0) return;
+    if (heap_.size() == most_) {
+      if (!comes_before(mistake, heap_.front())) return;
+      std::ranges::pop_heap(heap_, comes_before);
+      heap_.pop_back();
+    }
+    mistake.pixels = pixels_of(batch, row);
+    heap_.push_back(std::move(mistake));
+    std::ranges::push_heap(heap_, comes_before);
+  }
+
+  std::vector<Mistake> take() {
+    std::ranges::sort(heap_, comes_before);
+    return std::move(heap_);
+  }
+
+ private:
+  const size_t most_;
+  std::vector<Mistake> heap_;  // the one that comes last in front
+};
+
+}  // namespace
+
+BatchResult evaluate(Backend& backend, const Network& network, Variables& variables,
+                     const Dataset<ImageBatch>& batches, size_t batch_size,
+                     const std::function<bool()>& stop) {
+  return run_over(backend, network, variables, batches, batch_size, stop,
+                  [](const ImageBatch&, const Runner&) {});
+}
+
+Evaluation evaluate_in_detail(Backend& backend, const Network& network, Variables& variables,
+                              const Dataset<ImageBatch>& batches,
+                              const EvaluationOptions& options) {
+  const size_t classes = network.classes();
+  Evaluation evaluation = {.confusion = ConfusionMatrix(classes), .image = network.input_shape()};
+  MistakeList mistakes(options.most_mistakes);
+  uint64_t images = 0;
+  const auto look = [&](const ImageBatch& batch, const Runner& runner) {
+    const std::vector<float> logits = runner.output(inputs_of(network.nodes().back()).front());
+    for (size_t row = 0; row < batch.size(); ++row, ++images) {
+      const auto of_row = std::span(logits).subspan(row * classes, classes);
+      const auto greatest = std::ranges::max_element(of_row);
+      const auto label = static_cast<size_t>(batch.labels()[row]);
+      const auto prediction = static_cast<size_t>(greatest - of_row.begin());
+      evaluation.confusion.add(label, prediction);
+      if (prediction != label)
+        mistakes.offer({.image = images,
+                        .label = label,
+                        .prediction = prediction,
+                        .probability = greatest_probability(of_row, *greatest)},
+                       batch, row);
+    }
+  };
+  evaluation.total =
+      run_over(backend, network, variables, batches, options.batch_size, options.stop, look);
+  evaluation.mistakes = mistakes.take();
+  return evaluation;
 }
 
 }  // namespace recordpipe

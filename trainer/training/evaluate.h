@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "dataset/image/image_batch.h"
 #include "dataset/pipeline/dataset.h"
 #include "trainer/backend/backend.h"
+#include "trainer/training/confusion_matrix.h"
 
 namespace recordpipe {
 
@@ -17,5 +20,40 @@ BatchResult evaluate(
     Backend& backend, const Network& network, Variables& variables,
     const Dataset<ImageBatch>& batches, size_t batch_size,
     const std::function<bool()>& stop = [] { return false; });
+
+// An image that was taken for another class than its own.
+struct Mistake {
+  uint64_t image = 0;  // its place in the data, from 0
+  size_t label = 0;
+  size_t prediction = 0;
+  double probability = 0;  // that the network gave the prediction
+  // The image to look at, [height][width][channels] of Evaluation::image. Values within 0..255 are
+  // rounded; where one is outside of it (standardised images), the least becomes 0 and the greatest
+  // 255.
+  std::vector<uint8_t> pixels = {};
+};
+
+struct Evaluation {
+  BatchResult total = {};          // what evaluate() returns
+  ConfusionMatrix confusion = {};  // of all classes that the network chooses from
+  FeatureShape image = {};         // what all images are
+  // Of the images that were classified wrongly those with the greatest probability of the
+  // prediction, that one first; among equals in the order of the data.
+  std::vector<Mistake> mistakes = {};
+};
+
+struct EvaluationOptions {
+  size_t batch_size = 128;
+  size_t most_mistakes = 60;  // that are kept
+  std::function<bool()> stop = [] { return false; };
+};
+
+// evaluate(), and what was taken for what. A prediction is the first greatest logit, as that which
+// Runner::forward() counts as correct: the matrix' diagonal sums up to `total.correct`. (Only
+// ReferenceBackend<double> may count otherwise where two logits are equal when rounded to float.)
+// It costs a copy of the logits a batch more than evaluate().
+Evaluation evaluate_in_detail(Backend& backend, const Network& network, Variables& variables,
+                              const Dataset<ImageBatch>& batches,
+                              const EvaluationOptions& options = {});
 
 }  // namespace recordpipe

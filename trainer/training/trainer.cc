@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "trainer/backend/trace_phases.h"
 #include "trainer/optimizer/variable_selection.h"
 
 namespace recordpipe {
@@ -42,10 +44,15 @@ Trainer::Trainer(Backend& backend, const Network& network, Variables& variables,
 
 StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& learning_rate) {
   StepResult result = {.step = steps_done_ + 1, .learning_rate = learning_rate(steps_done_)};
+  TracePhases phases(trace_.get(), "step");
+  phases.begin("load");
   runner_->load(batch);
+  phases.begin("forward");
   result.batch = runner_->forward();
   if (!std::isfinite(result.batch.loss)) fail_for_loss(result.step);
+  phases.begin("backward");
   runner_->backward();
+  phases.begin("update");
   if (processes_gradients()) result.gradient_norm = process_gradients(result.step);
   runner_->update_statistics();
   // The decay is part of gradients that were processed.
@@ -96,6 +103,11 @@ void Trainer::fail_for_loss(uint64_t step) const {
   throw NotFiniteError({.kind = ErrorKind::invalid_argument,
                         .reason = reason,
                         .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
+}
+
+void Trainer::trace_to(std::shared_ptr<ChromeTrace> trace) {
+  trace_ = std::move(trace);
+  runner_->trace_to(trace_);
 }
 
 }  // namespace recordpipe

@@ -79,10 +79,19 @@ class Trainer {
   uint64_t steps_done() const { return steps_done_; }
   void set_steps_done(uint64_t steps) { steps_done_ = steps; }
 
+  Variables& variables() { return variables_; }
+
   // Forward, backward, update. Throws NotFiniteError where the loss is no number any more (or a
   // gradient, see TrainerOptions::check_numerics); all is then as it was after the step before, but
   // for the gradients.
   StepResult step(const ImageBatch& batch, const LearningRateSchedule& learning_rate);
+
+  // What it trains, and with what; for looking inside.
+  const Variables& variables() const { return variables_; }
+  const Runner& runner() const { return *runner_; }
+  // From now on a step puts down in `trace` when it loaded the batch, went forward, went backward
+  // and updated (category "step"), and what each node did; null: no more.
+  void trace_to(std::shared_ptr<ChromeTrace> trace);
 
   // The loss that a step minimises: the batch's plus the weight decay's penalty, that of variables
   // which aren't trained included.
@@ -101,6 +110,7 @@ class Trainer {
   const std::vector<double> multipliers_;
   std::vector<std::string> layers_;  // the nodes' names
   std::unique_ptr<Runner> runner_;
+  std::shared_ptr<ChromeTrace> trace_;
   uint64_t steps_done_ = 0;
 };
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/utf8.h"
+#include "dataset/base/escape_html.h"
 #include "tools/tfrecord/text_table.h"
 
 namespace recordpipe {
@@ -16,40 +16,6 @@ constexpr double kHeight = 48;
 constexpr double kBinWidth = 6;
 
 }  // namespace
-
-std::string html(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const size_t length = utf8_length(text);
-    const char c = text.front();
-    if (length == 0 || (c >= 0 && c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
-      out += "\xef\xbf\xbd";
-      text.remove_prefix(1);
-      continue;
-    }
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += text.substr(0, length);
-    }
-    text.remove_prefix(length);
-  }
-  return out;
-}
 
 std::string script_json(std::string json) {
   std::string out;
@@ -76,7 +42,7 @@ std::string histogram_svg(const Distribution& numbers, std::string_view what) {
   std::string svg = fmt::format(
       R"(<svg class="histogram" role="img" viewBox="0 0 {} {}" preserveAspectRatio="none" )"
       R"(aria-label="Histogram of {}: {} to {}">)",
-      kBinWidth * kBins, kHeight, html(what), short_number(numbers.min()),
+      kBinWidth * kBins, kHeight, escape_html(what), short_number(numbers.min()),
       short_number(numbers.max()));
   for (size_t i = 0; i < bins.size(); ++i) {
     if (bins[i] == 0) continue;
@@ -98,7 +64,7 @@ std::string bar_list(const std::vector<Bar>& bars) {
         R"(<li><span class="name" title="{0}">{0}</span>)"
         R"(<svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">)"
         R"(<rect width="{1:.2f}" height="1"/></svg><span class="count">{2}</span></li>)",
-        html(bar.name), 100.0 * double(bar.count) / double(highest), grouped(bar.count));
+        escape_html(bar.name), 100.0 * double(bar.count) / double(highest), grouped(bar.count));
   }
   return list + "</ul>";
 }

@@ -1,4 +1,4 @@
-// Text and pictures for an HTML page, safe whatever is in them.
+// Data and pictures for an HTML page, safe whatever is in them.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,6 @@
 #include "dataset/example/distribution.h"
 
 namespace recordpipe {
-
-// For content and for attributes in double quotes: & < > " ' are escaped, what is not UTF-8 becomes
-// U+FFFD, and control characters that HTML doesn't allow do, too.
-std::string html(std::string_view text);
 
 // JSON that stands in a <script>: nothing in it can end the element.
 std::string script_json(std::string json);

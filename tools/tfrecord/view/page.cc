@@ -6,8 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "dataset/base/base64.h"
+#include "dataset/base/escape_html.h"
 #include "dataset/io/sha256.h"
-#include "tools/tfrecord/base64.h"
 #include "tools/tfrecord/json_text.h"
 #include "tools/tfrecord/schema_text.h"
 #include "tools/tfrecord/text_table.h"
@@ -44,7 +45,7 @@ std::string head(const std::string& title) {
 </head>
 <body>
 )",
-      source_hash(kPageStyle), source_hash(kPageScript), RECORDPIPE_VERSION, html(title),
+      source_hash(kPageStyle), source_hash(kPageScript), RECORDPIPE_VERSION, escape_html(title),
       kPageStyle);
 }
 
@@ -65,16 +66,16 @@ size_t feature_count(const InferredSchema& schema) {
 std::string intro(const PageContent& content) {
   const InferredSchema& schema = content.overview.schema;
   std::string text = fmt::format("<header>\n<h1>{}</h1>\n<p class=\"facts\">{} record{} read",
-                                 html(title_of(content.files)), grouped(schema.records),
+                                 escape_html(title_of(content.files)), grouped(schema.records),
                                  schema.records == 1 ? "" : "s");
-  if (schema.records > 0) text += fmt::format(", {}", html(kind_text(schema)));
+  if (schema.records > 0) text += fmt::format(", {}", escape_html(kind_text(schema)));
   const size_t features = feature_count(schema);
   if (features > 0) text += ", " + counted(features, "feature");
   text += "</p>\n";
   if (content.files.size() > 1) {
     text += "<ul class=\"files\">";
     for (size_t i = 0; i < std::min(content.files.size(), kMostNamedFiles); ++i) {
-      text += "<li>" + html(content.files[i]) + "</li>";
+      text += "<li>" + escape_html(content.files[i]) + "</li>";
     }
     if (content.files.size() > kMostNamedFiles) {
       text += fmt::format("<li>… {} in all</li>", content.files.size());
@@ -82,7 +83,7 @@ std::string intro(const PageContent& content) {
     text += "</ul>\n";
   }
   for (const std::string& damage : content.damage) {
-    text += "<p class=\"alert\" role=\"alert\">" + html(damage) + "</p>\n";
+    text += "<p class=\"alert\" role=\"alert\">" + escape_html(damage) + "</p>\n";
   }
   return text + "</header>\n";
 }
@@ -121,7 +122,7 @@ std::string records_section(const PageContent& content) {
 <noscript><p class="alert">The records need JavaScript; what is below doesn't.</p></noscript>
 </section>
 )",
-                     html(content.sampling + choices(content)),
+                     escape_html(content.sampling + choices(content)),
                      feature_count(content.overview.schema));
 }
 
@@ -153,7 +154,7 @@ std::string picture_of(const PageContent& content, const std::string& name) {
 std::string feature_article(const std::string& name, const std::string& facts,
                             const std::string& picture) {
   return fmt::format("<article class=\"feature\"><h3>{}</h3><p>{}</p>{}</article>\n",
-                     html(name_text(name)), html(facts), picture);
+                     escape_html(name_text(name)), escape_html(facts), picture);
 }
 
 std::string steps_range(const InferredFeatureList& list) {

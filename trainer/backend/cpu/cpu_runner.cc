@@ -12,6 +12,7 @@
 #include "trainer/backend/cpu/local_response_norm_layer.h"
 #include "trainer/backend/cpu/max_pool_layer.h"
 #include "trainer/backend/cpu/pool_and_pad_layer.h"
+#include "trainer/backend/trace_phases.h"
 
 namespace recordpipe {
 namespace {
@@ -137,15 +138,21 @@ void CpuRunner::load(const ImageBatch& batch) {
 }
 
 BatchResult CpuRunner::forward() {
-  for (size_t layer = 0; layer < layers_.size(); ++layer)
+  TracePhases phases(trace_.get(), "forward");
+  for (size_t layer = 0; layer < layers_.size(); ++layer) {
+    phases.begin(network_.nodes()[layer].name);
     times_[layer].forward += seconds([&] { layers_[layer]->forward(); });
+  }
   return loss_->result();
 }
 
 void CpuRunner::backward() {
   require_training(options_);
-  for (size_t layer = layers_.size(); layer-- > 0;)
+  TracePhases phases(trace_.get(), "backward");
+  for (size_t layer = layers_.size(); layer-- > 0;) {
+    phases.begin(network_.nodes()[layer].name);
     times_[layer].backward += seconds([&] { layers_[layer]->backward(); });
+  }
 }
 
 void CpuRunner::update_statistics() {
@@ -156,5 +163,7 @@ void CpuRunner::update_statistics() {
 std::vector<float> CpuRunner::output(NodeId node) const {
   return tensors_.at(node)->output_nchw(images_);
 }
+
+size_t CpuRunner::count_zeros(NodeId node) const { return tensors_.at(node)->count_zeros(images_); }
 
 }  // namespace recordpipe

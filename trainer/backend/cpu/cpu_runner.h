@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "trainer/backend/backend.h"
@@ -23,6 +24,8 @@ class CpuRunner final : public Runner {
   void backward() override;
   void update_statistics() override;
   std::vector<float> output(NodeId node) const override;
+  size_t count_zeros(NodeId node) const override;
+  void trace_to(std::shared_ptr<ChromeTrace> trace) override { trace_ = std::move(trace); }
 
   // Where the time goes: seconds spent in a node since the runner was made.
   struct NodeTime {
@@ -46,6 +49,7 @@ class CpuRunner final : public Runner {
   CpuInput* input_ = nullptr;  // the first layer
   CpuLoss* loss_ = nullptr;    // the last layer
   size_t images_ = 0;          // that were loaded
+  std::shared_ptr<ChromeTrace> trace_;
 };
 
 }  // namespace recordpipe

@@ -30,6 +30,17 @@ std::vector<float> CpuTensor::output_nchw(size_t images) const {
   return values;
 }
 
+size_t CpuTensor::count_zeros(size_t images) const {
+  size_t zeros = 0;
+#pragma omp parallel for schedule(static) reduction(+ : zeros)
+  for (size_t plane = 0; plane < images * channel_blocks(); ++plane) {
+    const float* values = output() + plane * plane_size();
+    zeros += static_cast<size_t>(std::count(values, values + plane_size(), 0.0f));
+  }
+  const size_t fillers = channel_blocks() * lanes_ - shape_.channels;
+  return zeros - images * shape_.pixels() * fillers;
+}
+
 float* CpuTensor::sum_gradient() {
   float* sum = gradient_parts.front();
   for (size_t part = 1; part < gradient_parts.size(); ++part) {

@@ -34,6 +34,8 @@ class CpuTensor {
   const float* output() const { return output_.data(); }
   // Of the first `images`, as [images][channels][height][width].
   std::vector<float> output_nchw(size_t images) const;
+  // How many of these are 0.
+  size_t count_zeros(size_t images) const;
 
   // The gradient comes in parts, one from each node that reads this one; their sum is the
   // gradient. They lie in memory that is used again as soon as backward() has passed.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trainer/backend/backend.h"
@@ -53,6 +54,7 @@ class ReferenceRunner final : public Runner {
   void backward() override;
   void update_statistics() override;
   std::vector<float> output(NodeId node) const override;
+  void trace_to(std::shared_ptr<ChromeTrace> trace) override { trace_ = std::move(trace); }
 
  private:
   // What there is of a node. Tensors are [images][channels][height][width].
@@ -95,6 +97,7 @@ class ReferenceRunner final : public Runner {
   std::vector<Tensors> tensors_;  // one for each node
   std::vector<int32_t> labels_;
   BatchResult result_;
+  std::shared_ptr<ChromeTrace> trace_;
 };
 
 template <class T = float>

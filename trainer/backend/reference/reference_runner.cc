@@ -15,6 +15,7 @@
 #include "trainer/backend/reference/relu.h"
 #include "trainer/backend/reference/softmax_cross_entropy.h"
 #include "trainer/backend/replicated/communicator.h"
+#include "trainer/backend/trace_phases.h"
 
 namespace recordpipe {
 
@@ -60,8 +61,11 @@ void ReferenceRunner<T>::load(const ImageBatch& batch) {
 
 template <class T>
 BatchResult ReferenceRunner<T>::forward() {
-  for (NodeId node = 0; node < network_.nodes().size(); ++node)
+  TracePhases phases(trace_.get(), "forward");
+  for (NodeId node = 0; node < network_.nodes().size(); ++node) {
+    phases.begin(network_.nodes()[node].name);
     std::visit([&](const auto& op) { forward(node, op); }, network_.nodes()[node].op);
+  }
   return result_;
 }
 
@@ -73,8 +77,11 @@ void ReferenceRunner<T>::backward() {
   const NodeId logits = inputs_of(network_.nodes().back()).front();
   for (NodeId node = 0; node < logits; ++node)
     std::fill(tensors_[node].gradient.begin(), tensors_[node].gradient.end(), T{0});
-  for (NodeId node = logits + 1; node-- > 0;)
+  TracePhases phases(trace_.get(), "backward");
+  for (NodeId node = logits + 1; node-- > 0;) {
+    phases.begin(network_.nodes()[node].name);
     std::visit([&](const auto& op) { backward(node, op); }, network_.nodes()[node].op);
+  }
 }
 
 template <class T>

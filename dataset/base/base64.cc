@@ -1,4 +1,4 @@
-#include "tools/tfrecord/base64.h"
+#include "dataset/base/base64.h"
 
 #include <array>
 #include <cstdint>

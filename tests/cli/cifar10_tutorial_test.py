@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""cifar10_train, cifar10_multi_gpu_train and cifar10_eval as their users meet them.
+
+Run by CTest. Environment: RECORDPIPE_GENERATE and RECORDPIPE_TRAINING_PROGRAMS, the folder of the
+three programs.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import small_archives
+
+GENERATE = os.environ["RECORDPIPE_GENERATE"]
+PROGRAMS = pathlib.Path(os.environ["RECORDPIPE_TRAINING_PROGRAMS"])
+ROWS = 24  # in each of the six batches: 120 images to train on, 24 to evaluate
+
+
+def setUpModule():
+    global ROOT, DATA
+    ROOT = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
+    DATA = small_archives.convert_in(ROOT, GENERATE, ROWS)
+
+
+def tearDownModule():
+    shutil.rmtree(ROOT)
+
+
+class TutorialTest(unittest.TestCase):
+    def setUp(self):
+        self.train_dir = pathlib.Path(tempfile.mkdtemp(dir=ROOT)) / "train"
+
+    def run_program(self, name, *flags):
+        return subprocess.run([PROGRAMS / name, *map(str, flags)], capture_output=True, text=True,
+                              timeout=120, check=False)
+
+    def train(self, *flags, steps=3, program="cifar10_train"):
+        return self.run_program(program, "--data_dir", DATA, "--train_dir", self.train_dir,
+                                "--batch_size", 8, "--max_steps", steps, "--log_frequency", 1,
+                                *flags)
+
+    def evaluation(self, *flags):
+        return ["--data_dir", DATA, "--checkpoint_dir", self.train_dir, *flags]
+
+    def expect_done(self, result):
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
+class Train(TutorialTest):
+    def test_log_and_checkpoints(self):
+        result = self.train()
+        self.expect_done(result)
+        number = r"[0-9.]+"
+        lines = [line for line in result.stderr.splitlines() if re.search(
+            rf"step [123], loss = {number} \({number} examples/sec; {number} sec/batch\)$", line)]
+        self.assertEqual(len(lines), 3, result.stderr)
+        self.assertIn("1068298 parameters", result.stderr)
+        self.assertEqual(sorted(path.name for path in self.train_dir.glob("*.safetensors")),
+                         ["checkpoint-0.safetensors", "checkpoint-3.safetensors"])
+
+    def test_train_dir_is_resumed_not_deleted(self):
+        self.expect_done(self.train(steps=2))
+        result = self.train(steps=4)
+        self.expect_done(result)
+        self.assertIn("resumed from", result.stderr)
+        resumed = (self.train_dir / "checkpoint-4.safetensors")
+        self.assertTrue((self.train_dir / "checkpoint-2.safetensors").exists())
+        self.assertTrue(resumed.exists())
+
+    def test_device_placement(self):
+        result = self.train("--log_device_placement", steps=1)
+        self.expect_done(result)
+        self.assertRegex(result.stderr, r"conv1: cpu, \d+ threads")
+        self.assertRegex(result.stderr, r"local4/weights: cpu, \d+ threads")
+
+    def test_device_auto_says_what_it_chose_and_why(self):
+        result = self.train("--device", "auto", steps=1)
+        self.expect_done(result)
+        self.assertRegex(result.stderr, "device auto: (cpu, because .+|cuda.*)")
+
+    def test_too_few_images(self):
+        result = self.train("--batch_size", 121)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("120 training images don't fill a batch of 121", result.stderr)
+
+    def test_towers(self):
+        result = self.train("--num_gpus", 2, program="cifar10_multi_gpu_train")
+        self.expect_done(result)
+        self.assertIn("2 towers", result.stderr)
+
+
+class Evaluate(TutorialTest):
+    def test_once(self):
+        self.expect_done(self.train())
+        result = self.run_program("cifar10_eval", *self.evaluation("--run_once"))
+        self.expect_done(result)
+        self.assertRegex(result.stderr, r"precision @ 1 = [01]\.\d{3}")
+        self.assertRegex(result.stdout.splitlines()[-1],
+                         r"^eval accuracy [0-9.]+% \(\d+/24\) at step 3$")
+
+    def test_each_image_counts_once(self):
+        self.expect_done(self.train())
+        printed = {self.run_program("cifar10_eval", *self.evaluation(
+            "--run_once", "--batch_size", size)).stdout for size in (1, 7, 24, 1000)}
+        self.assertEqual(len(printed), 1, printed)
+        result = self.run_program("cifar10_eval", *self.evaluation(
+            "--run_once", "--num_examples", 10, "--batch_size", 4))
+        self.assertIn("/10) at step 3", result.stdout)
+
+    def test_training_images(self):
+        self.expect_done(self.train())
+        result = self.run_program("cifar10_eval", *self.evaluation(
+            "--run_once", "--eval_data", "train_eval"))
+        self.assertIn("/120) at step 3", result.stdout)
+
+    def test_no_checkpoint(self):
+        result = self.run_program("cifar10_eval", *self.evaluation("--run_once"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no checkpoint in this folder", result.stderr)
+
+    def test_waits_for_the_next_checkpoint(self):
+        self.expect_done(self.train(steps=1))
+        command = [PROGRAMS / "cifar10_eval", *map(str, self.evaluation(
+            "--eval_interval_secs", 1))]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True) as process:
+            self.addCleanup(process.kill)
+            self.assertIn("at step 1", process.stdout.readline())
+            self.expect_done(self.train(steps=2))
+            self.assertIn("at step 2", process.stdout.readline())
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+        self.assertEqual(process.returncode, 143)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,195 @@
+// What evaluate_in_detail() tells beyond evaluate(), whose test is in trainer_test.cc.
+#include "trainer/training/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "dataset/base/error.h"
+#include "dataset/pipeline/from_vector.h"
+#include "tests/support/expect_error.h"
+#include "tests/trainer/test_networks.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/reference/reference_backend.h"
+#include "trainer/model/resnet.h"
+
+namespace recordpipe {
+namespace {
+
+// The logits of an image are the three values of its only pixel.
+Network pixel_is_logits() {
+  Network network({3, 1, 1}, {.scale = 1, .shift = 0});
+  network.softmax_cross_entropy(network.dense(0, "dense", 3));
+  return network;
+}
+
+void pass_on(const Network& network, Variables& variables) {
+  variables.write(id_of(network, "dense/weights"), std::vector<float>{1, 0, 0, 0, 1, 0, 0, 0, 1});
+}
+
+struct Pixel {
+  int32_t label;
+  std::vector<float> values;
+};
+
+ImageBatch batch_of(const std::vector<Pixel>& pixels, DType dtype = DType::float32) {
+  ImageBatch batch;
+  batch.reset({.height = 1, .width = 1, .channels = 3, .dtype = dtype}, pixels.size());
+  for (size_t row = 0; row < pixels.size(); ++row) {
+    batch.set_label(row, pixels[row].label);
+    for (size_t channel = 0; channel < 3; ++channel) {
+      const float value = pixels[row].values[channel];
+      if (dtype == DType::uint8)
+        batch.image_at(row)[channel] = static_cast<std::byte>(value);
+      else
+        reinterpret_cast<float*>(batch.image_at(row))[channel] = value;
+    }
+  }
+  return batch;
+}
+
+Evaluation evaluate_pixels(Backend& backend, const std::vector<Pixel>& pixels,
+                           const EvaluationOptions& options = {}, DType dtype = DType::float32) {
+  const Network network = pixel_is_logits();
+  const auto variables = backend.make_variables(network);
+  pass_on(network, *variables);
+  const auto batches =
+      from_vector(pixels).batch(options.batch_size).map([dtype](const std::vector<Pixel>& rows) {
+        return batch_of(rows, dtype);
+      });
+  return evaluate_in_detail(backend, network, *variables, batches, options);
+}
+
+TEST(EvaluateInDetail, AgreesWithEvaluate) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  CpuBackend cpu;
+  ReferenceBackend<float> reference;
+  for (Backend* backend : {static_cast<Backend*>(&cpu), static_cast<Backend*>(&reference)}) {
+    const auto variables = backend->make_variables(network);
+    randomize(*variables, 1);
+    const std::vector<size_t> images = {8, 8, 8, 5};
+    const auto batches = from_vector(images).map(
+        [&network](size_t size) { return random_batch(network, size, size); });
+    const BatchResult plain = evaluate(*backend, network, *variables, batches, 8);
+    const Evaluation detailed =
+        evaluate_in_detail(*backend, network, *variables, batches, {.batch_size = 8});
+    EXPECT_EQ(detailed.total.loss, plain.loss);
+    EXPECT_EQ(detailed.total.correct, plain.correct);
+    EXPECT_EQ(detailed.total.images, plain.images);
+    EXPECT_EQ(detailed.confusion.classes(), 11u);
+    EXPECT_EQ(detailed.confusion.images(), 29u);
+    EXPECT_EQ(detailed.confusion.correct(), plain.correct);
+    EXPECT_EQ(detailed.mistakes.size(), 29 - plain.correct);
+  }
+}
+
+TEST(EvaluateInDetail, TakesTheFirstOfEqualLogitsAsTheRunnerDoes) {
+  CpuBackend cpu;
+  ReferenceBackend<float> reference;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (Backend* backend : {static_cast<Backend*>(&cpu), static_cast<Backend*>(&reference)}) {
+    const Evaluation evaluation = evaluate_pixels(*backend, {{.label = 1, .values = {0, 2, 2}},
+                                                             {.label = 2, .values = {0, 2, 2}},
+                                                             {.label = 0, .values = {5, 5, 5}},
+                                                             {.label = 2, .values = {1, nan, 2}},
+                                                             {.label = 0, .values = {nan, 1, 2}}});
+    EXPECT_EQ(evaluation.confusion.count(1, 1), 1u);
+    EXPECT_EQ(evaluation.confusion.count(2, 1), 1u);
+    EXPECT_GE(evaluation.confusion.count(0, 0), 1u);
+    EXPECT_EQ(evaluation.confusion.images(), 5u);
+    EXPECT_EQ(evaluation.confusion.correct(), evaluation.total.correct);
+  }
+}
+
+TEST(EvaluateInDetail, KeepsTheMostConfidentMistakes) {
+  CpuBackend backend;
+  const std::vector<Pixel> pixels = {
+      {.label = 0, .values = {0, 1, 0}},              // wrong, unsure
+      {.label = 0, .values = {9, 0, 0}},              // right
+      {.label = 1, .values = {9, 0, 0}},              // wrong, sure
+      {.label = 2, .values = {0, 4, 0}},              // wrong
+      {.label = 2, .values = {9, 0, 0}},              // wrong, as sure as that above
+      {.label = 0, .values = {0, std::nanf(""), 0}},  // maybe wrong, without a probability
+  };
+  const Evaluation all = evaluate_pixels(backend, pixels, {.batch_size = 4});
+  std::vector<uint64_t> order;
+  for (const Mistake& mistake : all.mistakes) order.push_back(mistake.image);
+  order.resize(4);
+  EXPECT_EQ(order, (std::vector<uint64_t>{2, 4, 3, 0}));
+  const Mistake& first = all.mistakes.front();
+  EXPECT_EQ(first.label, 1u);
+  EXPECT_EQ(first.prediction, 0u);
+  EXPECT_NEAR(first.probability, 1 / (1 + 2 * std::exp(-9.0)), 1e-6);
+  EXPECT_NEAR(all.mistakes[2].probability, std::exp(4.0) / (std::exp(4.0) + 2), 1e-6);
+
+  const Evaluation two = evaluate_pixels(backend, pixels, {.batch_size = 1, .most_mistakes = 2});
+  ASSERT_EQ(two.mistakes.size(), 2u);
+  EXPECT_EQ(two.mistakes[0].image, 2u);
+  EXPECT_EQ(two.mistakes[1].image, 4u);
+  EXPECT_EQ(two.confusion.images(), 6u);
+  EXPECT_TRUE(evaluate_pixels(backend, pixels, {.most_mistakes = 0}).mistakes.empty());
+}
+
+using Pixels = std::vector<uint8_t>;
+
+TEST(EvaluateInDetail, KeepsMistakesToLookAt) {
+  CpuBackend backend;
+  const auto pixels = [&](std::vector<float> values, DType dtype) {
+    return evaluate_pixels(backend, {{.label = 0, .values = std::move(values)}}, {}, dtype)
+        .mistakes.at(0)
+        .pixels;
+  };
+  EXPECT_EQ(pixels({3, 200, 7}, DType::uint8), (Pixels{3, 200, 7}));
+  EXPECT_EQ(pixels({3.4f, 200, 7.6f}, DType::float32), (Pixels{3, 200, 8}));
+  EXPECT_EQ(pixels({-2, 2, -1}, DType::float32), (Pixels{0, 255, 64}));
+  EXPECT_EQ(pixels({0, 510, 256}, DType::float32), (Pixels{0, 255, 128}));
+}
+
+// The channels of a pixel side by side, however the batch has them.
+TEST(EvaluateInDetail, KeepsPixelsInTheOrderOfImageFiles) {
+  Network network({2, 1, 3}, {.scale = 1, .shift = 0});
+  network.softmax_cross_entropy(network.dense(0, "dense", 2));
+  CpuBackend backend;
+  const auto variables = backend.make_variables(network);
+  for (const Layout layout : {Layout::nhwc, Layout::nchw}) {
+    const auto batches = from_vector(std::vector<int>{0}).map([layout](int) {
+      ImageBatch batch;
+      batch.reset({.height = 1, .width = 3, .channels = 2, .dtype = DType::uint8, .layout = layout},
+                  2);
+      for (size_t row = 0; row < 2; ++row) {
+        for (size_t i = 0; i < 6; ++i)
+          batch.image_at(row)[i] = static_cast<std::byte>(10 * row + i);
+        batch.set_label(row, 1);  // all logits are 0: taken for 0
+      }
+      return batch;
+    });
+    const Evaluation evaluation = evaluate_in_detail(backend, network, *variables, batches);
+    ASSERT_EQ(evaluation.mistakes.size(), 2u);
+    EXPECT_EQ(evaluation.mistakes[1].pixels, layout == Layout::nhwc
+                                                 ? (Pixels{10, 11, 12, 13, 14, 15})
+                                                 : (Pixels{10, 13, 11, 14, 12, 15}));
+  }
+}
+
+TEST(EvaluateInDetail, HasNothingToSayOfNoImages) {
+  CpuBackend backend;
+  const Evaluation evaluation = evaluate_pixels(backend, {});
+  EXPECT_EQ(evaluation.total.images, 0u);
+  EXPECT_EQ(evaluation.confusion.images(), 0u);
+  EXPECT_TRUE(evaluation.mistakes.empty());
+}
+
+TEST(EvaluateInDetail, CanBeStopped) {
+  CpuBackend backend;
+  const EvaluationOptions options = {.stop = [] { return true; }};
+  EXPECT_EQ(error_of([&] {
+              evaluate_pixels(backend, {{.label = 0, .values = {1, 2, 3}}}, options);
+            }).kind(),
+            ErrorKind::cancelled);
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,149 @@
+#include "trainer/summary/event_file.h"
+
+#include <cerrno>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/base/error.h"
+#include "dataset/example/event_view.h"
+#include "dataset/record/record_reader.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/faulty_file_system.h"
+#include "tests/support/temporary_directory.h"
+#include "trainer/summary/event.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::ElementsAre;
+
+std::string event_of_step(uint64_t step) {
+  return encode_event(
+      {.step = step, .what = std::vector<SummaryValue>{{"loss", ScalarSummary{0.5}}}});
+}
+
+// What the whole records of a file hold: "file_version 0", "summary 3", ... A piece of a record at
+// its end is passed over.
+std::vector<std::string> events_of(const std::string& path) {
+  std::vector<std::string> events;
+  RecordReader reader(posix_file_system(), path);
+  try {
+    while (const auto record = reader.read()) {
+      const EventView event = read_event(record->data);
+      events.push_back(std::string(event.field) + " " + std::to_string(event.step));
+    }
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::truncated);
+  }
+  return events;
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  return posix_file_system().list(folder);
+}
+
+TEST(EventFile, BeginsWithTheVersion) {
+  const TemporaryDirectory folder;
+  EventFile file(posix_file_system(), folder / "new/run", 1234.9, "host");
+  EXPECT_EQ(file.path(), folder / "new/run/events.out.tfevents.0000001234.host");
+  file.write(event_of_step(7));
+  // Without another call.
+  EXPECT_THAT(events_of(file.path()), ElementsAre("file_version 0", "summary 7"));
+}
+
+TEST(EventFile, ComesAfterTheFilesThatAreThere) {
+  const TemporaryDirectory folder;
+  const auto new_name = [&](double wall_time) {
+    const EventFile file(posix_file_system(), folder.path(), wall_time, "host");
+    return file.path().substr(folder.path().size() + 1);
+  };
+  EXPECT_EQ(new_name(1700000000), "events.out.tfevents.1700000000.host");
+  EXPECT_EQ(new_name(1700000000), "events.out.tfevents.1700000001.host");
+  write_file(folder / "events.out.tfevents.1800000000.another", "");  // a clock that is ahead
+  EXPECT_EQ(new_name(1700000005), "events.out.tfevents.1800000001.host");
+  for (const char* other : {"events.out.tfevents.", "events.out.tfevents.99999999999999999999.x",
+                            "events.out.tfevents.9999999999.x", "graph.9000000000"})
+    write_file(folder / other, "");
+  EXPECT_EQ(new_name(1900000000), "events.out.tfevents.1900000000.host");
+}
+
+// Each write and each call of the folder's: an Error, and no file that is less than a beginning.
+TEST(EventFile, LeavesNothingWhereItCannotBeMade) {
+  for (uint64_t n = 1;; ++n) {
+    const TemporaryDirectory folder;
+    FaultyFileSystem files(posix_file_system());
+    files.fail_call(n, FaultyFileSystem::Fault::error, ENOSPC);
+    const std::string run = folder / "run";
+    bool made = true;
+    try {
+      const EventFile file(files, run, 1, "host");
+    } catch (const Error& error) {
+      made = false;
+      EXPECT_EQ(error.kind(), ErrorKind::no_space) << files.failed_call();
+    }
+    if (made) {
+      EXPECT_GE(n, 5u);
+      break;
+    }
+    if (std::filesystem::exists(run)) {
+      EXPECT_THAT(names_in(run), ElementsAre()) << files.failed_call();
+    }
+  }
+}
+
+// Killed anywhere, also in the middle of a record.
+TEST(EventFile, HoldsWholeRecordsWhereverItWasKilled) {
+  const TemporaryDirectory folder;
+  const std::string run = folder / "run";
+  std::vector<size_t> found;
+  for_every_kill(
+      posix_file_system(), FaultyFileSystem::Fault::kill,
+      [&](FileSystem& files) {
+        EventFile file(files, run, 1, "host");
+        for (uint64_t step = 1; step <= 3; ++step) file.write(event_of_step(step));
+        file.sync();
+      },
+      [&] {
+        if (!std::filesystem::exists(run) || names_in(run).empty()) return;
+        const std::vector<std::string> events = events_of(run + "/" + names_in(run).front());
+        for (size_t i = 1; i < events.size(); ++i)
+          EXPECT_EQ(events[i], "summary " + std::to_string(i));
+        found.push_back(events.size());
+      },
+      [&] { std::filesystem::remove_all(run); });
+  EXPECT_TRUE(std::ranges::is_sorted(found));
+  EXPECT_EQ(found.front(), 0u);
+  EXPECT_EQ(found.back(), 4u);
+}
+
+// What was synced is there after a power loss.
+TEST(EventFile, KeepsWhatWasSynced) {
+  const TemporaryDirectory folder;
+  const std::string run = folder / "run";
+  uint64_t runs = 0;
+  for_every_kill(
+      posix_file_system(), FaultyFileSystem::Fault::power_loss,
+      [&](FileSystem& files) {
+        EventFile file(files, run, 1, "host");
+        file.write(event_of_step(1));
+        file.sync();
+        file.write(event_of_step(2));
+        write_file(folder / "synced", "");
+        file.write(event_of_step(3));
+      },
+      [&] {
+        ++runs;
+        if (!std::filesystem::exists(folder / "synced")) return;
+        EXPECT_THAT(events_of(run + "/" + names_in(run).front()), testing::Contains("summary 1"));
+      },
+      [&] {
+        std::filesystem::remove_all(run);
+        std::filesystem::remove(folder / "synced");
+      });
+  EXPECT_GE(runs, 8u);
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,41 @@
+#include "trainer/session/report_hook.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/trainer/test_session.h"
+
+namespace recordpipe {
+namespace {
+
+std::vector<uint64_t> steps_of(const RunHistory& history) {
+  std::vector<uint64_t> steps;
+  for (const TrainingPoint& point : history.training) steps.push_back(point.step);
+  return steps;
+}
+
+using Steps = std::vector<uint64_t>;
+
+TEST(ReportHook, RecordsARunAndGoesOnWhereItIsResumed) {
+  TestSession session;
+  session.save_after = 8;
+  const std::string path = session.folder / "history.jsonl";
+  {
+    HistoryRecorder recorder(posix_file_system(), path, {.window = 4});
+    session.run(10, std::make_unique<ReportHook>(recorder));
+    EXPECT_EQ(steps_of(recorder.history()), (Steps{4, 8, 10}));
+    const TrainingPoint& point = recorder.history().training.front();
+    EXPECT_EQ(point.steps, 4u);
+    EXPECT_EQ(point.images, 4 * 8u);
+    EXPECT_EQ(point.learning_rate, 0.05);
+    EXPECT_GT(point.loss, 0);
+    EXPECT_GT(point.seconds, 0);
+    EXPECT_LE(point.input_wait_seconds, point.seconds);
+  }
+  HistoryRecorder recorder(posix_file_system(), path, {.window = 4});
+  session.run(12, std::make_unique<ReportHook>(recorder));  // from step 8
+  EXPECT_EQ(steps_of(recorder.history()), (Steps{4, 8, 12}));
+  EXPECT_EQ(recorder.history().training.back().steps, 4u);
+}
+
+}  // namespace
+}  // namespace recordpipe

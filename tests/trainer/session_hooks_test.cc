@@ -1,0 +1,373 @@
+// What the hooks of a session do.
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/faulty_file_system.h"
+#include "tests/trainer/test_run.h"
+#include "trainer/session/checkpoint_saver_hook.h"
+#include "trainer/session/eval_hook.h"
+#include "trainer/session/examples_per_second_hook.h"
+#include "trainer/session/feed_hook.h"
+#include "trainer/session/global_step_waiter_hook.h"
+#include "trainer/session/logging_hook.h"
+#include "trainer/session/stop_at_step_hook.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+template <class Action>
+void expect_invalid(Action action) {
+  EXPECT_EQ(error_of(action).kind(), ErrorKind::invalid_argument);
+}
+
+TEST(StepTimer, IsDueAtItsFirstCallAndThenEverySoManySteps) {
+  StepTimer timer("me", {.steps = 3});
+  EXPECT_TRUE(timer.is_due(1));
+  EXPECT_TRUE(timer.is_due(1)) << "until it is updated";
+  EXPECT_FALSE(timer.update(1));
+  EXPECT_FALSE(timer.is_due(1));
+  EXPECT_FALSE(timer.is_due(3));
+  EXPECT_TRUE(timer.is_due(4));
+  EXPECT_TRUE(timer.is_due(9));
+  EXPECT_EQ(timer.update(9)->steps, 8u);
+  EXPECT_FALSE(timer.is_due(11));
+  timer.reset();
+  EXPECT_TRUE(timer.is_due(10));
+  EXPECT_FALSE(timer.update(10));
+}
+
+TEST(StepTimer, IsNotDueAgainInTooManySteps) {
+  StepTimer timer("me", {.steps = UINT64_MAX});
+  timer.update(5);
+  EXPECT_FALSE(timer.is_due(6));
+}
+
+TEST(StepTimer, CountsSeconds) {
+  double now = 100;
+  StepTimer timer("me", {.seconds = 2.5}, [&] { return now; });
+  EXPECT_TRUE(timer.is_due(1));
+  timer.update(1);
+  now = 102;
+  EXPECT_FALSE(timer.is_due(1000));
+  now = 102.5;
+  EXPECT_TRUE(timer.is_due(1000));
+  EXPECT_EQ(timer.update(1000)->seconds, 2.5);
+}
+
+TEST(StepTimer, WantsOneOfTheTwo) {
+  expect_invalid([] { StepTimer("me", {}); });
+  expect_invalid([] { StepTimer("me", {.steps = 1, .seconds = 1}); });
+  expect_invalid([] { StepTimer("me", {.seconds = -1}); });
+  expect_invalid([] { StepTimer("me", {.seconds = std::nan("")}); });
+  EXPECT_THAT(error_of([] { StepTimer("me", {}); }).what(), HasSubstr("me wants"));
+}
+
+TEST(StopAtStepHook, CountsTheStepsOfAllRunsOrOfThisOne) {
+  TestRun run;
+  run.run({}, hooks(StopAtStepHook({.num_steps = 3})));
+  EXPECT_EQ(run.steps().front(), 3u);
+  run.run({}, hooks(StopAtStepHook({.num_steps = 3})));
+  EXPECT_EQ(run.steps().front(), 6u);
+  run.run({}, hooks(StopAtStepHook({.last_step = 7})));
+  EXPECT_EQ(run.steps().front(), 7u);
+}
+
+// Which is one way to say: until something else stops it.
+TEST(StopAtStepHook, CountsToTheMostThereIs) {
+  TestRun run;
+  run.run(3);
+  run.run(5, hooks(StopAtStepHook({.num_steps = UINT64_MAX})));
+  EXPECT_EQ(run.steps().front(), 5u);
+}
+
+TEST(StopAtStepHook, MakesNoStepWhereTheRunIsAlreadyThere) {
+  TestRun run;
+  run.run(3);
+  for (const uint64_t last_step : {3, 2}) {
+    FunctionHook hook;
+    hook.on_after = [](TrainingSession&, const RunValues&) { ADD_FAILURE() << "a step"; };
+    run.run(last_step, hooks(hook));
+  }
+  TestRun none;
+  none.run({}, hooks(StopAtStepHook({.num_steps = 0})));
+  EXPECT_THAT(none.steps(), ElementsAre(0));
+}
+
+TEST(StopAtStepHook, WantsOneOfTheTwo) {
+  expect_invalid([] { StopAtStepHook({}); });
+  expect_invalid([] { StopAtStepHook({.last_step = 1, .num_steps = 1}); });
+}
+
+// A restored session goes on to the same step.
+TEST(StopAtStepHook, CountsOnceThroughFailures) {
+  TestRun run;
+  run.save_every = 2;
+  bool failed = false;
+  FunctionHook failing;
+  failing.on_after = [&](TrainingSession&, const RunValues& values) {
+    if (values.result.step != 5 || std::exchange(failed, true)) return;
+    throw Error({.kind = ErrorKind::io, .reason = "once"});
+  };
+  Hooks list = hooks(failing);
+  list.push_back(std::make_unique<StopAtStepHook>(StopAtStepOptions{.num_steps = 6}));
+  run.run({}, std::move(list));
+  EXPECT_TRUE(failed);
+  EXPECT_EQ(run.steps().front(), 6u);
+}
+
+struct Saved {
+  std::vector<uint64_t> steps = {};
+  CheckpointSaverOptions options(uint64_t every) {
+    return {.every = {.steps = every},
+            .listeners = {[this](const std::string& path, uint64_t step) {
+              EXPECT_THAT(path, HasSubstr("checkpoint-" + std::to_string(step) + ".safetensors"));
+              steps.push_back(step);
+            }}};
+  }
+};
+
+TEST(CheckpointSaverHook, SavesAtTheStartWhenItIsDueAndAtTheEnd) {
+  TestRun run;
+  Saved saved;
+  run.save_every = 0;
+  run.more_hooks = [&](CheckpointFolder& folder) {
+    return hooks(CheckpointSaverHook(folder, saved.options(3)));
+  };
+  run.run(7);
+  EXPECT_THAT(saved.steps, ElementsAre(0, 3, 6, 7));
+  EXPECT_THAT(run.steps(), ElementsAre(7, 6, 3, 0));
+  saved.steps.clear();
+  run.run(10);
+  EXPECT_THAT(saved.steps, ElementsAre(10)) << "neither what was restored, nor the end twice";
+}
+
+TEST(CheckpointSaverHook, KeepsTheNewest) {
+  TestRun run;
+  run.keep = 2;
+  run.run(5);
+  EXPECT_THAT(run.steps(), ElementsAre(5, 4));
+}
+
+// Each call to the file system fails once, for want of space.
+TEST(CheckpointSaverHook, OutlivesAFullDiskButNotAtTheEnd) {
+  TestRun whole;
+  whole.save_every = 2;
+  whole.run(5);
+  bool noted = false, thrown = false, through = false;
+  for (uint64_t call = 8; !through; ++call) {
+    FaultyFileSystem faulty(posix_file_system());
+    faulty.fail_call(call, FaultyFileSystem::Fault::error, ENOSPC);
+    TestRun run;
+    run.save_every = 2;
+    run.files = &faulty;
+    try {
+      run.run(5);
+      through = faulty.failed_call().empty();
+      if (!run.notes.empty()) {
+        noted = true;
+        EXPECT_THAT(run.notes, ElementsAre(HasSubstr("no checkpoint at step ")));
+      }
+      EXPECT_EQ(run.content(5), whole.content(5)) << faulty.failed_call();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::no_space) << error.what();
+      thrown = true;
+      if (!run.steps().empty() && run.steps().front() >= 4) {
+        run.files = &posix_file_system();
+        run.run(5);
+        EXPECT_EQ(run.content(5), whole.content(5)) << "can be resumed";
+      }
+    }
+  }
+  EXPECT_TRUE(noted);
+  EXPECT_TRUE(thrown);
+}
+
+struct Evaluations {
+  std::map<uint64_t, size_t> correct;  // of 8, by step
+  std::vector<std::pair<uint64_t, bool>> seen = {};
+
+  void add_to(TestRun& run, uint64_t every, bool at_end = true) {
+    run.more_hooks = [this, every, at_end](CheckpointFolder& folder) {
+      Hooks list;
+      FunctionHook now;
+      now.on_after = [this](TrainingSession& session, const RunValues&) { step = session.step(); };
+      list.push_back(std::make_unique<FunctionHook>(now));
+      EvalOptions mine = {.every = {.steps = every}, .at_end = at_end, .evaluate = [this] {
+                            return BatchResult{.loss = 1, .correct = correct.at(step), .images = 8};
+                          }};
+      mine.listener = [this](uint64_t at, const BatchResult& result, bool best) {
+        EXPECT_EQ(at, step);
+        EXPECT_EQ(result.correct, correct.at(at));
+        seen.emplace_back(at, best);
+      };
+      list.push_back(std::make_unique<EvalHook>(folder, mine));
+      return list;
+    };
+  }
+  uint64_t step = 0;
+};
+
+TEST(EvalHook, KeepsTheBestOfAllRuns) {
+  TestRun run;
+  Evaluations evaluations = {.correct = {{2, 3}, {4, 5}, {5, 5}, {7, 4}, {9, 6}, {10, 1}}};
+  evaluations.add_to(run, 2);
+  const std::string best = run.job_dir + "/best.safetensors";
+  run.run(5);
+  EXPECT_THAT(evaluations.seen, ElementsAre(Pair(2, true), Pair(4, true), Pair(5, false)));
+  TrainingState state = read_training_state(posix_file_system(), best);
+  EXPECT_EQ(state.step, 4u);
+  EXPECT_EQ(state.validation_accuracy, 0.625);
+
+  evaluations.seen.clear();
+  run.run(10);
+  EXPECT_THAT(evaluations.seen, ElementsAre(Pair(7, false), Pair(9, true), Pair(10, false)));
+  state = read_training_state(posix_file_system(), best);
+  EXPECT_EQ(state.step, 9u);
+  EXPECT_EQ(state.validation_accuracy, 0.75);
+}
+
+TEST(EvalHook, LeavesOutTheEndIfToldSo) {
+  TestRun run;
+  Evaluations evaluations = {.correct = {{2, 3}}};
+  evaluations.add_to(run, 2, false);
+  run.run(3);
+  EXPECT_THAT(evaluations.seen, ElementsAre(Pair(2, true)));
+}
+
+// A best one that could not be saved is not the one to beat.
+TEST(EvalHook, TakesTheNextBestWhereTheDiskWasFull) {
+  bool noted = false;
+  for (uint64_t call = 1; !noted; ++call) {
+    ASSERT_LT(call, 50u);
+    FaultyFileSystem faulty(posix_file_system());
+    faulty.fail_call(call, FaultyFileSystem::Fault::error, ENOSPC);
+    TestRun run;
+    run.save_every = 0;
+    run.files = &faulty;
+    Evaluations evaluations = {.correct = {{1, 6}, {2, 5}, {3, 4}}};
+    evaluations.add_to(run, 1);
+    try {
+      run.run(3);
+    } catch (const Error& error) {
+      continue;  // before the first step
+    }
+    if (run.notes.empty()) continue;
+    noted = true;
+    EXPECT_THAT(run.notes, ElementsAre(HasSubstr("the best checkpoint was not saved")));
+    EXPECT_EQ(read_training_state(posix_file_system(), run.job_dir + "/best.safetensors").step, 2u);
+  }
+}
+
+LoggingOptions logging(std::vector<std::string>& lines, double& now) {
+  return {.values = {{"step", [](const RunValues& v) { return std::to_string(v.result.step); }},
+                     {"images",
+                      [](const RunValues& v) { return std::to_string(v.result.batch.images); }}},
+          .sink = [&lines](const std::string& line) { lines.push_back(line); },
+          .now = [&now] { return now += 0.125; }};
+}
+
+TEST(LoggingHook, TellsValuesAndSeconds) {
+  TestRun run;
+  std::vector<std::string> lines;
+  double now = 0;
+  LoggingOptions options = logging(lines, now);
+  options.every = {.steps = 2};
+  run.run(4, hooks(LoggingHook(options)));
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0], "step = 1, images = 4") << "at once; of no time before it";
+  EXPECT_THAT(lines[1], testing::MatchesRegex(R"(step = 3, images = 4 \(0\.[0-9]+ sec\))"));
+}
+
+TEST(LoggingHook, TellsTheEndIfToldSo) {
+  TestRun run;
+  std::vector<std::string> lines;
+  double now = 0;
+  LoggingOptions options = logging(lines, now);
+  options.every = {};
+  expect_invalid([&] { LoggingHook{options}; });
+  options.at_end = true;
+  run.run(4, hooks(LoggingHook(options)));
+  EXPECT_THAT(lines, ElementsAre("step = 4, images = 4"));
+  lines.clear();
+  run.run(4, hooks(LoggingHook(options)));
+  EXPECT_THAT(lines, IsEmpty()) << "no step, no line";
+}
+
+TEST(ExamplesPerSecondHook, TellsTheAverageAndTheLatest) {
+  TestRun run;
+  double now = 100;
+  FunctionHook clock;
+  // Steps of a second, the last two of half a second.
+  clock.on_before = [&](TrainingSession&, RunContext& context) {
+    now += context.step < 2 ? 1 : 0.5;
+  };
+  std::vector<std::string> lines;
+  Hooks list = hooks(clock);
+  list.push_back(std::make_unique<ExamplesPerSecondHook>(
+      ExamplesPerSecondOptions{.every = {.steps = 2},
+                               .sink = [&](const std::string& line) { lines.push_back(line); },
+                               .now = [&] { return now; }}));
+  run.run(5, std::move(list));
+  EXPECT_THAT(lines, ElementsAre("Average examples/sec: 4.0 (4.0), step = 2",
+                                 "Average examples/sec: 5.3 (8.0), step = 4"));
+}
+
+TEST(FeedHook, TrainsOnWhatItIsGiven) {
+  TestRun run, plain;
+  ImageBatch mine;
+  std::vector<uint64_t> asked;
+  std::vector<std::vector<int32_t>> labels, plain_labels;
+  const auto record = [](std::vector<std::vector<int32_t>>& to) {
+    FunctionHook hook;
+    hook.on_after = [&to](TrainingSession&, const RunValues& values) {
+      to.emplace_back(values.batch.labels().begin(), values.batch.labels().end());
+    };
+    return hook;
+  };
+  plain.run(3, hooks(record(plain_labels)));
+  mine.reset({.height = 4, .width = 4, .channels = 3, .layout = Layout::nchw}, 4);
+  for (size_t row = 0; row < 4; ++row) {
+    std::fill_n(reinterpret_cast<float*>(mine.image_at(row)), 48, static_cast<float>(row));
+    mine.set_label(row, 2);
+  }
+  Hooks list = hooks(record(labels));
+  list.push_back(std::make_unique<FeedHook>([&](uint64_t steps_done) {
+    asked.push_back(steps_done);
+    return steps_done == 1 ? &mine : nullptr;
+  }));
+  run.run(3, std::move(list));
+  EXPECT_THAT(asked, ElementsAre(0, 1, 2));
+  // The pipeline has stayed where it was.
+  EXPECT_THAT(labels, ElementsAre(plain_labels[0], ElementsAre(2, 2, 2, 2), plain_labels[1]));
+}
+
+TEST(GlobalStepWaiterHook, WaitsOnce) {
+  TestRun run;
+  uint64_t others = 0;
+  int pauses = 0;
+  FunctionHook later;
+  later.on_after = [&](TrainingSession&, const RunValues&) { others = 0; };
+  Hooks list = hooks(later);
+  list.push_back(std::make_unique<GlobalStepWaiterHook>(
+      GlobalStepWaiterOptions{.wait_until_step = 3,
+                              .global_step = [&] { return others; },
+                              .pause = [&] { ++pauses, ++others; }}));
+  run.run(2, std::move(list));
+  EXPECT_EQ(pauses, 3);
+}
+
+}  // namespace
+}  // namespace recordpipe

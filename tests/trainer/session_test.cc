@@ -1,0 +1,280 @@
+// Training sessions: the order of calls, runs that are stopped and resumed, steps that fail.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+#include "tests/trainer/test_run.h"
+#include "trainer/session/nan_hook.h"
+#include "trainer/session/stop_at_step_hook.h"
+#include "trainer/session/training_session.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+// Fails, after it was made, the `at`th step, so many times.
+FunctionHook failing(uint64_t at, int times, ErrorKind kind = ErrorKind::io) {
+  FunctionHook hook;
+  hook.on_after = [=](TrainingSession&, const RunValues& values) mutable {
+    if (values.result.step != at || times-- <= 0) return;
+    throw Error({.kind = kind, .reason = "the disk is tired"});
+  };
+  return hook;
+}
+
+// A batch whose loss is no number.
+ImageBatch bad_batch(const ImageBatch& good) {
+  ImageBatch batch;
+  batch.reset(good.format(), good.size());
+  for (size_t row = 0; row < batch.size(); ++row) {
+    float* values = reinterpret_cast<float*>(batch.image_at(row));
+    std::fill_n(values, batch.format().values_per_image(), std::numeric_limits<float>::quiet_NaN());
+    batch.set_label(row, 0);
+  }
+  return batch;
+}
+
+// Feeds a bad batch to the step that makes the `at`th.
+FunctionHook bad_at(uint64_t at, std::vector<double>* losses = nullptr) {
+  FunctionHook hook;
+  auto bad = std::make_shared<ImageBatch>();
+  hook.on_before = [=](TrainingSession&, RunContext& context) {
+    if (context.step + 1 == at) context.feed = bad.get();
+  };
+  hook.on_after = [=](TrainingSession&, const RunValues& values) {
+    *bad = bad_batch(values.batch);
+    if (losses) losses->push_back(values.result.batch.loss);
+  };
+  return hook;
+}
+
+TEST(TrainingSession, CallsItsHooksInOrder) {
+  TestRun run;
+  std::vector<std::string> calls;
+  const auto recorder = [&](const std::string& name) {
+    FunctionHook hook;
+    const auto call = [&calls, name](const std::string& what) { calls.push_back(name + what); };
+    hook.on_begin = [=] { call(" begins"); };
+    hook.on_created = [=](TrainingSession& session) {
+      call(" created at " + std::to_string(session.step()));
+    };
+    hook.on_before = [=](TrainingSession&, RunContext& context) {
+      call(" before " + std::to_string(context.step));
+    };
+    hook.on_after = [=](TrainingSession& session, const RunValues& values) {
+      EXPECT_EQ(session.step(), values.result.step);
+      EXPECT_EQ(values.batch.size(), 4u);
+      call(" after " + std::to_string(values.result.step));
+    };
+    hook.on_end = [=](TrainingSession& session) {
+      call(" ends at " + std::to_string(session.step()));
+    };
+    return hook;
+  };
+  Hooks both = hooks(recorder("a"));
+  both.push_back(std::make_unique<FunctionHook>(recorder("b")));
+  run.run(2, std::move(both));
+  EXPECT_THAT(calls, ElementsAre("a begins", "b begins", "a created at 0", "b created at 0",
+                                 "a before 0", "b before 0", "a after 1", "b after 1",  //
+                                 "a before 1", "b before 1", "a after 2", "b after 2",  //
+                                 "a ends at 2", "b ends at 2"));
+
+  calls.clear();
+  run.run(3, hooks(recorder("c")));
+  EXPECT_THAT(calls,
+              ElementsAre("c begins", "c created at 2", "c before 2", "c after 3", "c ends at 3"));
+}
+
+TEST(TrainingSession, CallsNoEndWhereAHookThrows) {
+  TestRun run;
+  FunctionHook hook;
+  bool ended = false;
+  hook.on_after = [](TrainingSession&, const RunValues&) { throw std::runtime_error("mine"); };
+  hook.on_end = [&](TrainingSession&) { ended = true; };
+  EXPECT_THROW(run.run(3, hooks(hook)), std::runtime_error);
+  EXPECT_FALSE(ended);
+}
+
+// All that a checkpoint holds: values, momenta, statistics, averages and the place in the data.
+TEST(TrainingSession, GoesOnAsIfItHadNeverStopped) {
+  constexpr uint64_t last = 13;  // more than two passes over the data
+  TestRun unbroken;
+  unbroken.run(last);
+  for (uint64_t stopped_at = 0; stopped_at <= last; ++stopped_at) {
+    TestRun broken;
+    broken.run(stopped_at);
+    broken.run(last);
+    EXPECT_EQ(broken.steps(), unbroken.steps());
+    for (uint64_t step = 0; step <= last; ++step)
+      ASSERT_EQ(broken.content(step), unbroken.content(step)) << stopped_at << ", " << step;
+  }
+  TestRun often;
+  for (uint64_t step = 1; step <= last; ++step) often.run(step);
+  EXPECT_EQ(often.content(last), unbroken.content(last));
+}
+
+TEST(TrainingSession, SaysFromWhereItGoesOn) {
+  TestRun run;
+  run.settings = {{"batch_size", "4"}, {"learning_rate", "0.05"}, {"layers", "8"}};
+  run.run(2);
+  EXPECT_THAT(run.notes, IsEmpty());
+  run.settings = {{"batch_size", "4"}, {"learning_rate", "0.1"}, {"clip", "1"}};
+  run.learning_rate = 0.1;
+  run.run(3);
+  EXPECT_THAT(run.notes, ElementsAre("resumed from " + run.path(2) + " at step 2",
+                                     "learning_rate was 0.05, is 0.1 from here on"));
+}
+
+TEST(TrainingSession, StartsTheDataAnewForAnotherBatchSize) {
+  TestRun run, again;
+  for (TestRun* each : {&run, &again}) {
+    each->run(3);
+    each->batch_size = 5;
+    each->run(each == &run ? 9 : 6);
+    EXPECT_THAT(each->notes, Contains(StartsWith("the data start anew")));
+  }
+  again.run(9);
+  EXPECT_THAT(again.notes, ElementsAre(StartsWith("resumed from")));
+  EXPECT_EQ(again.content(9), run.content(9));
+  const TrainingState state = read_training_state(posix_file_system(), run.path(9));
+  EXPECT_EQ(state.seed, 7u);
+  EXPECT_NE(state.data_seed, 7u) << "not the distortions that the steps before have had";
+}
+
+TEST(TrainingSession, StartsTheDataAnewForAnotherSeed) {
+  TestRun run, again;
+  for (TestRun* each : {&run, &again}) {
+    each->run(3);
+    each->seed = 8;
+    each->run(each == &run ? 9 : 6);
+    EXPECT_THAT(each->notes, Contains(AllOf(StartsWith("the data start anew"),
+                                            HasSubstr("another seed was given"))));
+  }
+  again.run(9);
+  EXPECT_THAT(again.notes, ElementsAre(StartsWith("resumed from")));
+  EXPECT_EQ(again.content(9), run.content(9));
+}
+
+TEST(TrainingSession, DependsOnItsSeed) {
+  TestRun run, other;
+  other.seed = 8;
+  run.run(0);
+  other.run(0);
+  EXPECT_NE(run.content(0), other.content(0));
+}
+
+TEST(TrainingSession, EndsByALossThatIsNoNumber) {
+  for (const bool with_hook : {false, true}) {
+    TestRun run;
+    std::vector<double> losses;
+    Hooks list = hooks(bad_at(3, &losses));
+    if (with_hook) list.push_back(std::make_unique<NanHook>(NanPolicy::fail));
+    // The last step, too: being there must not hide what has happened.
+    EXPECT_THROW(run.run(3, std::move(list)), NotFiniteError);
+    ASSERT_EQ(losses.size(), 3u);
+    EXPECT_TRUE(std::isnan(losses.back())) << "after_run sees it";
+    EXPECT_THAT(run.steps(), ElementsAre(2, 1, 0));
+  }
+}
+
+TEST(TrainingSession, EndsAsAskedByNanHook) {
+  TestRun run, before;
+  run.save_every = before.save_every = 100;
+  Hooks list = hooks(bad_at(3));
+  list.push_back(std::make_unique<NanHook>(NanPolicy::stop));
+  run.run(9, std::move(list));
+  EXPECT_THAT(run.notes, ElementsAre(HasSubstr("the loss is not a number at step 3")));
+  EXPECT_THAT(run.steps(), ElementsAre(2, 0));
+  before.run(2);
+  EXPECT_EQ(run.content(2), before.content(2)) << "the weights before";
+}
+
+TEST(TrainingSession, TriesAStepAgainThatAHookHasFailed) {
+  TestRun whole;
+  whole.run(9);
+  // The 9th is the last one: the hook that ends the run has been called, or not yet.
+  for (const uint64_t at : {1, 5, 9})
+    for (const bool first : {true, false}) {
+      TestRun run;
+      run.save_every = 4;
+      if (first) {
+        run.run(9, hooks(failing(at, 1)));
+      } else {
+        run.more_hooks = [&](CheckpointFolder&) { return hooks(failing(at, 1)); };
+        run.run(9);
+      }
+      EXPECT_THAT(run.notes, Contains(HasSubstr("failed: the disk is tired"))) << at;
+      EXPECT_EQ(run.content(9), whole.content(9)) << at;
+    }
+}
+
+TEST(TrainingSession, TriesAStepAgainThatThePipelineHasFailed) {
+  TestRun whole, run;
+  whole.run(12);
+  std::atomic<int> images = 0;
+  run.save_every = 5;
+  run.on_image = [&] {
+    if (++images == 30) throw Error({.kind = ErrorKind::network, .reason = "the line is cut"});
+  };
+  run.run(12);
+  EXPECT_THAT(run.notes, Contains(HasSubstr("the line is cut")));
+  EXPECT_THAT(run.notes, Contains(StartsWith("resumed from")));
+  EXPECT_EQ(run.content(12), whole.content(12));
+}
+
+// The step fails long after the checkpoint: that the ones between are made again is no success.
+TEST(TrainingSession, GivesUpWhatAlwaysFails) {
+  TestRun run;
+  run.save_every = 3;
+  run.recoveries = 2;
+  const Error error = error_of([&] { run.run(9, hooks(failing(6, 1000))); });
+  EXPECT_EQ(error.reason(), "the disk is tired");
+  EXPECT_EQ(std::ranges::count_if(
+                run.notes, [](const std::string& note) { return note.starts_with("resumed"); }),
+            2);
+  EXPECT_THAT(run.steps(), ElementsAre(3, 0));
+
+  TestRun other;
+  other.recoveries = 2;
+  Hooks list;
+  for (const uint64_t at : {2, 3, 4, 5})
+    list.push_back(std::make_unique<FunctionHook>(failing(at, 2)));
+  other.run(6, std::move(list));  // each is tried again as often
+}
+
+TEST(TrainingSession, TriesNothingElseAgain) {
+  TestRun run;
+  EXPECT_EQ(error_of([&] { run.run(9, hooks(failing(2, 1, ErrorKind::corrupted))); }).kind(),
+            ErrorKind::corrupted);
+  EXPECT_THAT(run.notes, IsEmpty());
+  TestRun without;
+  without.save_every = 0;
+  EXPECT_EQ(error_of([&] { without.run(9, hooks(failing(2, 1))); }).kind(), ErrorKind::io)
+      << "there is no checkpoint to go back to";
+}
+
+TEST(TrainingSession, FallsBackFromADamagedCheckpoint) {
+  TestRun whole, run;
+  whole.run(6);
+  run.run(4);
+  std::filesystem::resize_file(run.path(4), 500);
+  run.run(6);
+  EXPECT_THAT(run.notes, ElementsAre(AllOf(StartsWith("skipped: "), HasSubstr(run.path(4))),
+                                     "resumed from " + run.path(3) + " at step 3"));
+  for (const uint64_t step : {4, 5, 6}) EXPECT_EQ(run.content(step), whole.content(step));
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,83 @@
+// A small training run in a folder of its own, for the tests of sessions: a network with batch
+// norm, momentum and averages on the CPU, fed by a pipeline that shuffles and draws.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/temporary_directory.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/session/training_session.h"
+
+namespace recordpipe {
+
+using Hooks = std::vector<std::unique_ptr<SessionHook>>;
+
+// The hooks of a run that has one.
+template <class Hook>
+Hooks hooks(Hook hook) {
+  Hooks one;
+  one.push_back(std::make_unique<Hook>(std::move(hook)));
+  return one;
+}
+
+// A hook that calls functions.
+struct FunctionHook final : SessionHook {
+  std::function<void()> on_begin = [] {};
+  std::function<void(TrainingSession&)> on_created = [](TrainingSession&) {};
+  std::function<void(TrainingSession&, RunContext&)> on_before = [](TrainingSession&, RunContext&) {
+  };
+  std::function<void(TrainingSession&, const RunValues&)> on_after = [](TrainingSession&,
+                                                                        const RunValues&) {};
+  std::function<void(TrainingSession&)> on_end = [](TrainingSession&) {};
+
+  void begin() override { on_begin(); }
+  void after_create_session(TrainingSession& session) override { on_created(session); }
+  void before_run(TrainingSession& session, RunContext& context) override {
+    on_before(session, context);
+  }
+  void after_run(TrainingSession& session, const RunValues& values) override {
+    on_after(session, values);
+  }
+  void end(TrainingSession& session) override { on_end(session); }
+};
+
+class TestRun {
+ public:
+  // Trains to `last_step`, or to where a hook stops it, from the newest checkpoint in the folder:
+  // with a backend, variables, a trainer and a session made for it.
+  void run(std::optional<uint64_t> last_step = {}, Hooks hooks = {});
+
+  // What checkpoint-STEP.safetensors says: its metadata and the checksum of each tensor, by name.
+  // Not the bytes of the place in the data, which can be written in several ways: where it is shows
+  // in the steps that follow.
+  std::map<std::string, std::string> content(uint64_t step) const;
+  std::string path(uint64_t step) const;
+  // The steps of the checkpoints that are there, the newest first.
+  std::vector<uint64_t> steps() const;
+
+  // How it is run.
+  uint64_t seed = 7;
+  size_t batch_size = 4;
+  double learning_rate = 0.05;
+  uint64_t save_every = 1;  // and at the start and the end; 0: never
+  size_t keep = 100;
+  int recoveries = 3;
+  CheckpointSettings settings = {};
+  FileSystem* files = &posix_file_system();
+  std::function<void()> on_image = [] {};  // called by the pipeline, for each image
+  // Called with the folder that run() has open, for hooks that want one.
+  std::function<Hooks(CheckpointFolder&)> more_hooks = [](CheckpointFolder&) { return Hooks(); };
+
+  TemporaryDirectory folder = {};
+  const std::string job_dir = folder / "job";
+  std::vector<std::string> notes = {};  // of the last run
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,219 @@
+#include "trainer/checkpoint/checkpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "dataset/base/error.h"
+#include "dataset/checksum/crc32c.h"
+#include "trainer/checkpoint/safetensors.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr std::string_view step_key = "step", checksum_key = "crc32c", seed_key = "seed",
+                           data_seed_key = "data_seed", plan_hash_key = "plan_hash",
+                           accuracy_key = "validation_accuracy", setting_prefix = "setting:";
+constexpr std::string_view input_state_name = "input_pipeline/state";
+
+std::string name_of(const VariableSpec& spec, Slot slot) {
+  switch (slot) {
+    case Slot::momentum:
+      return spec.name + "/momentum";
+    case Slot::average:
+      return spec.name + "/ExponentialMovingAverage";
+    default:
+      return spec.name;
+  }
+}
+
+// What is kept of a variable.
+std::vector<Slot> slots_of(const VariableSpec& spec, bool averages) {
+  if (!spec.trained) return {Slot::value};
+  if (!averages) return {Slot::value, Slot::momentum};
+  return {Slot::value, Slot::momentum, Slot::average};
+}
+
+// The whole of `text` as a number.
+template <class Number, class... Base>
+std::optional<Number> parse(std::string_view text, Base... base) {
+  Number number{};
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, base...);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+// The CRC-32C of all that a checkpoint says, in hexadecimal: the format has no checksum of its own.
+// Of the step first, then of the other metadata and of the tensors, each by name.
+class Checksum {
+ public:
+  explicit Checksum(const SafetensorsMetadata& metadata) {
+    add(metadata.find(step_key)->second);
+    for (const auto& [key, value] : metadata) {
+      if (key == step_key || key == checksum_key) continue;
+      add(key);
+      add(value);
+    }
+  }
+
+  void add_tensor(std::string_view name, std::string_view dtype, std::span<const uint64_t> shape,
+                  std::span<const std::byte> data) {
+    add(name);
+    add(dtype);
+    for (const uint64_t length : shape) add(std::to_string(length));
+    crc_ = crc32c_extend(crc_, data);
+  }
+  std::string text() const { return fmt::format("{:08x}", crc_); }
+
+ private:
+  void add(std::string_view word) {
+    crc_ = crc32c_extend(crc_, std::as_bytes(std::span(word)));
+    crc_ = crc32c_extend(crc_, std::array{std::byte{0}});  // where the word ends
+  }
+
+  uint32_t crc_ = 0;
+};
+
+SafetensorsMetadata metadata_of(const TrainingState& state) {
+  SafetensorsMetadata metadata = {
+      {std::string(step_key), std::to_string(state.step)},
+      {std::string(seed_key), std::to_string(state.seed)},
+      {std::string(data_seed_key), std::to_string(state.data_seed)},
+      {std::string(plan_hash_key), fmt::format("{:016x}", state.plan_hash)}};
+  for (const auto& [name, value] : state.settings)
+    metadata[std::string(setting_prefix) + name] = value;
+  if (state.validation_accuracy)
+    metadata[std::string(accuracy_key)] = fmt::format("{}", *state.validation_accuracy);
+  return metadata;
+}
+
+// A checkpoint's metadata, after its checksum was found right. A file without one was written by
+// another program, and is believed.
+TrainingState checked_state(const SafetensorsReader& reader) {
+  const auto fail = [&](const std::string& reason) {
+    return Error({.kind = ErrorKind::corrupted, .path = reader.path(), .reason = reason});
+  };
+  const SafetensorsMetadata& metadata = reader.metadata();
+  const auto number = [&]<class Number>(std::string_view key, Number otherwise,
+                                        auto... base) -> Number {
+    const auto found = metadata.find(key);
+    if (found == metadata.end()) return otherwise;
+    const auto value = parse<Number>(found->second, base...);
+    if (!value) throw fail("its " + std::string(key) + " is not a number");
+    return *value;
+  };
+  if (!metadata.contains(step_key)) throw fail("not a checkpoint: its metadata name no step");
+  TrainingState state = {.step = number(step_key, uint64_t{0}),
+                         .seed = number(seed_key, uint64_t{0}),
+                         .data_seed = number(data_seed_key, uint64_t{0}),
+                         .plan_hash = number(plan_hash_key, uint64_t{0}, 16)};
+  for (const auto& [key, value] : metadata)
+    if (key.starts_with(setting_prefix)) state.settings[key.substr(setting_prefix.size())] = value;
+  if (metadata.contains(accuracy_key)) state.validation_accuracy = number(accuracy_key, 0.0);
+
+  const auto expected = metadata.find(checksum_key);
+  if (expected == metadata.end()) return state;
+  Checksum checksum(metadata);
+  for (const auto& [name, tensor] : reader.tensors())
+    checksum.add_tensor(name, tensor.dtype, tensor.shape, tensor.data);
+  if (checksum.text() != expected->second) throw fail("its checksum doesn't fit");
+  return state;
+}
+
+TrainingState state_in(const SafetensorsReader& reader) {
+  TrainingState state = checked_state(reader);
+  if (const auto found = reader.tensors().find(input_state_name); found != reader.tensors().end())
+    state.input_state.assign(reinterpret_cast<const char*>(found->second.data.data()),
+                             found->second.data.size());
+  return state;
+}
+
+bool holds_averages(const SafetensorsReader& reader, const Variables& variables) {
+  return std::ranges::any_of(variables.specs(), [&](const VariableSpec& spec) {
+    return spec.trained && reader.tensors().contains(name_of(spec, Slot::average));
+  });
+}
+
+// Reads everything before it writes anything: a checkpoint that turns out to be bad half-way leaves
+// the variables as they were.
+void restore_from(const SafetensorsReader& reader, Variables& variables) {
+  struct Value {
+    VariableId id;
+    Slot slot;
+    std::vector<float> numbers;
+  };
+  const bool averages = holds_averages(reader, variables);
+  std::vector<Value> values;
+  for (VariableId id = 0; id < variables.specs().size(); ++id) {
+    const VariableSpec& spec = variables.specs()[id];
+    for (const Slot slot : slots_of(spec, averages))
+      values.push_back({id, slot, reader.read_floats(name_of(spec, slot), spec.shape)});
+  }
+  const size_t others = reader.tensors().contains(input_state_name) ? 1 : 0;
+  if (values.size() + others != reader.tensors().size())
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = reader.path(),
+                 .reason = "holds " + std::to_string(reader.tensors().size() - others) +
+                           " tensors, the network has " + std::to_string(values.size())});
+  for (const Value& value : values)
+    if (value.slot != Slot::average) variables.write(value.id, value.numbers, value.slot);
+  // They start from the values, where the checkpoint has none.
+  if (averages || variables.has_averages()) variables.start_averages();
+  for (const Value& value : values)
+    if (value.slot == Slot::average) variables.write(value.id, value.numbers, value.slot);
+}
+
+void require_finite(const std::string& path, const std::string& name,
+                    std::span<const float> values) {
+  if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .path = path,
+               .reason = "not saved: " + name + " has grown beyond what a number can hold",
+               .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
+}
+
+}  // namespace
+
+void write_checkpoint(FileSystem& file_system, const std::string& path, const Variables& variables,
+                      const TrainingState& state) {
+  std::map<std::string, SafetensorsTensor> tensors;
+  for (VariableId id = 0; id < variables.specs().size(); ++id) {
+    const VariableSpec& spec = variables.specs()[id];
+    for (const Slot slot : slots_of(spec, variables.has_averages())) {
+      const std::vector<float> values = variables.read(id, slot);
+      require_finite(path, name_of(spec, slot), values);
+      tensors.emplace(name_of(spec, slot), SafetensorsTensor::floats(spec.shape, values));
+    }
+  }
+  if (!state.input_state.empty())
+    tensors.emplace(input_state_name, SafetensorsTensor::bytes(state.input_state));
+  SafetensorsMetadata metadata = metadata_of(state);
+  Checksum checksum(metadata);
+  for (const auto& [name, tensor] : tensors)
+    checksum.add_tensor(name, tensor.dtype, tensor.shape, tensor.data);
+  metadata[std::string(checksum_key)] = checksum.text();
+  write_safetensors(file_system, path, tensors, metadata);
+}
+
+TrainingState read_checkpoint(FileSystem& file_system, const std::string& path,
+                              Variables& variables) {
+  const SafetensorsReader reader(file_system, path);
+  TrainingState state = state_in(reader);
+  restore_from(reader, variables);
+  return state;
+}
+
+TrainingState read_training_state(FileSystem& file_system, const std::string& path) {
+  return state_in(SafetensorsReader(file_system, path));
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,12 @@
+// cifar10_multi_gpu_train: trains the tutorial's network on several devices. See --help.
+#include "trainer/programs/program_main.h"
+#include "trainer/programs/tutorial_flags.h"
+#include "trainer/programs/tutorial_training.h"
+
+int main(int argc, char** argv) {
+  return recordpipe::program_main(
+      "cifar10_multi_gpu_train", argc, argv, [](int count, char** arguments) {
+        return recordpipe::train_tutorial_cnn(
+            recordpipe::parse_cifar10_multi_gpu_train_flags(count, arguments));
+      });
+}

@@ -1,0 +1,85 @@
+// What the command lines of the trainer's programs have in common: strict numbers and booleans, the
+// flags that all of them take, and how a wrong command line ends.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace recordpipe {
+
+// Flags that make no sense: the program ends with 2.
+struct UsageError {
+  int exit_code;  // 0 after --help
+};
+
+constexpr size_t most_images = 1 << 20;  // in a batch
+constexpr uint64_t most_steps = 1'000'000'000'000;
+constexpr double smallest = 1e-12, largest = 1e6;  // of numbers without natural limits
+
+// The number that is the whole of `text`. Not CLI11's: that takes -1 for 2^64 - 1, 010 for 8, and
+// NaN for a number in any range.
+template <class Number>
+std::optional<Number> parse_number(const std::string& text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+// An option whose value is a number in [least, most] that `fits`.
+template <class Number>
+CLI::Option* add_number(
+    CLI::App& app, const std::string& name, Number& value, Number least, Number most,
+    const std::string& text, const std::function<bool(Number)>& fits = [](Number) { return true; },
+    const std::string& expected = std::is_integral_v<Number> ? "a whole number" : "a number") {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [=, &value](const std::string& given) {
+            const auto number = parse_number<Number>(given);
+            if (!number || !(*number >= least && *number <= most) || !fits(*number))
+              throw CLI::ValidationError(
+                  name, fmt::format("'{}' is not {} from {} to {}", given, expected, least, most));
+            value = *number;
+          },
+          text)
+      ->type_name("N")
+      ->default_str(fmt::format("{}", value));
+}
+
+// "True", "false", "1", ...: the tutorial's own flags took any word for true.
+void add_boolean(CLI::App& app, const std::string& name, bool& value, const std::string& text);
+// Whether add_boolean made it.
+bool is_boolean(const CLI::Option& option);
+
+// --device
+void add_device(CLI::App& app, std::string& device);
+// --seed
+void add_seed(CLI::App& app, uint64_t& seed);
+// --num-intra-threads and --num-inter-threads
+void add_threads(CLI::App& app, size_t& intra, size_t& inter);
+// --checkpoint-steps and --keep-checkpoints
+void add_checkpoints(CLI::App& app, uint64_t& steps, size_t& keep);
+
+// For a new `app`, before its options: --version, defaults shown in --help, and the last one taken
+// where a flag is given twice.
+void set_up(CLI::App& app);
+
+// Those of main() after the program's name.
+std::vector<std::string> arguments_of(int argc, char** argv);
+
+// Parses `arguments`, then calls `check`, which may throw CLI::ValidationError too. Prints help or
+// what is wrong, and throws UsageError, where there is nothing to run.
+void parse_or_throw(
+    CLI::App& app, std::vector<std::string> arguments, const std::function<void()>& check = [] {});
+
+}  // namespace recordpipe

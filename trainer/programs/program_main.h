@@ -1,0 +1,14 @@
+// What main() of every training program does.
+#pragma once
+
+#include <functional>
+
+namespace recordpipe {
+
+// Sets up OpenMP, the log (on standard error) and signals, calls `run` with the command line, and
+// returns the program's exit status: what `run` returns, UsageError's, or 1 after an exception,
+// which is logged.
+int program_main(const char* name, int argc, char** argv,
+                 const std::function<int(int argc, char** argv)>& run);
+
+}  // namespace recordpipe

@@ -1,0 +1,144 @@
+#include "trainer/programs/training_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "dataset/base/error.h"
+#include "trainer/programs/evaluation.h"
+#include "trainer/programs/interrupt.h"
+#include "trainer/session/checkpoint_saver_hook.h"
+#include "trainer/session/eval_hook.h"
+#include "trainer/session/stop_at_step_hook.h"
+#include "trainer/session/training_session.h"
+
+namespace recordpipe {
+namespace {
+
+// Ends a run after the step in which SIGINT or SIGTERM came; the saver's end saves it then.
+class InterruptHook final : public SessionHook {
+ public:
+  void after_create_session(TrainingSession& session) override { stop_if_interrupted(session); }
+  void after_run(TrainingSession& session, const RunValues&) override {
+    stop_if_interrupted(session);
+  }
+
+ private:
+  static void stop_if_interrupted(TrainingSession& session) {
+    if (interrupted()) session.request_stop();
+  }
+};
+
+class LogHook final : public SessionHook {
+ public:
+  explicit LogHook(TrainingLog& log) : log_(log) {}
+  void after_run(TrainingSession&, const RunValues& values) override {
+    log_.step(values.result, values.input_wait_seconds);
+  }
+
+ private:
+  TrainingLog& log_;
+};
+
+}  // namespace
+
+TrainingRun::TrainingRun(Backend& backend, const Network& network, TrainingRunOptions options)
+    : backend_(backend),
+      network_(network),
+      options_(std::move(options)),
+      checkpoints_(posix_file_system(), options_.job_dir, options_.keep_checkpoints),
+      variables_(backend_.make_variables(network_)),
+      trainer_(backend_, network_, *variables_, options_.trainer) {}
+
+std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_step,
+                                                                  TrainingLog& log) {
+  std::vector<std::unique_ptr<SessionHook>> hooks;
+  hooks.push_back(std::make_unique<StopAtStepHook>(StopAtStepOptions{.last_step = last_step}));
+  hooks.push_back(std::make_unique<InterruptHook>());
+  hooks.push_back(std::make_unique<NanHook>(options_.nan));
+  hooks.push_back(std::make_unique<LogHook>(log));
+  if (options_.validation_steps > 0) {
+    EvalOptions validation = {.every = {.steps = options_.validation_steps}};
+    validation.evaluate = [this] { return evaluate(options_.validation_batches()); };
+    validation.listener = [&log](uint64_t step, const BatchResult& result, bool best) {
+      log.note(fmt::format("validation accuracy {:.2f}% ({}/{}), loss = {:.4f} at step {}{}",
+                           100 * static_cast<double>(result.correct) /
+                               static_cast<double>(std::max<size_t>(1, result.images)),
+                           result.correct, result.images, result.loss, step,
+                           best ? ", the best so far" : ""));
+    };
+    hooks.push_back(std::make_unique<EvalHook>(checkpoints_, std::move(validation)));
+  }
+  CheckpointSaverOptions saver = {.every = {.steps = options_.checkpoint_steps}};
+  saver.listeners.push_back([this, &log](const std::string& path, uint64_t) {
+    checkpoint_ = path;
+    log.note("saved " + printable(path));
+  });
+  hooks.push_back(std::make_unique<CheckpointSaverHook>(checkpoints_, std::move(saver)));
+  return hooks;
+}
+
+int TrainingRun::train() {
+  const uint64_t last_step = options_.minutes > 0 ? measure_last_step() : options_.last_step;
+  TrainingLog log(trainer_, {.last_step = last_step,
+                             .log_frequency = options_.log_frequency,
+                             .words = options_.words,
+                             .synthetic = options_.synthetic});
+  TrainingSession session(trainer_, checkpoints_,
+                          {.batches = options_.batches,
+                           .learning_rate = options_.schedule(last_step),
+                           .seed = options_.seed,
+                           .settings = options_.settings,
+                           .note = [&log](const std::string& text) { log.note(text); }},
+                          make_hooks(last_step, log));
+  if (checkpoint_.empty()) checkpoint_ = session.restored_path();
+  try {
+    session.run();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::cancelled) throw;  // an evaluation that a signal has ended
+    checkpoint_ = checkpoints_.save(*variables_, session.state());
+    log.note("saved " + printable(checkpoint_));
+  }
+  const int signal = step() < last_step ? interrupted() : 0;
+  if (signal)
+    log.note(fmt::format("interrupted at step {} of {}; run it again to go on", step(), last_step));
+  return signal;
+}
+
+// How many steps fit into the minutes that were asked for: makes steps for a few seconds, which the
+// session that follows forgets, so that a run with --train-steps repeats this one from its first
+// step.
+uint64_t TrainingRun::measure_last_step() {
+  const double budget = options_.minutes * 60, trial = std::min(10.0, 0.03 * budget);
+  initialize(*variables_, options_.seed);
+  const auto restored = checkpoints_.restore(*variables_);
+  const uint64_t first_step = restored ? restored->state.step : 0;
+  trainer_.set_steps_done(first_step);
+  const double start = steady_seconds();
+  Iterator<ImageBatch> batches = options_.batches(options_.seed).iterate();
+  const auto step = [&] { trainer_.step(*batches.next(), [](uint64_t) { return 0.0; }); };
+  for (int warm_up = 0; warm_up < 3; ++warm_up) step();
+  const double measured_from = steady_seconds();
+  uint64_t steps = 0;
+  do {
+    step();
+    ++steps;
+  } while (steady_seconds() - start < trial && !interrupted());
+  const double per_step = (steady_seconds() - measured_from) / static_cast<double>(steps);
+
+  const double left = std::max(0.0, budget - (steady_seconds() - start));
+  const uint64_t last_step = first_step + 1 + static_cast<uint64_t>(left / per_step);
+  spdlog::info("{:.1f} ms a step{}: training to step {}; --train-steps {} repeats this run",
+               1e3 * per_step, options_.synthetic ? " on synthetic data" : "", last_step,
+               last_step);
+  return last_step;
+}
+
+BatchResult TrainingRun::evaluate(const Dataset<ImageBatch>& batches) {
+  return evaluate_averaged(backend_, network_, *variables_, batches, options_.eval_batch_size,
+                           [] { return interrupted() != 0; });
+}
+
+}  // namespace recordpipe

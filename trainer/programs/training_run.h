@@ -1,0 +1,74 @@
+// A training as the programs run it: a session with the hooks that they all have, in a job folder.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataset/pipeline/dataset.h"
+#include "trainer/backend/backend.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/optimizer/learning_rate.h"
+#include "trainer/programs/training_log.h"
+#include "trainer/session/nan_hook.h"
+#include "trainer/session/session_hook.h"
+#include "trainer/training/trainer.h"
+
+namespace recordpipe {
+
+struct TrainingRunOptions {
+  std::string job_dir;
+  size_t keep_checkpoints = 5;
+  uint64_t checkpoint_steps = 1000;
+  TrainerOptions trainer = {};
+  uint64_t seed = 7;
+  CheckpointSettings settings = {};
+  std::function<Dataset<ImageBatch>(uint64_t data_seed)> batches;
+  // The schedule of a run of so many steps.
+  std::function<LearningRateSchedule(uint64_t last_step)> schedule;
+  uint64_t last_step = 0;
+  double minutes = 0;  // more than 0: as many steps as fit in, in place of last_step
+  NanPolicy nan = NanPolicy::fail;
+  bool synthetic = false;  // the data are: every figure says so
+  LogWords words = LogWords::resnet;
+  uint64_t log_frequency = 100;
+
+  // Every so many steps an evaluation on images that are not trained on; 0: none.
+  uint64_t validation_steps = 0;
+  std::function<Dataset<ImageBatch>()> validation_batches = {};
+  size_t eval_batch_size = 100;
+};
+
+class TrainingRun {
+ public:
+  // `backend` and `network` must outlive it. Takes the job folder.
+  TrainingRun(Backend& backend, const Network& network, TrainingRunOptions options);
+
+  // Trains to the last step. Returns the signal that interrupted it, or 0.
+  int train();
+
+  // With the averages of the variables, where there are some. Throws Error{cancelled} once a signal
+  // has come.
+  BatchResult evaluate(const Dataset<ImageBatch>& batches);
+
+  uint64_t step() const { return trainer_.steps_done(); }
+  // The newest, or empty.
+  const std::string& checkpoint() const { return checkpoint_; }
+
+ private:
+  uint64_t measure_last_step();
+  std::vector<std::unique_ptr<SessionHook>> make_hooks(uint64_t last_step, TrainingLog& log);
+
+  Backend& backend_;
+  const Network& network_;
+  const TrainingRunOptions options_;
+  CheckpointFolder checkpoints_;
+  const std::unique_ptr<Variables> variables_;
+  Trainer trainer_;
+  std::string checkpoint_;
+};
+
+}  // namespace recordpipe

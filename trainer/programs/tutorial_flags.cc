@@ -1,0 +1,124 @@
+#include "trainer/programs/tutorial_flags.h"
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "trainer/programs/flag_helpers.h"
+#include "trainer/programs/tutorial_spelling.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr const char* train_description =
+    "Trains the network of TensorFlow's CIFAR-10 tutorial on CIFAR-10's TFRecord files.\n"
+    "A train folder that holds checkpoints is resumed, never deleted. SIGINT and SIGTERM save a\n"
+    "checkpoint.";
+
+constexpr const char* train_footer =
+    "Flags may be written with _ or -: --train_dir is --train-dir.\n\n"
+    "Exit status: 0 success, 1 failure, 2 usage, 130 or 143 interrupted (a checkpoint is saved).";
+
+constexpr const char* eval_description =
+    "Evaluates the checkpoints of cifar10_train, each image exactly once: the newest one now, and\n"
+    "then every so often whichever is the newest.";
+
+constexpr const char* eval_footer =
+    "Flags may be written with _ or -: --eval_dir is --eval-dir.\n"
+    "--seed, --checkpoint-steps and --keep-checkpoints, which every program takes, change nothing\n"
+    "here.\n\n"
+    "Exit status: 0 success, 1 failure, 2 usage.";
+
+constexpr uint64_t most_images_in_all = 1'000'000'000'000;
+constexpr uint64_t most_seconds = 1'000'000'000;
+constexpr size_t most_devices = 1024;
+
+void add_tutorial_flags(CLI::App& app, TutorialFlags& flags) {
+  add_number<size_t>(app, "--batch-size", flags.batch_size, 1, most_images,
+                     "Images in a batch of one device");
+  app.add_option("--data-dir", flags.data_dir,
+                 "Folder with train and eval files, as generate_cifar10_tfrecords writes them");
+  add_boolean(app, "--use-fp16", flags.use_fp16,
+              "Half precision; must be false: it needs --device cuda, which this build lacks");
+}
+
+void add_our_flags(CLI::App& app, TutorialFlags& flags) {
+  add_device(app, flags.device);
+  add_seed(app, flags.seed);
+  add_threads(app, flags.num_intra_threads, flags.num_inter_threads);
+  add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
+}
+
+// The frame of all three: `add` adds the program's own flags between the common ones.
+void parse(const std::string& program, const char* description, const char* footer,
+           TutorialFlags& flags, const std::function<void(CLI::App&)>& add, int argc, char** argv) {
+  CLI::App app(description, program);
+  app.footer(footer);
+  set_up(app);
+  add_tutorial_flags(app, flags);
+  add(app);
+  add_our_flags(app, flags);
+  parse_or_throw(app, with_our_spelling(app, arguments_of(argc, argv)), [&] {
+    if (flags.use_fp16)
+      throw CLI::ValidationError("--use-fp16",
+                                 "fp16 needs --device cuda: this build has no GPU backend");
+  });
+}
+
+void add_train_flags(CLI::App& app, TutorialTrainFlags& flags) {
+  app.add_option("--train-dir", flags.train_dir, "Folder for checkpoints and event files");
+  add_number<uint64_t>(app, "--max-steps", flags.max_steps, 0, most_steps,
+                       "Steps in all, those of earlier runs in the train folder included");
+  add_boolean(app, "--log-device-placement", flags.log_device_placement,
+              "Print where everything lives");
+  add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
+                       "Steps between two lines of the log");
+  app.add_option("--report", flags.report, "Write curves and errors to this HTML file")
+      ->type_name("FILE");
+}
+
+}  // namespace
+
+TutorialTrainFlags parse_cifar10_train_flags(int argc, char** argv) {
+  TutorialTrainFlags flags;
+  parse(
+      "cifar10_train", train_description, train_footer, flags,
+      [&](CLI::App& app) { add_train_flags(app, flags); }, argc, argv);
+  return flags;
+}
+
+TutorialTrainFlags parse_cifar10_multi_gpu_train_flags(int argc, char** argv) {
+  TutorialTrainFlags flags;
+  parse(
+      "cifar10_multi_gpu_train", train_description, train_footer, flags,
+      [&](CLI::App& app) {
+        add_train_flags(app, flags);
+        add_number<size_t>(app, "--num-gpus", flags.num_gpus, 1, most_devices,
+                           "Devices to train on, a batch each");
+      },
+      argc, argv);
+  return flags;
+}
+
+TutorialEvalFlags parse_cifar10_eval_flags(int argc, char** argv) {
+  TutorialEvalFlags flags;
+  const auto add = [&](CLI::App& app) {
+    app.add_option("--eval-dir", flags.eval_dir, "Folder for event files");
+    app.add_option("--eval-data", flags.eval_data,
+                   "test: the eval files; train_eval: the train files")
+        ->check(CLI::IsMember({"test", "train_eval"}));
+    app.add_option("--checkpoint-dir", flags.checkpoint_dir, "The train folder of cifar10_train");
+    add_number<uint64_t>(app, "--eval-interval-secs", flags.eval_interval_secs, 0, most_seconds,
+                         "Seconds between two evaluations");
+    add_number<uint64_t>(app, "--num-examples", flags.num_examples, 1, most_images_in_all,
+                         "Evaluate at most so many images");
+    add_boolean(app, "--run-once", flags.run_once, "Evaluate once and end");
+    add_boolean(app, "--moving-averages", flags.moving_averages,
+                "Evaluate the averages of the weights, not the weights");
+  };
+  parse("cifar10_eval", eval_description, eval_footer, flags, add, argc, argv);
+  return flags;
+}
+
+}  // namespace recordpipe

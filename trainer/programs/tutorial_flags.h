@@ -1,0 +1,56 @@
+// The command lines of cifar10_train, cifar10_multi_gpu_train and cifar10_eval: the flags of
+// TensorFlow's CIFAR-10 tutorial with its defaults, and ours.
+//
+// Names may be written as the tutorial's, --train_dir, or as ours, --train-dir; booleans also
+// --run_once and --norun_once. The programs end with 2 where a flag makes no sense.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace recordpipe {
+
+// Those of all three programs.
+struct TutorialFlags {
+  size_t batch_size = 128;
+  std::string data_dir = "/tmp/cifar10_data";
+  // Half precision. Never true: it is refused, because no device that this build has computes in
+  // it.
+  bool use_fp16 = false;
+
+  std::string device = "cpu";  // or "reference"
+  uint64_t seed = 7;
+  uint64_t checkpoint_steps = 1000;  // an evaluation, which writes none, leaves these two alone
+  size_t keep_checkpoints = 5;
+  size_t num_intra_threads = 0;  // that compute; 0: one for each core
+  size_t num_inter_threads = 0;  // that make batches; 0: one
+};
+
+struct TutorialTrainFlags : TutorialFlags {
+  std::string train_dir =
+      "/tmp/cifar10_train";        // checkpoints and event files; resumed, not deleted
+  uint64_t max_steps = 1'000'000;  // in all, those of earlier runs in train_dir included
+  bool log_device_placement = false;
+  uint64_t log_frequency = 10;  // steps between two lines of the log
+  size_t num_gpus = 1;          // devices to train on, a batch each; cifar10_multi_gpu_train's only
+  std::string report;           // file for an HTML report; empty: none
+};
+
+struct TutorialEvalFlags : TutorialFlags {
+  std::string eval_dir = "/tmp/cifar10_eval";         // event files
+  std::string eval_data = "test";                     // or "train_eval": the training images
+  std::string checkpoint_dir = "/tmp/cifar10_train";  // train_dir of the training
+  uint64_t eval_interval_secs = 300;                  // between two evaluations
+  uint64_t num_examples = 10'000;                     // at most; each image counts once
+  bool run_once = false;
+  bool moving_averages = true;  // evaluates the averages of the weights, as the tutorial does
+};
+
+// Each prints help or what is wrong, and throws UsageError (flag_helpers.h), where there is nothing
+// to run.
+TutorialTrainFlags parse_cifar10_train_flags(int argc, char** argv);
+TutorialTrainFlags parse_cifar10_multi_gpu_train_flags(int argc, char** argv);
+TutorialEvalFlags parse_cifar10_eval_flags(int argc, char** argv);
+
+}  // namespace recordpipe

@@ -1,0 +1,184 @@
+#include "trainer/programs/tutorial_training.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "dataset/base/error.h"
+#include "dataset/cifar/cifar10_dataset.h"
+#include "dataset/cifar/synthetic_mark.h"
+#include "dataset/cifar/tutorial_batches.h"
+#include "trainer/model/tutorial_cnn.h"
+#include "trainer/programs/device.h"
+#include "trainer/programs/evaluation.h"
+#include "trainer/programs/interrupt.h"
+#include "trainer/programs/training_run.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr double weight_decay = 0.004;
+constexpr double average_decay = 0.9999;
+
+// The tutorial trains on all five batches of the archive: the train and the validation files.
+std::vector<std::string> training_files(const std::string& data_dir) {
+  std::vector<std::string> files = cifar10_files(data_dir, Cifar10Subset::train);
+  const auto validation = cifar10_files(data_dir, Cifar10Subset::validation);
+  files.insert(files.end(), validation.begin(), validation.end());
+  return files;
+}
+
+// One thread makes batches many times faster than two cores train on them.
+size_t pipeline_threads(const TutorialFlags& flags) {
+  return flags.num_inter_threads == 0 ? 1 : flags.num_inter_threads;
+}
+
+bool is_synthetic(const TutorialFlags& flags) {
+  return is_marked_synthetic(posix_file_system(), flags.data_dir);
+}
+
+// Waits, but not for a signal. False once there was one.
+bool pause(uint64_t seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (!interrupted() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return !interrupted();
+}
+
+class TutorialEvaluation {
+ public:
+  explicit TutorialEvaluation(const TutorialEvalFlags& flags)
+      : flags_(flags),
+        network_(tutorial_cnn()),
+        backend_(make_backend(flags.device, flags.num_intra_threads)),
+        variables_(backend_->make_variables(network_)) {
+    const auto files = flags.eval_data == "test"
+                           ? cifar10_files(flags.data_dir, Cifar10Subset::eval)
+                           : training_files(flags.data_dir);
+    images_ = std::min<uint64_t>(cifar10_count(files), flags.num_examples);
+    if (images_ == 0)
+      throw Error({.kind = ErrorKind::invalid_argument,
+                   .path = flags.data_dir,
+                   .reason = "there are no images to evaluate on"});
+    files_ = files;
+  }
+
+  // The newest checkpoint, if there is one that wasn't evaluated before.
+  void evaluate_newest() {
+    const auto newest = list();
+    if (newest.empty() || newest.front().step == evaluated_step_) return;
+    const auto restored = restore_newest(posix_file_system(), flags_.checkpoint_dir, *variables_);
+    if (!restored || restored->state.step == evaluated_step_) return;
+    for (const Error& damaged : restored->damaged) spdlog::warn("skipped: {}", damaged.what());
+    const BatchResult result = evaluate();
+    evaluated_step_ = restored->state.step;
+    spdlog::info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}",
+                 static_cast<double>(result.correct) / static_cast<double>(result.images),
+                 result.loss, printable(restored->path));
+    print_accuracy(result, restored->state.step, is_synthetic(flags_));
+  }
+
+  bool has_evaluated() const { return evaluated_step_.has_value(); }
+
+ private:
+  std::vector<CheckpointFile> list() const {
+    if (!posix_file_system().status(flags_.checkpoint_dir)) return {};
+    return list_checkpoints(posix_file_system(), flags_.checkpoint_dir);
+  }
+
+  BatchResult evaluate() {
+    const size_t batch_size = std::min<uint64_t>(flags_.batch_size, images_);
+    const Dataset<ImageBatch> batches = cifar10_tutorial_batches(
+        files_, {.batch_size = batch_size, .take = images_, .threads = pipeline_threads(flags_)});
+    const auto stop = [] { return interrupted() != 0; };
+    if (flags_.moving_averages)
+      return evaluate_averaged(*backend_, network_, *variables_, batches, batch_size, stop);
+    return recordpipe::evaluate(*backend_, network_, *variables_, batches, batch_size, stop);
+  }
+
+  const TutorialEvalFlags flags_;
+  const Network network_;
+  const std::unique_ptr<Backend> backend_;
+  const std::unique_ptr<Variables> variables_;
+  std::vector<std::string> files_;
+  uint64_t images_ = 0;
+  std::optional<uint64_t> evaluated_step_;
+};
+
+}  // namespace
+
+int train_tutorial_cnn(const TutorialTrainFlags& flags) {
+  const std::vector<std::string> files = training_files(flags.data_dir);
+  const size_t images = cifar10_count(files);
+  const size_t batch_size = flags.batch_size * flags.num_gpus;
+  if (images < batch_size)
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .path = flags.data_dir,
+         .reason = fmt::format("{} training images don't fill a batch of {}", images, batch_size)});
+  const Network network = tutorial_cnn();
+  const std::unique_ptr<Backend> backend =
+      with_towers(make_backend(flags.device, flags.num_intra_threads), flags.num_gpus);
+  const auto batches = [&](uint64_t seed) {
+    return cifar10_tutorial_batches(files, {.batch_size = batch_size,
+                                            .seed = seed,
+                                            .shuffle_buffer = 20'000 + 3 * batch_size,
+                                            .distort = true,
+                                            .epochs = -1,
+                                            .threads = pipeline_threads(flags)});
+  };
+  const auto schedule = [&](uint64_t) {
+    return tutorial_cnn_schedule({.train_images = images, .batch_size = batch_size});
+  };
+  TrainingRun run(*backend, network,
+                  {.job_dir = flags.train_dir,
+                   .keep_checkpoints = flags.keep_checkpoints,
+                   .checkpoint_steps = flags.checkpoint_steps,
+                   .trainer = {.batch_size = batch_size,
+                               .momentum = 0,
+                               .weight_decay = weight_decay,
+                               .average_decay = average_decay},
+                   .seed = flags.seed,
+                   .settings = {{"batch_size", std::to_string(batch_size)},
+                                {"device", backend->name()},
+                                {"seed", std::to_string(flags.seed)}},
+                   .batches = batches,
+                   .schedule = schedule,
+                   .last_step = flags.max_steps,
+                   .synthetic = is_synthetic(flags),
+                   .words = LogWords::tutorial,
+                   .log_frequency = flags.log_frequency});
+  spdlog::info("the tutorial's network, {} parameters, on {}", network.parameter_count(),
+               backend->name());
+  if (flags.log_device_placement) log_placement(*backend, network);
+  const int signal = run.train();
+  return signal ? 128 + signal : 0;
+}
+
+int evaluate_tutorial_cnn(const TutorialEvalFlags& flags) {
+  TutorialEvaluation evaluation(flags);
+  try {
+    evaluation.evaluate_newest();
+    if (flags.run_once && !evaluation.has_evaluated())
+      throw Error(
+          {.kind = ErrorKind::not_found,
+           .path = flags.checkpoint_dir,
+           .reason = "no checkpoint in this folder",
+           .hint = "train first: cifar10_train --train-dir " + printable(flags.checkpoint_dir)});
+    while (!flags.run_once && pause(flags.eval_interval_secs)) evaluation.evaluate_newest();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::cancelled) throw;
+    spdlog::info("{}", error.what());
+  }
+  const int signal = interrupted();
+  return signal ? 128 + signal : 0;
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,48 @@
+#include "trainer/session/checkpoint_saver_hook.h"
+
+#include <utility>
+
+#include "dataset/base/error.h"
+#include "trainer/session/training_session.h"
+
+namespace recordpipe {
+
+CheckpointSaverHook::CheckpointSaverHook(CheckpointFolder& checkpoints,
+                                         CheckpointSaverOptions options)
+    : checkpoints_(checkpoints),
+      options_(std::move(options)),
+      timer_("CheckpointSaverHook", options_.every, options_.now) {}
+
+void CheckpointSaverHook::after_create_session(TrainingSession& session) {
+  saved_step_ = session.restored_step();
+  try_to_save(session);
+}
+
+void CheckpointSaverHook::after_run(TrainingSession& session, const RunValues& values) {
+  // Of a step that failed there is nothing to save: the session is where it was before.
+  if (session.step() == values.result.step && timer_.is_due(values.result.step))
+    try_to_save(session);
+}
+
+void CheckpointSaverHook::end(TrainingSession& session) { save(session); }
+
+void CheckpointSaverHook::save(TrainingSession& session) {
+  if (saved_step_ == session.step()) return;
+  const std::string path = checkpoints_.save(session.trainer().variables(), session.state());
+  saved_step_ = session.step();
+  for (const auto& listener : options_.listeners) listener(path, session.step());
+}
+
+void CheckpointSaverHook::try_to_save(TrainingSession& session) {
+  timer_.update(session.step());
+  try {
+    save(session);
+  } catch (const Error& error) {
+    const bool may_pass = error.kind() == ErrorKind::no_space || error.kind() == ErrorKind::io;
+    if (!may_pass) throw;
+    session.note(std::string("no checkpoint at step ") + std::to_string(session.step()) +
+                 ", the one before stays: " + error.what());
+  }
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,46 @@
+// Saves checkpoints while a session trains: tf.train.CheckpointSaverHook.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/session/session_hook.h"
+#include "trainer/session/step_timer.h"
+
+namespace recordpipe {
+
+struct CheckpointSaverOptions {
+  Every every = {.steps = 1000};
+  // Called after each that was saved.
+  std::vector<std::function<void(const std::string& path, uint64_t step)>> listeners = {};
+  Clock now = steady_seconds;
+};
+
+// Right after the start, unless the step was just restored; when it is due; and at the end.
+//
+// A run outlives a checkpoint that can't be written, on a full disk for instance: the session's
+// note says so, the checkpoint before stays the newest, and the next one is tried when it is due.
+// Only of the last one, at the end, the Error is thrown.
+class CheckpointSaverHook final : public SessionHook {
+ public:
+  // `checkpoints` must outlive it.
+  CheckpointSaverHook(CheckpointFolder& checkpoints, CheckpointSaverOptions options);
+
+  void after_create_session(TrainingSession& session) override;
+  void after_run(TrainingSession& session, const RunValues& values) override;
+  void end(TrainingSession& session) override;
+
+ private:
+  void save(TrainingSession& session);
+  void try_to_save(TrainingSession& session);
+
+  CheckpointFolder& checkpoints_;
+  const CheckpointSaverOptions options_;
+  StepTimer timer_;
+  std::optional<uint64_t> saved_step_;
+};
+
+}  // namespace recordpipe

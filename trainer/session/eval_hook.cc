@@ -1,0 +1,54 @@
+#include "trainer/session/eval_hook.h"
+
+#include <string>
+#include <utility>
+
+#include "dataset/base/error.h"
+#include "trainer/session/training_session.h"
+
+namespace recordpipe {
+
+EvalHook::EvalHook(CheckpointFolder& checkpoints, EvalOptions options)
+    : checkpoints_(checkpoints),
+      options_(std::move(options)),
+      timer_("EvalHook", options_.every, options_.now) {}
+
+void EvalHook::after_create_session(TrainingSession& session) {
+  best_ = checkpoints_.best_accuracy();
+  timer_.reset();
+  timer_.update(session.step());
+  evaluated_step_ = session.step();
+}
+
+void EvalHook::after_run(TrainingSession& session, const RunValues& values) {
+  if (session.step() != values.result.step || !timer_.is_due(values.result.step)) return;
+  timer_.update(values.result.step);
+  evaluate(session);
+}
+
+void EvalHook::end(TrainingSession& session) {
+  if (options_.at_end && evaluated_step_ != session.step()) evaluate(session);
+}
+
+void EvalHook::evaluate(TrainingSession& session) {
+  const BatchResult result = options_.evaluate();
+  evaluated_step_ = session.step();
+  const double accuracy =
+      result.images == 0 ? 0
+                         : static_cast<double>(result.correct) / static_cast<double>(result.images);
+  const bool best = !best_ || accuracy > *best_;
+  if (best) {
+    TrainingState state = session.state();
+    state.validation_accuracy = accuracy;
+    try {
+      checkpoints_.save_best(session.trainer().variables(), state);
+      best_ = accuracy;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::no_space && error.kind() != ErrorKind::io) throw;
+      session.note(std::string("the best checkpoint was not saved: ") + error.what());
+    }
+  }
+  options_.listener(session.step(), result, best);
+}
+
+}  // namespace recordpipe

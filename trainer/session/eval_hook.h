@@ -1,0 +1,45 @@
+// Evaluates every so often while a session trains, and keeps the best that it has seen.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/session/session_hook.h"
+#include "trainer/session/step_timer.h"
+
+namespace recordpipe {
+
+struct EvalOptions {
+  // The first time after so many steps or seconds, not at once.
+  Every every = {.steps = 1000};
+  bool at_end = true;
+  // Of the session's variables on images that are not trained on.
+  std::function<BatchResult()> evaluate = {};
+  // Told each result, and whether it is the best so far.
+  std::function<void(uint64_t step, const BatchResult& result, bool best)> listener =
+      [](uint64_t, const BatchResult&, bool) {};
+  Clock now = steady_seconds;
+};
+
+// What is more accurate than best.safetensors replaces it, also in a run that was resumed.
+class EvalHook final : public SessionHook {
+ public:
+  // `checkpoints` must outlive it.
+  EvalHook(CheckpointFolder& checkpoints, EvalOptions options);
+
+  void after_create_session(TrainingSession& session) override;
+  void after_run(TrainingSession& session, const RunValues& values) override;
+  void end(TrainingSession& session) override;
+
+ private:
+  void evaluate(TrainingSession& session);
+
+  CheckpointFolder& checkpoints_;
+  const EvalOptions options_;
+  StepTimer timer_;
+  std::optional<double> best_;
+  std::optional<uint64_t> evaluated_step_;
+};
+
+}  // namespace recordpipe

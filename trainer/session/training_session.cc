@@ -1,0 +1,149 @@
+#include "trainer/session/training_session.h"
+
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "dataset/base/error.h"
+#include "dataset/base/philox.h"
+#include "trainer/session/step_timer.h"
+
+namespace recordpipe {
+
+TrainingSession::TrainingSession(Trainer& trainer, CheckpointFolder& checkpoints,
+                                 SessionOptions options,
+                                 std::vector<std::unique_ptr<SessionHook>> hooks)
+    : trainer_(trainer),
+      checkpoints_(checkpoints),
+      options_(std::move(options)),
+      hooks_(std::move(hooks)),
+      data_seed_(options_.seed) {
+  for (const auto& hook : hooks_) hook->begin();
+  restore();
+  for (const auto& hook : hooks_) hook->after_create_session(*this);
+}
+
+void TrainingSession::run() {
+  last_step_end_ = steady_seconds();
+  int failures = 0;
+  uint64_t furthest = step();
+  while (!stop_requested_) {
+    try {
+      run_step();
+      // Steps that are made again don't count: one that fails for ever may come long after the
+      // checkpoint.
+      if (step() > furthest) {
+        furthest = step();
+        failures = 0;
+      }
+    } catch (const Error& error) {
+      const bool may_pass = error.kind() == ErrorKind::io || error.kind() == ErrorKind::network;
+      if (!may_pass || ++failures > options_.recoveries || !checkpoints_.has_checkpoint()) throw;
+      note(std::string("step ") + std::to_string(step() + 1) + " failed: " + error.what());
+      // A stop that was requested by a hook of the step that failed: it will be again.
+      stop_requested_ = false;
+      restore();
+      for (const auto& hook : hooks_) hook->after_create_session(*this);
+    }
+  }
+  for (const auto& hook : hooks_) hook->end(*this);
+}
+
+void TrainingSession::run_step() {
+  RunContext context = {.step = step()};
+  for (const auto& hook : hooks_) hook->before_run(*this, context);
+  const double asked = steady_seconds();
+  const ImageBatch* batch = context.feed ? context.feed : batches_->next();
+  const double waited = steady_seconds() - asked;
+  if (!batch)
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "the batches to train on have come to an end",
+                 .hint = "repeat() without a count never ends"});
+
+  StepResult result;
+  std::exception_ptr not_finite;
+  try {
+    result = trainer_.step(*batch, options_.learning_rate);
+  } catch (const NotFiniteError&) {
+    not_finite = std::current_exception();
+    result = {.step = step() + 1,
+              .learning_rate = options_.learning_rate(step()),
+              .batch = {.loss = std::numeric_limits<double>::quiet_NaN(), .images = batch->size()}};
+  }
+  const double now = steady_seconds();
+  const RunValues values = {.result = result,
+                            .batch = *batch,
+                            .seconds = now - last_step_end_,
+                            .input_wait_seconds = waited};
+  last_step_end_ = now;
+  for (const auto& hook : hooks_) hook->after_run(*this, values);
+  if (not_finite && !stop_requested_) std::rethrow_exception(not_finite);
+}
+
+// The newest checkpoint that is whole, or the start.
+void TrainingSession::restore() {
+  initialize(trainer_.variables(), options_.seed);
+  const auto restored = checkpoints_.restore(trainer_.variables());
+  restored_step_ = restored ? std::optional(restored->state.step) : std::nullopt;
+  restored_path_ = restored ? restored->path : "";
+  if (!restored) {
+    trainer_.set_steps_done(0);
+    data_seed_ = options_.seed;
+    open_batches();
+    return;
+  }
+  for (const Error& damaged : restored->damaged) note(std::string("skipped: ") + damaged.what());
+  note("resumed from " + printable(restored->path) + " at step " +
+       std::to_string(restored->state.step));
+  note_changes(restored->state);
+  trainer_.set_steps_done(restored->state.step);
+  restore_batches(restored->state);
+}
+
+void TrainingSession::open_batches() {
+  batches_.reset();
+  dataset_ = options_.batches(data_seed_);
+  batches_ = dataset_->iterate();
+}
+
+void TrainingSession::restore_batches(const TrainingState& state) {
+  std::string reason;
+  if (state.input_state.empty()) {
+    reason = "the checkpoint doesn't say where the run was in its data";
+  } else if (state.seed != options_.seed) {
+    reason = "another seed was given";
+  } else {
+    data_seed_ = state.data_seed;
+    open_batches();
+    try {
+      batches_->restore(state.input_state);
+      return;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::invalid_argument) throw;
+      reason = error.reason();
+    }
+  }
+  // Not the order and the distortions that the steps before have had.
+  data_seed_ = derive_key(options_.seed, state.step);
+  open_batches();
+  note("the data start anew, in an order of their own: " + reason);
+}
+
+void TrainingSession::note_changes(const TrainingState& state) const {
+  for (const auto& [name, now] : options_.settings) {
+    const auto before = state.settings.find(name);
+    if (before != state.settings.end() && before->second != now)
+      note(name + " was " + before->second + ", is " + now + " from here on");
+  }
+}
+
+TrainingState TrainingSession::state() const {
+  return {.step = step(),
+          .seed = options_.seed,
+          .data_seed = data_seed_,
+          .input_state = batches_->state(),
+          .plan_hash = dataset_->node()->describe().hash(),
+          .settings = options_.settings};
+}
+
+}  // namespace recordpipe
