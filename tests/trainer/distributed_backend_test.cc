@@ -2,12 +2,15 @@
 // same of processes.
 #include "trainer/backend/replicated/distributed_backend.h"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "dataset/pipeline/chrome_trace.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/relative_error.h"
 #include "tests/trainer/replica_training.h"
@@ -180,6 +183,25 @@ TEST(DistributedBackend, LeavesProcessesAloneInInference) {
       EXPECT_EQ(runner->forward().images, 3u);
     }
     communicator.barrier();
+  });
+}
+
+TEST(DistributedBackend, LooksIntoTheImagesOfItsOwnProcess) {
+  const Network network = small_cnn();
+  in_threads(2, [&](Communicator& communicator) {
+    DistributedBackend backend(one_thread(), communicator);
+    const auto variables = backend.make_variables(network);
+    randomize(*variables, 3);
+    const auto runner = backend.make_runner(network, *variables, {.batch_size = 3});
+    const auto trace = std::make_shared<ChromeTrace>();
+    runner->trace_to(trace);
+    runner->load(random_batch(network, 3, communicator.rank()));
+    runner->forward();
+    const NodeId node = 1;
+    const std::vector<float> output = runner->output(node);
+    EXPECT_EQ(output.size(), 3 * network.nodes()[node].shape.size());
+    EXPECT_EQ(runner->count_zeros(node), static_cast<size_t>(std::ranges::count(output, 0.0f)));
+    EXPECT_NE(trace->json().find(network.nodes()[node].name), std::string::npos);
   });
 }
 

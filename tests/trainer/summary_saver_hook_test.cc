@@ -15,6 +15,7 @@
 #include "tests/support/faulty_file_system.h"
 #include "tests/trainer/event_files.h"
 #include "tests/trainer/test_session.h"
+#include "trainer/backend/replicated/distributed_backend.h"
 #include "trainer/summary/histogram.h"
 #include "trainer/summary/image_summary.h"
 
@@ -110,6 +111,39 @@ TEST(SummarySaverHook, SummarizesWhatTheTutorialsDo) {
     }
   EXPECT_EQ(sparsities, 7u);
   EXPECT_EQ(values.size(), 5 + histograms.size() + 7 + 3);
+}
+
+// Two processes that do the same.
+class Twins final : public Communicator {
+ public:
+  size_t rank() const override { return 0; }
+  size_t size() const override { return 2; }
+  void all_reduce_sum(std::span<float> values) override {
+    for (float& value : values) value *= 2;
+  }
+  void all_reduce_sum(std::span<double> values) override {
+    for (double& value : values) value *= 2;
+  }
+  void broadcast(std::span<std::byte>) override {}
+  void barrier() override {}
+};
+
+// A step's result counts the images of all processes, a runner's zeros are those of one.
+TEST(SummarySaverHook, TellsTheShareOfZerosAmongTheNumbersOfItsOwnProcess) {
+  std::map<std::string, double> alone;
+  Twins twins;
+  for (const bool distributed : {false, true}) {
+    SummarySession session;
+    if (distributed)
+      session.backend = std::make_unique<DistributedBackend>(std::make_unique<CpuBackend>(), twins);
+    session.run_with(1, {.variables = false, .gradients = false, .images = 0}, [](auto&, auto&) {});
+    for (const auto& [tag, value] : values_of(events_in(session.events_folder)[2]))
+      if (!distributed)
+        alone[tag] = value.simple_value();
+      else if (tag.ends_with("/sparsity"))
+        EXPECT_EQ(value.simple_value(), alone.at(tag)) << tag;
+  }
+  EXPECT_EQ(alone.size(), 5u + 7u);
 }
 
 TEST(SummarySaverHook, LeavesOutWhatIsNotWanted) {

@@ -12,9 +12,9 @@ TestSession::TestSession() : network(resnet({.layers = 8, .input = {3, 8, 8}})) 
 
 void TestSession::run(uint64_t last_step, std::vector<std::unique_ptr<SessionHook>> hooks) {
   notes.clear();
-  const auto variables = backend.make_variables(network);
+  const auto variables = backend->make_variables(network);
   initialize(*variables, 1);
-  Trainer trainer(backend, network, *variables, {.batch_size = 8});
+  Trainer trainer(*backend, network, *variables, {.batch_size = 8});
   CheckpointFolder checkpoints(posix_file_system(), folder / "job");
   hooks.push_back(
       std::make_unique<AfterRun>([&](TrainingSession& session, const RunValues& values) {

@@ -1,11 +1,14 @@
 // Towers in one process against one runner for the whole batch.
 #include "trainer/backend/replicated/tower_backend.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include "dataset/pipeline/chrome_trace.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/relative_error.h"
 #include "tests/trainer/replica_training.h"
@@ -141,6 +144,27 @@ TYPED_TEST(Towers, LeaveBatchesWholeInInference) {
       each->load(random_batch(network, images, 1));
     EXPECT_EQ(runner->forward().loss, expected_runner->forward().loss);
   }
+}
+
+TYPED_TEST(Towers, CanBeLookedInto) {
+  const Network network = small_cnn();
+  TowerBackend backend = this->towers(2);
+  const auto variables = backend.make_variables(network);
+  randomize(*variables, 3);
+  const auto runner = backend.make_runner(network, *variables, {.batch_size = 6});
+  const auto trace = std::make_shared<ChromeTrace>();
+  runner->trace_to(trace);
+  runner->load(random_batch(network, 6, 1));
+  runner->forward();
+  for (NodeId node = 0; node + 1 < network.nodes().size(); ++node) {
+    const std::vector<float> output = runner->output(node);
+    EXPECT_EQ(runner->count_zeros(node), static_cast<size_t>(std::ranges::count(output, 0.0f)))
+        << node;
+  }
+  size_t convolutions = 0;
+  for (const auto& event : nlohmann::json::parse(trace->json()).at("traceEvents"))
+    if (event.at("name") == "conv1") ++convolutions;
+  EXPECT_EQ(convolutions, 2u) << "one in each tower";
 }
 
 TEST(TowerBackend, RefusesWhatCanNotBeDealtOut) {

@@ -77,13 +77,14 @@ std::vector<SummaryValue> SummarySaverHook::summarize(const Trainer& trainer,
       summary.push_back(
           {spec.name + "/gradients", HistogramSummary{variables.read(id, Slot::gradient)}});
   }
-  // Layers give far more numbers than there are variables: these are not copied.
+  // Layers give far more numbers than there are variables: these are not copied. They are of the
+  // runner's own batch, which the result of several processes has more images than.
   if (options_.activations)
     for (NodeId id = 0; id < network_.nodes().size(); ++id) {
       const NetworkNode& node = network_.nodes()[id];
       if (!cuts_off_negative_values(node)) continue;
       const auto zeros = static_cast<double>(trainer.runner().count_zeros(id));
-      const auto all = static_cast<double>(batch.images * node.shape.size());
+      const auto all = static_cast<double>(values.batch.size() * node.shape.size());
       summary.push_back({node.name + "/sparsity", ScalarSummary{zeros / all}});
     }
   if (options_.images > 0)

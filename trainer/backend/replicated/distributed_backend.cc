@@ -70,6 +70,10 @@ class DistributedRunner final : public Runner {
 
   // Of this process's images.
   std::vector<float> output(NodeId node) const override { return runner_->output(node); }
+  size_t count_zeros(NodeId node) const override { return runner_->count_zeros(node); }
+  void trace_to(std::shared_ptr<ChromeTrace> trace) override {
+    runner_->trace_to(std::move(trace));
+  }
 
  private:
   const std::unique_ptr<Runner> runner_;

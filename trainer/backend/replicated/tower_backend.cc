@@ -72,6 +72,16 @@ class TowerRunner final : public Runner {
     return all;
   }
 
+  size_t count_zeros(NodeId node) const override {
+    size_t zeros = 0;
+    for (const auto& tower : towers_) zeros += tower->count_zeros(node);
+    return zeros;
+  }
+
+  void trace_to(std::shared_ptr<ChromeTrace> trace) override {
+    for (const auto& tower : towers_) tower->trace_to(trace);
+  }
+
  private:
   const Network network_;
   const RunnerOptions options_;
