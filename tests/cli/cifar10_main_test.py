@@ -106,7 +106,7 @@ class Usage(Cifar10MainTest):
                             (["--moving-average-decay", "1"], "--moving-average-decay"),
                             (["--clip-global-norm", "-1"], "--clip-global-norm"),
                             (["--use-distortion-for-training", "maybe"], "--use-distortion"),
-                            (["--num-gpus", "1"], "no GPU backend"),
+                            (["--num-gpus", "3"], "multiple of --num-gpus"),
                             (["--variable-strategy", "GPU"], "no GPU backend"),
                             (["--data-format", "nchw"], "--data-format"),
                             (["--learning-rate-schedule", "linear"], "--learning-rate-schedule"),
@@ -269,6 +269,38 @@ class Training(Cifar10MainTest):
         self.expect_done(result)
         self.assertIn("the loss is not a number at step", result.stderr)
         self.assertIn("eval accuracy", result.stdout)
+
+    def test_event_files_timelines_and_report(self):
+        report = self.job.parent / "report.html"
+        result = self.train("--summary-steps", 2, "--profile-steps", 2, "--report", report,
+                            "--validation-steps", 2, steps=5)
+        self.expect_done(result)
+        events = list(self.job.glob("events.out.tfevents.*"))
+        self.assertEqual(len(events), 1)
+        content = events[0].read_bytes()
+        for tag in (b"brain.Event:2", b"learning_rate", b"conv/weights", b"input/image/0"):
+            self.assertIn(tag, content)
+        json.loads(next(self.job.glob("timeline-*.json")).read_text())
+        page = report.read_text()
+        for word in ("ResNet-8 on CIFAR-10", "airplane", "batch_size"):
+            self.assertIn(word, page)
+
+    def test_model_analysis(self):
+        result = subprocess.run([PROGRAM, "--data-dir", "nowhere", "--job-dir", self.job,
+                                 "--num-layers", "44", "--analyze-model", "json"],
+                                capture_output=True, text=True, check=True)
+        self.assertEqual(json.loads(result.stdout)["totals"]["parameters"], 658651)
+        self.assertFalse(self.job.exists())
+
+    def test_towers(self):
+        result = self.train("--num-gpus", 2, steps=2)
+        self.expect_done(result)
+        self.assertIn("2 towers", result.stderr)
+
+    def test_a_device_that_is_not_there(self):
+        result = self.train("--device", "cuda")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, "without the CUDA backend|no GPU|driver")
 
     def test_gradients_are_clipped(self):
         contents = []

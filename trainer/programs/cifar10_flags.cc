@@ -91,12 +91,8 @@ void add_training_flags(CLI::App& app, Cifar10Flags& flags) {
 
 void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
   add_device(app, flags.device);
-  // The tutorial's flags for devices that this build doesn't have.
-  app.add_option("--num-gpus", "The tutorial's; must be 0: this build has no GPU backend")
-      ->default_str("0")
-      ->check([](const std::string& text) {
-        return text == "0" ? std::string() : "this build has no GPU backend: leave it 0";
-      });
+  add_number<size_t>(app, "--num-gpus", flags.num_gpus, 0, 1024,
+                     "Towers that each batch is dealt out to; without GPUs they take turns");
   app.add_option("--variable-strategy",
                  "The tutorial's; must be CPU: this build has no GPU backend")
       ->default_str("CPU")
@@ -108,6 +104,17 @@ void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
   add_number<uint64_t>(app, "--validation-steps", flags.validation_steps, 0, most_steps,
                        "Steps between two evaluations on the validation split, the best of which "
                        "is kept as best.safetensors; 0: none");
+  add_number<uint64_t>(app, "--summary-steps", flags.summary_steps, 0, most_steps,
+                       "Steps between two summaries for TensorBoard in the job folder; 0: none");
+  add_number<uint64_t>(
+      app, "--profile-steps", flags.profile_steps, 0, most_steps,
+      "Steps between two timelines, timeline-STEP.json, in the job folder; 0: none");
+  app.add_option("--report", flags.report, "Write the run as an HTML page to this file");
+  add_boolean(app, "--log-device-placement", flags.log_device_placement,
+              "Say where each operation and variable lives");
+  app.add_option("--analyze-model", flags.analyze_model,
+                 "Print the network's variables, operations and what they cost, and end")
+      ->check(CLI::IsMember({"text", "json"}));
   add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
                        "Steps between two lines of the log");
 }
@@ -124,6 +131,8 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   add_training_flags(app, flags);
   add_run_flags(app, flags);
   parse_or_throw(app, arguments_of(argc, argv), [&] {
+    if (flags.num_gpus > 1 && flags.train_batch_size % flags.num_gpus != 0)
+      throw CLI::ValidationError("--train-batch-size", "must be a multiple of --num-gpus");
     if (flags.warmup_steps > 0 && flags.learning_rate_schedule == "piecewise")
       throw CLI::ValidationError("--warmup-steps",
                                  "goes with --learning-rate-schedule cosine and one-cycle");

@@ -45,6 +45,12 @@ struct Cifar10Flags {
   size_t keep_checkpoints = 5;
   uint64_t validation_steps = 0;  // 0: no evaluation while it trains
   uint64_t log_frequency = 100;
+  uint64_t summary_steps = 100;  // 0: no event file
+  uint64_t profile_steps = 0;
+  bool log_device_placement = false;
+  size_t num_gpus = 0;        // towers; 0 as 1
+  std::string report;         // empty: none
+  std::string analyze_model;  // "text" or "json": print what the network costs, and end
 };
 
 // Prints help or what is wrong, and throws UsageError (flag_helpers.h), where there is nothing to

@@ -106,12 +106,17 @@ CheckpointSettings settings_of(const Cifar10Flags& flags, const Backend& backend
 }  // namespace
 
 int train_cifar10(const Cifar10Flags& flags) {
-  Cifar10Data data = open_data(flags);
   const Network network = resnet({.layers = flags.num_layers,
                                   .batch_norm_decay = flags.batch_norm_decay,
                                   .batch_norm_epsilon = flags.batch_norm_epsilon,
                                   .label_smoothing = flags.label_smoothing});
-  const std::unique_ptr<Backend> backend = make_backend(flags.device, flags.num_intra_threads);
+  if (!flags.analyze_model.empty()) {
+    print_analysis(network, flags.analyze_model);
+    return 0;
+  }
+  const Cifar10Data data = open_data(flags);
+  const std::unique_ptr<Backend> backend = with_towers(
+      make_backend(flags.device, flags.num_intra_threads), std::max<size_t>(1, flags.num_gpus));
   TrainerOptions trainer = {.batch_size = flags.train_batch_size,
                             .momentum = flags.momentum,
                             .weight_decay = flags.weight_decay,
@@ -143,9 +148,10 @@ int train_cifar10(const Cifar10Flags& flags) {
                network.parameter_count(), backend->name());
   if (const int signal = run.train()) return 128 + signal;
   try {
-    const BatchResult result = run.evaluate(evaluation_batches(flags, data.eval_files));
+    const Evaluation evaluation = run.evaluate(evaluation_batches(flags, data.eval_files));
+    run.write_report(FinalEvaluation{.step = run.step(), .evaluation = evaluation});
     if (!run.checkpoint().empty()) fmt::print("checkpoint {}\n", printable(run.checkpoint()));
-    print_accuracy(result, run.step(), data.synthetic);
+    print_accuracy(evaluation.total, run.step(), data.synthetic);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled) throw;
     spdlog::info("{}; run it again for the accuracy", error.what());

@@ -7,11 +7,16 @@
 #include <spdlog/spdlog.h>
 
 #include "dataset/base/error.h"
+#include "dataset/cifar/class_names.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/interrupt.h"
+#include "trainer/report/report.h"
 #include "trainer/session/checkpoint_saver_hook.h"
 #include "trainer/session/eval_hook.h"
+#include "trainer/session/profiler_hook.h"
+#include "trainer/session/report_hook.h"
 #include "trainer/session/stop_at_step_hook.h"
+#include "trainer/session/summary_saver_hook.h"
 #include "trainer/session/training_session.h"
 
 namespace recordpipe {
@@ -30,6 +35,8 @@ class InterruptHook final : public SessionHook {
     if (interrupted()) session.request_stop();
   }
 };
+
+bool is_interrupted() { return interrupted() != 0; }
 
 class LogHook final : public SessionHook {
  public:
@@ -50,19 +57,35 @@ TrainingRun::TrainingRun(Backend& backend, const Network& network, TrainingRunOp
       options_(std::move(options)),
       checkpoints_(posix_file_system(), options_.job_dir, options_.keep_checkpoints),
       variables_(backend_.make_variables(network_)),
-      trainer_(backend_, network_, *variables_, options_.trainer) {}
+      trainer_(backend_, network_, *variables_, options_.trainer),
+      history_(posix_file_system(),
+               options_.report.empty() ? "" : options_.job_dir + "/report-history.jsonl") {}
 
 std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_step,
-                                                                  TrainingLog& log) {
+                                                                  TrainingLog& log,
+                                                                  EventWriter& events) {
   std::vector<std::unique_ptr<SessionHook>> hooks;
   hooks.push_back(std::make_unique<StopAtStepHook>(StopAtStepOptions{.last_step = last_step}));
   hooks.push_back(std::make_unique<InterruptHook>());
   hooks.push_back(std::make_unique<NanHook>(options_.nan));
   hooks.push_back(std::make_unique<LogHook>(log));
+  if (options_.summary_steps > 0)
+    hooks.push_back(std::make_unique<SummarySaverHook>(
+        events, network_, SummarySaverOptions{.every = {.steps = options_.summary_steps}}));
+  if (options_.profile_steps > 0)
+    hooks.push_back(std::make_unique<ProfilerHook>(
+        posix_file_system(), options_.job_dir,
+        ProfilerOptions{.every = {.steps = options_.profile_steps}}));
+  if (!options_.report.empty()) hooks.push_back(std::make_unique<ReportHook>(history_));
   if (options_.validation_steps > 0) {
     EvalOptions validation = {.every = {.steps = options_.validation_steps}};
-    validation.evaluate = [this] { return evaluate(options_.validation_batches()); };
-    validation.listener = [&log](uint64_t step, const BatchResult& result, bool best) {
+    validation.evaluate = [this] {
+      return evaluate_averaged(backend_, network_, *variables_, options_.validation_batches(),
+                               {.batch_size = options_.eval_batch_size, .stop = is_interrupted})
+          .total;
+    };
+    validation.listener = [this, &log](uint64_t step, const BatchResult& result, bool best) {
+      if (!options_.report.empty()) history_.add_validation(step, result);
       log.note(fmt::format("validation accuracy {:.2f}% ({}/{}), loss = {:.4f} at step {}{}",
                            100 * static_cast<double>(result.correct) /
                                static_cast<double>(std::max<size_t>(1, result.images)),
@@ -72,9 +95,11 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
     hooks.push_back(std::make_unique<EvalHook>(checkpoints_, std::move(validation)));
   }
   CheckpointSaverOptions saver = {.every = {.steps = options_.checkpoint_steps}};
-  saver.listeners.push_back([this, &log](const std::string& path, uint64_t) {
+  saver.listeners.push_back([this, &log, &events](const std::string& path, uint64_t step) {
     checkpoint_ = path;
     log.note("saved " + printable(path));
+    if (options_.summary_steps > 0)
+      events.add_session_log(step, {.status = SessionStatus::checkpoint, .checkpoint_path = path});
   });
   hooks.push_back(std::make_unique<CheckpointSaverHook>(checkpoints_, std::move(saver)));
   return hooks;
@@ -86,13 +111,14 @@ int TrainingRun::train() {
                              .log_frequency = options_.log_frequency,
                              .words = options_.words,
                              .synthetic = options_.synthetic});
+  EventWriter events(posix_file_system(), options_.job_dir);
   TrainingSession session(trainer_, checkpoints_,
                           {.batches = options_.batches,
                            .learning_rate = options_.schedule(last_step),
                            .seed = options_.seed,
                            .settings = options_.settings,
                            .note = [&log](const std::string& text) { log.note(text); }},
-                          make_hooks(last_step, log));
+                          make_hooks(last_step, log, events));
   if (checkpoint_.empty()) checkpoint_ = session.restored_path();
   try {
     session.run();
@@ -136,9 +162,23 @@ uint64_t TrainingRun::measure_last_step() {
   return last_step;
 }
 
-BatchResult TrainingRun::evaluate(const Dataset<ImageBatch>& batches) {
-  return evaluate_averaged(backend_, network_, *variables_, batches, options_.eval_batch_size,
-                           [] { return interrupted() != 0; });
+Evaluation TrainingRun::evaluate(const Dataset<ImageBatch>& batches) {
+  return evaluate_averaged(backend_, network_, *variables_, batches,
+                           {.batch_size = options_.eval_batch_size, .stop = is_interrupted});
+}
+
+void TrainingRun::write_report(std::optional<FinalEvaluation> evaluation) {
+  if (options_.report.empty()) return;
+  RunReport report = {.title = options_.report_title,
+                      .history = history_.history(),
+                      .class_names = {kCifar10ClassNames.begin(), kCifar10ClassNames.end()},
+                      .final_evaluation = std::move(evaluation)};
+  if (options_.synthetic) report.notes.push_back("The data are synthetic.");
+  report.facts = {{"parameters", std::to_string(network_.parameter_count())},
+                  {"steps", std::to_string(step())}};
+  for (const auto& [name, value] : options_.settings) report.facts.push_back({name, value});
+  recordpipe::write_report(posix_file_system(), options_.report, report);
+  spdlog::info("wrote {}", printable(options_.report));
 }
 
 }  // namespace recordpipe

@@ -13,8 +13,12 @@
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/optimizer/learning_rate.h"
 #include "trainer/programs/training_log.h"
+#include "trainer/report/history_recorder.h"
+#include "trainer/report/run_report.h"
 #include "trainer/session/nan_hook.h"
 #include "trainer/session/session_hook.h"
+#include "trainer/summary/event_writer.h"
+#include "trainer/training/evaluate.h"
 #include "trainer/training/trainer.h"
 
 namespace recordpipe {
@@ -40,6 +44,11 @@ struct TrainingRunOptions {
   uint64_t validation_steps = 0;
   std::function<Dataset<ImageBatch>()> validation_batches = {};
   size_t eval_batch_size = 100;
+
+  uint64_t summary_steps = 100;  // from summary to summary in an event file; 0: none
+  uint64_t profile_steps = 0;    // from timeline to timeline; 0: none
+  std::string report = {};       // the file of an HTML report; empty: none
+  std::string report_title = {};
 };
 
 class TrainingRun {
@@ -52,7 +61,10 @@ class TrainingRun {
 
   // With the averages of the variables, where there are some. Throws Error{cancelled} once a signal
   // has come.
-  BatchResult evaluate(const Dataset<ImageBatch>& batches);
+  Evaluation evaluate(const Dataset<ImageBatch>& batches);
+
+  // The report, where one was asked for; of the run so far, and an evaluation, if there was one.
+  void write_report(std::optional<FinalEvaluation> evaluation);
 
   uint64_t step() const { return trainer_.steps_done(); }
   // The newest, or empty.
@@ -60,7 +72,8 @@ class TrainingRun {
 
  private:
   uint64_t measure_last_step();
-  std::vector<std::unique_ptr<SessionHook>> make_hooks(uint64_t last_step, TrainingLog& log);
+  std::vector<std::unique_ptr<SessionHook>> make_hooks(uint64_t last_step, TrainingLog& log,
+                                                       EventWriter& events);
 
   Backend& backend_;
   const Network& network_;
@@ -68,6 +81,7 @@ class TrainingRun {
   CheckpointFolder checkpoints_;
   const std::unique_ptr<Variables> variables_;
   Trainer trainer_;
+  HistoryRecorder history_;  // for the report
   std::string checkpoint_;
 };
 

@@ -97,10 +97,12 @@ class TutorialEvaluation {
     const size_t batch_size = std::min<uint64_t>(flags_.batch_size, images_);
     const Dataset<ImageBatch> batches = cifar10_tutorial_batches(
         files_, {.batch_size = batch_size, .take = images_, .threads = pipeline_threads(flags_)});
-    const auto stop = [] { return interrupted() != 0; };
-    if (flags_.moving_averages)
-      return evaluate_averaged(*backend_, network_, *variables_, batches, batch_size, stop);
-    return recordpipe::evaluate(*backend_, network_, *variables_, batches, batch_size, stop);
+    const EvaluationOptions options = {.batch_size = batch_size,
+                                       .stop = [] { return interrupted() != 0; }};
+    return (flags_.moving_averages
+                ? evaluate_averaged(*backend_, network_, *variables_, batches, options)
+                : evaluate_in_detail(*backend_, network_, *variables_, batches, options))
+        .total;
   }
 
   const TutorialEvalFlags flags_;
@@ -154,11 +156,14 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
                    .last_step = flags.max_steps,
                    .synthetic = is_synthetic(flags),
                    .words = LogWords::tutorial,
-                   .log_frequency = flags.log_frequency});
+                   .log_frequency = flags.log_frequency,
+                   .report = flags.report,
+                   .report_title = "The tutorial's network on CIFAR-10"});
   spdlog::info("the tutorial's network, {} parameters, on {}", network.parameter_count(),
                backend->name());
   if (flags.log_device_placement) log_placement(*backend, network);
   const int signal = run.train();
+  run.write_report({});
   return signal ? 128 + signal : 0;
 }
 
