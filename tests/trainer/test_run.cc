@@ -63,7 +63,7 @@ Network small_network() {
 void TestRun::run(std::optional<uint64_t> last_step, Hooks hooks) {
   notes.clear();
   const Network network = small_network();
-  CpuBackend backend({.threads = 2});
+  CpuBackend backend({.threads = 1});
   const auto variables = backend.make_variables(network);
   Trainer trainer(backend, network, *variables, {.batch_size = batch_size, .average_decay = 0.99});
   CheckpointFolder checkpoints(*files, job_dir, keep);
