@@ -14,6 +14,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,15 +28,18 @@ namespace {
 constexpr size_t kFirstSteps = 3;
 
 void write_start(const TrainerWork& work, const ImageBatch& batch, const std::string& path) {
-  std::map<std::string, SafetensorsFloats> tensors;
+  std::map<std::string, SafetensorsTensor> tensors;
+  const auto add = [&](const std::string& name, const std::vector<size_t>& dimensions,
+                       const std::vector<float>& values) {
+    tensors[name] = SafetensorsTensor::floats(dimensions, values);
+  };
   const auto specs = work.variables().specs();
   for (VariableId id = 0; id < specs.size(); ++id)
-    tensors[specs[id].name] = {.shape = specs[id].shape, .values = work.variables().read(id)};
+    add(specs[id].name, specs[id].shape, work.variables().read(id));
   const FeatureShape& shape = work.network().nodes().front().shape;
-  tensors["batch/images"] = {.shape = {batch.size(), shape.channels, shape.height, shape.width},
-                             .values = work.runner().output(0)};
-  tensors["batch/labels"] = {.shape = {batch.size()},
-                             .values = {batch.labels().begin(), batch.labels().end()}};
+  add("batch/images", {batch.size(), shape.channels, shape.height, shape.width},
+      work.runner().output(0));
+  add("batch/labels", {batch.size()}, {batch.labels().begin(), batch.labels().end()});
   write_safetensors(posix_file_system(), path, tensors, {});
 }
 

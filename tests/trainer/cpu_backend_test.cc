@@ -1,6 +1,7 @@
 // oneDNN's backend against the reference in double precision.
 #include "trainer/backend/cpu/cpu_backend.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,9 @@ TEST(CpuBackend, CountsTheZerosOfWhatANodeGave) {
   size_t most = 0;
   for (const auto& [name, network] : layer_networks()) {
     const RunnerOptions options = {.batch_size = 4, .mode = Mode::inference};
-    Side<CpuBackend> cpu(network, options);
-    Side<ReferenceBackend<double>> reference(network, options);
+    CpuBackend cpu_backend;
+    ReferenceBackend<double> reference_backend;
+    const Side cpu(cpu_backend, network, options), reference(reference_backend, network, options);
     for (Runner* runner : {cpu.runner.get(), reference.runner.get()})
       for (const size_t images : {4u, 3u}) {
         runner->load(random_batch(network, images, images));

@@ -66,7 +66,7 @@ void run(const Arguments& arguments) {
   uint64_t step = 0;
   if (is_first) {
     checkpoints.emplace(posix_file_system(), arguments.job_dir, 2);
-    if (const auto restored = checkpoints->restore(*variables)) step = restored->step;
+    if (const auto restored = checkpoints->restore(*variables)) step = restored->state.step;
     std::printf("starts at step %d\n", static_cast<int>(step));
     std::fflush(stdout);
   }
@@ -80,7 +80,7 @@ void run(const Arguments& arguments) {
     trainer.step(share_of(whole, processes->rank(), processes->size()),
                  [](uint64_t) { return 0.05; });
     if (is_first && trainer.steps_done() % 2 == 0)
-      checkpoints->save(*variables, trainer.steps_done());
+      checkpoints->save(*variables, {.step = trainer.steps_done()});
   }
   if (is_first) std::printf("crc %08x\n", crc_of(*variables));
 }

@@ -137,11 +137,13 @@ TEST(SummarySaverHook, TellsTheShareOfZerosAmongTheNumbersOfItsOwnProcess) {
     if (distributed)
       session.backend = std::make_unique<DistributedBackend>(std::make_unique<CpuBackend>(), twins);
     session.run_with(1, {.variables = false, .gradients = false, .images = 0}, [](auto&, auto&) {});
-    for (const auto& [tag, value] : values_of(events_in(session.events_folder)[2]))
-      if (!distributed)
+    for (const auto& [tag, value] : values_of(events_in(session.events_folder)[2])) {
+      if (!distributed) {
         alone[tag] = value.simple_value();
-      else if (tag.ends_with("/sparsity"))
+      } else if (tag.ends_with("/sparsity")) {
         EXPECT_EQ(value.simple_value(), alone.at(tag)) << tag;
+      }
+    }
   }
   EXPECT_EQ(alone.size(), 5u + 7u);
 }
