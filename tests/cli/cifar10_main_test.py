@@ -41,6 +41,15 @@ def header_of(path):
     return json.loads(data[8:8 + size])
 
 
+def plan_of(path):
+    """What the input pipeline of a checkpoint consists of, a line for each operator."""
+    data = path.read_bytes()
+    start = 8 + struct.unpack_from("<Q", data)[0]
+    begin, end = header_of(path)["input_pipeline/state"]["data_offsets"]
+    text = re.search(rb"tfrecord_files[ -~\n]+", data[start + begin:start + end]).group()
+    return text.decode().splitlines()
+
+
 def numbers_of(path):
     """The tensors of a checkpoint, without where the run stands in its data: that may be written in
     several ways, and depends on the layout of the batches."""
@@ -129,6 +138,20 @@ class Usage(Cifar10MainTest):
         text = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
         self.assertRegex(text.stdout, r"^cifar10_main \d+\.\d+\.\d+\n$")
 
+    def test_defaults_are_the_tutorials(self):
+        text = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
+        for flag, default in (("--num-layers N", "44"), ("--train-steps N", "80000"),
+                              ("--train-batch-size N", "128"), ("--eval-batch-size N", "100"),
+                              ("--momentum N", "0.9"), ("--weight-decay N", "0.0002"),
+                              ("--learning-rate N", "0.1"), ("--num-intra-threads N", "0"),
+                              ("--num-inter-threads N", "0"), ("--batch-norm-decay N", "0.997"),
+                              ("--batch-norm-epsilon N", "1e-05"),
+                              ("--learning-rate-schedule .*", "piecewise")):
+            # CLI11's versions put the default behind = or in brackets.
+            self.assertRegex(text, rf"{flag}.{{1,2}}{re.escape(default)}[\s\]]")
+        for flag in ("--data-dir", "--job-dir"):
+            self.assertRegex(text, rf"{flag} TEXT REQUIRED")
+
     def test_missing_data(self):
         result = self.train(data=ROOT / "nowhere")
         self.expect_failure(result, 1, "nowhere", "run generate_cifar10_tfrecords")
@@ -187,6 +210,19 @@ class Training(Cifar10MainTest):
         self.assertEqual(header["dense/weights"]["shape"], [11, 64])
         for name in ("stage3/block0/bn2/moving_variance", "stage2/block0/conv1/weights/momentum"):
             self.assertIn(name, header)
+
+    def test_input_pipeline_is_the_tutorials(self):
+        plans = {}
+        for distort in ("true", "false"):
+            self.expect_done(self.train("--use-distortion-for-training", distort, steps=1))
+            plans[distort] = plan_of(self.job / "checkpoint-1.safetensors")
+            shutil.rmtree(self.job)
+        # 0.4 times 96 images, and three batches of 16.
+        self.assertEqual(plans["true"], [
+            "tfrecord_files(files=1)", "shuffle(buffer_size=86, seed=7)", "repeat(count=-1)",
+            "map()", "map_with_random(seed=7, pad=4)",
+            "batch(batch_size=16, drop_remainder=false, image=32x32x3, dtype=uint8, layout=nhwc)"])
+        self.assertNotIn("map_with_random(seed=7, pad=4)", plans["false"])
 
     def test_same_flags_same_bytes(self):
         contents = []
@@ -278,7 +314,8 @@ class Training(Cifar10MainTest):
         events = list(self.job.glob("events.out.tfevents.*"))
         self.assertEqual(len(events), 1)
         content = events[0].read_bytes()
-        for tag in (b"brain.Event:2", b"learning_rate", b"conv/weights", b"input/image/0"):
+        for tag in (b"brain.Event:2", b"learning_rate", b"conv/weights", b"input/image/0",
+                    b"global_step/sec"):
             self.assertIn(tag, content)
         json.loads(next(self.job.glob("timeline-*.json")).read_text())
         page = report.read_text()
@@ -291,6 +328,12 @@ class Training(Cifar10MainTest):
                                 capture_output=True, text=True, check=True)
         self.assertEqual(json.loads(result.stdout)["totals"]["parameters"], 658651)
         self.assertFalse(self.job.exists())
+
+    def test_device_placement(self):
+        result = self.train("--log-device-placement", "true", steps=1)
+        self.expect_done(result)
+        self.assertRegex(result.stderr, r"stage1/block0/conv1: cpu, \d+ threads")
+        self.assertRegex(result.stderr, r"dense/weights: cpu, \d+ threads")
 
     def test_towers(self):
         result = self.train("--num-gpus", 2, steps=2)
