@@ -20,6 +20,7 @@
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/interrupt.h"
 #include "trainer/programs/training_run.h"
+#include "trainer/summary/event_writer.h"
 
 namespace recordpipe {
 namespace {
@@ -58,7 +59,8 @@ class TutorialEvaluation {
       : flags_(flags),
         network_(tutorial_cnn()),
         backend_(make_backend(flags.device, flags.num_intra_threads)),
-        variables_(backend_->make_variables(network_)) {
+        variables_(backend_->make_variables(network_)),
+        events_(posix_file_system(), flags.eval_dir) {
     const auto files = flags.eval_data == "test"
                            ? cifar10_files(flags.data_dir, Cifar10Subset::eval)
                            : training_files(flags.data_dir);
@@ -79,15 +81,28 @@ class TutorialEvaluation {
     for (const Error& damaged : restored->damaged) spdlog::warn("skipped: {}", damaged.what());
     const BatchResult result = evaluate();
     evaluated_step_ = restored->state.step;
-    spdlog::info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}",
-                 static_cast<double>(result.correct) / static_cast<double>(result.images),
-                 result.loss, printable(restored->path));
+    const double precision =
+        static_cast<double>(result.correct) / static_cast<double>(result.images);
+    spdlog::info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}", precision, result.loss,
+                 printable(restored->path));
+    write_summary(restored->state.step, precision, result.loss);
     print_accuracy(result, restored->state.step, is_synthetic(flags_));
   }
 
   bool has_evaluated() const { return evaluated_step_.has_value(); }
 
  private:
+  // The scalar has the tutorial's name. An evaluation is worth having without its event file.
+  void write_summary(uint64_t step, double precision, double loss) {
+    try {
+      events_.add_summary(
+          step, {{"Precision @ 1", ScalarSummary{precision}}, {"loss", ScalarSummary{loss}}});
+      events_.flush();
+    } catch (const Error& error) {
+      spdlog::warn("not logged: {}", error.what());
+    }
+  }
+
   std::vector<CheckpointFile> list() const {
     if (!posix_file_system().status(flags_.checkpoint_dir)) return {};
     return list_checkpoints(posix_file_system(), flags_.checkpoint_dir);
@@ -109,6 +124,7 @@ class TutorialEvaluation {
   const Network network_;
   const std::unique_ptr<Backend> backend_;
   const std::unique_ptr<Variables> variables_;
+  EventWriter events_;
   std::vector<std::string> files_;
   uint64_t images_ = 0;
   std::optional<uint64_t> evaluated_step_;
