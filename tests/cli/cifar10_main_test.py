@@ -46,7 +46,7 @@ def plan_of(path):
     data = path.read_bytes()
     start = 8 + struct.unpack_from("<Q", data)[0]
     begin, end = header_of(path)["input_pipeline/state"]["data_offsets"]
-    text = re.search(rb"tfrecord_files[ -~\n]+", data[start + begin:start + end]).group()
+    text = re.search(rb"tfrecord_files(?:[ -~]+\n)+", data[start + begin:start + end]).group()
     return text.decode().splitlines()
 
 

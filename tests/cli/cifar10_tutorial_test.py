@@ -100,6 +100,8 @@ class Train(TutorialTest):
         result = self.train("--num_gpus", 2, program="cifar10_multi_gpu_train")
         self.expect_done(result)
         self.assertIn("2 towers", result.stderr)
+        result = self.train("--num_gpus", 2, "--batch_size", 61, program="cifar10_multi_gpu_train")
+        self.assertIn("120 training images don't fill a batch of 122", result.stderr)
 
 
 class Evaluate(TutorialTest):
