@@ -9,6 +9,7 @@ import pathlib
 import pty
 import random
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -321,6 +322,19 @@ class Training(Cifar10MainTest):
         page = report.read_text()
         for word in ("ResNet-8 on CIFAR-10", "airplane", "batch_size"):
             self.assertIn(word, page)
+
+    def test_event_files_that_cannot_be_written_end_no_training(self):
+        """A limit that each checkpoint keeps, and an event file soon doesn't."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+
+        arguments = self.arguments("--summary-steps", 1, "--checkpoint-steps", 1, steps=60)
+        result = subprocess.run(arguments, capture_output=True, text=True, timeout=120,
+                                check=False, preexec_fn=limit, restore_signals=False)
+        self.expect_done(result)
+        self.assertIn("not logged: ", result.stderr)
+        self.assertNotIn("no checkpoint", result.stderr)
+        self.assertIn("checkpoint-60.safetensors", self.checkpoints())
 
     def test_model_analysis(self):
         result = subprocess.run([PROGRAM, "--data-dir", "nowhere", "--job-dir", self.job,
