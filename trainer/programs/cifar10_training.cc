@@ -93,12 +93,15 @@ Dataset<ImageBatch> evaluation_batches(const Cifar10Flags& flags,
 // What a resumed run may change, and says so.
 CheckpointSettings settings_of(const Cifar10Flags& flags, const Backend& backend) {
   return {{"batch_size", std::to_string(flags.train_batch_size)},
+          {"clip_global_norm", fmt::format("{}", flags.clip_global_norm)},
+          {"clip_gradient_norm", fmt::format("{}", flags.clip_gradient_norm)},
           {"device", backend.name()},
           {"distortion", flags.use_distortion_for_training ? "true" : "false"},
           {"label_smoothing", fmt::format("{}", flags.label_smoothing)},
           {"learning_rate", fmt::format("{}", flags.learning_rate)},
           {"learning_rate_schedule", flags.learning_rate_schedule},
           {"momentum", fmt::format("{}", flags.momentum)},
+          {"moving_average_decay", fmt::format("{}", flags.moving_average_decay)},
           {"seed", std::to_string(flags.seed)},
           {"weight_decay", fmt::format("{}", flags.weight_decay)}};
 }

@@ -155,26 +155,27 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
   const auto schedule = [&](uint64_t) {
     return tutorial_cnn_schedule({.train_images = images, .batch_size = batch_size});
   };
-  TrainingRun run(*backend, network,
-                  {.job_dir = flags.train_dir,
-                   .keep_checkpoints = flags.keep_checkpoints,
-                   .checkpoint_steps = flags.checkpoint_steps,
-                   .trainer = {.batch_size = batch_size,
-                               .momentum = 0,
-                               .weight_decay = weight_decay,
-                               .average_decay = average_decay},
-                   .seed = flags.seed,
-                   .settings = {{"batch_size", std::to_string(batch_size)},
-                                {"device", backend->name()},
-                                {"seed", std::to_string(flags.seed)}},
-                   .batches = batches,
-                   .schedule = schedule,
-                   .last_step = flags.max_steps,
-                   .synthetic = is_synthetic(flags),
-                   .words = LogWords::tutorial,
-                   .log_frequency = flags.log_frequency,
-                   .report = flags.report,
-                   .report_title = "The tutorial's network on CIFAR-10"});
+  const TrainerOptions trainer = {.batch_size = batch_size,
+                                  .momentum = 0,
+                                  .weight_decay = weight_decay,
+                                  .average_decay = average_decay};
+  const TrainingRunOptions options = {.job_dir = flags.train_dir,
+                                      .keep_checkpoints = flags.keep_checkpoints,
+                                      .checkpoint_steps = flags.checkpoint_steps,
+                                      .trainer = trainer,
+                                      .seed = flags.seed,
+                                      .settings = {{"batch_size", std::to_string(batch_size)},
+                                                   {"device", backend->name()},
+                                                   {"seed", std::to_string(flags.seed)}},
+                                      .batches = batches,
+                                      .schedule = schedule,
+                                      .last_step = flags.max_steps,
+                                      .synthetic = is_synthetic(flags),
+                                      .words = LogWords::tutorial,
+                                      .log_frequency = flags.log_frequency,
+                                      .report = flags.report,
+                                      .report_title = "The tutorial's network on CIFAR-10"};
+  TrainingRun run(*backend, network, options);
   spdlog::info("the tutorial's network, {} parameters, on {}", network.parameter_count(),
                backend->name());
   if (flags.log_device_placement) log_placement(*backend, network);
