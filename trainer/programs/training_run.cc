@@ -102,13 +102,8 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
   saver.listeners.push_back([this, &log, &events](const std::string& path, uint64_t step) {
     checkpoint_ = path;
     log.note("saved " + printable(path));
-    if (options_.summary_steps == 0) return;
-    // An event file that can't be written must not be taken for a checkpoint that can't be.
-    try {
+    if (options_.summary_steps > 0)
       events.add_session_log(step, {.status = SessionStatus::checkpoint, .checkpoint_path = path});
-    } catch (const Error& error) {
-      log.note(std::string("not logged: ") + error.what());
-    }
   });
   hooks.push_back(std::make_unique<CheckpointSaverHook>(checkpoints_, std::move(saver)));
   return hooks;
