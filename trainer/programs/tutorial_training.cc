@@ -20,6 +20,7 @@
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/interrupt.h"
 #include "trainer/programs/training_run.h"
+#include "trainer/session/write_events.h"
 #include "trainer/summary/event_writer.h"
 
 namespace recordpipe {
@@ -59,8 +60,7 @@ class TutorialEvaluation {
       : flags_(flags),
         network_(tutorial_cnn()),
         backend_(make_backend(flags.device, flags.num_intra_threads)),
-        variables_(backend_->make_variables(network_)),
-        events_(posix_file_system(), flags.eval_dir) {
+        variables_(backend_->make_variables(network_)) {
     const auto files = flags.eval_data == "test"
                            ? cifar10_files(flags.data_dir, Cifar10Subset::eval)
                            : training_files(flags.data_dir);
@@ -94,13 +94,12 @@ class TutorialEvaluation {
  private:
   // The scalar has the tutorial's name. An evaluation is worth having without its event file.
   void write_summary(uint64_t step, double precision, double loss) {
-    try {
-      events_.add_summary(
-          step, {{"Precision @ 1", ScalarSummary{precision}}, {"loss", ScalarSummary{loss}}});
-      events_.flush();
-    } catch (const Error& error) {
-      spdlog::warn("not logged: {}", error.what());
-    }
+    write_or_note([](const std::string& text) { spdlog::warn(text); },
+                  [&] {
+                    events_.add_summary(step, {{"Precision @ 1", ScalarSummary{precision}},
+                                               {"loss", ScalarSummary{loss}}});
+                    events_.flush();
+                  });
   }
 
   std::vector<CheckpointFile> list() const {
@@ -124,7 +123,7 @@ class TutorialEvaluation {
   const Network network_;
   const std::unique_ptr<Backend> backend_;
   const std::unique_ptr<Variables> variables_;
-  EventWriter events_;
+  EventWriter events_{posix_file_system(), flags_.eval_dir};
   std::vector<std::string> files_;
   uint64_t images_ = 0;
   std::optional<uint64_t> evaluated_step_;
