@@ -15,6 +15,7 @@
 #include "trainer/session/eval_hook.h"
 #include "trainer/session/profiler_hook.h"
 #include "trainer/session/report_hook.h"
+#include "trainer/session/step_counter_hook.h"
 #include "trainer/session/stop_at_step_hook.h"
 #include "trainer/session/summary_saver_hook.h"
 #include "trainer/session/training_session.h"
@@ -71,9 +72,12 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
   hooks.push_back(std::make_unique<InterruptHook>());
   hooks.push_back(std::make_unique<NanHook>(options_.nan));
   hooks.push_back(std::make_unique<LogHook>(log));
-  if (options_.summary_steps > 0)
+  if (options_.summary_steps > 0) {
     hooks.push_back(std::make_unique<SummarySaverHook>(
         events, network_, SummarySaverOptions{.every = {.steps = options_.summary_steps}}));
+    hooks.push_back(std::make_unique<StepCounterHook>(
+        StepCounterOptions{.every = {.steps = options_.summary_steps}, .events = &events}));
+  }
   if (options_.profile_steps > 0)
     hooks.push_back(std::make_unique<ProfilerHook>(
         posix_file_system(), options_.job_dir,
