@@ -146,7 +146,7 @@ class Refusals(unittest.TestCase):
                        "-DRECORDPIPE_TESTS=OFF", *hidden, cwd=folder)
             targets = run("ninja", "-t", "targets", "all", cwd=folder)
         self.assertIn("Left out: recordpipe::http, for there is no CURL::libcurl", text)
-        self.assertIn("Left out: cifar10_main, for there is no recordpipe::cifar", text)
+        self.assertIn("Left out: cifar10_main, for there is no recordpipe::training_programs", text)
         self.assertEqual(set(re.findall(r"^librecordpipe_(\w+)\.a:", targets, re.MULTILINE)),
                          {"example", "record"})
 
