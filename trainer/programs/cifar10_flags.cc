@@ -28,7 +28,7 @@ void add_data_flags(CLI::App& app, Cifar10Flags& flags) {
       ->required();
   app.add_option("--job-dir", flags.job_dir, "Folder for checkpoints")->required();
   add_number<size_t>(app, "--train-batch-size", flags.train_batch_size, 1, most_images,
-                     "Images in a training step");
+                     "Images in a training step; with --sync, of each process");
   add_number<size_t>(app, "--eval-batch-size", flags.eval_batch_size, 1, most_images,
                      "Images evaluated at once");
   add_boolean(app, "--use-distortion-for-training", flags.use_distortion_for_training,
@@ -93,6 +93,10 @@ void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
   add_device(app, flags.device);
   add_number<size_t>(app, "--num-gpus", flags.num_gpus, 0, 1024,
                      "Towers that each batch is dealt out to; without GPUs they take turns");
+  add_sync(app, flags.sync);
+  app.add_flag("--sync-batch-norm", flags.sync_batch_norm,
+               "Batch norm takes the statistics of the images of all towers and processes, not of "
+               "each one's own");
   app.add_option("--variable-strategy",
                  "The tutorial's; must be CPU: this build has no GPU backend")
       ->default_str("CPU")

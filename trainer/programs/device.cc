@@ -7,6 +7,7 @@
 #include "dataset/base/error.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
+#include "trainer/backend/replicated/distributed_backend.h"
 #include "trainer/backend/replicated/tower_backend.h"
 #ifdef RECORDPIPE_CUDA
 #include "trainer/backend/cuda/cuda_backend.h"
@@ -44,9 +45,18 @@ std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads)
   return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads});
 }
 
-std::unique_ptr<Backend> with_towers(std::unique_ptr<Backend> backend, size_t towers) {
-  if (towers == 1) return backend;
-  return std::make_unique<TowerBackend>(std::move(backend), TowerBackendOptions{.towers = towers});
+std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
+                                               Communicator& processes) {
+  auto backend = make_backend(device.device, device.threads);
+  if (device.num_gpus > 1)
+    backend = std::make_unique<TowerBackend>(
+        std::move(backend),
+        TowerBackendOptions{.towers = device.num_gpus, .sync_batch_norm = device.sync_batch_norm});
+  if (processes.size() > 1)
+    backend = std::make_unique<DistributedBackend>(
+        std::move(backend), processes,
+        DistributedBackendOptions{.sync_batch_norm = device.sync_batch_norm});
+  return backend;
 }
 
 void log_placement(const Backend& backend, const Network& network) {
