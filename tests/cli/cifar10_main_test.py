@@ -11,13 +11,13 @@ import random
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import tempfile
 import time
 import unittest
 
 import small_archives
+from safetensors_file import header_of, numbers_of
 
 GENERATE = os.environ["RECORDPIPE_GENERATE"]
 PROGRAM = os.environ["RECORDPIPE_CIFAR10_MAIN"]
@@ -32,24 +32,6 @@ def setUpModule():
 
 def tearDownModule():
     shutil.rmtree(ROOT)
-
-
-def header_of(path):
-    """The JSON header of a safetensors file."""
-    data = path.read_bytes()
-    (size,) = struct.unpack_from("<Q", data)
-    return json.loads(data[8:8 + size])
-
-
-def numbers_of(path):
-    """The tensors of a checkpoint, without where the run stands in its data: that may be written in
-    several ways, and depends on the layout of the batches."""
-    data = path.read_bytes()
-    header = header_of(path)
-    start = 8 + struct.unpack_from("<Q", data)[0]
-    return {name: data[start + entry["data_offsets"][0]:start + entry["data_offsets"][1]]
-            for name, entry in header.items()
-            if name not in ("__metadata__", "input_pipeline/state")}
 
 
 class Cifar10MainTest(unittest.TestCase):

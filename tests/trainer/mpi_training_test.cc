@@ -133,6 +133,11 @@ TEST(MpiCommunicator, GivesAllWhatTheFirstHas) {
   }
 }
 
+// mpirun -n N without hosts starts all on this machine.
+TEST(MpiCommunicator, KnowsItsPlaceOnTheMachine) {
+  EXPECT_EQ(processes->rank_on_machine(), processes->rank());
+}
+
 TEST(MpiCommunicator, IsJoinedOnce) {
   EXPECT_EQ(error_of([] { join_mpi(); }).kind(), ErrorKind::invalid_argument);
 }

@@ -158,9 +158,14 @@ int train_cifar10(const Cifar10Flags& flags) {
        .validation_steps = flags.validation_steps,
        .validation_batches = [&] { return evaluation_batches(flags, data.validation_files); },
        .eval_batch_size =
-           std::min(flags.eval_batch_size, std::max(data.eval_images, data.validation_images))});
+           std::min(flags.eval_batch_size, std::max(data.eval_images, data.validation_images)),
+       .summary_steps = flags.summary_steps,
+       .profile_steps = flags.profile_steps,
+       .report = flags.report,
+       .report_title = fmt::format("ResNet-{} on CIFAR-10", flags.num_layers)});
   spdlog::info("ResNet of {} layers, {} parameters, on {}", flags.num_layers,
                network.parameter_count(), backend->name());
+  if (flags.log_device_placement) log_placement(*backend, network);
   if (const int signal = run.train()) return 128 + signal;
   if (processes->rank() > 0) return 0;
   try {

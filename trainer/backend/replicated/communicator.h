@@ -35,6 +35,8 @@ class Communicator {
 
   virtual size_t rank() const = 0;  // this process, from 0
   virtual size_t size() const = 0;  // how many there are
+  // This process among those on the same machine, from 0: which GPU it takes.
+  virtual size_t rank_on_machine() const { return rank(); }
 
   // Replaces each value by the sum of all processes' values: the same bits in every process, and in
   // every run with as many processes.
