@@ -89,7 +89,8 @@ class Usage(Cifar10MainTest):
                             (["--clip-global-norm", "-1"], "--clip-global-norm"),
                             (["--use-distortion-for-training", "maybe"], "--use-distortion"),
                             (["--num-gpus", "3"], "multiple of --num-gpus"),
-                            (["--variable-strategy", "GPU"], "no GPU backend"),
+                            (["--variable-strategy", "GPU"], "GPU needs --device cuda"),
+                            (["--variable-strategy", "cpu"], "--variable-strategy"),
                             (["--data-format", "nchw"], "--data-format"),
                             (["--learning-rate-schedule", "linear"], "--learning-rate-schedule"),
                             (["--learning-rate", "0"], "--learning-rate"),
@@ -291,6 +292,18 @@ class Training(Cifar10MainTest):
             contents.append((self.job / "checkpoint-2.safetensors").read_bytes())
             shutil.rmtree(self.job)
         self.assertEqual(len(set(contents)), 3)
+
+    def test_more_gpus_than_there_are(self):
+        for flags in ((), ("--variable-strategy", "GPU"), ("--variable-strategy", "CPU")):
+            result = self.train("--device", "cuda", "--num-gpus", 64, "--train-batch-size", 64,
+                                *flags)
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr, "without the CUDA backend|no GPU|driver")
+        result = self.train("--device", "auto", "--num-gpus", 64, "--train-batch-size", 64,
+                            "--variable-strategy", "CPU", steps=1)
+        self.expect_done(result)
+        self.assertIn("device auto: cpu, because", result.stderr)
+        self.assertIn("64 towers", result.stderr)
 
     def test_nothing_left_to_train(self):
         self.expect_done(self.train(steps=2))

@@ -18,12 +18,19 @@ std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads)
 struct TrainingDevice {
   std::string device = "cpu";
   size_t threads = 0;
-  size_t num_gpus = 1;           // copies of the network in this process
-  bool sync_batch_norm = false;  // statistics of the images of all copies, in all processes
+  // Copies of the network in this process: GPUs, where the device is cuda, else towers.
+  size_t num_gpus = 1;
+  // Where the gradients of several GPUs are averaged: "CPU", on the host, "GPU", by NCCL, or empty,
+  // by NCCL if it is there.
+  std::string variable_strategy = {};
+  // Statistics of the images of all copies, in all processes. Not on several GPUs.
+  bool sync_batch_norm = false;
 };
 
-// What `processes` train on together: each with a backend of make_backend(), with TowerBackend for
-// several copies, in a DistributedBackend for several processes. `processes` must outlive it.
+// What `processes`, which must outlive it, train on together: what make_backend() makes, for
+// several copies in a TowerBackend, for several processes in a DistributedBackend; or
+// MultiGpuBackend. Throws what make_backend() throws, and Error{invalid_argument} for the strategy
+// GPU without GPUs.
 std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
                                                Communicator& processes);
 

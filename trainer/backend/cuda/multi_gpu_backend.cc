@@ -106,9 +106,16 @@ MultiGpuBackend::MultiGpuBackend(Communicator& processes, const MultiGpuBackendO
   gpus_ = open_in_all(options, processes);
   cuda::Devices devices;
   for (const auto& gpu : gpus_) devices.push_back(gpu->device());
-  exchange_ = options.exchange == GradientExchange::gpus
-                  ? cuda::exchange_by_nccl(std::move(devices), processes)
-                  : cuda::exchange_on_host(std::move(devices), processes);
+  if (options.exchange != GradientExchange::host) {
+    try {
+      exchange_ = cuda::exchange_by_nccl(devices, processes);
+      by_nccl_ = true;
+    } catch (const Error& error) {
+      const bool may_lack = options.exchange == GradientExchange::automatic;
+      if (!may_lack || error.kind() != ErrorKind::unsupported) throw;
+    }
+  }
+  if (!exchange_) exchange_ = cuda::exchange_on_host(std::move(devices), processes);
 }
 
 MultiGpuBackend::~MultiGpuBackend() = default;
@@ -117,9 +124,9 @@ std::string MultiGpuBackend::name() const {
   const std::string of_process =
       gpus_.size() == 1 ? gpus_.front()->name()
                         : std::to_string(gpus_.size()) + " GPUs: " + gpus_.front()->name();
-  return processes_.size() == 1
-             ? of_process
-             : std::to_string(processes_.size()) + " processes, each on " + of_process;
+  return (processes_.size() == 1 ? ""
+                                 : std::to_string(processes_.size()) + " processes, each on ") +
+         of_process + (by_nccl_ ? ", gradients by NCCL" : ", gradients by the host");
 }
 
 std::unique_ptr<Variables> MultiGpuBackend::make_variables(const Network& network) {

@@ -17,13 +17,14 @@ class ReplicaExchange;
 
 // Where the gradients of all GPUs are averaged.
 enum class GradientExchange {
-  gpus,  // on the GPUs, by NCCL
-  host,  // in the host's memory; between processes by the communicator
+  automatic,  // by NCCL where it can be loaded, else in the host's memory; name() says which
+  gpus,       // on the GPUs, by NCCL
+  host,       // in the host's memory; between processes by the communicator
 };
 
 struct MultiGpuBackendOptions {
   size_t gpus = 1;  // of each process
-  GradientExchange exchange = GradientExchange::gpus;
+  GradientExchange exchange = GradientExchange::automatic;
   CudaBackendOptions cuda = {};  // of each; `device` is the first of this machine
 };
 
@@ -42,12 +43,12 @@ struct MultiGpuBackendOptions {
 class MultiGpuBackend final : public Backend {
  public:
   // To be called by all `processes`, which must outlive it. Throws what CudaBackend's constructor
-  // throws, in all processes where one of them can't use its GPUs, and Error{unsupported} where
-  // there is no NCCL to exchange gradients by.
+  // throws, in all processes where one of them can't use its GPUs, Error{unsupported} where
+  // GradientExchange::gpus is asked for and there is no NCCL, and Error{network} where NCCL fails.
   MultiGpuBackend(Communicator& processes, const MultiGpuBackendOptions& options = {});
   ~MultiGpuBackend() override;
 
-  // "2 processes, each on 4 GPUs: cuda, NVIDIA H100 80GB HBM3, ..."
+  // "2 processes, each on 4 GPUs: cuda, NVIDIA H100 80GB HBM3, ..., gradients by NCCL"
   std::string name() const override;
   std::unique_ptr<Variables> make_variables(const Network& network) override;
   // Throws Error{invalid_argument} also where the GPUs don't divide a training's batch size.
@@ -57,6 +58,7 @@ class MultiGpuBackend final : public Backend {
  private:
   Communicator& processes_;
   std::vector<std::unique_ptr<CudaBackend>> gpus_;
+  bool by_nccl_ = false;
   std::unique_ptr<cuda::ReplicaExchange> exchange_;
 };
 
