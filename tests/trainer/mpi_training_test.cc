@@ -14,6 +14,7 @@
 #include "tests/trainer/replica_training.h"
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/cuda/multi_gpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
 #include "trainer/backend/replicated/distributed_backend.h"
 #include "trainer/backend/replicated/mpi_communicator.h"
@@ -96,6 +97,22 @@ TEST(MpiTraining, TrainsResNetAsOneProcessWhereStatisticsAreShared) {
     return random_batch(network, images, step);
   });
   const Trained got = train_together(one_thread(), network, {.sync_batch_norm = true});
+  EXPECT_LE(greatest_error(got, expected), 1e-4);
+  EXPECT_TRUE(same_everywhere(crc_of(got)));
+}
+
+// Several GPUs in each process, emulated, their gradients by the host.
+TEST(MpiTraining, LearnsOnSeveralGpus) {
+  const Network network = tutorial_cnn({.input = {3, 8, 8}});
+  const size_t share = images / processes->size();
+  const Trained expected = train(*one_thread(), network, images, [&](uint64_t step) {
+    return random_batch(network, images, step);
+  });
+  MultiGpuBackend backend(*processes, {.gpus = share % 2 == 0 ? 2u : 3u});
+  const auto batch_of = [&](uint64_t step) {
+    return share_of(random_batch(network, images, step), processes->rank(), processes->size());
+  };
+  const Trained got = train(backend, network, share, batch_of);
   EXPECT_LE(greatest_error(got, expected), 1e-4);
   EXPECT_TRUE(same_everywhere(crc_of(got)));
 }

@@ -79,8 +79,9 @@ TEST_P(MultiGpu, RefuseWhatCantBeDealtOut) {
         .kind();
   };
   const auto variables = backend_->make_variables(network);
-  if (GetParam() > 1)
+  if (GetParam() > 1) {
     EXPECT_EQ(refused(*variables, 2 * GetParam() + 1), ErrorKind::invalid_argument);
+  }
   const auto others = ReferenceBackend<float>().make_variables(network);
   EXPECT_EQ(refused(*others, images), ErrorKind::invalid_argument);
 }
