@@ -23,8 +23,11 @@ set(recordpipe_cuda_common
   trainer/backend/cuda/cuda_variables.cc
   trainer/backend/cuda/dense_layer.cc
   trainer/backend/cuda/gradient_processor.cc
+  trainer/backend/cuda/host_exchange.cc
   trainer/backend/cuda/kernel_layers.cc
   trainer/backend/cuda/layer.cc
+  trainer/backend/cuda/multi_gpu_backend.cc
+  trainer/backend/cuda/multi_gpu_variables.cc
   trainer/backend/cuda/upload.cc
   trainer/backend/cuda/variable_layout.cc)
 # The kernels: nvcc makes them kernels, other compilers loops (launch.h).
@@ -90,6 +93,14 @@ macro(recordpipe_add_trainer_cuda)
     elseif(recordpipe_cuda_missing)
       message(FATAL_ERROR "RECORDPIPE_CUDA is ON, but there is no ${recordpipe_cuda_missing}")
     else()
+      # Several GPUs: the header to compile with. The library is loaded by who needs it.
+      find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+      if(NCCL_INCLUDE_DIR)
+        set(recordpipe_exchange trainer/backend/cuda/nccl_exchange.cc)
+      else()
+        set(recordpipe_exchange trainer/backend/cuda/no_nccl_exchange.cc)
+        message(STATUS "Left out: NCCL, for there is no nccl.h")
+      endif()
       recordpipe_library(trainer_cuda
         SOURCES
           ${recordpipe_cuda_common}
@@ -97,8 +108,12 @@ macro(recordpipe_add_trainer_cuda)
           trainer/backend/cuda/convolution_cudnn.cc
           trainer/backend/cuda/device_cudart.cc
           trainer/backend/cuda/matmul_cublaslt.cc
+          ${recordpipe_exchange}
         LINK recordpipe::trainer
-        LINK_PRIVATE CUDA::cublasLt CUDA::cudart_static ${CUDNN_LIBRARY})
+        LINK_PRIVATE CUDA::cublasLt CUDA::cudart_static ${CUDNN_LIBRARY} ${CMAKE_DL_LIBS})
+      if(NCCL_INCLUDE_DIR)
+        target_include_directories(recordpipe_trainer_cuda SYSTEM PRIVATE ${NCCL_INCLUDE_DIR})
+      endif()
       target_include_directories(recordpipe_trainer_cuda SYSTEM PRIVATE
                                  ${CUDNN_INCLUDE_DIR} ${CUDAToolkit_INCLUDE_DIRS})
       # By its name: CMake 3.25 doesn't know that nvcc 13 has it.
@@ -138,5 +153,6 @@ function(recordpipe_emulate_cuda)
       tests/trainer/cuda_emulation/convolution.cc
       tests/trainer/cuda_emulation/device.cc
       tests/trainer/cuda_emulation/matmul.cc
+      trainer/backend/cuda/no_nccl_exchange.cc
     LINK recordpipe::trainer)
 endfunction()

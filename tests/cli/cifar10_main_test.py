@@ -12,13 +12,13 @@ import re
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 import tempfile
 import time
 import unittest
 
 import small_archives
+from safetensors_file import header_of, numbers_of
 
 GENERATE = os.environ["RECORDPIPE_GENERATE"]
 PROGRAM = os.environ["RECORDPIPE_CIFAR10_MAIN"]
@@ -33,24 +33,6 @@ def setUpModule():
 
 def tearDownModule():
     shutil.rmtree(ROOT)
-
-
-def header_of(path):
-    """The JSON header of a safetensors file."""
-    data = path.read_bytes()
-    (size,) = struct.unpack_from("<Q", data)
-    return json.loads(data[8:8 + size])
-
-
-def numbers_of(path):
-    """The tensors of a checkpoint, without where the run stands in its data: that may be written in
-    several ways, and depends on the layout of the batches."""
-    data = path.read_bytes()
-    header = header_of(path)
-    start = 8 + struct.unpack_from("<Q", data)[0]
-    return {name: data[start + entry["data_offsets"][0]:start + entry["data_offsets"][1]]
-            for name, entry in header.items()
-            if name not in ("__metadata__", "input_pipeline/state")}
 
 
 class Cifar10MainTest(unittest.TestCase):
@@ -115,7 +97,8 @@ class Usage(Cifar10MainTest):
                             (["--clip-global-norm", "-1"], "--clip-global-norm"),
                             (["--use-distortion-for-training", "maybe"], "--use-distortion"),
                             (["--num-gpus", "3"], "multiple of --num-gpus"),
-                            (["--variable-strategy", "GPU"], "no GPU backend"),
+                            (["--variable-strategy", "GPU"], "GPU needs --device cuda"),
+                            (["--variable-strategy", "cpu"], "--variable-strategy"),
                             (["--data-format", "nchw"], "--data-format"),
                             (["--learning-rate-schedule", "linear"], "--learning-rate-schedule"),
                             (["--learning-rate", "0"], "--learning-rate"),
@@ -367,6 +350,18 @@ class Training(Cifar10MainTest):
             contents.append((self.job / "checkpoint-2.safetensors").read_bytes())
             shutil.rmtree(self.job)
         self.assertEqual(len(set(contents)), 3)
+
+    def test_more_gpus_than_there_are(self):
+        for flags in ((), ("--variable-strategy", "GPU"), ("--variable-strategy", "CPU")):
+            result = self.train("--device", "cuda", "--num-gpus", 64, "--train-batch-size", 64,
+                                *flags)
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr, "without the CUDA backend|no GPU|driver")
+        result = self.train("--device", "auto", "--num-gpus", 64, "--train-batch-size", 64,
+                            "--variable-strategy", "CPU", steps=1)
+        self.expect_done(result)
+        self.assertIn("device auto: cpu, because", result.stderr)
+        self.assertIn("64 towers", result.stderr)
 
     def test_nothing_left_to_train(self):
         self.expect_done(self.train(steps=2))

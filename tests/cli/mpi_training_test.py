@@ -11,33 +11,25 @@ import subprocess
 import tempfile
 import unittest
 
-MPIRUN = os.environ["RECORDPIPE_MPIRUN"]
+import mpirun
+
 TEST = os.environ["RECORDPIPE_MPI_TRAINING_TEST"]
 TRAINEE = os.environ["RECORDPIPE_MPI_TRAINEE"]
-# A core for each process isn't what a test may ask for, nor a way into another process's memory.
-OPTIONS = ["--oversubscribe", "--allow-run-as-root", "--bind-to", "none",
-           "--mca", "btl_vader_single_copy_mechanism", "none"]
 
 
 class MpiTest(unittest.TestCase):
     def setUp(self):
-        if not MPIRUN:
-            self.skipTest("built without MPI (packages libopenmpi-dev, openmpi-bin)")
+        mpirun.skip_without_mpi(self)
         folder = tempfile.TemporaryDirectory(prefix="recordpipe-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-
-    def run_in(self, processes, *command):
-        return subprocess.run([MPIRUN, "-n", str(processes), *OPTIONS, *map(str, command)],
-                              capture_output=True, text=True, timeout=250, check=False,
-                              env=dict(os.environ, OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive"))
 
 
 class Training(MpiTest):
     """Each process runs all of mpi_training_test.cc."""
 
     def check(self, processes):
-        result = self.run_in(processes, TEST)
+        result = mpirun.run_in(processes, TEST)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         for rank in range(processes):
             self.assertIn(f"{rank} of {processes}: exit status 0", result.stdout)
@@ -61,7 +53,7 @@ class Failures(MpiTest):
     """The others end too, and the next run goes on from the last checkpoint."""
 
     def train(self, processes, job, *failure):
-        return self.run_in(processes, TRAINEE, self.folder / job, 9, *failure)
+        return mpirun.run_in(processes, TRAINEE, self.folder / job, 9, *failure)
 
     def check(self, processes, failure, words):
         whole = self.train(processes, "whole")

@@ -55,6 +55,7 @@ LIBRARIES = {
     "cublasLt.h": ["trainer/backend/cuda/"],
     "cuda_": ["trainer/backend/cuda/"],
     "cudnn.h": ["trainer/backend/cuda/"],
+    "nccl.h": ["trainer/backend/cuda/nccl_"],
     "fmt/": ["trainer/", "tools/"],
     "spdlog/": ["trainer/", "tools/"],
     "CLI/": ["trainer/", "tools/"],

@@ -138,6 +138,20 @@ TEST(EvalHook, LeavesOutTheEndIfToldSo) {
   EXPECT_THAT(evaluations.seen, ElementsAre(Pair(2, true)));
 }
 
+// As where a signal comes during an evaluation: what was learned before it is saved.
+TEST(EvalHook, EndsTheRunWhereItIsCancelled) {
+  TestRun run;
+  run.save_every = 100;
+  run.more_hooks = [](CheckpointFolder& folder) {
+    return hooks(EvalHook(folder, {.every = {.steps = 2}, .evaluate = []() -> BatchResult {
+                                     throw Error({.kind = ErrorKind::cancelled,
+                                                  .reason = "the evaluation was interrupted"});
+                                   }}));
+  };
+  run.run(10);
+  EXPECT_THAT(run.steps(), ElementsAre(2, 0));
+}
+
 // A best one that could not be saved is not the one to beat.
 TEST(EvalHook, TakesTheNextBestWhereTheDiskWasFull) {
   bool noted = false;

@@ -14,6 +14,7 @@
 #include "tests/trainer/replica_training.h"
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/cuda/multi_gpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
 #include "trainer/backend/replicated/distributed_backend.h"
 #include "trainer/backend/replicated/mpi_communicator.h"
@@ -100,6 +101,22 @@ TEST(MpiTraining, TrainsResNetAsOneProcessWhereStatisticsAreShared) {
   EXPECT_TRUE(same_everywhere(crc_of(got)));
 }
 
+// Several GPUs in each process, emulated, their gradients by the host.
+TEST(MpiTraining, LearnsOnSeveralGpus) {
+  const Network network = tutorial_cnn({.input = {3, 8, 8}});
+  const size_t share = images / processes->size();
+  const Trained expected = train(*one_thread(), network, images, [&](uint64_t step) {
+    return random_batch(network, images, step);
+  });
+  MultiGpuBackend backend(*processes, {.gpus = share % 2 == 0 ? 2u : 3u});
+  const auto batch_of = [&](uint64_t step) {
+    return share_of(random_batch(network, images, step), processes->rank(), processes->size());
+  };
+  const Trained got = train(backend, network, share, batch_of);
+  EXPECT_LE(greatest_error(got, expected), 1e-4);
+  EXPECT_TRUE(same_everywhere(crc_of(got)));
+}
+
 // From none to more than any algorithm's segment, and numbers whose sum depends on the order.
 TEST(MpiCommunicator, AddsUpAlikeInAllProcesses) {
   for (const size_t size : {0u, 1u, 3u, 1000u, 30011u, 1068298u}) {
@@ -131,6 +148,11 @@ TEST(MpiCommunicator, GivesAllWhatTheFirstHas) {
     processes->broadcast(bytes);
     EXPECT_EQ(bytes, std::vector<std::byte>(size, std::byte{17}));
   }
+}
+
+// mpirun -n N without hosts starts all on this machine.
+TEST(MpiCommunicator, KnowsItsPlaceOnTheMachine) {
+  EXPECT_EQ(processes->rank_on_machine(), processes->rank());
 }
 
 TEST(MpiCommunicator, IsJoinedOnce) {

@@ -28,7 +28,7 @@ void add_data_flags(CLI::App& app, Cifar10Flags& flags) {
       ->required();
   app.add_option("--job-dir", flags.job_dir, "Folder for checkpoints")->required();
   add_number<size_t>(app, "--train-batch-size", flags.train_batch_size, 1, most_images,
-                     "Images in a training step");
+                     "Images in a training step; with --sync, of each process");
   add_number<size_t>(app, "--eval-batch-size", flags.eval_batch_size, 1, most_images,
                      "Images evaluated at once");
   add_boolean(app, "--use-distortion-for-training", flags.use_distortion_for_training,
@@ -92,13 +92,17 @@ void add_training_flags(CLI::App& app, Cifar10Flags& flags) {
 void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
   add_device(app, flags.device);
   add_number<size_t>(app, "--num-gpus", flags.num_gpus, 0, 1024,
-                     "Towers that each batch is dealt out to; without GPUs they take turns");
-  app.add_option("--variable-strategy",
-                 "The tutorial's; must be CPU: this build has no GPU backend")
-      ->default_str("CPU")
-      ->check([](const std::string& text) {
-        return text == "CPU" ? std::string() : "this build has no GPU backend: leave it CPU";
-      });
+                     "GPUs that each batch is dealt out to; on another device towers, which take "
+                     "turns");
+  add_sync(app, flags.sync);
+  app.add_flag("--sync-batch-norm", flags.sync_batch_norm,
+               "Batch norm takes the statistics of the images of all towers and processes, not of "
+               "each one's own");
+  app.add_option("--variable-strategy", flags.variable_strategy,
+                 "Where several GPUs, each with a copy of the variables, have their gradients "
+                 "averaged: CPU: on the host; GPU: by NCCL; by default GPU where NCCL is there. "
+                 "Without GPUs all is on the CPU")
+      ->check(CLI::IsMember({"CPU", "GPU"}));
   add_threads(app, flags.num_intra_threads, flags.num_inter_threads);
   add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
   add_number<uint64_t>(app, "--validation-steps", flags.validation_steps, 0, most_steps,
@@ -131,6 +135,8 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   add_training_flags(app, flags);
   add_run_flags(app, flags);
   parse_or_throw(app, arguments_of(argc, argv), [&] {
+    if (flags.variable_strategy == "GPU" && flags.device != "cuda" && flags.device != "auto")
+      throw CLI::ValidationError("--variable-strategy", "GPU needs --device cuda");
     if (flags.num_gpus > 1 && flags.train_batch_size % flags.num_gpus != 0)
       throw CLI::ValidationError("--train-batch-size", "must be a multiple of --num-gpus");
     if (flags.warmup_steps > 0 && flags.learning_rate_schedule == "piecewise")

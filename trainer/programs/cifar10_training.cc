@@ -15,6 +15,7 @@
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/interrupt.h"
+#include "trainer/programs/processes.h"
 #include "trainer/programs/training_run.h"
 
 namespace recordpipe {
@@ -27,7 +28,8 @@ struct Cifar10Data {
 };
 
 // Refuses what can't be trained on and evaluated, before anything is taken or made for it.
-Cifar10Data open_data(const Cifar10Flags& flags) {
+// `batch_size` is that of a step.
+Cifar10Data open_data(const Cifar10Flags& flags, size_t batch_size) {
   Cifar10Data data = {.train_files = cifar10_files(flags.data_dir, Cifar10Subset::train),
                       .eval_files = cifar10_files(flags.data_dir, Cifar10Subset::eval),
                       .validation_files = {},
@@ -38,9 +40,9 @@ Cifar10Data open_data(const Cifar10Flags& flags) {
   const auto refuse = [&](const std::string& reason) {
     throw Error({.kind = ErrorKind::invalid_argument, .path = flags.data_dir, .reason = reason});
   };
-  if (data.train_images < flags.train_batch_size)
-    refuse(fmt::format("{} training images don't fill a batch of {}", data.train_images,
-                       flags.train_batch_size));
+  if (data.train_images < batch_size)
+    refuse(
+        fmt::format("{} training images don't fill a batch of {}", data.train_images, batch_size));
   if (data.eval_images == 0) refuse("there are no images to evaluate on");
   if (flags.validation_steps > 0) {
     data.validation_files = cifar10_files(flags.data_dir, Cifar10Subset::validation);
@@ -50,7 +52,7 @@ Cifar10Data open_data(const Cifar10Flags& flags) {
   return data;
 }
 
-LearningRateSchedule make_schedule(const Cifar10Flags& flags, size_t train_images,
+LearningRateSchedule make_schedule(const Cifar10Flags& flags, size_t steps_per_epoch,
                                    uint64_t last_step) {
   if (flags.learning_rate_schedule == "cosine")
     return cosine_schedule(flags.learning_rate, flags.warmup_steps, last_step);
@@ -61,7 +63,7 @@ LearningRateSchedule make_schedule(const Cifar10Flags& flags, size_t train_image
          .rise_steps =
              std::min(last_step, flags.warmup_steps > 0 ? flags.warmup_steps : last_step * 3 / 10),
          .total_steps = std::max<uint64_t>(1, last_step)});
-  return tutorial_schedule(flags.learning_rate, train_images / flags.train_batch_size);
+  return tutorial_schedule(flags.learning_rate, steps_per_epoch);
 }
 
 // One thread makes batches many times faster than two cores train on them.
@@ -69,16 +71,20 @@ size_t pipeline_threads(const Cifar10Flags& flags) {
   return flags.num_inter_threads == 0 ? 1 : flags.num_inter_threads;
 }
 
+// A process's share.
 Dataset<ImageBatch> training_batches(const Cifar10Flags& flags, const Cifar10Data& data,
-                                     uint64_t seed) {
+                                     const Communicator& processes, uint64_t seed) {
+  const size_t in_a_step = flags.train_batch_size * processes.size();
   return cifar10_batches(data.train_files,
                          {.batch_size = flags.train_batch_size,
                           .seed = seed,
-                          .shuffle_buffer = data.train_images * 2 / 5 + 3 * flags.train_batch_size,
+                          .shuffle_buffer = data.train_images * 2 / 5 + 3 * in_a_step,
                           .distort = flags.use_distortion_for_training,
                           .epochs = -1,
                           .dtype = DType::uint8,
                           .layout = flags.data_format,
+                          .num_shards = processes.size(),
+                          .shard_index = processes.rank(),
                           .threads = pipeline_threads(flags)});
 }
 
@@ -91,8 +97,9 @@ Dataset<ImageBatch> evaluation_batches(const Cifar10Flags& flags,
 }
 
 // What a resumed run may change, and says so.
-CheckpointSettings settings_of(const Cifar10Flags& flags, const Backend& backend) {
-  return {{"batch_size", std::to_string(flags.train_batch_size)},
+CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
+                               const Backend& backend) {
+  return {{"batch_size", std::to_string(batch_size)},
           {"clip_global_norm", fmt::format("{}", flags.clip_global_norm)},
           {"clip_gradient_norm", fmt::format("{}", flags.clip_gradient_norm)},
           {"device", backend.name()},
@@ -117,9 +124,16 @@ int train_cifar10(const Cifar10Flags& flags) {
     print_analysis(network, flags.analyze_model);
     return 0;
   }
-  const Cifar10Data data = open_data(flags);
-  const std::unique_ptr<Backend> backend = with_towers(
-      make_backend(flags.device, flags.num_intra_threads), std::max<size_t>(1, flags.num_gpus));
+  const std::unique_ptr<Communicator> processes = join_processes(flags.sync);
+  const size_t batch_size = flags.train_batch_size * processes->size();
+  const Cifar10Data data = open_data(flags, batch_size);
+  const std::unique_ptr<Backend> backend =
+      make_training_backend({.device = flags.device,
+                             .threads = flags.num_intra_threads,
+                             .num_gpus = std::max<size_t>(1, flags.num_gpus),
+                             .variable_strategy = flags.variable_strategy,
+                             .sync_batch_norm = flags.sync_batch_norm},
+                            *processes);
   TrainerOptions trainer = {.batch_size = flags.train_batch_size,
                             .momentum = flags.momentum,
                             .weight_decay = flags.weight_decay,
@@ -128,16 +142,18 @@ int train_cifar10(const Cifar10Flags& flags) {
   if (flags.clip_global_norm > 0) trainer.clip_global_norm = flags.clip_global_norm;
   if (flags.moving_average_decay > 0) trainer.average_decay = flags.moving_average_decay;
   TrainingRun run(
-      *backend, network,
+      *backend, network, *processes,
       {.job_dir = flags.job_dir,
        .keep_checkpoints = flags.keep_checkpoints,
        .checkpoint_steps = flags.checkpoint_steps,
        .trainer = trainer,
        .seed = flags.seed,
-       .settings = settings_of(flags, *backend),
-       .batches = [&](uint64_t seed) { return training_batches(flags, data, seed); },
+       .settings = settings_of(flags, batch_size, *backend),
+       .batches = [&](uint64_t seed) { return training_batches(flags, data, *processes, seed); },
        .schedule =
-           [&](uint64_t last_step) { return make_schedule(flags, data.train_images, last_step); },
+           [&](uint64_t last_step) {
+             return make_schedule(flags, data.train_images / batch_size, last_step);
+           },
        .last_step = flags.train_steps,
        .minutes = flags.minutes,
        .nan = flags.stop_on_nan ? NanPolicy::stop : NanPolicy::fail,
@@ -155,6 +171,7 @@ int train_cifar10(const Cifar10Flags& flags) {
                network.parameter_count(), backend->name());
   if (flags.log_device_placement) log_placement(*backend, network);
   if (const int signal = run.train()) return 128 + signal;
+  if (processes->rank() > 0) return 0;
   try {
     const Evaluation evaluation = run.evaluate(evaluation_batches(flags, data.eval_files));
     run.write_report(FinalEvaluation{.step = run.step(), .evaluation = evaluation});

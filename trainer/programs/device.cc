@@ -1,5 +1,6 @@
 #include "trainer/programs/device.h"
 
+#include <functional>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -7,9 +8,11 @@
 #include "dataset/base/error.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
+#include "trainer/backend/replicated/distributed_backend.h"
 #include "trainer/backend/replicated/tower_backend.h"
 #ifdef RECORDPIPE_CUDA
 #include "trainer/backend/cuda/cuda_backend.h"
+#include "trainer/backend/cuda/multi_gpu_backend.h"
 #endif
 
 namespace recordpipe {
@@ -26,14 +29,15 @@ std::unique_ptr<Backend> make_cuda_backend() {
 #endif
 }
 
-}  // namespace
+using Make = std::function<std::unique_ptr<Backend>()>;
 
-std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads) {
+std::unique_ptr<Backend> make_for(const std::string& device, size_t threads,
+                                  const Make& make_cuda) {
   if (device == "reference") return std::make_unique<ReferenceBackend<>>();
-  if (device == "cuda") return make_cuda_backend();
+  if (device == "cuda") return make_cuda();
   if (device == "auto") {
     try {
-      auto backend = make_cuda_backend();
+      auto backend = make_cuda();
       spdlog::info("device auto: {}", backend->name());
       return backend;
     } catch (const Error& error) {
@@ -44,9 +48,53 @@ std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads)
   return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads});
 }
 
-std::unique_ptr<Backend> with_towers(std::unique_ptr<Backend> backend, size_t towers) {
-  if (towers == 1) return backend;
-  return std::make_unique<TowerBackend>(std::move(backend), TowerBackendOptions{.towers = towers});
+std::unique_ptr<Backend> make_gpus([[maybe_unused]] const TrainingDevice& device,
+                                   [[maybe_unused]] Communicator& processes) {
+#ifdef RECORDPIPE_CUDA
+  if (device.sync_batch_norm)
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "on several GPUs batch norm takes each one's own statistics",
+                 .hint = "leave --sync-batch-norm, or train on the cpu"});
+  const std::string& strategy = device.variable_strategy;
+  return std::make_unique<MultiGpuBackend>(
+      processes, MultiGpuBackendOptions{.gpus = device.num_gpus,
+                                        .exchange = strategy.empty() ? GradientExchange::automatic
+                                                    : strategy == "GPU" ? GradientExchange::gpus
+                                                                        : GradientExchange::host});
+#else
+  return make_cuda_backend();
+#endif
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads) {
+  return make_for(device, threads, make_cuda_backend);
+}
+
+std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
+                                               Communicator& processes) {
+  bool on_gpus = false;
+  auto backend = make_for(device.device, device.threads, [&] {
+    const bool several = device.num_gpus > 1 || processes.size() > 1;
+    auto gpus = several ? make_gpus(device, processes) : make_cuda_backend();
+    on_gpus = true;
+    return gpus;
+  });
+  if (on_gpus) return backend;
+  if (device.variable_strategy == "GPU")
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "--variable-strategy GPU needs GPUs, and the device is " + backend->name()});
+  if (device.num_gpus > 1)
+    backend = std::make_unique<TowerBackend>(
+        std::move(backend),
+        TowerBackendOptions{.towers = device.num_gpus, .sync_batch_norm = device.sync_batch_norm});
+  if (processes.size() > 1)
+    backend = std::make_unique<DistributedBackend>(
+        std::move(backend), processes,
+        DistributedBackendOptions{.sync_batch_norm = device.sync_batch_norm});
+  return backend;
 }
 
 void log_placement(const Backend& backend, const Network& network) {

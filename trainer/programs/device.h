@@ -6,6 +6,7 @@
 #include <string>
 
 #include "trainer/backend/backend.h"
+#include "trainer/backend/replicated/communicator.h"
 
 namespace recordpipe {
 
@@ -14,8 +15,24 @@ namespace recordpipe {
 // can't be used.
 std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads);
 
-// `backend` itself for one tower, else TowerBackend: --num-gpus.
-std::unique_ptr<Backend> with_towers(std::unique_ptr<Backend> backend, size_t towers);
+struct TrainingDevice {
+  std::string device = "cpu";
+  size_t threads = 0;
+  // Copies of the network in this process: GPUs, where the device is cuda, else towers.
+  size_t num_gpus = 1;
+  // Where the gradients of several GPUs are averaged: "CPU", on the host, "GPU", by NCCL, or empty,
+  // by NCCL if it is there.
+  std::string variable_strategy = {};
+  // Statistics of the images of all copies, in all processes. Not on several GPUs.
+  bool sync_batch_norm = false;
+};
+
+// What `processes`, which must outlive it, train on together: what make_backend() makes, for
+// several copies in a TowerBackend, for several processes in a DistributedBackend; or
+// MultiGpuBackend. Throws what make_backend() throws, and Error{invalid_argument} for the strategy
+// GPU without GPUs.
+std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
+                                               Communicator& processes);
 
 // --log-device-placement: a line of the log for each operation and variable of `network`.
 void log_placement(const Backend& backend, const Network& network);

@@ -34,6 +34,12 @@ void add_device(CLI::App& app, std::string& device) {
       ->check(CLI::IsMember({"auto", "cpu", "cuda", "reference"}));
 }
 
+void add_sync(CLI::App& app, bool& sync) {
+  app.add_flag("--sync", sync,
+               "Train in all processes that `mpirun -n N` has started, each with a batch of its "
+               "own, their gradients averaged; the first one saves, logs and evaluates");
+}
+
 void add_seed(CLI::App& app, uint64_t& seed) {
   add_number<uint64_t>(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(),
                        "Of initial weights, order and distortions");

@@ -63,6 +63,8 @@ bool is_boolean(const CLI::Option& option);
 
 // --device
 void add_device(CLI::App& app, std::string& device);
+// --sync
+void add_sync(CLI::App& app, bool& sync);
 // --seed
 void add_seed(CLI::App& app, uint64_t& seed);
 // --num-intra-threads and --num-inter-threads

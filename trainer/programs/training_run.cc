@@ -1,6 +1,7 @@
 #include "trainer/programs/training_run.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,11 +11,13 @@
 #include "dataset/cifar/class_names.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/interrupt.h"
+#include "trainer/programs/processes.h"
 #include "trainer/report/report.h"
 #include "trainer/session/checkpoint_saver_hook.h"
 #include "trainer/session/eval_hook.h"
 #include "trainer/session/profiler_hook.h"
 #include "trainer/session/report_hook.h"
+#include "trainer/session/share_restored.h"
 #include "trainer/session/step_counter_hook.h"
 #include "trainer/session/stop_at_step_hook.h"
 #include "trainer/session/summary_saver_hook.h"
@@ -53,15 +56,20 @@ class LogHook final : public SessionHook {
 
 }  // namespace
 
-TrainingRun::TrainingRun(Backend& backend, const Network& network, TrainingRunOptions options)
+TrainingRun::TrainingRun(Backend& backend, const Network& network, Communicator& processes,
+                         TrainingRunOptions options)
     : backend_(backend),
       network_(network),
+      processes_(processes),
       options_(std::move(options)),
-      checkpoints_(posix_file_system(), options_.job_dir, options_.keep_checkpoints),
       variables_(backend_.make_variables(network_)),
       trainer_(backend_, network_, *variables_, options_.trainer),
-      history_(posix_file_system(),
-               options_.report.empty() ? "" : options_.job_dir + "/report-history.jsonl") {}
+      history_(posix_file_system(), options_.report.empty() || !is_first()
+                                        ? ""
+                                        : options_.job_dir + "/report-history.jsonl") {
+  if (is_first())
+    checkpoints_.emplace(posix_file_system(), options_.job_dir, options_.keep_checkpoints);
+}
 
 std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_step,
                                                                   TrainingLog& log,
@@ -71,6 +79,7 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
   hooks.push_back(std::make_unique<StopAtStepHook>(StopAtStepOptions{.last_step = last_step}));
   hooks.push_back(std::make_unique<InterruptHook>());
   hooks.push_back(std::make_unique<NanHook>(options_.nan));
+  if (!is_first()) return hooks;
   hooks.push_back(std::make_unique<LogHook>(log));
   if (options_.summary_steps > 0) {
     hooks.push_back(std::make_unique<SummarySaverHook>(
@@ -99,7 +108,7 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
                            result.correct, result.images, result.loss, step,
                            best ? ", the best so far" : ""));
     };
-    hooks.push_back(std::make_unique<EvalHook>(checkpoints_, std::move(validation)));
+    hooks.push_back(std::make_unique<EvalHook>(*checkpoints_, std::move(validation)));
   }
   CheckpointSaverOptions saver = {.every = {.steps = options_.checkpoint_steps}};
   saver.listeners.push_back([this, note, &events](const std::string& path, uint64_t step) {
@@ -111,7 +120,7 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
       events.add_session_log(step, {.status = SessionStatus::checkpoint, .checkpoint_path = path});
     });
   });
-  hooks.push_back(std::make_unique<CheckpointSaverHook>(checkpoints_, std::move(saver)));
+  hooks.push_back(std::make_unique<CheckpointSaverHook>(*checkpoints_, std::move(saver)));
   return hooks;
 }
 
@@ -122,22 +131,18 @@ int TrainingRun::train() {
                              .words = options_.words,
                              .synthetic = options_.synthetic});
   EventWriter events(posix_file_system(), options_.job_dir);
-  TrainingSession session(trainer_, checkpoints_,
-                          {.batches = options_.batches,
-                           .learning_rate = options_.schedule(last_step),
-                           .seed = options_.seed,
-                           .settings = options_.settings,
-                           .note = [&log](const std::string& text) { log.note(text); }},
-                          make_hooks(last_step, log, events));
+  const SessionOptions options = {.batches = options_.batches,
+                                  .learning_rate = options_.schedule(last_step),
+                                  .seed = options_.seed,
+                                  .settings = options_.settings,
+                                  .processes = &processes_,
+                                  .note = [&log](const std::string& text) { log.note(text); }};
+  auto hooks = make_hooks(last_step, log, events);
+  auto session = is_first() ? TrainingSession(trainer_, *checkpoints_, options, std::move(hooks))
+                            : TrainingSession(trainer_, options, std::move(hooks));
   if (checkpoint_.empty()) checkpoint_ = session.restored_path();
-  try {
-    session.run();
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::cancelled) throw;  // an evaluation that a signal has ended
-    checkpoint_ = checkpoints_.save(*variables_, session.state());
-    log.note("saved " + printable(checkpoint_));
-  }
-  const int signal = step() < last_step ? interrupted() : 0;
+  session.run();
+  const int signal = step() < last_step ? interrupted_anywhere(processes_) : 0;
   if (signal)
     log.note(fmt::format("interrupted at step {} of {}; run it again to go on", step(), last_step));
   return signal;
@@ -149,7 +154,9 @@ int TrainingRun::train() {
 uint64_t TrainingRun::measure_last_step() {
   const double budget = options_.minutes * 60, trial = std::min(10.0, 0.03 * budget);
   initialize(*variables_, options_.seed);
-  const auto restored = checkpoints_.restore(*variables_);
+  std::optional<RestoredCheckpoint> restored;
+  if (is_first()) restored = checkpoints_->restore(*variables_);
+  share_restored(processes_, *variables_, restored);
   const uint64_t first_step = restored ? restored->state.step : 0;
   trainer_.set_steps_done(first_step);
   const double start = steady_seconds();
@@ -161,11 +168,12 @@ uint64_t TrainingRun::measure_last_step() {
   do {
     step();
     ++steps;
-  } while (steady_seconds() - start < trial && !interrupted());
+  } while (!any(processes_, steady_seconds() - start >= trial || interrupted()));
   const double per_step = (steady_seconds() - measured_from) / static_cast<double>(steps);
 
   const double left = std::max(0.0, budget - (steady_seconds() - start));
-  const uint64_t last_step = first_step + 1 + static_cast<uint64_t>(left / per_step);
+  uint64_t last_step = first_step + 1 + static_cast<uint64_t>(left / per_step);
+  processes_.broadcast(std::as_writable_bytes(std::span(&last_step, 1)));
   spdlog::info("{:.1f} ms a step{}: training to step {}; --train-steps {} repeats this run",
                1e3 * per_step, options_.synthetic ? " on synthetic data" : "", last_step,
                last_step);

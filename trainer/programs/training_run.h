@@ -10,6 +10,7 @@
 
 #include "dataset/pipeline/dataset.h"
 #include "trainer/backend/backend.h"
+#include "trainer/backend/replicated/communicator.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/optimizer/learning_rate.h"
 #include "trainer/programs/training_log.h"
@@ -53,11 +54,16 @@ struct TrainingRunOptions {
 
 class TrainingRun {
  public:
-  // `backend` and `network` must outlive it. Takes the job folder.
-  TrainingRun(Backend& backend, const Network& network, TrainingRunOptions options);
+  // All but the options must outlive it. The first of the processes takes the job folder, and
+  // saves, logs and evaluates for all; they all must have the same options, but for their share of
+  // the batches.
+  TrainingRun(Backend& backend, const Network& network, Communicator& processes,
+              TrainingRunOptions options);
 
-  // Trains to the last step. Returns the signal that interrupted it, or 0.
+  // Trains to the last step. Returns the signal that interrupted it in any of the processes, or 0.
   int train();
+
+  // The rest is for the first process.
 
   // With the averages of the variables, where there are some. Throws Error{cancelled} once a signal
   // has come.
@@ -71,14 +77,16 @@ class TrainingRun {
   const std::string& checkpoint() const { return checkpoint_; }
 
  private:
+  bool is_first() const { return processes_.rank() == 0; }
   uint64_t measure_last_step();
   std::vector<std::unique_ptr<SessionHook>> make_hooks(uint64_t last_step, TrainingLog& log,
                                                        EventWriter& events);
 
   Backend& backend_;
   const Network& network_;
+  Communicator& processes_;
   const TrainingRunOptions options_;
-  CheckpointFolder checkpoints_;
+  std::optional<CheckpointFolder> checkpoints_;  // the first process's
   const std::unique_ptr<Variables> variables_;
   Trainer trainer_;
   HistoryRecorder history_;  // for the report

@@ -36,7 +36,7 @@ constexpr size_t most_devices = 1024;
 
 void add_tutorial_flags(CLI::App& app, TutorialFlags& flags) {
   add_number<size_t>(app, "--batch-size", flags.batch_size, 1, most_images,
-                     "Images in a batch of one device");
+                     "Images in a batch of one device, in each process");
   app.add_option("--data-dir", flags.data_dir,
                  "Folder with train and eval files, as generate_cifar10_tfrecords writes them");
   add_boolean(app, "--use-fp16", flags.use_fp16,
@@ -74,6 +74,7 @@ void add_train_flags(CLI::App& app, TutorialTrainFlags& flags) {
               "Print where everything lives");
   add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
                        "Steps between two lines of the log");
+  add_sync(app, flags.sync);
   app.add_option("--report", flags.report, "Write curves and errors to this HTML file")
       ->type_name("FILE");
 }

@@ -34,6 +34,7 @@ struct TutorialTrainFlags : TutorialFlags {
   bool log_device_placement = false;
   uint64_t log_frequency = 10;  // steps between two lines of the log
   size_t num_gpus = 1;          // devices to train on, a batch each; cifar10_multi_gpu_train's only
+  bool sync = false;            // train in all processes that mpirun has started, a batch each
   std::string report;           // file for an HTML report; empty: none
 };
 

@@ -19,6 +19,7 @@
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/interrupt.h"
+#include "trainer/programs/processes.h"
 #include "trainer/programs/training_run.h"
 #include "trainer/session/write_events.h"
 #include "trainer/summary/event_writer.h"
@@ -132,29 +133,34 @@ class TutorialEvaluation {
 }  // namespace
 
 int train_tutorial_cnn(const TutorialTrainFlags& flags) {
+  const std::unique_ptr<Communicator> processes = join_processes(flags.sync);
   const std::vector<std::string> files = training_files(flags.data_dir);
   const size_t images = cifar10_count(files);
-  const size_t batch_size = flags.batch_size * flags.num_gpus;
+  const size_t share = flags.batch_size * flags.num_gpus;  // of a batch, a process's
+  const size_t batch_size = share * processes->size();
   if (images < batch_size)
     throw Error(
         {.kind = ErrorKind::invalid_argument,
          .path = flags.data_dir,
          .reason = fmt::format("{} training images don't fill a batch of {}", images, batch_size)});
   const Network network = tutorial_cnn();
-  const std::unique_ptr<Backend> backend =
-      with_towers(make_backend(flags.device, flags.num_intra_threads), flags.num_gpus);
+  const std::unique_ptr<Backend> backend = make_training_backend(
+      {.device = flags.device, .threads = flags.num_intra_threads, .num_gpus = flags.num_gpus},
+      *processes);
   const auto batches = [&](uint64_t seed) {
-    return cifar10_tutorial_batches(files, {.batch_size = batch_size,
+    return cifar10_tutorial_batches(files, {.batch_size = share,
                                             .seed = seed,
                                             .shuffle_buffer = 20'000 + 3 * batch_size,
                                             .distort = true,
                                             .epochs = -1,
+                                            .num_shards = processes->size(),
+                                            .shard_index = processes->rank(),
                                             .threads = pipeline_threads(flags)});
   };
   const auto schedule = [&](uint64_t) {
     return tutorial_cnn_schedule({.train_images = images, .batch_size = batch_size});
   };
-  const TrainerOptions trainer = {.batch_size = batch_size,
+  const TrainerOptions trainer = {.batch_size = share,
                                   .momentum = 0,
                                   .weight_decay = weight_decay,
                                   .average_decay = average_decay};
@@ -174,12 +180,12 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
                                       .log_frequency = flags.log_frequency,
                                       .report = flags.report,
                                       .report_title = "The tutorial's network on CIFAR-10"};
-  TrainingRun run(*backend, network, options);
+  TrainingRun run(*backend, network, *processes, options);
   spdlog::info("the tutorial's network, {} parameters, on {}", network.parameter_count(),
                backend->name());
   if (flags.log_device_placement) log_placement(*backend, network);
   const int signal = run.train();
-  run.write_report({});
+  if (processes->rank() == 0) run.write_report({});
   return signal ? 128 + signal : 0;
 }
 

@@ -31,7 +31,14 @@ void EvalHook::end(TrainingSession& session) {
 }
 
 void EvalHook::evaluate(TrainingSession& session) {
-  const BatchResult result = options_.evaluate();
+  BatchResult result;
+  try {
+    result = options_.evaluate();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::cancelled) throw;
+    session.request_stop();
+    return;
+  }
   evaluated_step_ = session.step();
   const double accuracy =
       result.images == 0 ? 0

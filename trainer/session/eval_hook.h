@@ -14,7 +14,8 @@ struct EvalOptions {
   // The first time after so many steps or seconds, not at once.
   Every every = {.steps = 1000};
   bool at_end = true;
-  // Of the session's variables on images that are not trained on.
+  // Of the session's variables on images that are not trained on. What ends by Error{cancelled}
+  // requests the session's stop, and counts for nothing.
   std::function<BatchResult()> evaluate = {};
   // Told each result, and whether it is the best so far.
   std::function<void(uint64_t step, const BatchResult& result, bool best)> listener =

@@ -6,11 +6,22 @@
 
 #include "dataset/base/error.h"
 #include "dataset/base/philox.h"
+#include "trainer/backend/replicated/communicator.h"
+#include "trainer/session/share_restored.h"
 #include "trainer/session/step_timer.h"
 
 namespace recordpipe {
 
 TrainingSession::TrainingSession(Trainer& trainer, CheckpointFolder& checkpoints,
+                                 SessionOptions options,
+                                 std::vector<std::unique_ptr<SessionHook>> hooks)
+    : TrainingSession(trainer, &checkpoints, std::move(options), std::move(hooks)) {}
+
+TrainingSession::TrainingSession(Trainer& trainer, SessionOptions options,
+                                 std::vector<std::unique_ptr<SessionHook>> hooks)
+    : TrainingSession(trainer, nullptr, std::move(options), std::move(hooks)) {}
+
+TrainingSession::TrainingSession(Trainer& trainer, CheckpointFolder* checkpoints,
                                  SessionOptions options,
                                  std::vector<std::unique_ptr<SessionHook>> hooks)
     : trainer_(trainer),
@@ -27,7 +38,7 @@ void TrainingSession::run() {
   last_step_end_ = steady_seconds();
   int failures = 0;
   uint64_t furthest = step();
-  while (!stop_requested_) {
+  while (!is_to_stop()) {
     try {
       run_step();
       // Steps that are made again don't count: one that fails for ever may come long after the
@@ -37,8 +48,7 @@ void TrainingSession::run() {
         failures = 0;
       }
     } catch (const Error& error) {
-      const bool may_pass = error.kind() == ErrorKind::io || error.kind() == ErrorKind::network;
-      if (!may_pass || ++failures > options_.recoveries || !checkpoints_.has_checkpoint()) throw;
+      if (!can_recover(error) || ++failures > options_.recoveries) throw;
       note(std::string("step ") + std::to_string(step() + 1) + " failed: " + error.what());
       // A stop that was requested by a hook of the step that failed: it will be again.
       stop_requested_ = false;
@@ -47,6 +57,18 @@ void TrainingSession::run() {
     }
   }
   for (const auto& hook : hooks_) hook->end(*this);
+}
+
+// What one process was asked, all do.
+bool TrainingSession::is_to_stop() {
+  if (options_.processes) stop_requested_ = any(*options_.processes, stop_requested_);
+  return stop_requested_;
+}
+
+bool TrainingSession::can_recover(const Error& error) const {
+  const bool may_pass = error.kind() == ErrorKind::io || error.kind() == ErrorKind::network;
+  const bool alone = !options_.processes || options_.processes->size() == 1;
+  return may_pass && alone && checkpoints_->has_checkpoint();
 }
 
 void TrainingSession::run_step() {
@@ -83,7 +105,9 @@ void TrainingSession::run_step() {
 // The newest checkpoint that is whole, or the start.
 void TrainingSession::restore() {
   initialize(trainer_.variables(), options_.seed);
-  const auto restored = checkpoints_.restore(trainer_.variables());
+  std::optional<RestoredCheckpoint> restored;
+  if (checkpoints_) restored = checkpoints_->restore(trainer_.variables());
+  if (options_.processes) share_restored(*options_.processes, trainer_.variables(), restored);
   restored_step_ = restored ? std::optional(restored->state.step) : std::nullopt;
   restored_path_ = restored ? restored->path : "";
   if (!restored) {
@@ -93,7 +117,7 @@ void TrainingSession::restore() {
     return;
   }
   for (const Error& damaged : restored->damaged) note(std::string("skipped: ") + damaged.what());
-  note("resumed from " + printable(restored->path) + " at step " +
+  note("resumed from " + printable(restored_path_) + " at step " +
        std::to_string(restored->state.step));
   note_changes(restored->state);
   trainer_.set_steps_done(restored->state.step);

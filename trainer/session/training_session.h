@@ -30,6 +30,8 @@
 
 namespace recordpipe {
 
+class Communicator;
+
 struct SessionOptions {
   // The batches to train on; must not end. `data_seed` is to be the seed of their order and
   // distortions: `seed`, unless a checkpoint's place in the data is not one of these batches (their
@@ -41,8 +43,14 @@ struct SessionOptions {
   // that a resumed run can say what has changed.
   CheckpointSettings settings = {};
   // How often a step that failed by Error{io} or Error{network} is tried again, from the newest
-  // checkpoint, before the run gets beyond it; it needs a checkpoint.
+  // checkpoint, before the run gets beyond it; it needs a checkpoint. Several processes don't: the
+  // others know nothing of the failure.
   int recoveries = 3;
+  // Who makes the steps of this session together, with a DistributedBackend; null: this process
+  // alone. All begin where the first one does, and a stop that is requested in any of them ends
+  // run() in all, after the same step. They must have the same options, and `batches` of which each
+  // process takes its share.
+  Communicator* processes = nullptr;
   // Told, a line at a time, what a session did that its user should know: from where it was
   // resumed, which checkpoints were damaged, which settings have changed.
   std::function<void(const std::string&)> note = [](const std::string&) {};
@@ -54,6 +62,9 @@ class TrainingSession {
   // and the place in the data; calls after_create_session of all hooks. `trainer` and `checkpoints`
   // must outlive it. Throws what CheckpointFolder::restore throws.
   TrainingSession(Trainer& trainer, CheckpointFolder& checkpoints, SessionOptions options,
+                  std::vector<std::unique_ptr<SessionHook>> hooks);
+  // The same in a process other than the first: that one says what it has restored.
+  TrainingSession(Trainer& trainer, SessionOptions options,
                   std::vector<std::unique_ptr<SessionHook>> hooks);
 
   // Steps until a stop is requested, then end of all hooks. Where a step's loss is not finite,
@@ -69,13 +80,18 @@ class TrainingSession {
   uint64_t step() const { return trainer_.steps_done(); }
   // The checkpoint's that it was restored from; nothing for a run that began anew.
   std::optional<uint64_t> restored_step() const { return restored_step_; }
-  const std::string& restored_path() const { return restored_path_; }  // likewise; empty
+  // Likewise; empty, also in a process other than the first.
+  const std::string& restored_path() const { return restored_path_; }
   Trainer& trainer() { return trainer_; }
   // What a checkpoint keeps beside the variables; valid between two steps.
   TrainingState state() const;
   void note(const std::string& text) const { options_.note(text); }
 
  private:
+  TrainingSession(Trainer& trainer, CheckpointFolder* checkpoints, SessionOptions options,
+                  std::vector<std::unique_ptr<SessionHook>> hooks);
+  bool is_to_stop();
+  bool can_recover(const Error& error) const;
   void restore();
   void open_batches();
   void restore_batches(const TrainingState& state);
@@ -83,7 +99,7 @@ class TrainingSession {
   void run_step();
 
   Trainer& trainer_;
-  CheckpointFolder& checkpoints_;
+  CheckpointFolder* const checkpoints_;  // the first process's only
   const SessionOptions options_;
   const std::vector<std::unique_ptr<SessionHook>> hooks_;
   uint64_t data_seed_;

@@ -86,6 +86,13 @@ TEST(TutorialFlags, OfEvaluationHaveTheTutorialsDefaults) {
   EXPECT_TRUE(flags.moving_averages);
 }
 
+TEST(TutorialFlags, SyncTakesNoValue) {
+  EXPECT_FALSE(train({}).sync);
+  EXPECT_TRUE(train({"--sync", "--max_steps", "3"}).sync);
+  EXPECT_TRUE(train_on_several({"--sync"}).sync);
+  EXPECT_EQ(ending_of(eval, {"--sync"}).exit_code, 2) << "one process evaluates";
+}
+
 TEST(TutorialFlags, MayBeSpelledInBothWays) {
   for (const char mark : {'_', '-'}) {
     const auto name = [&](std::string text) {

@@ -97,6 +97,8 @@ class CudaBackend final : public Backend {
   std::unique_ptr<Runner> make_runner(const Network& network, Variables& variables,
                                       const RunnerOptions& options) override;
 
+  const std::shared_ptr<cuda::Device>& device() const { return device_; }
+
  private:
   CudaBackendOptions options_;
   std::shared_ptr<cuda::Device> device_;

@@ -183,11 +183,19 @@ void CudaRunner::start_backward() {
 }
 
 BatchResult CudaRunner::forward() {
+  launch();
+  return wait_for_result();
+}
+
+void CudaRunner::launch() {
   device_->activate();
   start(forward_graph_, [this] { start_forward(); });
   result_is_there_.record(device_->compute());
   if (options_.mode == Mode::training) start(backward_graph_, [this] { start_backward(); });
   ran_ = true;
+}
+
+BatchResult CudaRunner::wait_for_result() const {
   result_is_there_.wait();
   const LossSums& sums = *result_.as<LossSums>();
   return {

@@ -24,6 +24,10 @@ class CudaRunner final : public CudaDistortingRunner {
   void load(const ImageBatch& batch) override;
   void load_drawn(const DrawnImages& images) override;
   BatchResult forward() override;
+  // forward() in two parts: first everything is put into the stream, the backward pass too, so that
+  // other GPUs can begin while this one computes.
+  void launch();
+  BatchResult wait_for_result() const;
   void backward() override;
   void update_statistics() override;
   std::vector<float> output(NodeId node) const override;

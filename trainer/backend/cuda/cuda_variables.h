@@ -53,6 +53,9 @@ class CudaVariables final : public Variables {
   // After the backward pass: makes the gradients of weights_gradient().
   void convert_gradients() const;
 
+  // The gradients of all that is trained, gaps of zeros between them.
+  float* gradients() const { return gradients_.as<float>(); }
+  size_t trained_size() const { return trained_; }
   // All that isn't trained, the variables in the order of their addresses.
   float* statistics() const { return statistics_.as<float>(); }
   size_t statistics_size() const { return statistics_size_; }

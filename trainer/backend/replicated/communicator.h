@@ -6,13 +6,17 @@
 //   2. reads every N-th record (Cifar10Options::num_shards = size(), shard_index = rank()), so that
 //      the k-th batches of all processes together are the k-th batch of one process with batches N
 //      times as large; epochs are counted in images of the whole batch;
-//   3. wraps its backend into a DistributedBackend (distributed_backend.h) and trains as ever;
-//   4. restores or initialises the variables on rank 0, then calls share_variables() and broadcasts
-//      the step, so that no other process needs to see the checkpoints;
+//   3. wraps its backend into a DistributedBackend (distributed_backend.h), or on GPUs takes a
+//      MultiGpuBackend (trainer/backend/cuda), and trains as ever;
+//   4. restores or initialises the variables on rank 0, and shares them, the step and the place in
+//      the data (share_restored, trainer/session), so that no other process needs to see the
+//      checkpoints;
 //   5. lets rank 0 alone print, write checkpoints and evaluate: every process holds the same
 //      variables, batch norm's statistics included;
-//   6. asks any() after a step whether a signal came to one of them, so that all stop at the same
-//      step, and ends a failure by leaving main with a status that isn't 0.
+//   6. asks any() after a step whether one of them is to stop, so that all stop at the same step,
+//      and ends a failure by leaving main with a status that isn't 0.
+//
+// TrainingSession (SessionOptions::processes) does 4 and 6, trainer/programs the rest.
 //
 // Where a process dies, mpirun ends the others. Started again, the program goes on from the last
 // checkpoint, with the same or another number of processes.
@@ -35,6 +39,8 @@ class Communicator {
 
   virtual size_t rank() const = 0;  // this process, from 0
   virtual size_t size() const = 0;  // how many there are
+  // This process among those on the same machine, from 0: which GPU it takes.
+  virtual size_t rank_on_machine() const { return rank(); }
 
   // Replaces each value by the sum of all processes' values: the same bits in every process, and in
   // every run with as many processes.

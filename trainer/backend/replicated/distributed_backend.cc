@@ -1,31 +1,13 @@
 #include "trainer/backend/replicated/distributed_backend.h"
 
-#include <array>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
-#include "dataset/checksum/crc32c.h"
 #include "trainer/backend/replicated/flat_slot.h"
+#include "trainer/backend/replicated/joint_step.h"
 
 namespace recordpipe {
 namespace {
-
-void require_same_start(Communicator& communicator, Variables& variables, size_t batch_size) {
-  uint32_t crc = crc32c(std::as_bytes(std::span(&batch_size, 1)));
-  for (FlatSlot& slot : kept_slots(variables)) {
-    slot.read();
-    crc = crc32c_extend(crc, std::as_bytes(slot.values()));
-  }
-  uint32_t crc_of_first = crc;
-  communicator.broadcast(std::as_writable_bytes(std::span(&crc_of_first, 1)));
-  if (any(communicator, crc != crc_of_first))
-    throw Error(
-        {.kind = ErrorKind::invalid_argument,
-         .reason = "the processes don't have the same variables and batch size at their first step",
-         .hint = "give all the same flags, and share the variables of the first"});
-}
 
 class DistributedRunner final : public Runner {
  public:
@@ -43,13 +25,7 @@ class DistributedRunner final : public Runner {
   BatchResult forward() override {
     if (!std::exchange(same_start_, true))
       require_same_start(communicator_, variables_, batch_size_);
-    const BatchResult here = runner_->forward();
-    std::array<double, 3> sums = {here.loss, static_cast<double>(here.correct),
-                                  static_cast<double>(here.images)};
-    communicator_.all_reduce_sum(std::span<double>(sums));
-    return {.loss = sums[0] / static_cast<double>(communicator_.size()),
-            .correct = static_cast<size_t>(sums[1]),
-            .images = static_cast<size_t>(sums[2])};
+    return result_of_all(communicator_, runner_->forward());
   }
 
   void backward() override {

@@ -42,6 +42,12 @@ class MpiCommunicator final : public Communicator {
     check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
     rank_ = static_cast<size_t>(rank);
     size_ = static_cast<size_t>(size);
+    MPI_Comm machine = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine),
+          "MPI_Comm_split_type");
+    check(MPI_Comm_rank(machine, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_free(&machine), "MPI_Comm_free");
+    rank_on_machine_ = static_cast<size_t>(rank);
   }
   ~MpiCommunicator() override {
     if (std::uncaught_exceptions() == exceptions_) MPI_Finalize();
@@ -51,6 +57,7 @@ class MpiCommunicator final : public Communicator {
 
   size_t rank() const override { return rank_; }
   size_t size() const override { return size_; }
+  size_t rank_on_machine() const override { return rank_on_machine_; }
 
   void all_reduce_sum(std::span<float> values) override {
     in_parts(values, [](float* part, int count) {
@@ -72,7 +79,7 @@ class MpiCommunicator final : public Communicator {
   void barrier() override { check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"); }
 
  private:
-  size_t rank_ = 0, size_ = 1;
+  size_t rank_ = 0, size_ = 1, rank_on_machine_ = 0;
   const int exceptions_ = std::uncaught_exceptions();
 };
 

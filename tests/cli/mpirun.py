@@ -1,0 +1,23 @@
+"""How tests start several processes. Environment: RECORDPIPE_MPIRUN, empty in a build without MPI."""
+import os
+import subprocess
+
+MPIRUN = os.environ["RECORDPIPE_MPIRUN"]
+# A core for each process isn't what a test may ask for, nor a way into another process's memory.
+OPTIONS = ["--oversubscribe", "--allow-run-as-root", "--bind-to", "none",
+           "--mca", "btl_vader_single_copy_mechanism", "none"]
+ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive")
+
+
+def skip_without_mpi(test):
+    if not MPIRUN:
+        test.skipTest("built without MPI (packages libopenmpi-dev, openmpi-bin)")
+
+
+def command(processes, *arguments, options=()):
+    return [MPIRUN, "-n", str(processes), *OPTIONS, *options, *map(str, arguments)]
+
+
+def run_in(processes, *arguments):
+    return subprocess.run(command(processes, *arguments), capture_output=True, text=True,
+                          timeout=250, check=False, env=ENVIRONMENT)

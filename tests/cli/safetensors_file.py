@@ -1,0 +1,21 @@
+"""Checkpoints as tests look into them, with Python's standard library only."""
+import json
+import struct
+
+
+def header_of(path):
+    """The JSON header of a safetensors file."""
+    data = path.read_bytes()
+    (size,) = struct.unpack_from("<Q", data)
+    return json.loads(data[8:8 + size])
+
+
+def numbers_of(path):
+    """The tensors of a checkpoint, without where the run stands in its data: that may be written in
+    several ways, and depends on the layout of the batches."""
+    data = path.read_bytes()
+    header = header_of(path)
+    start = 8 + struct.unpack_from("<Q", data)[0]
+    return {name: data[start + entry["data_offsets"][0]:start + entry["data_offsets"][1]]
+            for name, entry in header.items()
+            if name not in ("__metadata__", "input_pipeline/state")}

@@ -1,0 +1,34 @@
+// The variables of a network on several GPUs: a copy on each, all alike.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "trainer/backend/cuda/cuda_variables.h"
+
+namespace recordpipe::cuda {
+
+class MultiGpuVariables final : public Variables {
+ public:
+  using Copies = std::vector<std::unique_ptr<CudaVariables>>;
+  // At least one.
+  explicit MultiGpuVariables(Copies copies);
+
+  const Copies& copies() const { return copies_; }
+
+  // What is read is the first copy's; what is written or done is written to or done with each.
+  std::vector<float> read(VariableId id, Slot slot) const override;
+  void write(VariableId id, std::span<const float> values, Slot slot) override;
+  void apply_momentum(const MomentumOptions& options) override;
+  void process_gradients(const GradientOptions& options) override;
+  std::span<const double> gradient_norms() const override;
+  void start_averages() override;
+  bool has_averages() const override;
+  void update_averages(double decay) override;
+  double half_squared_norm() const override;
+
+ private:
+  const Copies copies_;
+};
+
+}  // namespace recordpipe::cuda

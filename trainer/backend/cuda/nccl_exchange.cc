@@ -1,0 +1,147 @@
+// Gradients averaged by NCCL, from GPU to GPU.
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <dlfcn.h>
+#include <nccl.h>
+
+#include "dataset/base/error.h"
+#include "trainer/backend/cuda/device_handles.h"
+#include "trainer/backend/cuda/replica_exchange.h"
+
+namespace recordpipe::cuda {
+namespace {
+
+// NCCL's functions. The library is loaded when it is first needed, and stays.
+struct Nccl {
+  decltype(&ncclAllReduce) all_reduce = nullptr;
+  decltype(&ncclBroadcast) broadcast = nullptr;
+  decltype(&ncclCommAbort) abort = nullptr;
+  decltype(&ncclCommDestroy) destroy = nullptr;
+  decltype(&ncclCommInitRank) init_rank = nullptr;
+  decltype(&ncclGetErrorString) error_string = nullptr;
+  decltype(&ncclGetUniqueId) get_unique_id = nullptr;
+  decltype(&ncclGroupEnd) group_end = nullptr;
+  decltype(&ncclGroupStart) group_start = nullptr;
+  std::string missing;  // why it can't be used; empty: it can
+
+  Nccl() {
+    const std::string name = "libnccl.so." + std::to_string(NCCL_MAJOR);
+    void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      missing = ::dlerror();
+      return;
+    }
+    find(library, "ncclAllReduce", all_reduce);
+    find(library, "ncclBroadcast", broadcast);
+    find(library, "ncclCommAbort", abort);
+    find(library, "ncclCommDestroy", destroy);
+    find(library, "ncclCommInitRank", init_rank);
+    find(library, "ncclGetErrorString", error_string);
+    find(library, "ncclGetUniqueId", get_unique_id);
+    find(library, "ncclGroupEnd", group_end);
+    find(library, "ncclGroupStart", group_start);
+  }
+
+  template <class Function>
+  void find(void* library, const char* name, Function& function) {
+    function = reinterpret_cast<Function>(::dlsym(library, name));
+    if (!function) missing = std::string("it has no ") + name;
+  }
+
+  void check(ncclResult_t result, const char* action) const {
+    if (result != ncclSuccess)
+      throw Error({.kind = ErrorKind::network,
+                   .reason = std::string(action) + " failed: " + error_string(result),
+                   .hint = "NCCL_DEBUG=INFO in the environment makes NCCL say more"});
+  }
+};
+
+const Nccl& nccl() {
+  static const Nccl functions;
+  return functions;
+}
+
+class NcclExchange final : public ReplicaExchange {
+ public:
+  NcclExchange(Devices devices, Communicator& processes)
+      : devices_(std::move(devices)), communicators_(devices_.size()) {
+    ncclUniqueId id = {};
+    if (processes.rank() == 0) nccl().check(nccl().get_unique_id(&id), "starting NCCL");
+    processes.broadcast(std::as_writable_bytes(std::span(&id, 1)));
+    const size_t first = processes.rank() * devices_.size();
+    try {
+      for_each_device("joining the other GPUs", [&](size_t i) {
+        return nccl().init_rank(&communicators_[i],
+                                static_cast<int>(processes.size() * devices_.size()), id,
+                                static_cast<int>(first + i));
+      });
+    } catch (...) {
+      leave(nccl().abort);
+      throw;
+    }
+  }
+  // Not to wait for the others, where this process fails: they may never come.
+  ~NcclExchange() override {
+    leave(std::uncaught_exceptions() == exceptions_ ? nccl().destroy : nccl().abort);
+  }
+  NcclExchange(const NcclExchange&) = delete;
+  NcclExchange& operator=(const NcclExchange&) = delete;
+
+  void average(std::span<float* const> buffers, size_t size) override {
+    for_each_device("averaging gradients", [&](size_t i) {
+      return nccl().all_reduce(buffers[i], buffers[i], size, ncclFloat32, ncclAvg,
+                               communicators_[i], devices_[i]->compute());
+    });
+  }
+
+  void share(std::span<float* const> buffers, size_t size) override {
+    for_each_device("sharing statistics", [&](size_t i) {
+      return nccl().broadcast(buffers[i], buffers[i], size, ncclFloat32, /*root=*/0,
+                              communicators_[i], devices_[i]->compute());
+    });
+  }
+
+ private:
+  // One thread speaks for several GPUs: their calls are a group, or the first would wait for the
+  // others.
+  template <class Call>
+  void for_each_device(const char* action, const Call& call) {
+    nccl().check(nccl().group_start(), action);
+    ncclResult_t result = ncclSuccess;
+    for (size_t i = 0; i < devices_.size() && result == ncclSuccess; ++i) {
+      devices_[i]->activate();
+      result = call(i);
+    }
+    const ncclResult_t end = nccl().group_end();
+    nccl().check(result, action);
+    nccl().check(end, action);
+  }
+
+  void leave(ncclResult_t (*how)(ncclComm_t)) {
+    for (const ncclComm_t communicator : communicators_)
+      if (communicator) how(communicator);
+  }
+
+  const Devices devices_;
+  std::vector<ncclComm_t> communicators_;  // one for each device
+  const int exceptions_ = std::uncaught_exceptions();
+};
+
+}  // namespace
+
+std::unique_ptr<ReplicaExchange> exchange_by_nccl(Devices devices, Communicator& processes) {
+  const std::string& missing = nccl().missing;
+  if (any(processes, !missing.empty()))
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "NCCL can't be loaded: " +
+                           (missing.empty() ? "another process lacks it" : missing),
+                 .hint = "install NCCL where the loader finds it (LD_LIBRARY_PATH); "
+                         "--variable-strategy CPU averages on the host"});
+  return std::make_unique<NcclExchange>(std::move(devices), processes);
+}
+
+}  // namespace recordpipe::cuda

@@ -1,0 +1,60 @@
+#include "trainer/programs/processes.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "trainer/backend/replicated/mpi_communicator.h"
+#include "trainer/programs/flag_helpers.h"
+#include "trainer/programs/interrupt.h"
+
+namespace recordpipe {
+namespace {
+
+// What mpirun says about the processes it starts: Open MPI's and MPICH's.
+size_t number_of(const char* open_mpis, const char* mpichs) {
+  for (const char* name : {open_mpis, mpichs})
+    if (const char* text = std::getenv(name)) return parse_number<size_t>(text).value_or(0);
+  return 0;
+}
+
+void refuse_several() {
+  const size_t size = number_of("OMPI_COMM_WORLD_SIZE", "PMI_SIZE");
+  if (size <= 1) return;
+  if (number_of("OMPI_COMM_WORLD_RANK", "PMI_RANK") == 0)
+    spdlog::error(
+        "mpirun has started {} processes: give them --sync, to train one network together, or "
+        "start one",
+        size);
+  throw UsageError{2};
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> join_processes(bool sync) {
+  if (!sync) {
+    refuse_several();
+    return std::make_unique<SingleProcess>();
+  }
+  auto processes = join_mpi();
+  if (processes->rank() > 0) {
+    spdlog::set_level(spdlog::level::err);
+    spdlog::set_pattern(fmt::format("%H:%M:%S %^process {}: %v%$", processes->rank()));
+  }
+  return processes;
+}
+
+int interrupted_anywhere(Communicator& processes) {
+  std::vector<double> signals(processes.size());
+  signals[processes.rank()] = interrupted();
+  processes.all_reduce_sum(std::span(signals));
+  const auto first = std::ranges::find_if(signals, [](double signal) { return signal != 0; });
+  return first == signals.end() ? 0 : static_cast<int>(*first);
+}
+
+}  // namespace recordpipe
