@@ -115,8 +115,9 @@ int train_cifar10(const Cifar10Flags& flags) {
     return 0;
   }
   const Cifar10Data data = open_data(flags);
-  const std::unique_ptr<Backend> backend = with_towers(
-      make_backend(flags.device, flags.num_intra_threads), std::max<size_t>(1, flags.num_gpus));
+  const std::unique_ptr<Backend> backend =
+      with_towers(make_backend(flags.device, flags.num_intra_threads, flags.precision),
+                  std::max<size_t>(1, flags.num_gpus));
   TrainerOptions trainer = {.batch_size = flags.train_batch_size,
                             .momentum = flags.momentum,
                             .weight_decay = flags.weight_decay,

@@ -15,9 +15,14 @@
 namespace recordpipe {
 namespace {
 
-std::unique_ptr<Backend> make_cuda_backend() {
+std::unique_ptr<Backend> make_cuda_backend([[maybe_unused]] const std::string& precision) {
 #ifdef RECORDPIPE_CUDA
-  return std::make_unique<CudaBackend>();
+  CudaBackendOptions options;
+  options.precision = precision == "tf32"   ? CudaPrecision::tf32
+                      : precision == "bf16" ? CudaPrecision::bf16
+                      : precision == "fp16" ? CudaPrecision::fp16
+                                            : CudaPrecision::fp32;
+  return std::make_unique<CudaBackend>(options);
 #else
   throw Error({.kind = ErrorKind::unsupported,
                .reason = "this program was built without the CUDA backend",
@@ -26,21 +31,31 @@ std::unique_ptr<Backend> make_cuda_backend() {
 #endif
 }
 
+void require_fp32(const std::string& precision, const std::string& reason) {
+  if (precision != "fp32")
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "only a GPU computes in " + precision + ": " + reason,
+                 .hint = "--precision fp32 runs everywhere"});
+}
+
 }  // namespace
 
-std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads) {
-  if (device == "reference") return std::make_unique<ReferenceBackend<>>();
-  if (device == "cuda") return make_cuda_backend();
+std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads,
+                                      const std::string& precision) {
+  if (device == "cuda") return make_cuda_backend(precision);
   if (device == "auto") {
     try {
-      auto backend = make_cuda_backend();
+      auto backend = make_cuda_backend(precision);
       spdlog::info("device auto: {}", backend->name());
       return backend;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
+      require_fp32(precision, error.reason());
       spdlog::info("device auto: cpu, because {}", error.reason());
     }
   }
+  require_fp32(precision, "the device is " + device);
+  if (device == "reference") return std::make_unique<ReferenceBackend<>>();
   return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads});
 }
 

@@ -57,7 +57,7 @@ class TutorialEvaluation {
   explicit TutorialEvaluation(const TutorialEvalFlags& flags)
       : flags_(flags),
         network_(tutorial_cnn()),
-        backend_(make_backend(flags.device, flags.num_intra_threads)),
+        backend_(make_backend(flags.device, flags.num_intra_threads, flags.precision)),
         variables_(backend_->make_variables(network_)) {
     const auto files = flags.eval_data == "test"
                            ? cifar10_files(flags.data_dir, Cifar10Subset::eval)
@@ -126,8 +126,8 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
          .path = flags.data_dir,
          .reason = fmt::format("{} training images don't fill a batch of {}", images, batch_size)});
   const Network network = tutorial_cnn();
-  const std::unique_ptr<Backend> backend =
-      with_towers(make_backend(flags.device, flags.num_intra_threads), flags.num_gpus);
+  const std::unique_ptr<Backend> backend = with_towers(
+      make_backend(flags.device, flags.num_intra_threads, flags.precision), flags.num_gpus);
   const auto batches = [&](uint64_t seed) {
     return cifar10_tutorial_batches(files, {.batch_size = batch_size,
                                             .seed = seed,
@@ -139,14 +139,15 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
   const auto schedule = [&](uint64_t) {
     return tutorial_cnn_schedule({.train_images = images, .batch_size = batch_size});
   };
+  const TrainerOptions trainer = {.batch_size = batch_size,
+                                  .momentum = 0,
+                                  .weight_decay = weight_decay,
+                                  .average_decay = average_decay};
   TrainingRun run(*backend, network,
                   {.job_dir = flags.train_dir,
                    .keep_checkpoints = flags.keep_checkpoints,
                    .checkpoint_steps = flags.checkpoint_steps,
-                   .trainer = {.batch_size = batch_size,
-                               .momentum = 0,
-                               .weight_decay = weight_decay,
-                               .average_decay = average_decay},
+                   .trainer = trainer,
                    .seed = flags.seed,
                    .settings = {{"batch_size", std::to_string(batch_size)},
                                 {"device", backend->name()},
