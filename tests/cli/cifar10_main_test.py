@@ -293,9 +293,12 @@ class Training(Cifar10MainTest):
         self.assertFalse(self.job.exists())
 
     def test_towers(self):
-        result = self.train("--num-gpus", 2, steps=2)
+        result = self.train("--num-gpus", 2, "--log-device-placement", "true", steps=2)
         self.expect_done(result)
         self.assertIn("2 towers", result.stderr)
+        # Of an operation and of a variable.
+        self.assertRegex(result.stderr, r" conv: 2 towers")
+        self.assertRegex(result.stderr, r" conv/weights: 2 towers")
 
     def test_a_device_that_is_not_there(self):
         result = self.train("--device", "cuda")

@@ -93,12 +93,15 @@ Dataset<ImageBatch> evaluation_batches(const Cifar10Flags& flags,
 // What a resumed run may change, and says so.
 CheckpointSettings settings_of(const Cifar10Flags& flags, const Backend& backend) {
   return {{"batch_size", std::to_string(flags.train_batch_size)},
+          {"clip_global_norm", fmt::format("{}", flags.clip_global_norm)},
+          {"clip_gradient_norm", fmt::format("{}", flags.clip_gradient_norm)},
           {"device", backend.name()},
           {"distortion", flags.use_distortion_for_training ? "true" : "false"},
           {"label_smoothing", fmt::format("{}", flags.label_smoothing)},
           {"learning_rate", fmt::format("{}", flags.learning_rate)},
           {"learning_rate_schedule", flags.learning_rate_schedule},
           {"momentum", fmt::format("{}", flags.momentum)},
+          {"moving_average_decay", fmt::format("{}", flags.moving_average_decay)},
           {"seed", std::to_string(flags.seed)},
           {"weight_decay", fmt::format("{}", flags.weight_decay)}};
 }
@@ -144,9 +147,14 @@ int train_cifar10(const Cifar10Flags& flags) {
        .validation_steps = flags.validation_steps,
        .validation_batches = [&] { return evaluation_batches(flags, data.validation_files); },
        .eval_batch_size =
-           std::min(flags.eval_batch_size, std::max(data.eval_images, data.validation_images))});
+           std::min(flags.eval_batch_size, std::max(data.eval_images, data.validation_images)),
+       .summary_steps = flags.summary_steps,
+       .profile_steps = flags.profile_steps,
+       .report = flags.report,
+       .report_title = fmt::format("ResNet-{} on CIFAR-10", flags.num_layers)});
   spdlog::info("ResNet of {} layers, {} parameters, on {}", flags.num_layers,
                network.parameter_count(), backend->name());
+  if (flags.log_device_placement) log_placement(*backend, network);
   if (const int signal = run.train()) return 128 + signal;
   try {
     const Evaluation evaluation = run.evaluate(evaluation_batches(flags, data.eval_files));
