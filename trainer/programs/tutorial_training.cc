@@ -20,6 +20,8 @@
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/interrupt.h"
 #include "trainer/programs/training_run.h"
+#include "trainer/session/write_events.h"
+#include "trainer/summary/event_writer.h"
 
 namespace recordpipe {
 namespace {
@@ -79,15 +81,27 @@ class TutorialEvaluation {
     for (const Error& damaged : restored->damaged) spdlog::warn("skipped: {}", damaged.what());
     const BatchResult result = evaluate();
     evaluated_step_ = restored->state.step;
-    spdlog::info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}",
-                 static_cast<double>(result.correct) / static_cast<double>(result.images),
-                 result.loss, printable(restored->path));
+    const double precision =
+        static_cast<double>(result.correct) / static_cast<double>(result.images);
+    spdlog::info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}", precision, result.loss,
+                 printable(restored->path));
+    write_summary(restored->state.step, precision, result.loss);
     print_accuracy(result, restored->state.step, is_synthetic(flags_));
   }
 
   bool has_evaluated() const { return evaluated_step_.has_value(); }
 
  private:
+  // The scalar has the tutorial's name. An evaluation is worth having without its event file.
+  void write_summary(uint64_t step, double precision, double loss) {
+    write_or_note([](const std::string& text) { spdlog::warn(text); },
+                  [&] {
+                    events_.add_summary(step, {{"Precision @ 1", ScalarSummary{precision}},
+                                               {"loss", ScalarSummary{loss}}});
+                    events_.flush();
+                  });
+  }
+
   std::vector<CheckpointFile> list() const {
     if (!posix_file_system().status(flags_.checkpoint_dir)) return {};
     return list_checkpoints(posix_file_system(), flags_.checkpoint_dir);
@@ -109,6 +123,7 @@ class TutorialEvaluation {
   const Network network_;
   const std::unique_ptr<Backend> backend_;
   const std::unique_ptr<Variables> variables_;
+  EventWriter events_{posix_file_system(), flags_.eval_dir};
   std::vector<std::string> files_;
   uint64_t images_ = 0;
   std::optional<uint64_t> evaluated_step_;
