@@ -10,6 +10,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 IN_TREE = not (HERE / "bin").is_dir()
 PROGRAMS = HERE.parent.parent / "build/dev" if IN_TREE else HERE / "bin"
 PEERS = HERE.parent / "bench/peers" if IN_TREE else HERE / "peers"
+# What programs and cuDNN load by themselves, where it is there.
+OPTIONAL_LIBRARIES = ["libnccl.so.2", "libnvrtc.so.13"]
 SPLITS = ("train", "validation", "eval")
 
 
@@ -58,7 +60,8 @@ def nvidia_libraries(programs):
 
 
 def environment(programs, python):
-    """The environment that programs start with, and which libraries are missing."""
+    """The environment that our programs start with, and which libraries are missing. Not for
+    Python, whose packages bring libraries of their own."""
     cached = loader_paths()
     folders = [*(pathlib.Path(path) for path in
                  os.environ.get("LD_LIBRARY_PATH", "").split(":") if path),
@@ -67,14 +70,14 @@ def environment(programs, python):
                *pathlib.Path("/usr/local").glob("cuda*/lib"),
                *python_packages(python)]
     found, missing = [], []
-    for library in nvidia_libraries(programs):
+    for library in [*nvidia_libraries(programs), *OPTIONAL_LIBRARIES]:
         if library in cached:
             continue
         folder = next((folder for folder in folders if (folder / library).exists()), None)
-        if folder is None:
-            missing.append(library)
-        else:
+        if folder:
             found.append(str(folder))
+        elif library not in OPTIONAL_LIBRARIES:
+            missing.append(library)
     paths = [*dict.fromkeys(found), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
     result = dict(os.environ)
     if paths:

@@ -18,7 +18,7 @@ class Failed(Exception):
 class Program:
     """A program that answers a line with a line."""
 
-    def __init__(self, command, env, cores=None):
+    def __init__(self, command, env=None, cores=None):
         def limit():
             os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
         self._process = subprocess.Popen([str(word) for word in command], env=env, text=True,
@@ -86,13 +86,13 @@ def disagreement(precision, mine, theirs):
     return None
 
 
-def measure(args, env, program, starts, network, precision):
+def measure(args, program, starts, network, precision):
     """A row of the table. `starts`: None where there is no PyTorch to compare with."""
     row = {"network": network, "precision": precision, "batch": args.batch_size, "torch": {},
            "failed": {}, "disagrees": {}}
     peer = None
     if starts:
-        peer = Program(peer_command(args, network, precision, starts), env)
+        peer = Program(peer_command(args, network, precision, starts))
         for _ in args.variants:
             variant, *first = peer.line()
             if first[0] == "failed":
