@@ -343,6 +343,22 @@ class Training(Cifar10MainTest):
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, "without the CUDA backend|no GPU|driver")
 
+    def test_only_a_gpu_has_other_precisions_than_fp32(self):
+        for device in ("cpu", "reference"):
+            for precision in ("tf32", "bf16", "fp16"):
+                self.expect_failure(
+                    self.train("--device", device, "--precision", precision), 2,
+                    f"{precision} needs --device cuda: --device {device} has fp32 only")
+        self.expect_failure(self.train("--device", "cuda", "--precision", "fp64"), 2,
+                            "--precision")
+        self.assertFalse(self.job.exists())
+        self.expect_done(self.train("--precision", "fp32", steps=1))
+        result = self.train("--device", "auto", "--precision", "bf16", steps=1)
+        if result.returncode == 0:
+            self.assertRegex(result.stderr, "device auto: cuda.* bf16")
+        else:
+            self.expect_failure(result, 1, "only a GPU computes in bf16: ")
+
     def test_gradients_are_clipped(self):
         contents = []
         for flags in ((), ("--clip-global-norm", 1e-3), ("--clip-gradient-norm", 1e-3)):

@@ -130,6 +130,7 @@ int train_cifar10(const Cifar10Flags& flags) {
   const std::unique_ptr<Backend> backend =
       make_training_backend({.device = flags.device,
                              .threads = flags.num_intra_threads,
+                             .precision = flags.precision,
                              .num_gpus = std::max<size_t>(1, flags.num_gpus),
                              .variable_strategy = flags.variable_strategy,
                              .sync_batch_norm = flags.sync_batch_norm},

@@ -60,7 +60,7 @@ class TutorialEvaluation {
   explicit TutorialEvaluation(const TutorialEvalFlags& flags)
       : flags_(flags),
         network_(tutorial_cnn()),
-        backend_(make_backend(flags.device, flags.num_intra_threads)),
+        backend_(make_backend(flags.device, flags.num_intra_threads, flags.precision)),
         variables_(backend_->make_variables(network_)) {
     const auto files = flags.eval_data == "test"
                            ? cifar10_files(flags.data_dir, Cifar10Subset::eval)
@@ -144,9 +144,12 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
          .path = flags.data_dir,
          .reason = fmt::format("{} training images don't fill a batch of {}", images, batch_size)});
   const Network network = tutorial_cnn();
-  const std::unique_ptr<Backend> backend = make_training_backend(
-      {.device = flags.device, .threads = flags.num_intra_threads, .num_gpus = flags.num_gpus},
-      *processes);
+  const std::unique_ptr<Backend> backend =
+      make_training_backend({.device = flags.device,
+                             .threads = flags.num_intra_threads,
+                             .precision = flags.precision,
+                             .num_gpus = flags.num_gpus},
+                            *processes);
   const auto batches = [&](uint64_t seed) {
     return cifar10_tutorial_batches(files, {.batch_size = share,
                                             .seed = seed,
