@@ -146,6 +146,18 @@ class Evaluate(TutorialTest):
         self.assertEqual(losses[()], losses[("--moving_averages",)])
         self.assertNotEqual(losses[()], losses[("--nomoving_averages",)])
 
+    def test_confusion_matrix(self):
+        self.expect_done(self.train())
+        result = self.run_program("cifar10_eval", *self.evaluation("--run_once"),
+                                  "--confusion_matrix")
+        self.expect_done(result)
+        header, *rows, precision, last = result.stdout.splitlines()
+        self.assertEqual(header.split(), [*"0123456789", "accuracy"])
+        counts = [[int(count) for count in row.split()[2:12]] for row in rows]
+        self.assertEqual([row.split()[1] for row in rows][::9], ["airplane", "truck"])
+        correct, total = sum(counts[i][i] for i in range(10)), sum(map(sum, counts))
+        self.assertIn(f"({correct}/{total}) at step 3", last)
+
     def test_training_images(self):
         self.expect_done(self.train())
         result = self.run_program("cifar10_eval", *self.evaluation(

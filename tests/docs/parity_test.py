@@ -123,7 +123,7 @@ class Parity(unittest.TestCase):
         good = ("`TutorialCnn.HasThePublishedSize`", "`ModelAnalyzer.*`", "left out: a defect",
                 "`summary_test Event.HoldsHistograms`", "`mpi_training_test MpiTraining.*`",
                 "`cuda_emulation_test CudaBackend.*`", "`tests/interop/run EventFiles`",
-                "`cifar10_main_test.Training.test_resumes`", "`event_files_test.EventFiles`",
+                "`cifar10_main_resuming_test.Resuming.test_resumes`", "`event_files_test.EventFiles`",
                 "`cifar10_main --momentum`")
         bad = ("`TutorialCnn.HasNoSize`", "`NoSuite.*`", "`Event.HoldsHistograms`", "[a](b.md)",
                "`cifar10_main_test.Training.test_nothing`", "`cifar10_main_test.Nothing`",

@@ -117,6 +117,7 @@ void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
   app.add_option("--report", flags.report, "Write the run as an HTML page to this file");
   add_boolean(app, "--log-device-placement", flags.log_device_placement,
               "Say where each operation and variable lives");
+  add_confusion_matrix(app, flags.confusion_matrix);
   app.add_option("--analyze-model", flags.analyze_model,
                  "Print the network's variables, operations and what they cost, and end")
       ->check(CLI::IsMember({"text", "json"}));

@@ -49,6 +49,7 @@ struct Cifar10Flags {
   uint64_t summary_steps = 100;  // 0: no event file
   uint64_t profile_steps = 0;
   bool log_device_placement = false;
+  bool confusion_matrix = false;
   size_t num_gpus = 0;            // GPUs, or towers on another device; 0 as 1
   std::string variable_strategy;  // "CPU", "GPU", or empty: see TrainingDevice
   bool sync = false;              // train in all processes that mpirun has started

@@ -177,6 +177,7 @@ int train_cifar10(const Cifar10Flags& flags) {
     const Evaluation evaluation = run.evaluate(evaluation_batches(flags, data.eval_files));
     run.write_report(FinalEvaluation{.step = run.step(), .evaluation = evaluation});
     if (!run.checkpoint().empty()) fmt::print("checkpoint {}\n", printable(run.checkpoint()));
+    if (flags.confusion_matrix) print_confusion(evaluation.confusion);
     print_accuracy(evaluation.total, run.step(), data.synthetic);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled) throw;

@@ -3,10 +3,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
+#include "dataset/cifar/class_names.h"
 #include "trainer/model/model_analyzer.h"
 
 namespace recordpipe {
@@ -31,6 +34,12 @@ void print_accuracy(const BatchResult& result, uint64_t step, bool synthetic) {
   fmt::print("{}eval accuracy {:.2f}% ({}/{}) at step {}\n", synthetic ? "synthetic " : "",
              100 * static_cast<double>(result.correct) / static_cast<double>(result.images),
              result.correct, result.images, step);
+  flush_standard_output();
+}
+
+void print_confusion(const ConfusionMatrix& confusion) {
+  const std::vector<std::string> names(kCifar10ClassNames.begin(), kCifar10ClassNames.end());
+  fmt::print("{}", confusion_text(confusion, names));
   flush_standard_output();
 }
 

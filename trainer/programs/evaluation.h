@@ -16,6 +16,10 @@ Evaluation evaluate_averaged(Backend& backend, const Network& network, Variables
 // evaluation; "synthetic " before it where the data are. Throws Error where it can't be written.
 void print_accuracy(const BatchResult& result, uint64_t step, bool synthetic);
 
+// --confusion-matrix: how many images of each of CIFAR-10's classes were taken for which, each
+// class's accuracy and precision, to standard output. Throws likewise.
+void print_confusion(const ConfusionMatrix& confusion);
+
 // --analyze-model: what `network` costs, as "text" or "json", to standard output. Throws likewise.
 void print_analysis(const Network& network, const std::string& format);
 

@@ -53,6 +53,11 @@ void check_precision(const std::string& precision, const std::string& device) {
         "--precision", precision + " needs --device cuda: --device " + device + " has fp32 only");
 }
 
+void add_confusion_matrix(CLI::App& app, bool& confusion_matrix) {
+  add_boolean(app, "--confusion-matrix", confusion_matrix,
+              "Print what the images of each class were taken for, before the accuracy");
+}
+
 void add_seed(CLI::App& app, uint64_t& seed) {
   add_number<uint64_t>(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(),
                        "Of initial weights, order and distortions");

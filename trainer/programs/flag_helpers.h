@@ -69,6 +69,8 @@ void add_sync(CLI::App& app, bool& sync);
 void add_precision(CLI::App& app, std::string& precision);
 // Throws CLI::ValidationError where no such device computes in this precision.
 void check_precision(const std::string& precision, const std::string& device);
+// --confusion-matrix
+void add_confusion_matrix(CLI::App& app, bool& confusion_matrix);
 // --seed
 void add_seed(CLI::App& app, uint64_t& seed);
 // --num-intra-threads and --num-inter-threads

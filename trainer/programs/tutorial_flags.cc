@@ -121,6 +121,7 @@ TutorialEvalFlags parse_cifar10_eval_flags(int argc, char** argv) {
     add_boolean(app, "--run-once", flags.run_once, "Evaluate once and end");
     add_boolean(app, "--moving-averages", flags.moving_averages,
                 "Evaluate the averages of the weights, not the weights");
+    add_confusion_matrix(app, flags.confusion_matrix);
   };
   parse("cifar10_eval", eval_description, eval_footer, flags, add, argc, argv);
   return flags;

@@ -44,6 +44,7 @@ struct TutorialEvalFlags : TutorialFlags {
   uint64_t eval_interval_secs = 300;                  // between two evaluations
   uint64_t num_examples = 10'000;                     // at most; each image counts once
   bool run_once = false;
+  bool confusion_matrix = false;
   bool moving_averages = true;  // evaluates the averages of the weights, as the tutorial does
 };
 

@@ -80,13 +80,15 @@ class TutorialEvaluation {
     const auto restored = restore_newest(posix_file_system(), flags_.checkpoint_dir, *variables_);
     if (!restored || restored->state.step == evaluated_step_) return;
     for (const Error& damaged : restored->damaged) spdlog::warn("skipped: {}", damaged.what());
-    const BatchResult result = evaluate();
+    const Evaluation evaluation = evaluate();
+    const BatchResult& result = evaluation.total;
     evaluated_step_ = restored->state.step;
     const double precision =
         static_cast<double>(result.correct) / static_cast<double>(result.images);
     spdlog::info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}", precision, result.loss,
                  printable(restored->path));
     write_summary(restored->state.step, precision, result.loss);
+    if (flags_.confusion_matrix) print_confusion(evaluation.confusion);
     print_accuracy(result, restored->state.step, is_synthetic(flags_));
   }
 
@@ -108,16 +110,15 @@ class TutorialEvaluation {
     return list_checkpoints(posix_file_system(), flags_.checkpoint_dir);
   }
 
-  BatchResult evaluate() {
+  Evaluation evaluate() {
     const size_t batch_size = std::min<uint64_t>(flags_.batch_size, images_);
     const Dataset<ImageBatch> batches = cifar10_tutorial_batches(
         files_, {.batch_size = batch_size, .take = images_, .threads = pipeline_threads(flags_)});
     const EvaluationOptions options = {.batch_size = batch_size,
                                        .stop = [] { return interrupted() != 0; }};
-    return (flags_.moving_averages
-                ? evaluate_averaged(*backend_, network_, *variables_, batches, options)
-                : evaluate_in_detail(*backend_, network_, *variables_, batches, options))
-        .total;
+    return flags_.moving_averages
+               ? evaluate_averaged(*backend_, network_, *variables_, batches, options)
+               : evaluate_in_detail(*backend_, network_, *variables_, batches, options);
   }
 
   const TutorialEvalFlags flags_;

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""What cifar10_main shows: log, status line, event files, report, model analysis.
+
+Run by CTest. Environment: see cifar10_main_case.py.
+"""
+import json
+import os
+import pty
+import re
+import resource
+import shutil
+import subprocess
+import unittest
+
+from cifar10_main_case import Cifar10MainTest, PROGRAM, small_data
+
+
+class Output(Cifar10MainTest):
+    def test_log_checkpoint_and_result(self):
+        result = self.train()
+        self.expect_done(result)
+        lines = result.stderr.splitlines()
+        number = r"[0-9.e+-]+"
+        logged = [line for line in lines if re.search(
+            rf"learning_rate = {number}, loss = {number}, accuracy = {number} \({number} sec\)$",
+            line)]
+        speeds = [line for line in lines if re.search(
+            rf"Average examples/sec: {number} \({number}\), step = [24] of 4, "
+            rf"input wait {number}%, 0:0\d left$", line)]
+        self.assertEqual((len(logged), len(speeds)), (2, 2), result.stderr)
+        # The start's, too.
+        self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors", "checkpoint-4.safetensors"])
+        first, last = result.stdout.splitlines()
+        self.assertEqual(first, f"checkpoint {self.job}/checkpoint-4.safetensors")
+        accuracy, correct = re.fullmatch(
+            r"eval accuracy ([0-9.]+)% \(([0-9]+)/24\) at step 4", last).groups()
+        self.assertAlmostEqual(float(accuracy), 100 * int(correct) / 24, places=2)
+
+    def test_event_files_timelines_and_report(self):
+        report = self.job.parent / "report.html"
+        result = self.train("--summary-steps", 2, "--profile-steps", 2, "--report", report,
+                            "--validation-steps", 2, "--confusion-matrix", "true", steps=5)
+        self.expect_done(result)
+        self.assertRegex(result.stdout, r"\n0 airplane .*\n(.*\n)*precision.*\neval accuracy")
+        events = list(self.job.glob("events.out.tfevents.*"))
+        self.assertEqual(len(events), 1)
+        content = events[0].read_bytes()
+        for tag in (b"brain.Event:2", b"learning_rate", b"conv/weights", b"input/image/0",
+                    b"global_step/sec"):
+            self.assertIn(tag, content)
+        json.loads(next(self.job.glob("timeline-*.json")).read_text())
+        page = report.read_text()
+        for word in ("ResNet-8 on CIFAR-10", "airplane", "batch_size"):
+            self.assertIn(word, page)
+
+    def test_event_files_that_cannot_be_written_end_no_training(self):
+        """A limit that each checkpoint keeps, and an event file soon doesn't."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+
+        arguments = self.arguments("--summary-steps", 1, "--checkpoint-steps", 1, steps=60)
+        result = subprocess.run(arguments, capture_output=True, text=True, timeout=120,
+                                check=False, preexec_fn=limit, restore_signals=False)
+        self.expect_done(result)
+        self.assertIn("not logged: ", result.stderr)
+        self.assertNotIn("no checkpoint", result.stderr)
+        self.assertIn("checkpoint-60.safetensors", self.checkpoints())
+
+    def test_model_analysis(self):
+        result = subprocess.run([PROGRAM, "--data-dir", "nowhere", "--job-dir", self.job,
+                                 "--num-layers", "44", "--analyze-model", "json"],
+                                capture_output=True, text=True, check=True)
+        self.assertEqual(json.loads(result.stdout)["totals"]["parameters"], 658651)
+        self.assertFalse(self.job.exists())
+
+    def test_device_placement(self):
+        result = self.train("--log-device-placement", "true", steps=1)
+        self.expect_done(result)
+        self.assertRegex(result.stderr, r"stage1/block0/conv1: cpu, \d+ threads")
+        self.assertRegex(result.stderr, r"dense/weights: cpu, \d+ threads")
+
+    def test_synthetic_data_is_called_so(self):
+        data = self.job.parent / "synthetic"
+        shutil.copytree(small_data(), data)
+        (data / "synthetic.txt").write_text("drawn by program\n")
+        result = self.train("--minutes", 0.02, data=data)
+        self.expect_done(result)
+        self.assertRegex(result.stderr, r"[0-9.]+ ms a step on synthetic data: training to step ")
+        self.assertRegex(result.stdout.splitlines()[-1], "^synthetic eval accuracy ")
+        for line in result.stderr.splitlines():
+            if "loss" in line or "examples/sec" in line:
+                self.assertTrue(line.endswith(", synthetic data"), line)
+
+    def test_terminal_gets_a_status_line(self):
+        parent, child = pty.openpty()
+        with subprocess.Popen(self.arguments(), stdout=subprocess.PIPE, stderr=child) as process:
+            os.close(child)
+            shown = b""
+            while True:
+                try:
+                    part = os.read(parent, 4096)
+                except OSError:
+                    break
+                if not part:
+                    break
+                shown += part
+            process.communicate()
+        os.close(parent)
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(shown.decode(), r"\r\x1b\[\?7lstep 4/4  loss .* accuracy .*images/s .* 0:00 left")
+        self.assertNotIn("Average examples/sec", shown.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()

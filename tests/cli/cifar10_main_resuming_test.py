@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""cifar10_main goes on where it was: stopped, interrupted or killed, with other settings.
+
+Run by CTest. Environment: see cifar10_main_case.py.
+"""
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from cifar10_main_case import Cifar10MainTest
+from safetensors_file import header_of, numbers_of
+
+
+class Resuming(Cifar10MainTest):
+    def test_resumes(self):
+        self.expect_done(self.train("--checkpoint-steps", 2, "--keep-checkpoints", 2, steps=5))
+        self.assertEqual(self.checkpoints(), ["checkpoint-4.safetensors", "checkpoint-5.safetensors"])
+        result = self.train(steps=7)
+        self.expect_done(result)
+        self.assertIn(f"resumed from {self.job}/checkpoint-5.safetensors at step 5", result.stderr)
+        self.assertIn("at step 7", result.stdout)
+
+        newest = self.job / "checkpoint-7.safetensors"
+        newest.write_bytes(newest.read_bytes()[:-1])
+        result = self.train(steps=7)
+        self.expect_done(result)
+        self.assertIn(f"skipped: {newest}", result.stderr)
+        self.assertIn(f"resumed from {self.job}/checkpoint-5.safetensors at step 5", result.stderr)
+
+    def test_settings_that_change_are_said(self):
+        self.expect_done(self.train(steps=2))
+        result = self.train("--learning-rate", 0.05, steps=3)
+        self.expect_done(result)
+        self.assertIn("learning_rate was 0.1, is 0.05 from here on", result.stderr)
+        self.assertNotIn("the data start anew", result.stderr)
+        result = self.train("--train-batch-size", 8, steps=4)
+        self.expect_done(result)
+        self.assertIn("batch_size was 16, is 8 from here on", result.stderr)
+        self.assertIn("the data start anew", result.stderr)
+
+    def test_resumed_run_has_the_numbers_of_an_unbroken_one(self):
+        flags = ("--checkpoint-steps", 3, "--moving-average-decay", 0.99, "--keep-checkpoints", 50)
+        self.expect_done(self.train(*flags, steps=9))
+        unbroken = numbers_of(self.job / "checkpoint-9.safetensors")
+        self.assertIn("conv/weights/ExponentialMovingAverage", unbroken)
+        shutil.rmtree(self.job)
+        for steps in (2, 3, 7, 9):
+            self.expect_done(self.train(*flags, steps=steps))
+        self.assertEqual(numbers_of(self.job / "checkpoint-9.safetensors"), unbroken)
+
+    def test_best_on_the_validation_split_is_kept(self):
+        result = self.train("--validation-steps", 2, steps=5)
+        self.expect_done(result)
+        self.assertRegex(result.stderr, r"validation accuracy [0-9.]+% \([0-9]+/24\), loss = "
+                                        r"[0-9.]+ at step 2, the best so far")
+        self.assertIn(" at step 5", result.stderr)
+        metadata = header_of(self.job / "best.safetensors")["__metadata__"]
+        self.assertIn(metadata["step"], ("2", "4", "5"))
+        self.assertIn("validation_accuracy", metadata)
+
+    def test_nothing_left_to_train(self):
+        self.expect_done(self.train(steps=2))
+        printed = set()
+        for batch_size in (1, 7, 24, 1_000_000):  # each image counts once, whatever it is
+            result = self.train("--eval-batch-size", batch_size, steps=2)
+            self.expect_done(result)
+            self.assertNotIn("learning_rate", result.stderr)
+            printed.add(result.stdout)
+        self.assertEqual(len(printed), 1)
+        self.assertRegex(printed.pop(), r"/24\) at step 2\n$")
+
+    def test_refuses_another_networks_checkpoint(self):
+        self.expect_done(self.train(steps=1))
+        self.expect_failure(self.train("--num-layers", 14), 1, "another network's checkpoint")
+        self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors", "checkpoint-1.safetensors"])
+
+    def test_minutes_more_after_resuming(self):
+        self.expect_done(self.train(steps=3))
+        result = self.train("--minutes", 0.01)
+        self.expect_done(result)
+        self.assertEqual(result.stderr.count("resumed from"), 1)
+        self.assertGreater(int(re.search(r"training to step ([0-9]+)", result.stderr).group(1)), 3)
+
+
+class Killed(Cifar10MainTest):
+    """Runs that are killed at random moments and started again until they end have the weights, bit
+    for bit, of one that never was."""
+    RUNS = 20
+
+    def test_killed_at_random_moments(self):
+        flags = ("--checkpoint-steps", 5, "--keep-checkpoints", 2, "--moving-average-decay", 0.99,
+                 "--num-intra-threads", 2)
+        self.expect_done(self.train(*flags, steps=60))
+        unbroken = numbers_of(self.job / "checkpoint-60.safetensors")
+        random_moments = random.Random(20)
+        kills = 0
+        for run in range(self.RUNS):
+            shutil.rmtree(self.job)
+            for attempt in range(100):
+                process = subprocess.Popen(self.arguments(*flags, steps=60),
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                try:
+                    # Later and later, so that it comes to its end.
+                    err = process.communicate(timeout=random_moments.uniform(0, 0.2 + 0.1 * attempt))
+                    self.assertEqual(process.returncode, 0, err)
+                    break
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.communicate()
+                    kills += 1
+            else:
+                self.fail("it never ended")
+            self.assertEqual(numbers_of(self.job / "checkpoint-60.safetensors"), unbroken,
+                             f"run {run}")
+        self.assertGreater(kills, self.RUNS)
+
+
+class Signals(Cifar10MainTest):
+    def start(self, *extra):
+        process = subprocess.Popen(self.arguments("--log-frequency", 1, *extra, steps=100_000),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        return process
+
+    @staticmethod
+    def wait_for(process, word):
+        for line in process.stderr:
+            if word in line:
+                return
+
+    def test_interrupted(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(number), self.start() as process:
+                self.wait_for(process, "step = ")
+                process.send_signal(number)
+                out, err = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, code, err)
+                self.assertEqual(out, "")
+                step = int(re.search(r"interrupted at step (\d+) of 100000", err).group(1))
+                self.assertIn(f"checkpoint-{step}.safetensors", self.checkpoints())
+        result = self.train(steps=step + 1)
+        self.expect_done(result)
+        self.assertIn(f"at step {step}", result.stderr)
+
+    def test_interrupted_while_evaluating(self):
+        process = subprocess.Popen(
+            self.arguments("--device", "reference", "--num-layers", 44, "--eval-batch-size", 1,
+                           steps=0),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        with process:
+            self.wait_for(process, "ResNet of 44 layers")
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out), (130, ""), err)
+        self.assertIn("the evaluation was interrupted", err)
+
+    def test_killed_then_resumed(self):
+        with self.start("--checkpoint-steps", 1) as process:
+            self.wait_for(process, "saved")
+            time.sleep(0.2)
+            process.kill()
+        steps = [int(re.findall(r"\d+", name)[0]) for name in self.checkpoints()]
+        result = self.train(steps=max(steps) + 1)
+        self.expect_done(result)
+        self.assertIn(f"at step {max(steps)}", result.stderr)
+
+    def test_one_run_at_a_time(self):
+        with self.start() as process:
+            self.wait_for(process, "step = ")
+            self.expect_failure(self.train(), 1, "locked by another process")
+            process.kill()
+
+
+if __name__ == "__main__":
+    unittest.main()
