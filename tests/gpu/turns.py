@@ -47,9 +47,10 @@ class Program:
             self._process.wait()
 
 
-def close_all():
+def close_all(keep=()):
     for program in list(_running):
-        program.close()
+        if program not in keep:
+            program.close()
 
 
 def start_file(starts, network, precision):
