@@ -55,16 +55,11 @@ class TrainerBench {
       : work_(network, batch_size), by_node_(by_node) {}
 
   void run(const std::string& data_dir) {
-    const ImageBatch fixed = work_.first_batch(data_dir);
+    const ImageBatch fixed = first_batch(work_.name(), data_dir, work_.batch_size());
     const auto from_memory = [&] { return steps([&]() -> const ImageBatch& { return fixed; }); };
     for (int warm_up = 0; warm_up < 3; ++warm_up) work_.step(fixed);
-    if (!work_.has_pipeline()) {
-      std::vector<double> step_seconds;
-      for (size_t round = 0; round < kRounds; ++round) step_seconds.push_back(from_memory().step);
-      print_steps(step_seconds);
-      return;
-    }
-    const Dataset<ImageBatch> batches = work_.pipeline(data_dir);
+    const Dataset<ImageBatch> batches =
+        training_batches(work_.name(), data_dir, work_.batch_size(), 1);
     Iterator<ImageBatch> pipeline = batches.iterate();
     std::vector<double> step_seconds, ratios, waits;
     for (size_t round = 0; round < kRounds; ++round) {

@@ -1,64 +1,152 @@
-// Training steps of the cpu backend, in turns with another program's.
+// Training steps, in turns with another program's.
 //
-// usage: trainer_turns DATA_DIR NETWORK BATCH_SIZE START
+// usage: trainer_turns DATA_DIR NETWORK BATCH_SIZE START [DEVICE [PRECISION [THREADS]]]
 //
-// NETWORK: see trainer_bench. Writes what the training starts from to START, a safetensors file:
-// all variables, and the batch that each step takes as batch/images
-// [images][channels][height][width] and batch/labels. Then prints the number of parameters and the
-// losses of the first steps, and for each number that it reads the milliseconds a step, of so many
-// steps.
+// NETWORK: see trainer_input.h. DEVICE and PRECISION: make_backend()'s, cpu and fp32 unless given.
+// Writes what the training starts from to START, a safetensors file: all variables, and the batch
+// that each step takes as batch/images [images][channels][height][width] and batch/labels. Then
+// prints the number of parameters and the losses of the first steps, and for each line "WORD STEPS"
+// of standard input the milliseconds a step, of so many steps, which take
+//
+//   held     the batch that the device has
+//   loaded   the same batch, given to it anew each time
+//   fed      the input pipeline's batches, made by THREADS threads, 1 unless given; prints also the
+//            share of the time that the next batch was waited for
+//
+// Exit status 77 where there is no such device.
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "dataset/base/error.h"
 #include "dataset/io/file.h"
-#include "tests/bench/trainer_work.h"
+#include "tests/bench/trainer_input.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/programs/device.h"
 
 namespace recordpipe {
 namespace {
 
 constexpr size_t kFirstSteps = 3;
 
-void write_start(const TrainerWork& work, const ImageBatch& batch, const std::string& path) {
-  std::map<std::string, SafetensorsTensor> tensors;
-  const auto add = [&](const std::string& name, const std::vector<size_t>& dimensions,
-                       const std::vector<float>& values) {
-    tensors[name] = SafetensorsTensor::floats(dimensions, values);
-  };
-  const auto specs = work.variables().specs();
-  for (VariableId id = 0; id < specs.size(); ++id)
-    add(specs[id].name, specs[id].shape, work.variables().read(id));
-  const FeatureShape& shape = work.network().nodes().front().shape;
-  add("batch/images", {batch.size(), shape.channels, shape.height, shape.width},
-      work.runner().output(0));
-  add("batch/labels", {batch.size()}, {batch.labels().begin(), batch.labels().end()});
-  write_safetensors(posix_file_system(), path, tensors, {});
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void serve(const std::string& data_dir, const std::string& network, size_t batch_size,
-           const std::string& start_path) {
-  TrainerWork work(network, batch_size);
-  const ImageBatch batch = work.first_batch(data_dir);
-  work.load(batch);
-  write_start(work, batch, start_path);
-  fmt::print("{}", work.network().parameter_count());
-  for (size_t step = 0; step < kFirstSteps; ++step) fmt::print(" {:.9g}", work.step(batch));
+struct Turn {
+  double milliseconds;  // a step
+  double waiting = 0;   // the share of it that the next batch took
+};
+
+class Turns {
+ public:
+  Turns(Backend& backend, const std::string& name, const std::string& data_dir, size_t batch_size,
+        size_t threads)
+      : network_(network_of(name)),
+        optimizer_(optimizer_of(name)),
+        batch_(first_batch(name, data_dir, batch_size)),
+        batches_(training_batches(name, data_dir, batch_size, threads)),
+        variables_(backend.make_variables(network_)),
+        runner_(backend.make_runner(network_, *variables_, {.batch_size = batch_size})) {
+    initialize(*variables_, 7);
+    runner_->load(batch_);
+  }
+
+  const Network& network() const { return network_; }
+
+  void write_start(const std::string& path) const {
+    std::map<std::string, SafetensorsTensor> tensors;
+    const auto add = [&](const std::string& name, const std::vector<size_t>& dimensions,
+                         const std::vector<float>& values) {
+      tensors[name] = SafetensorsTensor::floats(dimensions, values);
+    };
+    const auto specs = variables_->specs();
+    for (VariableId id = 0; id < specs.size(); ++id)
+      add(specs[id].name, specs[id].shape, variables_->read(id));
+    const FeatureShape& shape = network_.nodes().front().shape;
+    add("batch/images", {batch_.size(), shape.channels, shape.height, shape.width},
+        runner_->output(0));
+    add("batch/labels", {batch_.size()}, {batch_.labels().begin(), batch_.labels().end()});
+    write_safetensors(posix_file_system(), path, tensors, {});
+  }
+
+  // Returns the loss before it.
+  double step() {
+    const double loss = runner_->forward().loss;
+    runner_->backward();
+    runner_->update_statistics();
+    variables_->apply_momentum(optimizer_);
+    return loss;
+  }
+
+  Turn turn(const std::string& word, size_t steps) {
+    if (word != "held" && word != "loaded" && word != "fed")
+      throw std::invalid_argument("no turn " + word);
+    if (word == "fed" && !iterator_) iterator_.emplace(batches_.iterate());
+    wait_for_device();
+    const Clock::time_point start = Clock::now();
+    double waited = 0;
+    for (size_t i = 0; i < steps; ++i) {
+      if (word == "fed") {
+        const Clock::time_point wait = Clock::now();
+        const ImageBatch& next = *iterator_->next();
+        waited += seconds_since(wait);
+        runner_->load(next);
+      } else if (word == "loaded") {
+        runner_->load(batch_);
+      }
+      step();
+    }
+    wait_for_device();
+    const double seconds = seconds_since(start);
+    if (word == "fed") runner_->load(batch_);  // for whoever holds it
+    return {1e3 * seconds / static_cast<double>(steps), waited / seconds};
+  }
+
+ private:
+  // What was asked of a GPU may still go on when the call has returned; whoever reads waits for it.
+  void wait_for_device() const { variables_->half_squared_norm(); }
+
+  const Network network_;
+  const MomentumOptions optimizer_;
+  const ImageBatch batch_;
+  const Dataset<ImageBatch> batches_;
+  std::optional<Iterator<ImageBatch>> iterator_;
+  const std::unique_ptr<Variables> variables_;
+  const std::unique_ptr<Runner> runner_;
+};
+
+void serve(const std::vector<std::string>& arguments) {
+  const auto argument = [&](size_t index, const char* otherwise) {
+    return index < arguments.size() ? arguments[index] : otherwise;
+  };
+  const auto backend = make_backend(argument(4, "cpu"), 0, argument(5, "fp32"));
+  Turns turns(*backend, arguments[1], arguments[0], std::stoul(arguments[2]),
+              std::stoul(argument(6, "1")));
+  turns.write_start(arguments[3]);
+  fmt::print("{}", turns.network().parameter_count());
+  for (size_t step = 0; step < kFirstSteps; ++step) fmt::print(" {:.9g}", turns.step());
   fmt::print("\n");
   std::fflush(stdout);
 
-  for (size_t steps; std::cin >> steps;) {
-    const auto start = std::chrono::steady_clock::now();
-    for (size_t step = 0; step < steps; ++step) work.step(batch);
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    fmt::print("{}\n", time.count() / static_cast<double>(steps));
+  std::string word;
+  for (size_t steps; std::cin >> word >> steps;) {
+    const Turn turn = turns.turn(word, steps);
+    fmt::print("{}", turn.milliseconds);
+    if (word == "fed") fmt::print(" {}", turn.waiting);
+    fmt::print("\n");
     std::fflush(stdout);
   }
 }
@@ -67,12 +155,17 @@ void serve(const std::string& data_dir, const std::string& network, size_t batch
 }  // namespace recordpipe
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    fmt::print(stderr, "usage: trainer_turns DATA_DIR NETWORK BATCH_SIZE START\n");
+  if (argc < 5 || argc > 8) {
+    fmt::print(stderr,
+               "usage: trainer_turns DATA_DIR NETWORK BATCH_SIZE START [DEVICE [PRECISION "
+               "[THREADS]]]\n");
     return 2;
   }
   try {
-    recordpipe::serve(argv[1], argv[2], std::stoul(argv[3]), argv[4]);
+    recordpipe::serve({argv + 1, argv + argc});
+  } catch (const recordpipe::Error& error) {
+    fmt::print(stderr, "trainer_turns: {}\n", error.what());
+    return error.kind() == recordpipe::ErrorKind::unsupported ? 77 : 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "trainer_turns: {}\n", error.what());
     return 1;

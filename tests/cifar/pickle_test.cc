@@ -64,6 +64,15 @@ INSTANTIATE_TEST_SUITE_P(AllPythons, GoldenPickle, testing::ValuesIn(golden_name
 
 TEST(Pickle, GoldenFilesAreThere) { EXPECT_EQ(golden_names().size(), 20u); }
 
+// Python appends long lists a thousand at a time, and counts on in its memo beyond 255.
+TEST(Pickle, LabelsMayComeInPartsAndMemosBeLong) {
+  const std::string parts = replaced(published_pickle(), "K\x06K\te"s, "K\x06"s + "e(K\te");
+  EXPECT_THAT(read_pickle(parts).labels, ElementsAre(6, 9));
+  const std::string memos =
+      replaced(published_pickle(), "labelsq\x08"s, "labelsr\x00\x01\x00\x00"s);
+  EXPECT_THAT(read_pickle(memos).labels, ElementsAre(6, 9));
+}
+
 TEST(Pickle, RefusesWhatIsNoPlainBatchOfBytesAndInts) {
   const auto expect = [](const char* name, const char* words) {
     const Error error = error_of_pickle(golden_pickle("python3-numpy2-refused-"s + name));

@@ -9,6 +9,7 @@ import pathlib
 import pty
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -58,6 +59,13 @@ class Cifar10MainTest(unittest.TestCase):
 
     def checkpoints(self):
         return sorted(path.name for path in self.job.glob("*.safetensors"))
+
+    def plan(self, step):
+        """The operators of the input pipeline, as a checkpoint names them. (One process's share is
+        all.)"""
+        content = (self.job / f"checkpoint-{step}.safetensors").read_bytes()
+        text = re.search(rb"tfrecord_files(?:[ -~]+\n)+", content).group().decode()
+        return [line for line in text.splitlines() if not line.startswith("shard(")]
 
 
 class Usage(Cifar10MainTest):
@@ -111,6 +119,20 @@ class Usage(Cifar10MainTest):
         self.assertRegex(text, r"--use-distortion-for-training true\|false.{1,2}true")
         text = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
         self.assertRegex(text.stdout, r"^cifar10_main \d+\.\d+\.\d+\n$")
+
+    def test_defaults_are_the_tutorials(self):
+        text = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
+        for flag, default in (("--num-layers N", "44"), ("--train-steps N", "80000"),
+                              ("--train-batch-size N", "128"), ("--eval-batch-size N", "100"),
+                              ("--momentum N", "0.9"), ("--weight-decay N", "0.0002"),
+                              ("--learning-rate N", "0.1"), ("--num-intra-threads N", "0"),
+                              ("--num-inter-threads N", "0"), ("--batch-norm-decay N", "0.997"),
+                              ("--batch-norm-epsilon N", "1e-05"),
+                              ("--learning-rate-schedule .*", "piecewise")):
+            # CLI11's versions put the default behind = or in brackets.
+            self.assertRegex(text, rf"{flag}.{{1,2}}{re.escape(default)}[\s\]]")
+        for flag in ("--data-dir", "--job-dir"):
+            self.assertRegex(text, rf"{flag} TEXT REQUIRED")
 
     def test_missing_data(self):
         result = self.train(data=ROOT / "nowhere")
@@ -170,6 +192,19 @@ class Training(Cifar10MainTest):
         self.assertEqual(header["dense/weights"]["shape"], [11, 64])
         for name in ("stage3/block0/bn2/moving_variance", "stage2/block0/conv1/weights/momentum"):
             self.assertIn(name, header)
+
+    def test_input_pipeline_is_the_tutorials(self):
+        plans = {}
+        for distort in ("true", "false"):
+            self.expect_done(self.train("--use-distortion-for-training", distort, steps=1))
+            plans[distort] = self.plan(1)
+            shutil.rmtree(self.job)
+        # 0.4 times 96 images, and three batches of 16.
+        self.assertEqual(plans["true"], [
+            "tfrecord_files(files=1)", "shuffle(buffer_size=86, seed=7)", "repeat(count=-1)",
+            "map()", "map_with_random(seed=7, pad=4)",
+            "batch(batch_size=16, drop_remainder=false, image=32x32x3, dtype=uint8, layout=nhwc)"])
+        self.assertNotIn("map_with_random(seed=7, pad=4)", plans["false"])
 
     def test_same_flags_same_bytes(self):
         contents = []
@@ -261,12 +296,26 @@ class Training(Cifar10MainTest):
         events = list(self.job.glob("events.out.tfevents.*"))
         self.assertEqual(len(events), 1)
         content = events[0].read_bytes()
-        for tag in (b"brain.Event:2", b"learning_rate", b"conv/weights", b"input/image/0"):
+        for tag in (b"brain.Event:2", b"learning_rate", b"conv/weights", b"input/image/0",
+                    b"global_step/sec"):
             self.assertIn(tag, content)
         json.loads(next(self.job.glob("timeline-*.json")).read_text())
         page = report.read_text()
         for word in ("ResNet-8 on CIFAR-10", "airplane", "batch_size"):
             self.assertIn(word, page)
+
+    def test_event_files_that_cannot_be_written_end_no_training(self):
+        """A limit that each checkpoint keeps, and an event file soon doesn't."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+
+        arguments = self.arguments("--summary-steps", 1, "--checkpoint-steps", 1, steps=60)
+        result = subprocess.run(arguments, capture_output=True, text=True, timeout=120,
+                                check=False, preexec_fn=limit, restore_signals=False)
+        self.expect_done(result)
+        self.assertIn("not logged: ", result.stderr)
+        self.assertNotIn("no checkpoint", result.stderr)
+        self.assertIn("checkpoint-60.safetensors", self.checkpoints())
 
     def test_model_analysis(self):
         result = subprocess.run([PROGRAM, "--data-dir", "nowhere", "--job-dir", self.job,
@@ -275,15 +324,40 @@ class Training(Cifar10MainTest):
         self.assertEqual(json.loads(result.stdout)["totals"]["parameters"], 658651)
         self.assertFalse(self.job.exists())
 
+    def test_device_placement(self):
+        result = self.train("--log-device-placement", "true", steps=1)
+        self.expect_done(result)
+        self.assertRegex(result.stderr, r"stage1/block0/conv1: cpu, \d+ threads")
+        self.assertRegex(result.stderr, r"dense/weights: cpu, \d+ threads")
+
     def test_towers(self):
-        result = self.train("--num-gpus", 2, steps=2)
+        result = self.train("--num-gpus", 2, "--log-device-placement", "true", steps=2)
         self.expect_done(result)
         self.assertIn("2 towers", result.stderr)
+        # Of an operation and of a variable.
+        self.assertRegex(result.stderr, r" conv: 2 towers")
+        self.assertRegex(result.stderr, r" conv/weights: 2 towers")
 
     def test_a_device_that_is_not_there(self):
         result = self.train("--device", "cuda")
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, "without the CUDA backend|no GPU|driver")
+
+    def test_only_a_gpu_has_other_precisions_than_fp32(self):
+        for device in ("cpu", "reference"):
+            for precision in ("tf32", "bf16", "fp16"):
+                self.expect_failure(
+                    self.train("--device", device, "--precision", precision), 2,
+                    f"{precision} needs --device cuda: --device {device} has fp32 only")
+        self.expect_failure(self.train("--device", "cuda", "--precision", "fp64"), 2,
+                            "--precision")
+        self.assertFalse(self.job.exists())
+        self.expect_done(self.train("--precision", "fp32", steps=1))
+        result = self.train("--device", "auto", "--precision", "bf16", steps=1)
+        if result.returncode == 0:
+            self.assertRegex(result.stderr, "device auto: cuda.* bf16")
+        else:
+            self.expect_failure(result, 1, "only a GPU computes in bf16: ")
 
     def test_gradients_are_clipped(self):
         contents = []

@@ -44,7 +44,8 @@ class TutorialTest(unittest.TestCase):
                                 *flags)
 
     def evaluation(self, *flags):
-        return ["--data_dir", DATA, "--checkpoint_dir", self.train_dir, *flags]
+        return ["--data_dir", DATA, "--checkpoint_dir", self.train_dir,
+                "--eval_dir", self.train_dir.parent / "eval", *flags]
 
     def expect_done(self, result):
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -61,6 +62,14 @@ class Train(TutorialTest):
         self.assertIn("1068298 parameters", result.stderr)
         self.assertEqual(sorted(path.name for path in self.train_dir.glob("*.safetensors")),
                          ["checkpoint-0.safetensors", "checkpoint-3.safetensors"])
+
+    def test_input_pipeline_is_the_tutorials(self):
+        self.expect_done(self.train(steps=1))
+        content = (self.train_dir / "checkpoint-1.safetensors").read_bytes()
+        for operator in (b"tfrecord_files(files=2)", b"shuffle(buffer_size=20024, seed=7)",
+                         b"max_brightness=63, min_contrast=0.2, max_contrast=1.8",
+                         b"image=24x24x3, dtype=float32"):
+            self.assertIn(operator, content)
 
     def test_train_dir_is_resumed_not_deleted(self):
         self.expect_done(self.train(steps=2))
@@ -91,6 +100,8 @@ class Train(TutorialTest):
         result = self.train("--num_gpus", 2, program="cifar10_multi_gpu_train")
         self.expect_done(result)
         self.assertIn("2 towers", result.stderr)
+        result = self.train("--num_gpus", 2, "--batch_size", 61, program="cifar10_multi_gpu_train")
+        self.assertIn("120 training images don't fill a batch of 122", result.stderr)
 
 
 class Evaluate(TutorialTest):
@@ -110,6 +121,30 @@ class Evaluate(TutorialTest):
         result = self.run_program("cifar10_eval", *self.evaluation(
             "--run_once", "--num_examples", 10, "--batch_size", 4))
         self.assertIn("/10) at step 3", result.stdout)
+
+    def test_event_file(self):
+        self.expect_done(self.train())
+        self.expect_done(self.run_program("cifar10_eval", *self.evaluation("--run_once")))
+        (events,) = (self.train_dir.parent / "eval").glob("events.out.tfevents.*")
+        content = events.read_bytes()
+        # An event of step 3, and the tutorial's name in it.
+        self.assertRegex(content, rb"(?s)\x10\x03\x2a.\x0a.\x0a\x0dPrecision @ 1\x15")
+
+    def test_an_evaluation_does_without_its_event_file(self):
+        self.expect_done(self.train())
+        (self.train_dir.parent / "eval").write_text("a file where the folder should be")
+        result = self.run_program("cifar10_eval", *self.evaluation("--run_once"))
+        self.expect_done(result)
+        self.assertIn("not logged: ", result.stderr)
+        self.assertIn("at step 3", result.stdout)
+
+    def test_averages_of_the_weights_unless_told_otherwise(self):
+        self.expect_done(self.train())
+        losses = {flag: re.search(r"loss = [0-9.]+", self.run_program(
+            "cifar10_eval", *self.evaluation("--run_once", *flag)).stderr).group()
+            for flag in ((), ("--moving_averages",), ("--nomoving_averages",))}
+        self.assertEqual(losses[()], losses[("--moving_averages",)])
+        self.assertNotEqual(losses[()], losses[("--nomoving_averages",)])
 
     def test_training_images(self):
         self.expect_done(self.train())

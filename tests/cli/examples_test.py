@@ -31,6 +31,29 @@ class Example(unittest.TestCase):
         return self.run_it("save_and_resume", self.folder / "points", *arguments).splitlines()
 
 
+class OwnHook(Example):
+    def train(self):
+        lines = self.run_it("own_hook", "job").splitlines()
+        return lines, int(re.fullmatch(r"accurate 20 times in a row: stopped at step (\d+)",
+                                       lines[-1])[1])
+
+    def test_ends_the_training_and_goes_on_from_there(self):
+        lines, stopped = self.train()
+        # A moment's luck doesn't end it, and it is the hook that does.
+        self.assertGreater(stopped, 20)
+        self.assertLess(stopped, 2000)
+        self.assertRegex(lines[0], r"^loss = [\d.]+$")
+        self.assertTrue((self.folder / f"job/checkpoint-{stopped}.safetensors").exists())
+        lines, resumed = self.train()
+        self.assertEqual(lines[0], f"resumed from job/checkpoint-{stopped}.safetensors "
+                                   f"at step {stopped}")
+        self.assertGreaterEqual(resumed, stopped + 20)
+
+    def test_what_cant_be_written_is_an_error(self):
+        (self.folder / "job").write_bytes(b"")
+        self.assertIn("job", self.run_it("own_hook", "job", status=1))
+
+
 class ReadTfrecords(Example):
     def test_shows_what_is_in_the_records(self):
         self.run_it("records_to_batches", "points")

@@ -6,10 +6,21 @@ import stat
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
 from tfrecord_test_case import PROGRAM, TfrecordTest, named_example
 
 READERS = ["info", "verify", "salvage", "show", "schema", "stats", "index", "export --to json", "view", "bench"]
+
+
+def wait_until_it_waits(process):
+    """Returns once the process has slept for a while, not when a busy machine lets it start."""
+    asleep = 0
+    deadline = time.monotonic() + 30
+    while asleep < 6 and time.monotonic() < deadline:
+        time.sleep(0.05)
+        status = Path(f"/proc/{process.pid}/stat").read_text()
+        asleep = asleep + 1 if status.rpartition(")")[2].split()[0] == "S" else 0
 
 
 class Output(TfrecordTest):
@@ -185,7 +196,7 @@ class Streams(TfrecordTest):
                         [PROGRAM, *command], cwd=self.folder, stdin=subprocess.PIPE,
                         stderr=subprocess.PIPE,
                         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)) as process:
-                    time.sleep(0.3)  # it should be waiting by now
+                    wait_until_it_waits(process)
                     process.send_signal(number)
                     errors = process.stderr.read().decode()
                 self.assertEqual(process.returncode, 128 + number)
@@ -200,7 +211,7 @@ class Streams(TfrecordTest):
             with self.subTest(command), subprocess.Popen(
                     [PROGRAM, *command, "-o", "fifo"], cwd=self.folder,
                     stderr=subprocess.PIPE) as process:
-                time.sleep(0.3)  # it should be waiting by now
+                wait_until_it_waits(process)
                 process.send_signal(signal.SIGTERM)
                 errors = process.stderr.read().decode()
             self.assertEqual(process.returncode, 128 + signal.SIGTERM)
@@ -211,7 +222,7 @@ class Streams(TfrecordTest):
                 [PROGRAM, "convert", "-", "-o", "out"], cwd=self.folder, stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
-            time.sleep(0.3)  # it should be waiting by now
+            wait_until_it_waits(process)
             process.send_signal(signal.SIGHUP)
             time.sleep(0.1)
             process.communicate(self.content)

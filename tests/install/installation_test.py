@@ -59,7 +59,8 @@ CASES = {
                      r"(batch \d: .*\n){2}", [GOLDEN / "examples.tfrecords", "state", "2"]),
     "proto": Case(HERE / "proto.cc", ["proto"], *PROTO, r'.*key: "label".*value: 3 .*\n'),
     "cifar": Case(HERE / "cifar.cc", ["cifar"], *CIFAR, r"(.|\n)*train(.|\n)*"),
-    "trainer": Case(HERE / "trainer.cc", ["trainer"], *TRAINER, r".*half the squared norm is 0\n"),
+    "trainer": Case(ROOT / "examples/own_hook.cc", ["trainer"], *TRAINER,
+                    r"(loss = .*\n)+accurate 20 times in a row: .*\n", ["job"]),
     "trainer_mpi": Case(HERE / "trainer_mpi.cc", ["trainer_mpi"], TRAINER[0] | {"MPI"},
                         TRAINER[1] | {"mpi", "mpi_cxx"},
                         r"(cpu, .*|.* built without MPI.*)\n"),
@@ -145,7 +146,7 @@ class Refusals(unittest.TestCase):
                        "-DRECORDPIPE_TESTS=OFF", *hidden, cwd=folder)
             targets = run("ninja", "-t", "targets", "all", cwd=folder)
         self.assertIn("Left out: recordpipe::http, for there is no CURL::libcurl", text)
-        self.assertIn("Left out: cifar10_main, for there is no recordpipe::cifar", text)
+        self.assertIn("Left out: cifar10_main, for there is no recordpipe::training_programs", text)
         self.assertEqual(set(re.findall(r"^librecordpipe_(\w+)\.a:", targets, re.MULTILINE)),
                          {"example", "record"})
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Files between recordpipe and TensorFlow, TensorBoard and the Python package tfrecord.
+"""Files between recordpipe and TensorFlow, TensorBoard and the packages tfrecord and safetensors.
 
-Run by ./run, which sets RECORDPIPE_TFRECORD, RECORDPIPE_GENERATE and RECORDPIPE_WRITE_EVENTS, the
-programs.
+Run by ./run, which sets RECORDPIPE_TFRECORD, RECORDPIPE_GENERATE, RECORDPIPE_WRITE_EVENTS and
+RECORDPIPE_CIFAR10_TRAIN, the programs.
 """
 import base64
 import json
@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path += [str(ROOT / "data"), str(ROOT / "tests/cli")]
 import make_tensorflow_files as golden  # noqa: E402
 import small_archives  # noqa: E402
+from checkpoint_files_test import CheckpointFiles  # noqa: E402,F401 (run by unittest.main)
 from event_files_test import EventFiles  # noqa: E402,F401 (run by unittest.main)
 from tfrecord_test_case import TfrecordTest  # noqa: E402
 

@@ -25,7 +25,7 @@ LAYERS = {
     "dataset/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
     "trainer": ["dataset/cifar"],
     "tools": ["dataset/cifar"],
-    "examples": ["dataset/cifar"],
+    "examples": ["trainer"],
     "tests": ["trainer", "tools"],
 }
 

@@ -1,7 +1,10 @@
 #include "trainer/session/report_hook.h"
 
+#include <cerrno>
+
 #include <gtest/gtest.h>
 
+#include "tests/support/faulty_file_system.h"
 #include "tests/trainer/test_session.h"
 
 namespace recordpipe {
@@ -35,6 +38,23 @@ TEST(ReportHook, RecordsARunAndGoesOnWhereItIsResumed) {
   session.run(12, std::make_unique<ReportHook>(recorder));  // from step 8
   EXPECT_EQ(steps_of(recorder.history()), (Steps{4, 8, 12}));
   EXPECT_EQ(recorder.history().training.back().steps, 4u);
+}
+
+// Whatever fails of writing the history: the run makes its steps, says so, and the report has them.
+TEST(ReportHook, OutlivesAFullDisk) {
+  size_t noted = 0;
+  for (uint64_t call = 1;; ++call) {
+    TestSession session;
+    FaultyFileSystem files(posix_file_system());
+    files.fail_call(call, FaultyFileSystem::Fault::error, ENOSPC);
+    HistoryRecorder recorder(files, session.folder / "history.jsonl", {.window = 4});
+    session.run(10, std::make_unique<ReportHook>(recorder));
+    EXPECT_EQ(steps_of(recorder.history()), (Steps{4, 8, 10})) << files.failed_call();
+    if (files.failed_call().empty()) break;
+    noted += session.notes.size();
+    for (const std::string& note : session.notes) EXPECT_TRUE(note.starts_with("not logged: "));
+  }
+  EXPECT_GE(noted, 3u);  // of three points
 }
 
 }  // namespace

@@ -175,6 +175,11 @@ TEST(ExamplesPerSecondHook, TellsTheAverageAndTheLatest) {
                                  "Average examples/sec: 5.3 (8.0), step = 4"));
 }
 
+TEST(ExamplesPerSecondHook, WantsStepsOrSeconds) {
+  expect_invalid([] { ExamplesPerSecondHook({.every = {}}); });
+  expect_invalid([] { ExamplesPerSecondHook({.every = {.steps = 1, .seconds = 1}}); });
+}
+
 TEST(FeedHook, TrainsOnWhatItIsGiven) {
   TestRun run, plain;
   ImageBatch mine;

@@ -162,7 +162,8 @@ TYPED_TEST(Towers, CanBeLookedInto) {
         << node;
   }
   size_t convolutions = 0;
-  for (const auto& event : nlohmann::json::parse(trace->json()).at("traceEvents"))
+  const auto timeline = nlohmann::json::parse(trace->json());
+  for (const auto& event : timeline.at("traceEvents"))
     if (event.at("name") == "conv1") ++convolutions;
   EXPECT_EQ(convolutions, 2u) << "one in each tower";
 }

@@ -91,6 +91,7 @@ void add_training_flags(CLI::App& app, Cifar10Flags& flags) {
 
 void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
   add_device(app, flags.device);
+  add_precision(app, flags.precision);
   add_number<size_t>(app, "--num-gpus", flags.num_gpus, 0, 1024,
                      "GPUs that each batch is dealt out to; on another device towers, which take "
                      "turns");
@@ -137,6 +138,7 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   parse_or_throw(app, arguments_of(argc, argv), [&] {
     if (flags.variable_strategy == "GPU" && flags.device != "cuda" && flags.device != "auto")
       throw CLI::ValidationError("--variable-strategy", "GPU needs --device cuda");
+    check_precision(flags.precision, flags.device);
     if (flags.num_gpus > 1 && flags.train_batch_size % flags.num_gpus != 0)
       throw CLI::ValidationError("--train-batch-size", "must be a multiple of --num-gpus");
     if (flags.warmup_steps > 0 && flags.learning_rate_schedule == "piecewise")

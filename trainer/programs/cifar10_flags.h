@@ -12,7 +12,8 @@ namespace recordpipe {
 struct Cifar10Flags {
   std::string data_dir;
   std::string job_dir;
-  std::string device = "cpu";  // or "reference"
+  std::string device = "cpu";      // or "reference", "cuda", "auto"
+  std::string precision = "fp32";  // or "tf32", "bf16", "fp16": on a GPU
   uint64_t seed = 7;
 
   size_t num_layers = 44;

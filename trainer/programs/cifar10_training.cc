@@ -100,12 +100,15 @@ Dataset<ImageBatch> evaluation_batches(const Cifar10Flags& flags,
 CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
                                const Backend& backend) {
   return {{"batch_size", std::to_string(batch_size)},
+          {"clip_global_norm", fmt::format("{}", flags.clip_global_norm)},
+          {"clip_gradient_norm", fmt::format("{}", flags.clip_gradient_norm)},
           {"device", backend.name()},
           {"distortion", flags.use_distortion_for_training ? "true" : "false"},
           {"label_smoothing", fmt::format("{}", flags.label_smoothing)},
           {"learning_rate", fmt::format("{}", flags.learning_rate)},
           {"learning_rate_schedule", flags.learning_rate_schedule},
           {"momentum", fmt::format("{}", flags.momentum)},
+          {"moving_average_decay", fmt::format("{}", flags.moving_average_decay)},
           {"seed", std::to_string(flags.seed)},
           {"weight_decay", fmt::format("{}", flags.weight_decay)}};
 }
@@ -127,6 +130,7 @@ int train_cifar10(const Cifar10Flags& flags) {
   const std::unique_ptr<Backend> backend =
       make_training_backend({.device = flags.device,
                              .threads = flags.num_intra_threads,
+                             .precision = flags.precision,
                              .num_gpus = std::max<size_t>(1, flags.num_gpus),
                              .variable_strategy = flags.variable_strategy,
                              .sync_batch_norm = flags.sync_batch_norm},

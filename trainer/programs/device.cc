@@ -18,9 +18,20 @@
 namespace recordpipe {
 namespace {
 
-std::unique_ptr<Backend> make_cuda_backend() {
 #ifdef RECORDPIPE_CUDA
-  return std::make_unique<CudaBackend>();
+CudaBackendOptions cuda_options(const std::string& precision) {
+  CudaBackendOptions options;
+  options.precision = precision == "tf32"   ? CudaPrecision::tf32
+                      : precision == "bf16" ? CudaPrecision::bf16
+                      : precision == "fp16" ? CudaPrecision::fp16
+                                            : CudaPrecision::fp32;
+  return options;
+}
+#endif
+
+std::unique_ptr<Backend> make_cuda_backend([[maybe_unused]] const std::string& precision) {
+#ifdef RECORDPIPE_CUDA
+  return std::make_unique<CudaBackend>(cuda_options(precision));
 #else
   throw Error({.kind = ErrorKind::unsupported,
                .reason = "this program was built without the CUDA backend",
@@ -29,11 +40,17 @@ std::unique_ptr<Backend> make_cuda_backend() {
 #endif
 }
 
+void require_fp32(const std::string& precision, const std::string& reason) {
+  if (precision != "fp32")
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "only a GPU computes in " + precision + ": " + reason,
+                 .hint = "--precision fp32 runs everywhere"});
+}
+
 using Make = std::function<std::unique_ptr<Backend>()>;
 
 std::unique_ptr<Backend> make_for(const std::string& device, size_t threads,
-                                  const Make& make_cuda) {
-  if (device == "reference") return std::make_unique<ReferenceBackend<>>();
+                                  const std::string& precision, const Make& make_cuda) {
   if (device == "cuda") return make_cuda();
   if (device == "auto") {
     try {
@@ -42,9 +59,12 @@ std::unique_ptr<Backend> make_for(const std::string& device, size_t threads,
       return backend;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
+      require_fp32(precision, error.reason());
       spdlog::info("device auto: cpu, because {}", error.reason());
     }
   }
+  require_fp32(precision, "the device is " + device);
+  if (device == "reference") return std::make_unique<ReferenceBackend<>>();
   return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = threads});
 }
 
@@ -60,24 +80,26 @@ std::unique_ptr<Backend> make_gpus([[maybe_unused]] const TrainingDevice& device
       processes, MultiGpuBackendOptions{.gpus = device.num_gpus,
                                         .exchange = strategy.empty() ? GradientExchange::automatic
                                                     : strategy == "GPU" ? GradientExchange::gpus
-                                                                        : GradientExchange::host});
+                                                                        : GradientExchange::host,
+                                        .cuda = cuda_options(device.precision)});
 #else
-  return make_cuda_backend();
+  return make_cuda_backend(device.precision);
 #endif
 }
 
 }  // namespace
 
-std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads) {
-  return make_for(device, threads, make_cuda_backend);
+std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads,
+                                      const std::string& precision) {
+  return make_for(device, threads, precision, [&] { return make_cuda_backend(precision); });
 }
 
 std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
                                                Communicator& processes) {
   bool on_gpus = false;
-  auto backend = make_for(device.device, device.threads, [&] {
+  auto backend = make_for(device.device, device.threads, device.precision, [&] {
     const bool several = device.num_gpus > 1 || processes.size() > 1;
-    auto gpus = several ? make_gpus(device, processes) : make_cuda_backend();
+    auto gpus = several ? make_gpus(device, processes) : make_cuda_backend(device.precision);
     on_gpus = true;
     return gpus;
   });

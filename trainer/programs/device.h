@@ -1,4 +1,4 @@
-// The backend that --device names.
+// The backend that --device and --precision name.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,17 @@
 
 namespace recordpipe {
 
-// `device` is auto, cpu, cuda or reference; `threads` as CpuBackendOptions's. What auto chooses,
-// and why, goes to the log. Throws Error{unsupported}, saying what is missing, for a device that
-// can't be used.
-std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads);
+// `device` is auto, cpu, cuda or reference; `threads` as CpuBackendOptions's; `precision` is fp32,
+// tf32, bf16 or fp16, see CudaPrecision. What auto chooses, and why, goes to the log. Throws
+// Error{unsupported}, saying what is missing, for a device that can't be used, or not in this
+// precision: all but cuda compute in fp32 only.
+std::unique_ptr<Backend> make_backend(const std::string& device, size_t threads,
+                                      const std::string& precision = "fp32");
 
 struct TrainingDevice {
   std::string device = "cpu";
   size_t threads = 0;
+  std::string precision = "fp32";
   // Copies of the network in this process: GPUs, where the device is cuda, else towers.
   size_t num_gpus = 1;
   // Where the gradients of several GPUs are averaged: "CPU", on the host, "GPU", by NCCL, or empty,

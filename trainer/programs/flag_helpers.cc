@@ -40,6 +40,19 @@ void add_sync(CLI::App& app, bool& sync) {
                "own, their gradients averaged; the first one saves, logs and evaluates");
 }
 
+void add_precision(CLI::App& app, std::string& precision) {
+  app.add_option("--precision", precision,
+                 "What --device cuda multiplies and keeps activations in; weights and sums are "
+                 "fp32 in each. The other devices have fp32 only")
+      ->check(CLI::IsMember({"fp32", "tf32", "bf16", "fp16"}));
+}
+
+void check_precision(const std::string& precision, const std::string& device) {
+  if (precision != "fp32" && device != "cuda" && device != "auto")
+    throw CLI::ValidationError(
+        "--precision", precision + " needs --device cuda: --device " + device + " has fp32 only");
+}
+
 void add_seed(CLI::App& app, uint64_t& seed) {
   add_number<uint64_t>(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(),
                        "Of initial weights, order and distortions");

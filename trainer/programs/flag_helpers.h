@@ -65,6 +65,10 @@ bool is_boolean(const CLI::Option& option);
 void add_device(CLI::App& app, std::string& device);
 // --sync
 void add_sync(CLI::App& app, bool& sync);
+// --precision
+void add_precision(CLI::App& app, std::string& precision);
+// Throws CLI::ValidationError where no such device computes in this precision.
+void check_precision(const std::string& precision, const std::string& device);
 // --seed
 void add_seed(CLI::App& app, uint64_t& seed);
 // --num-intra-threads and --num-inter-threads

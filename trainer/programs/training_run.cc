@@ -18,9 +18,11 @@
 #include "trainer/session/profiler_hook.h"
 #include "trainer/session/report_hook.h"
 #include "trainer/session/share_restored.h"
+#include "trainer/session/step_counter_hook.h"
 #include "trainer/session/stop_at_step_hook.h"
 #include "trainer/session/summary_saver_hook.h"
 #include "trainer/session/training_session.h"
+#include "trainer/session/write_events.h"
 
 namespace recordpipe {
 namespace {
@@ -72,15 +74,19 @@ TrainingRun::TrainingRun(Backend& backend, const Network& network, Communicator&
 std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_step,
                                                                   TrainingLog& log,
                                                                   EventWriter& events) {
+  const auto note = [&log](const std::string& text) { log.note(text); };
   std::vector<std::unique_ptr<SessionHook>> hooks;
   hooks.push_back(std::make_unique<StopAtStepHook>(StopAtStepOptions{.last_step = last_step}));
   hooks.push_back(std::make_unique<InterruptHook>());
   hooks.push_back(std::make_unique<NanHook>(options_.nan));
   if (!is_first()) return hooks;
   hooks.push_back(std::make_unique<LogHook>(log));
-  if (options_.summary_steps > 0)
+  if (options_.summary_steps > 0) {
     hooks.push_back(std::make_unique<SummarySaverHook>(
         events, network_, SummarySaverOptions{.every = {.steps = options_.summary_steps}}));
+    hooks.push_back(std::make_unique<StepCounterHook>(
+        StepCounterOptions{.every = {.steps = options_.summary_steps}, .events = &events}));
+  }
   if (options_.profile_steps > 0)
     hooks.push_back(std::make_unique<ProfilerHook>(
         posix_file_system(), options_.job_dir,
@@ -93,8 +99,9 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
                                {.batch_size = options_.eval_batch_size, .stop = is_interrupted})
           .total;
     };
-    validation.listener = [this, &log](uint64_t step, const BatchResult& result, bool best) {
-      if (!options_.report.empty()) history_.add_validation(step, result);
+    validation.listener = [this, &log, note](uint64_t step, const BatchResult& result, bool best) {
+      if (!options_.report.empty())
+        write_or_note(note, [&] { history_.add_validation(step, result); });
       log.note(fmt::format("validation accuracy {:.2f}% ({}/{}), loss = {:.4f} at step {}{}",
                            100 * static_cast<double>(result.correct) /
                                static_cast<double>(std::max<size_t>(1, result.images)),
@@ -104,11 +111,14 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
     hooks.push_back(std::make_unique<EvalHook>(*checkpoints_, std::move(validation)));
   }
   CheckpointSaverOptions saver = {.every = {.steps = options_.checkpoint_steps}};
-  saver.listeners.push_back([this, &log, &events](const std::string& path, uint64_t step) {
+  saver.listeners.push_back([this, note, &events](const std::string& path, uint64_t step) {
     checkpoint_ = path;
-    log.note("saved " + printable(path));
-    if (options_.summary_steps > 0)
+    note("saved " + printable(path));
+    if (options_.summary_steps == 0) return;
+    // Of an earlier summary that couldn't be written, too. The checkpoint is saved all the same.
+    write_or_note(note, [&] {
       events.add_session_log(step, {.status = SessionStatus::checkpoint, .checkpoint_path = path});
+    });
   });
   hooks.push_back(std::make_unique<CheckpointSaverHook>(*checkpoints_, std::move(saver)));
   return hooks;

@@ -40,11 +40,12 @@ void add_tutorial_flags(CLI::App& app, TutorialFlags& flags) {
   app.add_option("--data-dir", flags.data_dir,
                  "Folder with train and eval files, as generate_cifar10_tfrecords writes them");
   add_boolean(app, "--use-fp16", flags.use_fp16,
-              "Half precision; must be false: it needs --device cuda, which this build lacks");
+              "Half precision, as --precision fp16; needs --device cuda");
 }
 
 void add_our_flags(CLI::App& app, TutorialFlags& flags) {
   add_device(app, flags.device);
+  add_precision(app, flags.precision);
   add_seed(app, flags.seed);
   add_threads(app, flags.num_intra_threads, flags.num_inter_threads);
   add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
@@ -60,9 +61,12 @@ void parse(const std::string& program, const char* description, const char* foot
   add(app);
   add_our_flags(app, flags);
   parse_or_throw(app, with_our_spelling(app, arguments_of(argc, argv)), [&] {
-    if (flags.use_fp16)
-      throw CLI::ValidationError("--use-fp16",
-                                 "fp16 needs --device cuda: this build has no GPU backend");
+    if (flags.use_fp16) {
+      if (app.count("--precision") > 0 && flags.precision != "fp16")
+        throw CLI::ValidationError("--use-fp16", "--precision says " + flags.precision);
+      flags.precision = "fp16";
+    }
+    check_precision(flags.precision, flags.device);
   });
 }
 

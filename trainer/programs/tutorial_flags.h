@@ -15,11 +15,10 @@ namespace recordpipe {
 struct TutorialFlags {
   size_t batch_size = 128;
   std::string data_dir = "/tmp/cifar10_data";
-  // Half precision. Never true: it is refused, because no device that this build has computes in
-  // it.
-  bool use_fp16 = false;
+  bool use_fp16 = false;  // the tutorial's name for `precision`, which it makes "fp16"
 
-  std::string device = "cpu";  // or "reference"
+  std::string device = "cpu";      // or "reference", "cuda", "auto"
+  std::string precision = "fp32";  // or "tf32", "bf16", "fp16": on a GPU
   uint64_t seed = 7;
   uint64_t checkpoint_steps = 1000;  // an evaluation, which writes none, leaves these two alone
   size_t keep_checkpoints = 5;

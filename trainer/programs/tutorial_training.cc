@@ -21,6 +21,8 @@
 #include "trainer/programs/interrupt.h"
 #include "trainer/programs/processes.h"
 #include "trainer/programs/training_run.h"
+#include "trainer/session/write_events.h"
+#include "trainer/summary/event_writer.h"
 
 namespace recordpipe {
 namespace {
@@ -58,7 +60,7 @@ class TutorialEvaluation {
   explicit TutorialEvaluation(const TutorialEvalFlags& flags)
       : flags_(flags),
         network_(tutorial_cnn()),
-        backend_(make_backend(flags.device, flags.num_intra_threads)),
+        backend_(make_backend(flags.device, flags.num_intra_threads, flags.precision)),
         variables_(backend_->make_variables(network_)) {
     const auto files = flags.eval_data == "test"
                            ? cifar10_files(flags.data_dir, Cifar10Subset::eval)
@@ -80,15 +82,27 @@ class TutorialEvaluation {
     for (const Error& damaged : restored->damaged) spdlog::warn("skipped: {}", damaged.what());
     const BatchResult result = evaluate();
     evaluated_step_ = restored->state.step;
-    spdlog::info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}",
-                 static_cast<double>(result.correct) / static_cast<double>(result.images),
-                 result.loss, printable(restored->path));
+    const double precision =
+        static_cast<double>(result.correct) / static_cast<double>(result.images);
+    spdlog::info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}", precision, result.loss,
+                 printable(restored->path));
+    write_summary(restored->state.step, precision, result.loss);
     print_accuracy(result, restored->state.step, is_synthetic(flags_));
   }
 
   bool has_evaluated() const { return evaluated_step_.has_value(); }
 
  private:
+  // The scalar has the tutorial's name. An evaluation is worth having without its event file.
+  void write_summary(uint64_t step, double precision, double loss) {
+    write_or_note([](const std::string& text) { spdlog::warn(text); },
+                  [&] {
+                    events_.add_summary(step, {{"Precision @ 1", ScalarSummary{precision}},
+                                               {"loss", ScalarSummary{loss}}});
+                    events_.flush();
+                  });
+  }
+
   std::vector<CheckpointFile> list() const {
     if (!posix_file_system().status(flags_.checkpoint_dir)) return {};
     return list_checkpoints(posix_file_system(), flags_.checkpoint_dir);
@@ -110,6 +124,7 @@ class TutorialEvaluation {
   const Network network_;
   const std::unique_ptr<Backend> backend_;
   const std::unique_ptr<Variables> variables_;
+  EventWriter events_{posix_file_system(), flags_.eval_dir};
   std::vector<std::string> files_;
   uint64_t images_ = 0;
   std::optional<uint64_t> evaluated_step_;
@@ -129,9 +144,12 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
          .path = flags.data_dir,
          .reason = fmt::format("{} training images don't fill a batch of {}", images, batch_size)});
   const Network network = tutorial_cnn();
-  const std::unique_ptr<Backend> backend = make_training_backend(
-      {.device = flags.device, .threads = flags.num_intra_threads, .num_gpus = flags.num_gpus},
-      *processes);
+  const std::unique_ptr<Backend> backend =
+      make_training_backend({.device = flags.device,
+                             .threads = flags.num_intra_threads,
+                             .precision = flags.precision,
+                             .num_gpus = flags.num_gpus},
+                            *processes);
   const auto batches = [&](uint64_t seed) {
     return cifar10_tutorial_batches(files, {.batch_size = share,
                                             .seed = seed,
@@ -145,26 +163,27 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
   const auto schedule = [&](uint64_t) {
     return tutorial_cnn_schedule({.train_images = images, .batch_size = batch_size});
   };
-  TrainingRun run(*backend, network, *processes,
-                  {.job_dir = flags.train_dir,
-                   .keep_checkpoints = flags.keep_checkpoints,
-                   .checkpoint_steps = flags.checkpoint_steps,
-                   .trainer = {.batch_size = share,
-                               .momentum = 0,
-                               .weight_decay = weight_decay,
-                               .average_decay = average_decay},
-                   .seed = flags.seed,
-                   .settings = {{"batch_size", std::to_string(batch_size)},
-                                {"device", backend->name()},
-                                {"seed", std::to_string(flags.seed)}},
-                   .batches = batches,
-                   .schedule = schedule,
-                   .last_step = flags.max_steps,
-                   .synthetic = is_synthetic(flags),
-                   .words = LogWords::tutorial,
-                   .log_frequency = flags.log_frequency,
-                   .report = flags.report,
-                   .report_title = "The tutorial's network on CIFAR-10"});
+  const TrainerOptions trainer = {.batch_size = share,
+                                  .momentum = 0,
+                                  .weight_decay = weight_decay,
+                                  .average_decay = average_decay};
+  const TrainingRunOptions options = {.job_dir = flags.train_dir,
+                                      .keep_checkpoints = flags.keep_checkpoints,
+                                      .checkpoint_steps = flags.checkpoint_steps,
+                                      .trainer = trainer,
+                                      .seed = flags.seed,
+                                      .settings = {{"batch_size", std::to_string(batch_size)},
+                                                   {"device", backend->name()},
+                                                   {"seed", std::to_string(flags.seed)}},
+                                      .batches = batches,
+                                      .schedule = schedule,
+                                      .last_step = flags.max_steps,
+                                      .synthetic = is_synthetic(flags),
+                                      .words = LogWords::tutorial,
+                                      .log_frequency = flags.log_frequency,
+                                      .report = flags.report,
+                                      .report_title = "The tutorial's network on CIFAR-10"};
+  TrainingRun run(*backend, network, *processes, options);
   spdlog::info("the tutorial's network, {} parameters, on {}", network.parameter_count(),
                backend->name());
   if (flags.log_device_placement) log_placement(*backend, network);

@@ -1,15 +1,21 @@
 #include "trainer/session/report_hook.h"
 
 #include "trainer/session/training_session.h"
+#include "trainer/session/write_events.h"
 
 namespace recordpipe {
 
-void ReportHook::after_create_session(TrainingSession& session) { recorder_.start(session.step()); }
-
-void ReportHook::after_run(TrainingSession&, const RunValues& values) {
-  recorder_.add(values.result, values.seconds, values.input_wait_seconds);
+void ReportHook::after_create_session(TrainingSession& session) {
+  write_events(session, [&] { recorder_.start(session.step()); });
 }
 
-void ReportHook::end(TrainingSession&) { recorder_.finish(); }
+void ReportHook::after_run(TrainingSession& session, const RunValues& values) {
+  write_events(session,
+               [&] { recorder_.add(values.result, values.seconds, values.input_wait_seconds); });
+}
+
+void ReportHook::end(TrainingSession& session) {
+  write_events(session, [&] { recorder_.finish(); });
+}
 
 }  // namespace recordpipe

@@ -6,6 +6,8 @@
 
 namespace recordpipe {
 
+// What can't be written to the recorder's file is noted, and the training goes on; a report that is
+// made before the program ends lacks nothing of its run.
 class ReportHook final : public SessionHook {
  public:
   // `recorder` must outlive it; its history() is the report's when the run has ended, by an

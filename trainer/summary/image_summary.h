@@ -1,4 +1,4 @@
-// Images of a batch as TensorBoard shows them.
+// Images of a batch as TensorBoard and the report show them.
 #pragma once
 
 #include <cstddef>

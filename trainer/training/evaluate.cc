@@ -5,6 +5,7 @@
 #include <span>
 
 #include "dataset/base/error.h"
+#include "trainer/summary/image_summary.h"
 
 namespace recordpipe {
 namespace {
@@ -45,34 +46,6 @@ bool comes_before(const Mistake& a, const Mistake& b) {
   return a.image < b.image;
 }
 
-// `values` are the image's, in the batch's layout.
-template <class T>
-std::vector<uint8_t> to_pixels(std::span<const T> values, const ImageFormat& format) {
-  const auto [least, greatest] = std::ranges::minmax(values);
-  const bool fits = least >= 0 && greatest <= 255;
-  const double shift = fits ? 0 : -static_cast<double>(least);
-  const double range = static_cast<double>(greatest) - static_cast<double>(least);
-  const double scale = fits ? 1 : 255 / range;
-  const size_t pixels = format.height * format.width;
-  std::vector<uint8_t> out(values.size());
-  for (size_t pixel = 0; pixel < pixels; ++pixel)
-    for (size_t channel = 0; channel < format.channels; ++channel) {
-      const size_t at = pixel * format.channels + channel;
-      const double value = values[format.layout == Layout::nhwc ? at : channel * pixels + pixel];
-      const double shown = std::round((value + shift) * scale);
-      out[at] = shown >= 0 && shown <= 255 ? static_cast<uint8_t>(shown) : 0;  // or not finite
-    }
-  return out;
-}
-
-std::vector<uint8_t> pixels_of(const ImageBatch& batch, size_t row) {
-  const ImageFormat& format = batch.format();
-  const size_t size = format.values_per_image();
-  if (format.dtype == DType::uint8)
-    return to_pixels(batch.uint8s().subspan(row * size, size), format);
-  return to_pixels(batch.floats().subspan(row * size, size), format);
-}
-
 // Keeps the `most` mistakes that come first.
 class MistakeList {
  public:
@@ -85,7 +58,7 @@ class MistakeList {
       std::ranges::pop_heap(heap_, comes_before);
       heap_.pop_back();
     }
-    mistake.pixels = pixels_of(batch, row);
+    mistake.pixels = summary_pixels(batch, row);
     heap_.push_back(std::move(mistake));
     std::ranges::push_heap(heap_, comes_before);
   }

@@ -27,9 +27,8 @@ struct Mistake {
   size_t label = 0;
   size_t prediction = 0;
   double probability = 0;  // that the network gave the prediction
-  // The image to look at, [height][width][channels] of Evaluation::image. Values within 0..255 are
-  // rounded; where one is outside of it (standardised images), the least becomes 0 and the greatest
-  // 255.
+  // The image to look at, [height][width][channels] of Evaluation::image, as summary_pixels() makes
+  // it (trainer/summary/image_summary.h).
   std::vector<uint8_t> pixels = {};
 };
 

@@ -1,10 +1,13 @@
-"""Training steps in PyTorch on the CPU, in turns with another program's.
+"""Training steps in PyTorch, in turns with another program's.
 
-usage: torch_trainer.py NETWORK START CORES
+usage: torch_trainer.py NETWORK START CORES [DEVICE [PRECISION [VARIANT ...]]]
 
-NETWORK and START are trainer_turns' (tests/bench/trainer_turns.cc). For each layout prints its name,
-the number of parameters and the losses of the first steps, then for each line "LAYOUT STEPS" of
-standard input the milliseconds a step.
+NETWORK and START are trainer_turns' (tests/bench/trainer_turns.cc), DEVICE is cpu or cuda, PRECISION
+fp32, tf32 or bf16. VARIANTs: those of VARIANTS below, channels_first and channels_last unless
+given. For each prints its name, the number of parameters and the losses of the first steps, or its
+name, "failed" and why; then for each line "VARIANT STEPS" of standard input the milliseconds a step.
+
+On a GPU nobody looks at a loss but after the last step of a turn, which is PyTorch at its fastest.
 """
 import sys
 import time
@@ -14,51 +17,117 @@ from safetensors.torch import load_file
 from torch.nn import functional as F
 from torch_networks import load, make
 
-LAYOUTS = {"channels_first": torch.contiguous_format, "channels_last": torch.channels_last}
 FIRST_STEPS = 3
 LEARNING_RATE = 0.01  # trainer_turns'
+# The memory format, what torch.compile is called with (None: it isn't), and whether the whole step,
+# the update included, is captured as one CUDA graph.
+VARIANTS = {
+    "channels_first": (torch.contiguous_format, None, False),
+    "channels_last": (torch.channels_last, None, False),
+    "compiled": (torch.channels_last, {}, False),
+    "compiled_graphs": (torch.channels_last, {"mode": "reduce-overhead"}, False),
+    "compiled_whole_graph": (torch.channels_last, {}, True),
+}
 
 
 class Training:
-    """A network in one layout, with the batch that each step takes."""
+    """A network in one variant, with the batch that each step takes."""
 
-    def __init__(self, name, start, memory_format):
+    def __init__(self, name, start, device, precision, variant):
+        memory_format, compiling, self._captures = VARIANTS[variant]
         variables = load_file(start)
-        self._images = variables.pop("batch/images").contiguous(memory_format=memory_format)
-        self._labels = variables.pop("batch/labels").long()
+        self._device = torch.device(device)
+        self._images = variables.pop("batch/images").to(device, memory_format=memory_format)
+        self._labels = variables.pop("batch/labels").to(device, torch.long)
         self._network = make(name)
         load(self._network, variables)
-        self._network.to(memory_format=memory_format).train()
+        self._network.to(device, memory_format=memory_format).train()
         self._optimizer = self._network.optimizer(LEARNING_RATE)
+        self._bf16 = precision == "bf16"
+        self._loss_of = self._forward if compiling is None else torch.compile(
+            self._forward, **compiling)
+        self._graph = None
+        self._loss = None
 
     def parameters(self):
         return sum(parameter.numel() for parameter in self._network.parameters())
 
-    def step(self):
-        self._optimizer.zero_grad(set_to_none=True)
-        loss = F.cross_entropy(self._network(self._images), self._labels)
+    def _forward(self, images, labels):
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16,
+                            cache_enabled=not self._captures):
+            return F.cross_entropy(self._network(images).float(), labels)
+
+    def _step(self):
+        loss = self._loss_of(self._images, self._labels)
         loss.backward()
         self._optimizer.step()
-        return loss.item()  # a training looks at it, ours does
+        return loss.detach()
+
+    def _capture(self):
+        """After steps that made what a graph can't: PyTorch's way to a whole network's graph."""
+        self._optimizer.zero_grad(set_to_none=True)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            self._loss = self._step()
+
+    def step(self):
+        """Returns the loss before it, a tensor that the next step may overwrite."""
+        if self._graph:
+            self._graph.replay()
+            return self._loss
+        self._optimizer.zero_grad(set_to_none=True)
+        return self._step()
+
+    def first_steps(self):
+        """The losses of the first steps. Then it is ready to be measured."""
+        losses = []
+        if self._captures:
+            stream = torch.cuda.Stream()
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                losses = [self.step().item() for _ in range(FIRST_STEPS)]
+            torch.cuda.current_stream().wait_stream(stream)
+            self._capture()
+        else:
+            losses = [self.step().item() for _ in range(FIRST_STEPS)]
+        return losses
 
     def milliseconds(self, steps):
+        on_cpu = self._device.type == "cpu"
         start = time.perf_counter()
         for _ in range(steps):
-            self.step()
+            loss = self.step()
+            if on_cpu:
+                loss.item()  # a training looks at it, ours does
+        loss.item()
+        if not on_cpu:
+            torch.cuda.synchronize()
         return 1e3 * (time.perf_counter() - start) / steps
 
 
 def main():
-    name, start, cores = sys.argv[1:]
+    name, start, cores, *rest = sys.argv[1:]
+    device, precision, *variants = [*rest, *["cpu", "fp32"][len(rest):]]
     torch.set_num_threads(int(cores))
+    # By default PyTorch takes tf32 for convolutions, and not for matrix products.
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.benchmark = True
     trainings = {}
-    for layout, memory_format in LAYOUTS.items():
-        training = trainings[layout] = Training(name, start, memory_format)
-        losses = [f"{training.step():.9g}" for _ in range(FIRST_STEPS)]
-        print(layout, training.parameters(), *losses, flush=True)
+    for variant in variants or ("channels_first", "channels_last"):
+        try:
+            training = Training(name, start, device, precision, variant)
+            losses = training.first_steps()
+        except Exception as error:  # one that this PyTorch can't do leaves the others
+            if device == "cpu" and variant.startswith("channels"):
+                raise
+            print(variant, "failed", type(error).__name__, " ".join(str(error).split())[:300],
+                  flush=True)
+            continue
+        trainings[variant] = training
+        print(variant, training.parameters(), *(f"{loss:.9g}" for loss in losses), flush=True)
     for line in sys.stdin:
-        layout, steps = line.split()
-        print(trainings[layout].milliseconds(int(steps)), flush=True)
+        variant, steps = line.split()
+        print(trainings[variant].milliseconds(int(steps)), flush=True)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ namespace recordpipe::cuda {
 struct Convolution::Plan {
   Stream stream;
   ConvolutionShape shape;
+  bool accumulate = false;  // in backward_data
 
   // Calls visit(index in x, index in w, index in y) for each product.
   template <class Visit>
@@ -55,11 +56,13 @@ void put(const std::vector<float>& sums, T* to, bool accumulate) {
 }  // namespace
 
 Convolution::Convolution(const Device& device, const ConvolutionShape& shape, bool)
-    : plan_(std::make_unique<Plan>(Plan{device.compute(), shape})) {}
+    : plan_(std::make_unique<Plan>(Plan{.stream = device.compute(), .shape = shape})) {}
 Convolution::~Convolution() = default;
 
 void Convolution::prepare_forward(const void*, const void*, void*) {}
-void Convolution::prepare_backward_data(const void*, const void*, void*) {}
+void Convolution::prepare_backward_data(const void*, const void*, void*, bool accumulate) {
+  plan_->accumulate = accumulate;
+}
 void Convolution::prepare_backward_weights(const void*, const void*, void*) {}
 
 void Convolution::forward(const void* x, const void* weights, void* y) const {
@@ -75,8 +78,7 @@ void Convolution::forward(const void* x, const void* weights, void* y) const {
   });
 }
 
-void Convolution::backward_data(const void* weights, const void* dy, void* dx,
-                                bool accumulate) const {
+void Convolution::backward_data(const void* weights, const void* dy, void* dx) const {
   run_on(plan_->stream, [=, plan = plan_.get()] {
     with_element(plan->shape.element, [&]<class T>(T*) {
       std::vector<float> sums(plan->x_size());
@@ -84,7 +86,7 @@ void Convolution::backward_data(const void* weights, const void* dy, void* dx,
         sums[ix] += factor(static_cast<const T*>(weights)[iw], plan->shape.tf32) *
                     factor(static_cast<const T*>(dy)[iy], plan->shape.tf32);
       });
-      put(sums, static_cast<T*>(dx), accumulate);
+      put(sums, static_cast<T*>(dx), plan->accumulate);
     });
   });
 }

@@ -124,6 +124,13 @@ TEST(TutorialFlags, BooleansMayStandAlone) {
   EXPECT_FALSE(eval({"--nomoving-averages"}).moving_averages);
 }
 
+TEST(TutorialFlags, HalfPrecisionHasTwoNames) {
+  EXPECT_EQ(train({}).precision, "fp32");
+  EXPECT_EQ(train({"--use_fp16", "--device=cuda"}).precision, "fp16");
+  EXPECT_EQ(eval({"--use_fp16", "--precision=fp16", "--device=auto"}).precision, "fp16");
+  EXPECT_EQ(train({"--precision", "bf16", "--device", "cuda"}).precision, "bf16");
+}
+
 TEST(TutorialFlags, ThatMakeNoSenseAreRefused) {
   const auto refused = [](const Ending& ending, const std::string& words) {
     EXPECT_EQ(ending.exit_code, 2) << words;
@@ -133,6 +140,10 @@ TEST(TutorialFlags, ThatMakeNoSenseAreRefused) {
   refused(ending_of(train, {"--use_fp16"}), "fp16 needs --device cuda");
   refused(ending_of(eval, {"--use_fp16", "True"}), "fp16 needs --device cuda");
   refused(ending_of(train, {"--use_fp16=maybe"}), "--use-fp16");
+  refused(ending_of(train, {"--use_fp16", "--precision=bf16", "--device=cuda"}),
+          "--precision says bf16");
+  refused(ending_of(train, {"--precision=tf32"}), "tf32 needs --device cuda");
+  refused(ending_of(eval, {"--precision=fp64", "--device=cuda"}), "--precision");
   refused(ending_of(train, {"--batch_size", "0"}), "--batch-size");
   refused(ending_of(train, {"--max_steps=-1"}), "'-1' is not a whole number");
   refused(ending_of(train, {"--device", "tpu"}), "--device");

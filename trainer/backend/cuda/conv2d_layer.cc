@@ -44,15 +44,15 @@ class Conv2dLayer final : public Layer {
     bias_relu_.prepare_backward();
     convolution_.prepare_backward_weights(input_.data(), output_.gradient(), weights_gradient_);
     if (!input_.needs_gradient()) return;
-    accumulate_ = input_.claim_gradient();
-    convolution_.prepare_backward_data(weights_, output_.gradient(), input_.gradient());
+    const bool accumulate = input_.claim_gradient();
+    convolution_.prepare_backward_data(weights_, output_.gradient(), input_.gradient(), accumulate);
   }
 
   void backward() override {
     bias_relu_.backward();
     convolution_.backward_weights(input_.data(), output_.gradient(), weights_gradient_);
     if (input_.needs_gradient())
-      convolution_.backward_data(weights_, output_.gradient(), input_.gradient(), accumulate_);
+      convolution_.backward_data(weights_, output_.gradient(), input_.gradient());
   }
 
  private:
@@ -62,7 +62,6 @@ class Conv2dLayer final : public Layer {
   void* weights_gradient_;
   Convolution convolution_;
   BiasReluPart bias_relu_;
-  bool accumulate_ = false;
 };
 
 }  // namespace

@@ -30,13 +30,14 @@ class Convolution {
   ~Convolution();
 
   // Chooses an algorithm and tries it on these tensors, whose contents it may change. Before the
-  // first run of each. Throws Error{unsupported} where there is none.
+  // first run of each. Throws Error{unsupported} where there is none. `accumulate`: dx is added to
+  // what is there; an algorithm need not be able to.
   void prepare_forward(const void* x, const void* weights, void* y);
-  void prepare_backward_data(const void* weights, const void* dy, void* dx);
+  void prepare_backward_data(const void* weights, const void* dy, void* dx, bool accumulate);
   void prepare_backward_weights(const void* x, const void* dy, void* dweights);
 
   void forward(const void* x, const void* weights, void* y) const;
-  void backward_data(const void* weights, const void* dy, void* dx, bool accumulate) const;
+  void backward_data(const void* weights, const void* dy, void* dx) const;
   void backward_weights(const void* x, const void* dy, void* dweights) const;
 
  private:

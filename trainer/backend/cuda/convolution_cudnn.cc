@@ -141,6 +141,7 @@ struct Convolution::Plan {
   TensorDescriptor x, y;
   FilterDescriptor weights;
   Direction forward, backward_data, backward_weights;
+  bool accumulate = false;  // in backward_data
 
   Plan(const Device& own, const ConvolutionShape& wanted, bool measure_algorithms)
       : device(own),
@@ -163,7 +164,7 @@ struct Convolution::Plan {
         forward.workspace_bytes, &beta, y.handle, to);
   }
 
-  cudnnStatus_t run_backward_data(const void* w, const void* dy, void* dx, bool accumulate) const {
+  cudnnStatus_t run_backward_data(const void* w, const void* dy, void* dx) const {
     const float alpha = 1, beta = accumulate ? 1 : 0;
     return cudnnConvolutionBackwardData(
         handle(), &alpha, weights.handle, w, y.handle, dy, backward_data.handle,
@@ -202,8 +203,10 @@ void Convolution::prepare_forward(const void* x, const void* weights, void* y) {
   choose(p.forward, p.shape, p.device, found, [&] { return p.run_forward(x, weights, y); });
 }
 
-void Convolution::prepare_backward_data(const void* weights, const void* dy, void* dx) {
+void Convolution::prepare_backward_data(const void* weights, const void* dy, void* dx,
+                                        bool accumulate) {
   Plan& p = *plan_;
+  p.accumulate = accumulate;
   std::vector<cudnnConvolutionBwdDataAlgoPerf_t> found(most_algorithms);
   int count = 0;
   const cudnnStatus_t status =
@@ -217,7 +220,7 @@ void Convolution::prepare_backward_data(const void* weights, const void* dy, voi
   check(status, "choosing a convolution's gradient");
   found.resize(static_cast<size_t>(count));
   choose(p.backward_data, p.shape, p.device, found,
-         [&] { return p.run_backward_data(weights, dy, dx, false); });
+         [&] { return p.run_backward_data(weights, dy, dx); });
 }
 
 void Convolution::prepare_backward_weights(const void* x, const void* dy, void* dweights) {
@@ -242,9 +245,8 @@ void Convolution::forward(const void* x, const void* weights, void* y) const {
   check(plan_->run_forward(x, weights, y), "a convolution");
 }
 
-void Convolution::backward_data(const void* weights, const void* dy, void* dx,
-                                bool accumulate) const {
-  check(plan_->run_backward_data(weights, dy, dx, accumulate), "a convolution's gradient");
+void Convolution::backward_data(const void* weights, const void* dy, void* dx) const {
+  check(plan_->run_backward_data(weights, dy, dx), "a convolution's gradient");
 }
 
 void Convolution::backward_weights(const void* x, const void* dy, void* dweights) const {

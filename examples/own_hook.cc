@@ -1,0 +1,107 @@
+// Trains a small network until a hook of its own has seen enough. Started again, it goes on from
+// its newest checkpoint.
+//
+//     own_hook JOB_DIR             for checkpoints; the images are drawn by the program
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dataset/image/image_batch.h"
+#include "dataset/io/file.h"
+#include "dataset/pipeline/range.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/model/network.h"
+#include "trainer/session/checkpoint_saver_hook.h"
+#include "trainer/session/logging_hook.h"
+#include "trainer/session/stop_at_step_hook.h"
+#include "trainer/session/training_session.h"
+
+using namespace recordpipe;
+
+// Ends the training once 95 % of each batch were classified correctly, 20 batches in a row.
+class StopWhenAccurate final : public SessionHook {
+ public:
+  void after_run(TrainingSession& session, const RunValues& values) override {
+    const BatchResult& batch = values.result.batch;
+    in_a_row_ = 100 * batch.correct >= 95 * batch.images ? in_a_row_ + 1 : 0;
+    if (in_a_row_ == 20) session.request_stop();
+  }
+  void end(TrainingSession& session) override {
+    std::printf("accurate %d times in a row: stopped at step %llu\n", in_a_row_,
+                static_cast<unsigned long long>(session.step()));
+  }
+
+ private:
+  int in_a_row_ = 0;
+};
+
+constexpr size_t kSize = 12, kBatchSize = 32;
+
+// Noisy stripes that run across (label 0) or down (label 1).
+ImageBatch draw_stripes(Random& random) {
+  ImageBatch batch;
+  batch.reset({.height = kSize, .width = kSize, .channels = 1, .dtype = DType::uint8}, kBatchSize);
+  for (size_t row = 0; row < kBatchSize; ++row) {
+    const uint32_t label = random.below(2), start = random.below(4);
+    batch.set_label(row, static_cast<int32_t>(label));
+    for (size_t y = 0; y < kSize; ++y)
+      for (size_t x = 0; x < kSize; ++x) {
+        const bool bright = ((label == 0 ? y : x) + start) / 2 % 2 == 0;
+        batch.image_at(row)[y * kSize + x] =
+            static_cast<std::byte>((bright ? 56 : 0) + random.below(200));
+      }
+  }
+  return batch;
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: own_hook JOB_DIR\n");
+    return 2;
+  }
+  try {
+    Network network({.channels = 1, .height = kSize, .width = kSize});
+    const NodeId x = network.batch_norm(network.conv2d(0, "conv", {.filters = 8}), "bn");
+    network.softmax_cross_entropy(
+        network.dense(network.global_average_pool(x, "pool"), "dense", 2));
+
+    CpuBackend backend({.threads = 1});  // so small a network gains nothing by more
+    const auto variables = backend.make_variables(network);
+    Trainer trainer(backend, network, *variables, {.batch_size = kBatchSize});
+    CheckpointFolder checkpoints(posix_file_system(), argv[1]);
+    const auto print = [](const std::string& line) { std::printf("%s\n", line.c_str()); };
+
+    std::vector<std::unique_ptr<SessionHook>> hooks;
+    hooks.push_back(std::make_unique<StopAtStepHook>(StopAtStepOptions{.num_steps = 2000}));
+    hooks.push_back(std::make_unique<LoggingHook>(
+        LoggingOptions{.values = {{"loss",
+                                   [](const RunValues& values) {
+                                     return std::to_string(values.result.batch.loss);
+                                   }}},
+                       .every = Every{.steps = 10},
+                       .sink = print}));
+    hooks.push_back(std::make_unique<StopWhenAccurate>());
+    hooks.push_back(std::make_unique<CheckpointSaverHook>(
+        checkpoints, CheckpointSaverOptions{.every = {.steps = 50}}));
+
+    // The seed decides everything: the same program learns the same again.
+    const auto batches = [](uint64_t seed) {
+      return range(1'000'000).repeat().map_with_random(
+          seed, [](int64_t, Random& random) { return draw_stripes(random); });
+    };
+    TrainingSession session(
+        trainer, checkpoints,
+        {.batches = batches, .learning_rate = [](uint64_t) { return 0.05; }, .note = print},
+        std::move(hooks));
+    session.run();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

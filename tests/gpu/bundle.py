@@ -1,0 +1,192 @@
+"""Where run and train find what they need: in a bundle that pack made, or, in the tree, in a build."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+IN_TREE = not (HERE / "bin").is_dir()
+PROGRAMS = HERE.parent.parent / "build/dev" if IN_TREE else HERE / "bin"
+PEERS = HERE.parent / "bench/peers" if IN_TREE else HERE / "peers"
+# What programs and cuDNN load by themselves, where it is there.
+OPTIONAL_LIBRARIES = ["libnccl.so.2", "libnvrtc.so.13"]
+SPLITS = ("train", "validation", "eval")
+
+
+def add_arguments(parser):
+    """The options that both programs have."""
+    parser.add_argument("--programs", type=pathlib.Path, default=PROGRAMS,
+                        help="folder of the programs (%(default)s)")
+    parser.add_argument("--data", type=pathlib.Path,
+                        help="folder with train.tfrecords, validation.tfrecords and eval.tfrecords, "
+                             "as generate_cifar10_tfrecords writes them, or with "
+                             "cifar-10-python.tar.gz; otherwise the bundle's, or else synthetic ones")
+    parser.add_argument("--python", default=os.environ.get("RECORDPIPE_TORCH_PYTHON",
+                                                           sys.executable),
+                        help="a Python that has torch and safetensors (%(default)s)")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda",
+                        help="cpu: to try this program where there is no GPU")
+
+
+def loader_paths():
+    """The folders that the loader looks in by itself, as far as it has a cache of them."""
+    try:
+        lines = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True,
+                               check=False).stdout.splitlines()
+    except FileNotFoundError:
+        return {}
+    files = (line.split() for line in lines if "=>" in line)
+    return {words[0]: pathlib.Path(words[-1]).parent for words in files}
+
+
+def python_packages(python):
+    """NVIDIA's folders among a Python's packages: PyTorch's wheels bring cuDNN and cuBLASLt."""
+    code = "import sys; print('\\n'.join(filter(None, sys.path)))"
+    try:
+        paths = subprocess.run([python, "-c", code], capture_output=True, text=True,
+                               check=False).stdout.splitlines()
+    except OSError:
+        return []
+    return [folder for path in paths for folder in pathlib.Path(path, "nvidia").glob("**/lib")]
+
+
+def nvidia_libraries(programs):
+    """What a bundle doesn't hold."""
+    listed = programs / "nvidia-libraries"
+    return (listed.read_text(encoding="ascii").split() if listed.exists() else
+            ["libcudnn.so.9", "libcublasLt.so.13"])
+
+
+def environment(programs, python):
+    """The environment that our programs start with, and which libraries are missing. Not for
+    Python, whose packages bring libraries of their own."""
+    cached = loader_paths()
+    folders = [*(pathlib.Path(path) for path in
+                 os.environ.get("LD_LIBRARY_PATH", "").split(":") if path),
+               *pathlib.Path("/usr/local").glob("cuda*/lib64"),
+               *pathlib.Path("/usr/local").glob("cuda*/targets/x86_64-linux/lib"),
+               *pathlib.Path("/usr/local").glob("cuda*/lib"),
+               *python_packages(python)]
+    found, missing = [], []
+    for library in [*nvidia_libraries(programs), *OPTIONAL_LIBRARIES]:
+        if library in cached:
+            continue
+        folder = next((folder for folder in folders if (folder / library).exists()), None)
+        if folder:
+            found.append(str(folder))
+        elif library not in OPTIONAL_LIBRARIES:
+            missing.append(library)
+    paths = [*dict.fromkeys(found), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+    result = dict(os.environ)
+    if paths:
+        result["LD_LIBRARY_PATH"] = ":".join(paths)
+    return result, missing
+
+
+def gpu_tests(programs):
+    """The commands of the tests labelled gpu, each in the folder of the programs."""
+    listed = programs / "gpu-tests.json"
+    if listed.exists():
+        return json.loads(listed.read_text(encoding="utf-8"))
+    described = subprocess.run(["ctest", "--test-dir", programs, "-L", "^gpu$",
+                                "--show-only=json-v1"], capture_output=True, text=True, check=True)
+    return {test["name"]: [os.path.relpath(word, programs) if word.startswith(str(programs)) else
+                           word for word in test["command"]]
+            for test in json.loads(described.stdout)["tests"]}
+
+
+def gpu_problem(programs, env):
+    """Why no test can run here: what one of them says, or None."""
+    tests = gpu_tests(programs)
+    if not tests:
+        return "skipped: no GPU: these programs were built without CUDA"
+    program = next(iter(tests.values()))[0]
+    done = subprocess.run([programs / program, "--gtest_list_tests"], env=env, text=True,
+                          capture_output=True, check=False)
+    return done.stdout.strip() if done.returncode == 77 else None
+
+
+def start(args):
+    """The environment for programs. Ends this one with 77 where there is no GPU to use."""
+    env, missing = environment(args.programs, args.python)
+    if args.device == "cpu":
+        print("A TRIAL ON THE CPU: nothing here says anything about a GPU", flush=True)
+        return env
+    problem = (f"skipped: no GPU: there is no {' and no '.join(missing)} on this machine"
+               if missing else gpu_problem(args.programs, env))
+    if problem:
+        print(problem)
+        sys.exit(77)
+    return env
+
+
+def is_data(folder):
+    return all((folder / f"{split}.tfrecords").exists() for split in SPLITS)
+
+
+def data(programs, given, env):
+    """A folder with the TFRecord files, and what they are. Makes them, once, if need be."""
+    if given and is_data(given):
+        return given, str(given)
+    packed, made = given or HERE / "data", HERE / "tfrecords"
+    if not given and is_data(made):
+        return made, (made / "what").read_text(encoding="utf-8")
+    archive, what = packed / "cifar-10-python.tar.gz", "CIFAR-10 of the archive"
+    generate = [programs / "generate_cifar10_tfrecords", "--quiet", "--data-dir"]
+    with tempfile.TemporaryDirectory(dir=HERE) as scratch:
+        scratch = pathlib.Path(scratch)
+        build = packed / "build_archives"
+        if not archive.exists() and build.exists():
+            built = subprocess.run([sys.executable, build, scratch / "archives"], check=False)
+            archive = scratch / "archives/cifar-10-python.tar.gz"
+            what = "CIFAR-10, its pixels from JPEG copies"
+            if built.returncode:
+                print(f"{build} has failed with {built.returncode}", flush=True)
+        if archive.exists():
+            command = [*generate, scratch / "new", "--archive", archive]
+        elif given:
+            sys.exit(f"no data in {given}")
+        else:
+            command = [*generate, scratch / "new", "--synthetic"]
+            what = "SYNTHETIC IMAGES: good for times, not for accuracies"
+        print(f"making the data: {what}", flush=True)
+        subprocess.run(command, env=env, check=True)
+        (scratch / "new/what").write_text(what, encoding="utf-8")
+        for file in (scratch / "new").glob("*.tar.gz"):
+            file.unlink()
+        (scratch / "new").rename(made)
+    return made, what
+
+
+def torch_of(python):
+    """The PyTorch that this Python has, and what is missing for a comparison with it, or None."""
+    code = ("import safetensors, torch; print(torch.__version__, 'CUDA', torch.version.cuda, "
+            "'cuDNN', torch.backends.cudnn.version())")
+    try:
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    except OSError as error:
+        return "none", f"{python}: {error}"
+    if done.returncode:
+        return "none", f"{python}: {done.stderr.strip().splitlines()[-1]}"
+    return done.stdout.strip(), None
+
+
+def describe(args):
+    """What is measured with what, and why there is no PyTorch to compare with, or None."""
+    revision = HERE / "revision"
+    facts = {"revision": revision.read_text(encoding="ascii").strip() if revision.exists() else
+                         "the tree's",
+             "cores": len(os.sched_getaffinity(0)), "device": args.device}
+    try:
+        facts["gpu"] = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
+            capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        facts["gpu"] = "nvidia-smi can't be run"
+    facts["torch"], problem = torch_of(args.python)
+    if problem:
+        facts["torch"] = f"NOT COMPARED WITH PYTORCH: {problem}"
+        print(facts["torch"], flush=True)
+    return facts, problem

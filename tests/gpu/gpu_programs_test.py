@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""What gpu/run and gpu/train do without a GPU: what they say, their tables, and going on.
+
+Run by CTest. Environment: RECORDPIPE_PROGRAMS, the folder of the programs.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path += [str(HERE), str(HERE.parent / "cli")]
+
+import results  # noqa: E402
+import small_archives  # noqa: E402
+import turns  # noqa: E402
+
+PROGRAMS = pathlib.Path(os.environ["RECORDPIPE_PROGRAMS"])
+ROWS = 32  # in each of the six batches: 128 images to train on, 32 to evaluate
+
+
+def setUpModule():
+    global ROOT, DATA
+    ROOT = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
+    DATA = small_archives.convert_in(ROOT, PROGRAMS / "generate_cifar10_tfrecords", ROWS)
+
+
+def tearDownModule():
+    shutil.rmtree(ROOT)
+
+
+def run(program, *arguments):
+    return subprocess.run(
+        [sys.executable, "-B", HERE / program, "--programs", PROGRAMS, "--data", DATA, "--python",
+         "/no/python", *map(str, arguments)], capture_output=True, text=True, timeout=250, check=False)
+
+
+def row(**changes):
+    return {"network": "resnet44", "precision": "tf32", "batch": 128, "held": [2.0, 2.0, 2.0],
+            "loaded": [2.1, 2.1, 2.1], "fed": [[2.2, 0.01], [2.2, 0.03], [2.2, 0.02]],
+            "torch": {"channels_first": [9.0, 9.0, 9.0], "channels_last": [4.0, 4.2, 3.8],
+                      "compiled_graphs": [1.8, 1.8, 1.8]},
+            "failed": {}, "disagrees": {}, **changes}
+
+
+class Results(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=ROOT))
+        self.report = results.Report(self.folder, {"gpu": "a test's"})
+
+    def test_ratios_are_beside_the_fastest_of_each_kind(self):
+        self.report.add_row(row())
+        line = self.report.write().splitlines()[-1]
+        for words in ("| 2.000 | 64000 |", "| 4.000 (channels_last) | 2.00 (1.90 to 2.10) |",
+                      "| 1.800 (compiled_graphs) | 0.90 (0.90 to 0.90) MISSED |",
+                      "| 2.00% (1.00 to 3.00) |"):
+            self.assertIn(words, line)
+        self.assertTrue(self.report.good())
+        self.assertEqual(json.loads((self.folder / "results.json").read_text())["rows"], [row()])
+
+    def test_what_was_not_measured_says_so(self):
+        self.report.add_row(row(torch={}, failed={"compiled_graphs": "no compiler"}))
+        text = self.report.write()
+        self.assertEqual(text.count("not measured"), 4)
+        self.assertIn("compiled_graphs: failed: no compiler", text)
+
+    def test_nothing_else_is_good(self):
+        self.assertTrue(self.report.good())
+        for spoil in (lambda report: report.set("tests", {"a": "passed", "b": "skipped: no GPU"}),
+                      lambda report: report.set("cut off", "early"),
+                      lambda report: report.add_failure("resnet44", "bf16", "why"),
+                      lambda report: report.add_row(row(disagrees={"channels_last": "other"}))):
+            report = results.Report(self.folder, {})
+            spoil(report)
+            self.assertFalse(report.good())
+
+    def test_trainings_that_differ_are_told_apart(self):
+        mine = ["100", "2.5", "2.4"]
+        self.assertIsNone(turns.disagreement("fp32", mine, ["100", "2.50001", "2.4"]))
+        for theirs in (["101", "2.5", "2.4"], ["100", "2.51", "2.4"], ["100", "2.5", "nan"]):
+            self.assertIsNotNone(turns.disagreement("fp32", mine, theirs), theirs)
+        self.assertIsNone(turns.disagreement("bf16", mine, ["100", "2.51", "2.4"]))
+
+
+@unittest.skipIf(pathlib.Path("/dev/nvidia0").exists(), "there is a GPU")
+class WithoutAGpu(unittest.TestCase):
+    def test_nothing_passes_silently(self):
+        for program, extra in (("run", "--results"), ("train", "--job-dir")):
+            result = run(program, extra, ROOT / "unused")
+            self.assertEqual(result.returncode, 77, result.stdout + result.stderr)
+            self.assertIn("skipped: no GPU", result.stdout)
+
+
+class OnTheCpu(unittest.TestCase):
+    def test_steps_are_measured_without_pytorch(self):
+        result = run("run", "--device", "cpu", "--networks", "resnet8", "--precisions", "fp32",
+                     "--batch-size", 4, "--rounds", 2, "--milliseconds", 20, "--results",
+                     ROOT / "results")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        for words in ("A TRIAL ON THE CPU", "NOT COMPARED WITH PYTORCH: /no/python",
+                      "| resnet8 | fp32 | "):
+            self.assertIn(words, result.stdout)
+
+    def test_a_training_goes_on_until_all_seeds_are_done(self):
+        arguments = ("--device", "cpu", "--layers", 8, "--steps", 2, "--seeds", 2, "--job-dir",
+                     ROOT / "training")
+        result = run("train", *arguments, "--minutes", 0)
+        self.assertEqual(result.returncode, 75, result.stdout + result.stderr)
+        self.assertIn("| 2 | not trained to the end | not trained to the end |", result.stdout)
+        result = run("train", *arguments)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertRegex(result.stdout, r"\| 2 \| [0-9.]+%, \d+ s \| not trained to the end \|")
+        done = json.loads((ROOT / "training/results.json").read_text())["runs"]
+        self.assertEqual([(one["who"], one["seed"], one["step"], one["images"]) for one in done],
+                         [("ours", 1, 2, ROWS), ("ours", 2, 2, ROWS)])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,119 @@
+"""Training steps of ours and of PyTorch, measured in turns in one run."""
+import os
+import subprocess
+
+import bundle
+
+OUR_CORES = 4
+FIRST_TOLERANCE = {"fp32": 1e-4, "tf32": 5e-3, "bf16": 3e-2}
+LATER_TOLERANCE = {"fp32": 2e-3, "tf32": 2e-2, "bf16": 1e-1}
+
+_running = []
+
+
+class Failed(Exception):
+    """A program that ended where it should have answered."""
+
+
+class Program:
+    """A program that answers a line with a line."""
+
+    def __init__(self, command, env=None, cores=None):
+        def limit():
+            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+        self._process = subprocess.Popen([str(word) for word in command], env=env, text=True,
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         preexec_fn=limit if cores else None)
+        _running.append(self)
+
+    def line(self):
+        words = self._process.stdout.readline().split()
+        if not words:
+            raise Failed(f"{' '.join(self._process.args)} has ended with {self._process.wait()}")
+        return words
+
+    def skip_lines(self, count):
+        for _ in range(count):
+            self.line()
+
+    def ask(self, *words):
+        print(*words, file=self._process.stdin, flush=True)
+        return [float(word) for word in self.line()]
+
+    def close(self):
+        if self in _running:
+            _running.remove(self)
+            self._process.kill()
+            self._process.wait()
+
+
+def close_all():
+    for program in list(_running):
+        program.close()
+
+
+def start_file(starts, network, precision):
+    return starts / f"{network}-{precision}.safetensors"
+
+
+def ours(args, env, data, network, precision, starts):
+    """trainer_turns, ready to be asked, on as many cores as its pipeline may have."""
+    program = Program([args.programs / "trainer_turns", data, network, args.batch_size,
+                       start_file(starts, network, precision), args.device,
+                       precision if args.device == "cuda" else "fp32", OUR_CORES], env, OUR_CORES)
+    try:
+        program.first = program.line()
+    except Failed:
+        program.close()
+        raise
+    return program
+
+
+def peer_command(args, network, precision, starts):
+    return [args.python, bundle.PEERS / "torch_trainer.py", network,
+            start_file(starts, network, precision), len(os.sched_getaffinity(0)), args.device,
+            precision, *args.variants]
+
+
+def disagreement(precision, mine, theirs):
+    """What two trainings differ in that should be the same, or None."""
+    if mine[0] != theirs[0]:
+        return f"{mine[0]} parameters, PyTorch has {theirs[0]}"
+    for step, (a, b) in enumerate(zip(mine[1:], theirs[1:])):
+        tolerance = (LATER_TOLERANCE if step else FIRST_TOLERANCE)[precision]
+        if not abs(float(a) - float(b)) <= tolerance * max(1, abs(float(b))):
+            return f"the loss of step {step} is {a}, PyTorch's {b}"
+    return None
+
+
+def measure(args, program, starts, network, precision):
+    """A row of the table. `starts`: None where there is no PyTorch to compare with."""
+    row = {"network": network, "precision": precision, "batch": args.batch_size, "torch": {},
+           "failed": {}, "disagrees": {}}
+    peer = None
+    if starts:
+        peer = Program(peer_command(args, network, precision, starts))
+        for _ in args.variants:
+            variant, *first = peer.line()
+            if first[0] == "failed":
+                row["failed"][variant] = " ".join(first[1:])
+                continue
+            difference = disagreement(precision, program.first, first)
+            if difference:
+                row["disagrees"][variant] = difference
+            row["torch"][variant] = []
+    steps = max(1, round(args.milliseconds / program.ask("held", 5)[0]))
+    theirs = {variant: max(1, round(args.milliseconds / peer.ask(variant, 5)[0]))
+              for variant in row["torch"]}
+    program.ask("fed", steps)  # the pipeline's buffers fill up
+    row["held"], row["loaded"], row["fed"] = [], [], []
+    for _ in range(args.rounds):
+        row["held"] += program.ask("held", steps)
+        for variant, count in theirs.items():
+            row["torch"][variant] += peer.ask(variant, count)
+        row["loaded"] += program.ask("loaded", steps)
+        row["fed"].append(program.ask("fed", steps))
+    if peer:
+        peer.close()
+    return row
+
