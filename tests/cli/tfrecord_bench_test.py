@@ -16,7 +16,7 @@ class Bench(TfrecordTest):
                                       for i in range(200)])
 
     def test_names_each_step_and_the_limit(self):
-        found, = self.json("bench", "--json", "--seconds", "0.05", "a")
+        found, = self.json("bench", "--json", "--seconds", "1", "a")
         size = self.path.stat().st_size
         self.assertEqual({name: found[name] for name in ("path", "bytes", "content_bytes",
                                                          "records", "whole", "compression")},
@@ -33,7 +33,7 @@ class Bench(TfrecordTest):
     def test_compressed_files_are_inflated(self):
         plain = self.path.read_bytes()
         self.path.write_bytes(gzip.compress(plain, 1))
-        found, = self.json("bench", "--json", "--seconds", "0.05", "a")
+        found, = self.json("bench", "--json", "--seconds", "1", "a")
         self.assertEqual(found["compression"], "gzip")
         self.assertEqual(found["content_bytes"], len(plain))
         self.assertEqual(found["bytes"], self.path.stat().st_size)
@@ -41,7 +41,7 @@ class Bench(TfrecordTest):
                          ["storage", "inflation", "framing", "crc", "decoding"])
 
     def test_for_people(self):
-        text = self.run_it("bench", "--seconds", "0.05", "a")
+        text = self.run_it("bench", "--seconds", "1", "a")
         lines = text.splitlines()
         self.assertTrue(lines[0].startswith("a: "), text)
         self.assertTrue(lines[0].endswith(", compression none, 200 records"), text)
@@ -57,15 +57,15 @@ class Bench(TfrecordTest):
 
     def test_nothing_to_measure(self):
         self.write("empty")
-        self.assertEqual(self.run_it("bench", "--seconds", "0.05", "empty"),
+        self.assertEqual(self.run_it("bench", "--seconds", "1", "empty"),
                          "empty: 0 bytes, compression none, 0 records\n  nothing to measure\n")
-        self.assertEqual(self.json("bench", "--json", "--seconds", "0.05", "empty"), [
+        self.assertEqual(self.json("bench", "--json", "--seconds", "1", "empty"), [
             {"path": "empty", "bytes": 0, "content_bytes": 0, "records": 0, "whole": True,
              "compression": "none"}])
 
     def test_records_of_other_kinds(self):
         self.write("other", b"", b"\xff\xfe", b"x" * 100_000)
-        found, = self.json("bench", "--json", "--seconds", "0.05", "other")
+        found, = self.json("bench", "--json", "--seconds", "1", "other")
         self.assertEqual(found["records"], 3)
 
     def test_failures(self):
@@ -73,9 +73,9 @@ class Bench(TfrecordTest):
         self.expect_failure("none: ", "bench", "none")
         data = self.path.read_bytes()
         self.path.write_bytes(data[:-1])
-        self.expect_failure("truncated record", "bench", "--seconds", "0.05", "a")
+        self.expect_failure("truncated record", "bench", "--seconds", "1", "a")
         self.path.write_bytes(data[:100] + b"!" + data[101:])
-        self.expect_failure("corrupted record", "bench", "--seconds", "0.05", "a")
+        self.expect_failure("corrupted record", "bench", "--seconds", "1", "a")
 
 
 if __name__ == "__main__":
