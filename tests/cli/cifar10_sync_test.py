@@ -175,12 +175,11 @@ class Endings(SyncTest):
         super().setUp()
         mpirun.skip_without_mpi(self)
 
-    def end(self, send, *options, checkpoint_steps=2):
+    def end(self, send):
         """Starts a run without end, and calls send(mpirun's process, {rank: process id}) after some
         steps. Returns the exit status and what was printed."""
         command = mpirun.command(
-            2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", checkpoint_steps),
-            options=options)
+            2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", 2))
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
                               env=mpirun.ENVIRONMENT) as process:
             self.addCleanup(process.kill)
@@ -211,12 +210,11 @@ class Endings(SyncTest):
         return newest
 
     def test_sigterm_to_mpirun(self):
-        # mpirun's patience is a second, unless told otherwise, its exit status its own, and what is
-        # printed now it may lose.
-        status, _ = self.end(lambda process, _: process.send_signal(signal.SIGTERM),
-                             "--mca", "odls_base_sigkill_timeout", "15", checkpoint_steps=10_000)
+        # mpirun's patience is short, its exit status its own, and what is printed now it may lose:
+        # what can be relied on are the checkpoints before.
+        status, _ = self.end(lambda process, _: process.send_signal(signal.SIGTERM))
         self.assertNotEqual(status, 0)
-        self.assertGreater(self.goes_on(), 0)
+        self.assertGreaterEqual(self.goes_on(), 2)
 
     def test_sigterm_to_one_process(self):
         status, printed = self.end(lambda _, ranks: os.kill(ranks[1], signal.SIGTERM))

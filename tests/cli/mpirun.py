@@ -14,8 +14,8 @@ def skip_without_mpi(test):
         test.skipTest("built without MPI (packages libopenmpi-dev, openmpi-bin)")
 
 
-def command(processes, *arguments, options=()):
-    return [MPIRUN, "-n", str(processes), *OPTIONS, *options, *map(str, arguments)]
+def command(processes, *arguments):
+    return [MPIRUN, "-n", str(processes), *OPTIONS, *map(str, arguments)]
 
 
 def run_in(processes, *arguments):

@@ -90,8 +90,14 @@ def gpu_tests(programs):
     listed = programs / "gpu-tests.json"
     if listed.exists():
         return json.loads(listed.read_text(encoding="utf-8"))
-    described = subprocess.run(["ctest", "--test-dir", programs, "-L", "^gpu$",
-                                "--show-only=json-v1"], capture_output=True, text=True, check=True)
+    # In a folder of its own: ctest begins a new log where it is asked, and the one of the folder of
+    # the programs may be that of the run which this is a part of.
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "CTestTestfile.cmake").write_text(
+            f'subdirs("{programs.resolve()}")\n', encoding="utf-8")
+        described = subprocess.run(["ctest", "--test-dir", folder, "-L", "^gpu$",
+                                    "--show-only=json-v1"],
+                                   capture_output=True, text=True, check=True)
     return {test["name"]: [os.path.relpath(word, programs) if word.startswith(str(programs)) else
                            word for word in test["command"]]
             for test in json.loads(described.stdout)["tests"]}
