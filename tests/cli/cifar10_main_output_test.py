@@ -45,7 +45,7 @@ class Output(Cifar10MainTest):
         events = list(self.job.glob("events.out.tfevents.*"))
         self.assertEqual(len(events), 1)
         content = events[0].read_bytes()
-        for tag in (b"brain.Event:2", b"learning_rate", b"conv/weights", b"input/image/0",
+        for tag in (b"brain.Event:2", b"learning_rate", b"conv/weights", b"input/image/0", b"validation/accuracy",
                     b"global_step/sec"):
             self.assertIn(tag, content)
         json.loads(next(self.job.glob("timeline-*.json")).read_text())

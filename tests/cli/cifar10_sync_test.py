@@ -95,6 +95,18 @@ class Usage(SyncTest):
         self.assertFalse((self.jobs / "job").exists())
 
 
+    def test_processes_with_different_flags(self):
+        mpirun.skip_without_mpi(self)
+        for flag, values in (("--train-steps", (6, 4)), ("--learning-rate", (0.1, 0.2)),
+                             ("--minutes", (0.01, 0.02))):
+            with self.subTest(flag):
+                commands = [self.resnet_command("job", 8, "--sync", flag, value)
+                            for value in values]
+                result = mpirun.run_each(*commands)
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn("the processes were given different settings", result.stderr)
+
+
 class Training(SyncTest):
     def setUp(self):
         super().setUp()

@@ -18,6 +18,15 @@ def command(processes, *arguments):
     return [MPIRUN, "-n", str(processes), *OPTIONS, *map(str, arguments)]
 
 
+def run_each(*commands):
+    """A process of each command."""
+    joined = []
+    for number, arguments in enumerate(commands):
+        joined += [":"] * (number > 0) + ["-n", "1", *map(str, arguments)]
+    return subprocess.run([MPIRUN, *OPTIONS, *joined], capture_output=True, text=True, timeout=250,
+                          check=False, env=ENVIRONMENT)
+
+
 def run_in(processes, *arguments):
     return subprocess.run(command(processes, *arguments), capture_output=True, text=True,
                           timeout=250, check=False, env=ENVIRONMENT)

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "trainer/programs/flag_helpers.h"
+#include "trainer/programs/tutorial_spelling.h"
 
 namespace recordpipe {
 namespace {
@@ -16,6 +17,7 @@ constexpr const char* description =
 constexpr const char* footer =
     "Every eval image is counted exactly once, whatever the batch size: the number of images need\n"
     "not be a multiple of it.\n\n"
+    "Flags may be written with _ or -: --data_dir is --data-dir.\n\n"
     "Exit status: 0 success, 1 failure, 2 usage, 130 or 143 interrupted (a checkpoint is "
     "saved).\n\n"
     "Example:\n"
@@ -96,9 +98,9 @@ void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
                      "GPUs that each batch is dealt out to; on another device towers, which take "
                      "turns");
   add_sync(app, flags.sync);
-  app.add_flag("--sync-batch-norm", flags.sync_batch_norm,
-               "Batch norm takes the statistics of the images of all towers and processes, not of "
-               "each one's own");
+  add_boolean(app, "--sync-batch-norm", flags.sync_batch_norm,
+              "Batch norm takes the statistics of the images of all towers and processes, not of "
+              "each one's own");
   app.add_option("--variable-strategy", flags.variable_strategy,
                  "Where several GPUs, each with a copy of the variables, have their gradients "
                  "averaged: CPU: on the host; GPU: by NCCL; by default GPU where NCCL is there. "
@@ -136,7 +138,7 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   add_model_flags(app, flags);
   add_training_flags(app, flags);
   add_run_flags(app, flags);
-  parse_or_throw(app, arguments_of(argc, argv), [&] {
+  parse_or_throw(app, with_our_spelling(app, arguments_of(argc, argv)), [&] {
     if (flags.variable_strategy == "GPU" && flags.device != "cuda" && flags.device != "auto")
       throw CLI::ValidationError("--variable-strategy", "GPU needs --device cuda");
     check_precision(flags.precision, flags.device);

@@ -35,9 +35,9 @@ void add_device(CLI::App& app, std::string& device) {
 }
 
 void add_sync(CLI::App& app, bool& sync) {
-  app.add_flag("--sync", sync,
-               "Train in all processes that `mpirun -n N` has started, each with a batch of its "
-               "own, their gradients averaged; the first one saves, logs and evaluates");
+  add_boolean(app, "--sync", sync,
+              "Train in all processes that `mpirun -n N` has started, each with a batch of its "
+              "own, their gradients averaged; the first one saves, logs and evaluates");
 }
 
 void add_precision(CLI::App& app, std::string& precision) {

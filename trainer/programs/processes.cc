@@ -1,6 +1,7 @@
 #include "trainer/programs/processes.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "dataset/base/error.h"
 #include "trainer/backend/replicated/mpi_communicator.h"
 #include "trainer/programs/flag_helpers.h"
 #include "trainer/programs/interrupt.h"
@@ -47,6 +49,21 @@ std::unique_ptr<Communicator> join_processes(bool sync) {
     spdlog::set_pattern(fmt::format("%H:%M:%S %^process {}: %v%$", processes->rank()));
   }
   return processes;
+}
+
+void require_same_settings(Communicator& processes, const CheckpointSettings& settings) {
+  std::string text;
+  for (const auto& [name, value] : settings)
+    if (name != "device") text += name + "=" + value + "\n";
+  uint64_t size = text.size();
+  processes.broadcast(std::as_writable_bytes(std::span(&size, 1)));
+  std::string first = text;
+  first.resize(size);
+  processes.broadcast(std::as_writable_bytes(std::span(first)));
+  if (!any(processes, text != first)) return;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "the processes were given different settings",
+               .hint = "give every process that mpirun starts the same flags"});
 }
 
 int interrupted_anywhere(Communicator& processes) {

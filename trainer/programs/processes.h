@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "trainer/backend/replicated/communicator.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 namespace recordpipe {
 
@@ -15,6 +16,10 @@ namespace recordpipe {
 // What is said in join_mpi() about the end holds: whatever the first process does for all, saving,
 // evaluating, printing, must be done when this goes.
 std::unique_ptr<Communicator> join_processes(bool sync);
+
+// Throws Error{invalid_argument} in all processes where one of them has other settings than the
+// first. What depends on the machine, the setting "device", may differ.
+void require_same_settings(Communicator& processes, const CheckpointSettings& settings);
 
 // The signal that came to any of the processes, or 0; all are told the same.
 int interrupted_anywhere(Communicator& processes);

@@ -99,14 +99,20 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
                                {.batch_size = options_.eval_batch_size, .stop = is_interrupted})
           .total;
     };
-    validation.listener = [this, &log, note](uint64_t step, const BatchResult& result, bool best) {
+    validation.listener = [this, note, &events](uint64_t step, const BatchResult& result,
+                                                bool best) {
       if (!options_.report.empty())
         write_or_note(note, [&] { history_.add_validation(step, result); });
-      log.note(fmt::format("validation accuracy {:.2f}% ({}/{}), loss = {:.4f} at step {}{}",
-                           100 * static_cast<double>(result.correct) /
-                               static_cast<double>(std::max<size_t>(1, result.images)),
-                           result.correct, result.images, result.loss, step,
-                           best ? ", the best so far" : ""));
+      const double accuracy = static_cast<double>(result.correct) /
+                              static_cast<double>(std::max<size_t>(1, result.images));
+      if (options_.summary_steps > 0)
+        write_or_note(note, [&] {
+          events.add_summary(step, {{"validation/accuracy", ScalarSummary{accuracy}},
+                                    {"validation/loss", ScalarSummary{result.loss}}});
+        });
+      note(fmt::format("validation accuracy {:.2f}% ({}/{}), loss = {:.4f} at step {}{}",
+                       100 * accuracy, result.correct, result.images, result.loss, step,
+                       best ? ", the best so far" : ""));
     };
     hooks.push_back(std::make_unique<EvalHook>(*checkpoints_, std::move(validation)));
   }
@@ -125,6 +131,10 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
 }
 
 int TrainingRun::train() {
+  CheckpointSettings settings = options_.settings;
+  settings["last_step"] = std::to_string(options_.last_step);
+  settings["minutes"] = fmt::format("{}", options_.minutes);
+  require_same_settings(processes_, settings);
   const uint64_t last_step = options_.minutes > 0 ? measure_last_step() : options_.last_step;
   TrainingLog log(trainer_, {.last_step = last_step,
                              .log_frequency = options_.log_frequency,
@@ -141,16 +151,21 @@ int TrainingRun::train() {
   auto session = is_first() ? TrainingSession(trainer_, *checkpoints_, options, std::move(hooks))
                             : TrainingSession(trainer_, options, std::move(hooks));
   if (checkpoint_.empty()) checkpoint_ = session.restored_path();
+  if (session.restored_step() && step() >= last_step)
+    log.note(
+        fmt::format("nothing left to train: {} steps are made, of {} in all", step(), last_step));
   session.run();
-  const int signal = step() < last_step ? interrupted_anywhere(processes_) : 0;
-  if (signal)
-    log.note(fmt::format("interrupted at step {} of {}; run it again to go on", step(), last_step));
+  const int signal = interrupted_anywhere(processes_);
+  if (!signal || step() >= last_step) return 0;
+  log.note(fmt::format("interrupted at step {} of {}; {} to go on", step(), last_step,
+                       options_.minutes > 0 ? fmt::format("run it with --train-steps {}", last_step)
+                                            : "run it again"));
   return signal;
 }
 
 // How many steps fit into the minutes that were asked for: makes steps for a few seconds, which the
 // session that follows forgets, so that a run with --train-steps repeats this one from its first
-// step.
+// step. (Not one that was resumed: its schedule has another end than the steps before had.)
 uint64_t TrainingRun::measure_last_step() {
   const double budget = options_.minutes * 60, trial = std::min(10.0, 0.03 * budget);
   initialize(*variables_, options_.seed);
@@ -174,9 +189,9 @@ uint64_t TrainingRun::measure_last_step() {
   const double left = std::max(0.0, budget - (steady_seconds() - start));
   uint64_t last_step = first_step + 1 + static_cast<uint64_t>(left / per_step);
   processes_.broadcast(std::as_writable_bytes(std::span(&last_step, 1)));
-  spdlog::info("{:.1f} ms a step{}: training to step {}; --train-steps {} repeats this run",
-               1e3 * per_step, options_.synthetic ? " on synthetic data" : "", last_step,
-               last_step);
+  spdlog::info("{:.1f} ms a step{}: training to step {}{}", 1e3 * per_step,
+               options_.synthetic ? " on synthetic data" : "", last_step,
+               restored ? "" : fmt::format("; --train-steps {} repeats this run", last_step));
   return last_step;
 }
 

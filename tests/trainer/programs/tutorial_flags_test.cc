@@ -86,10 +86,10 @@ TEST(TutorialFlags, OfEvaluationHaveTheTutorialsDefaults) {
   EXPECT_TRUE(flags.moving_averages);
 }
 
-TEST(TutorialFlags, SyncTakesNoValue) {
+TEST(TutorialFlags, SyncIsForTraining) {
   EXPECT_FALSE(train({}).sync);
   EXPECT_TRUE(train({"--sync", "--max_steps", "3"}).sync);
-  EXPECT_TRUE(train_on_several({"--sync"}).sync);
+  EXPECT_TRUE(train_on_several({"--sync=true"}).sync);
   EXPECT_EQ(ending_of(eval, {"--sync"}).exit_code, 2) << "one process evaluates";
 }
 
