@@ -30,10 +30,10 @@ class StopWhenAccurate final : public SessionHook {
   void after_run(TrainingSession& session, const RunValues& values) override {
     const BatchResult& batch = values.result.batch;
     in_a_row_ = 100 * batch.correct >= 95 * batch.images ? in_a_row_ + 1 : 0;
-    if (in_a_row_ == 20) session.request_stop();
+    if (in_a_row_ >= 20) session.request_stop();
   }
   void end(TrainingSession& session) override {
-    std::printf("accurate %d times in a row: stopped at step %llu\n", in_a_row_,
+    std::printf("accurate %d times in a row: ends at step %llu\n", in_a_row_,
                 static_cast<unsigned long long>(session.step()));
   }
 
@@ -61,7 +61,7 @@ ImageBatch draw_stripes(Random& random) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
+  if (argc != 2 || argv[1][0] == '-') {
     std::fprintf(stderr, "usage: own_hook JOB_DIR\n");
     return 2;
   }

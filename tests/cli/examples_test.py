@@ -34,7 +34,7 @@ class Example(unittest.TestCase):
 class OwnHook(Example):
     def train(self):
         lines = self.run_it("own_hook", "job").splitlines()
-        return lines, int(re.fullmatch(r"accurate 20 times in a row: stopped at step (\d+)",
+        return lines, int(re.fullmatch(r"accurate 20 times in a row: ends at step (\d+)",
                                        lines[-1])[1])
 
     def test_ends_the_training_and_goes_on_from_there(self):

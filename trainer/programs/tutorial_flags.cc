@@ -79,7 +79,7 @@ void add_train_flags(CLI::App& app, TutorialTrainFlags& flags) {
   add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
                        "Steps between two lines of the log");
   add_sync(app, flags.sync);
-  app.add_option("--report", flags.report, "Write curves and errors to this HTML file")
+  app.add_option("--report", flags.report, "Write the run's curves as an HTML page to this file")
       ->type_name("FILE");
 }
 

@@ -16,7 +16,9 @@ struct CpuBackendOptions {
 };
 
 // Float32 throughout. The same number of threads gives the same bits at every run on the same
-// machine. OpenMP keeps its number of threads for each calling thread: make the backend, its
+// machine. Start programs with OMP_WAIT_POLICY=passive, or a small GOMP_SPINCOUNT, unless the
+// machine is theirs alone: else steps may take several times as long (trainer/README.md,
+// "Threads"). OpenMP keeps its number of threads for each calling thread: make the backend, its
 // runners and all calls from one thread, where the backend made last decides.
 class CpuBackend final : public Backend {
  public:
