@@ -1,6 +1,8 @@
 #include "trainer/programs/training_log.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -13,6 +15,12 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
+}
+
+// One that understands the status line's control sequences.
+bool is_terminal() {
+  const char* type = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && (type == nullptr || std::string_view(type) != "dumb");
 }
 
 }  // namespace
@@ -29,7 +37,7 @@ void TrainingLog::Window::add(const StepResult& result, double step_seconds, dou
 TrainingLog::TrainingLog(const Trainer& trainer, const TrainingLogOptions& options)
     : trainer_(trainer),
       options_(options),
-      terminal_(::isatty(STDERR_FILENO) == 1),
+      terminal_(is_terminal()),
       suffix_(options.synthetic ? ", synthetic data" : ""),
       last_step_time_(Clock::now()) {}
 

@@ -36,6 +36,9 @@ class TrainingLog {
   // A line of its own, above the status line.
   void note(const std::string& text);
 
+  // What came since the last step was none: an evaluation, say. It doesn't count in speeds.
+  void skip_time() { last_step_time_ = std::chrono::steady_clock::now(); }
+
  private:
   // Sums since the last line, or since the start.
   struct Window {

@@ -99,8 +99,9 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
                                {.batch_size = options_.eval_batch_size, .stop = is_interrupted})
           .total;
     };
-    validation.listener = [this, note, &events](uint64_t step, const BatchResult& result,
-                                                bool best) {
+    validation.listener = [this, &log, note, &events](uint64_t step, const BatchResult& result,
+                                                      bool best) {
+      log.skip_time();
       if (!options_.report.empty())
         write_or_note(note, [&] { history_.add_validation(step, result); });
       const double accuracy = static_cast<double>(result.correct) /
