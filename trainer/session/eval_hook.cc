@@ -31,15 +31,17 @@ void EvalHook::end(TrainingSession& session) {
 }
 
 void EvalHook::evaluate(TrainingSession& session) {
+  evaluated_step_ = session.step();
   BatchResult result;
   try {
     result = options_.evaluate();
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::cancelled) throw;
-    session.request_stop();
+    if (error.kind() == ErrorKind::cancelled)
+      session.request_stop();
+    else
+      session.note(std::string("not evaluated: ") + error.what());
     return;
   }
-  evaluated_step_ = session.step();
   const double accuracy =
       result.images == 0 ? 0
                          : static_cast<double>(result.correct) / static_cast<double>(result.images);
@@ -51,7 +53,6 @@ void EvalHook::evaluate(TrainingSession& session) {
       checkpoints_.save_best(session.trainer().variables(), state);
       best_ = accuracy;
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::no_space && error.kind() != ErrorKind::io) throw;
       session.note(std::string("the best checkpoint was not saved: ") + error.what());
     }
   }

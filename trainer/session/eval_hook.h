@@ -15,7 +15,8 @@ struct EvalOptions {
   Every every = {.steps = 1000};
   bool at_end = true;
   // Of the session's variables on images that are not trained on. What ends by Error{cancelled}
-  // requests the session's stop, and counts for nothing.
+  // requests the session's stop, and counts for nothing. Where it ends by another Error, the
+  // session's note says so, and the training goes on.
   std::function<BatchResult()> evaluate = {};
   // Told each result, and whether it is the best so far.
   std::function<void(uint64_t step, const BatchResult& result, bool best)> listener =
