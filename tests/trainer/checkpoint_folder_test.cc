@@ -95,6 +95,21 @@ TEST_F(CheckpointFolderTest, KeepsTheNewestAndNothingElseIsTouched) {
                                    "checkpoint-11.safetensors", "checkpoint-mine.safetensors"));
 }
 
+TEST_F(CheckpointFolderTest, SavesWhereAnOldOneCannotBeRemoved) {
+  FaultyFileSystem faulty(posix_file_system());
+  CheckpointFolder folder(faulty, job_dir, 1);
+  folder.save(variables, {.step = 1});
+  const uint64_t before = faulty.calls();
+  folder.save(variables, {.step = 2});
+  // The last call of the one above has removed the first.
+  const uint64_t removal = faulty.calls() + faulty.calls() - before;
+  faulty.fail_call(removal, FaultyFileSystem::Fault::error, EPERM);
+  EXPECT_EQ(folder.save(variables, {.step = 3}), job_dir + "/checkpoint-3.safetensors");
+  EXPECT_EQ(faulty.failed_call(), "remove checkpoint-2.safetensors");
+  folder.save(variables, {.step = 4});
+  EXPECT_THAT(names(), ElementsAre("checkpoint-4.safetensors")) << "it was tried again";
+}
+
 TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   folder.save(variables, {.step = 1});
@@ -111,6 +126,40 @@ TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
   ASSERT_EQ(restored->damaged.size(), 2u);
   EXPECT_EQ(restored->damaged[0].path(), job_dir + "/checkpoint-3.safetensors");
   EXPECT_EQ(restored->damaged[1].path(), second);
+}
+
+// A copy under another name, which would be resumed from at every start.
+TEST_F(CheckpointFolderTest, TakesNoFileOfAnotherStepThanItsNameSays) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  write_file(job_dir + "/checkpoint-99.safetensors",
+             read_file(folder.save(variables, {.step = 6})));
+  const std::vector<float> saved = numbers(variables);
+  fill(variables, 2);
+  std::filesystem::rename(folder.save(variables, {.step = 8}),
+                          job_dir + "/checkpoint-010.safetensors");
+  const auto restored = folder.restore(variables);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->path, job_dir + "/checkpoint-6.safetensors");
+  EXPECT_EQ(numbers(variables), saved);
+  ASSERT_EQ(restored->damaged.size(), 1u);
+  EXPECT_EQ(restored->damaged[0].reason(), "holds step 6, not 99");
+
+  std::filesystem::remove(job_dir + "/checkpoint-6.safetensors");
+  fill(variables, 3);
+  const std::vector<float> before = numbers(variables);
+  EXPECT_EQ(error_of([&] { folder.restore(variables); }).kind(), ErrorKind::corrupted);
+  EXPECT_EQ(numbers(variables), before);
+}
+
+TEST_F(CheckpointFolderTest, PassesOverAFolderWithACheckpointsName) {
+  CheckpointFolder folder(posix_file_system(), job_dir, 1);
+  std::filesystem::create_directories(job_dir + "/checkpoint-20.safetensors/in");
+  std::filesystem::create_directories(job_dir + "/checkpoint-1.safetensors/in");
+  folder.save(variables, {.step = 3});
+  const auto restored = folder.restore(variables);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->state.step, 3u);
+  EXPECT_TRUE(restored->damaged.empty());
 }
 
 // After falling back from them, what is saved must not be taken for too old.

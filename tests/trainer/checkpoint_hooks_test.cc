@@ -1,5 +1,6 @@
 // What the hooks of a session do that write checkpoints.
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/trainer/test_run.h"
 #include "trainer/session/checkpoint_saver_hook.h"
@@ -86,6 +88,34 @@ TEST(CheckpointSaverHook, OutlivesAFullDiskButNotAtTheEnd) {
   EXPECT_TRUE(thrown);
 }
 
+// Whatever the error is: a folder in the place of the file is one that no waiting helps.
+TEST(CheckpointSaverHook, OutlivesACheckpointThatCannotBeWritten) {
+  TestRun run;
+  run.save_every = 2;
+  std::filesystem::create_directories(run.path(4));
+  run.run(5);
+  EXPECT_THAT(run.steps(), testing::IsSupersetOf({5, 2, 0}));
+  EXPECT_THAT(run.notes, ElementsAre(testing::StartsWith("no checkpoint at step 4")));
+}
+
+TEST(CheckpointSaverHook, MakesAFolderAgainThatWasRemoved) {
+  TestRun run;
+  run.save_every = 2;
+  FunctionHook remover;
+  remover.on_after = [&](TrainingSession&, const RunValues& values) {
+    if (values.result.step == 3) std::filesystem::remove_all(run.job_dir);
+  };
+  run.run(5, hooks(remover));
+  EXPECT_THAT(run.steps(), ElementsAre(5, 4));
+  EXPECT_THAT(run.notes, testing::IsEmpty());
+}
+
+TEST(CheckpointSaverHook, IsNotOutlivedWhereItFailsAtTheStart) {
+  TestRun run;
+  std::filesystem::create_directories(run.path(0));
+  EXPECT_EQ(error_of([&] { run.run(5); }).kind(), ErrorKind::invalid_argument);
+}
+
 struct Evaluations {
   std::map<uint64_t, size_t> correct;  // of 8, by step
   std::vector<std::pair<uint64_t, bool>> seen = {};
@@ -150,6 +180,25 @@ TEST(EvalHook, EndsTheRunWhereItIsCancelled) {
   };
   run.run(10);
   EXPECT_THAT(run.steps(), ElementsAre(2, 0));
+}
+
+// In the middle and at the end: the hook that saves comes after it.
+TEST(EvalHook, LosesNoTrainingWhereItFails) {
+  TestRun run;
+  run.save_every = 0;
+  run.more_hooks = [](CheckpointFolder& folder) {
+    Hooks list = hooks(EvalHook(folder, {.every = {.steps = 3}, .evaluate = []() -> BatchResult {
+                                           throw Error({.kind = ErrorKind::not_found,
+                                                        .reason = "no such validation"});
+                                         }}));
+    list.push_back(std::make_unique<CheckpointSaverHook>(
+        folder, CheckpointSaverOptions{.every = {.steps = 100}}));
+    return list;
+  };
+  run.run(5);
+  EXPECT_THAT(run.steps(), ElementsAre(5, 0));
+  EXPECT_THAT(run.notes, ElementsAre("not evaluated: no such validation",
+                                     "not evaluated: no such validation"));
 }
 
 // A best one that could not be saved is not the one to beat.

@@ -175,10 +175,11 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
 void require_finite(const std::string& path, const std::string& name,
                     std::span<const float> values) {
   if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return;
-  throw Error({.kind = ErrorKind::invalid_argument,
-               .path = path,
-               .reason = "not saved: " + name + " has grown beyond what a number can hold",
-               .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
+  throw VariableNotFiniteError(
+      {.kind = ErrorKind::invalid_argument,
+       .path = path,
+       .reason = "not saved: " + name + " has grown beyond what a number can hold",
+       .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
 }
 
 }  // namespace
@@ -205,9 +206,13 @@ void write_checkpoint(FileSystem& file_system, const std::string& path, const Va
 }
 
 TrainingState read_checkpoint(FileSystem& file_system, const std::string& path,
-                              Variables& variables) {
+                              Variables& variables, std::optional<uint64_t> step) {
   const SafetensorsReader reader(file_system, path);
   TrainingState state = state_in(reader);
+  if (step && state.step != *step)
+    throw Error({.kind = ErrorKind::corrupted,
+                 .path = path,
+                 .reason = fmt::format("holds step {}, not {}", state.step, *step)});
   restore_from(reader, variables);
   return state;
 }

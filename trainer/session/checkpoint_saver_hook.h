@@ -21,9 +21,10 @@ struct CheckpointSaverOptions {
 
 // Right after the start, unless the step was just restored; when it is due; and at the end.
 //
-// A run outlives a checkpoint that can't be written, on a full disk for instance: the session's
-// note says so, the checkpoint before stays the newest, and the next one is tried when it is due.
-// Only of the last one, at the end, the Error is thrown.
+// A run outlives a checkpoint that can't be written, on a full disk or in a folder that may no more
+// be written: the session's note says so, the checkpoint before stays the newest, and the next one
+// is tried when it is due. Thrown are the Error of the last one, at the end; of the first one, at
+// the start, any but Error{no_space} and Error{io}; and always VariableNotFiniteError.
 class CheckpointSaverHook final : public SessionHook {
  public:
   // `checkpoints` must outlive it.
@@ -35,7 +36,7 @@ class CheckpointSaverHook final : public SessionHook {
 
  private:
   void save(TrainingSession& session);
-  void try_to_save(TrainingSession& session);
+  void try_to_save(TrainingSession& session, const std::function<bool(const Error&)>& is_outlived);
 
   CheckpointFolder& checkpoints_;
   const CheckpointSaverOptions options_;
