@@ -110,6 +110,40 @@ TEST_F(CheckpointFolderTest, SavesWhereAnOldOneCannotBeRemoved) {
   EXPECT_THAT(names(), ElementsAre("checkpoint-4.safetensors")) << "it was tried again";
 }
 
+// A disk that is full of checkpoints: the next run is told to keep fewer.
+TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyWhenItResumes) {
+  {
+    CheckpointFolder folder(posix_file_system(), job_dir);
+    for (const uint64_t step : {1, 2, 3, 4}) folder.save(variables, {.step = step});
+  }
+  write_file(job_dir + "/checkpoint-4.safetensors", "damaged");
+  CheckpointFolder folder(posix_file_system(), job_dir, 1);
+  EXPECT_THAT(names(), testing::SizeIs(4)) << "which one is whole isn't known yet";
+  ASSERT_EQ(folder.restore(variables)->state.step, 3u);
+  EXPECT_THAT(names(), ElementsAre("checkpoint-3.safetensors", "checkpoint-4.safetensors"));
+}
+
+// An old one gives its place, but never the newest whole one.
+TEST_F(CheckpointFolderTest, MakesRoomOnAFullDisk) {
+  for (const size_t keep : {1, 2, 3}) {
+    const std::string job = job_dir + std::to_string(keep);
+    FaultyFileSystem faulty(posix_file_system());
+    CheckpointFolder folder(faulty, job, keep);
+    for (const uint64_t step : {1, 2, 3}) folder.save(variables, {.step = step});
+    faulty.fail_call(faulty.calls() + 7, FaultyFileSystem::Fault::error, ENOSPC);
+    const auto save = [&] { folder.save(variables, {.step = 4}); };
+    if (keep == 1) {
+      EXPECT_EQ(error_of(save).kind(), ErrorKind::no_space);
+    } else {
+      save();
+    }
+    EXPECT_FALSE(faulty.failed_call().empty());
+    const auto files = list_checkpoints(posix_file_system(), job);
+    EXPECT_EQ(files.size(), keep);
+    EXPECT_EQ(files.front().step, keep == 1 ? 3u : 4u);
+  }
+}
+
 TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   folder.save(variables, {.step = 1});
@@ -197,6 +231,11 @@ TEST_F(CheckpointFolderTest, KeepsTheBestBesideTheNewest) {
             job_dir + "/best.safetensors");
   for (const uint64_t step : {2, 3}) folder.save(variables, {.step = step});
   EXPECT_EQ(folder.best_accuracy(), 0.25);
+  for (const char* none : {"nan", "inf", "7", "-0.5"}) {
+    write_safetensors(posix_file_system(), job_dir + "/best.safetensors", {},
+                      {{"step", "5"}, {"validation_accuracy", none}});
+    EXPECT_EQ(folder.best_accuracy(), std::nullopt) << none;
+  }
   write_file(job_dir + "/best.safetensors", "damaged");
   EXPECT_EQ(folder.best_accuracy(), std::nullopt) << "the next one replaces it";
 }

@@ -118,7 +118,11 @@ TrainingState checked_state(const SafetensorsReader& reader) {
                          .plan_hash = number(plan_hash_key, uint64_t{0}, 16)};
   for (const auto& [key, value] : metadata)
     if (key.starts_with(setting_prefix)) state.settings[key.substr(setting_prefix.size())] = value;
-  if (metadata.contains(accuracy_key)) state.validation_accuracy = number(accuracy_key, 0.0);
+  if (metadata.contains(accuracy_key)) {
+    const double accuracy = number(accuracy_key, 0.0);
+    if (!(accuracy >= 0 && accuracy <= 1)) throw fail("its validation accuracy is not in 0..1");
+    state.validation_accuracy = accuracy;
+  }
 
   const auto expected = metadata.find(checksum_key);
   if (expected == metadata.end()) return state;

@@ -103,24 +103,42 @@ std::string CheckpointFolder::save(const Variables& variables, const TrainingSta
   const std::string path =
       directory_ + "/" + std::string(prefix) + std::to_string(state.step) + std::string(suffix);
   if (!file_system_.status(directory_)) open();  // somebody has removed it under the run
-  write_checkpoint(file_system_, path, variables, state);
-  prune(state.step);
+  try {
+    write_checkpoint(file_system_, path, variables, state);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::no_space || !prune(std::max<size_t>(1, keep_ - 1))) throw;
+    write_checkpoint(file_system_, path, variables, state);
+  }
+  newest_whole_ = state.step;
+  prune(keep_);
   return path;
 }
 
-void CheckpointFolder::prune(uint64_t newest) noexcept {
+std::optional<RestoredCheckpoint> CheckpointFolder::restore(Variables& variables) {
+  auto restored = restore_newest(file_system_, directory_, variables);
+  if (!restored) return {};
+  newest_whole_ = restored->state.step;
+  prune(keep_);
+  return restored;
+}
+
+bool CheckpointFolder::prune(size_t keep) noexcept {
+  bool removed = false;
+  if (!newest_whole_) return removed;
   try {
     // Newer ones don't count: they were damaged, or this run would have gone on from them.
     size_t kept = 0;
     for (const CheckpointFile& file : list_checkpoints(file_system_, directory_)) {
-      if (file.step > newest || ++kept <= keep_) continue;
+      if (file.step > *newest_whole_ || ++kept <= keep) continue;
       try {
         file_system_.remove(file.path);
+        removed = true;
       } catch (const Error&) {  // it is tried again after the next one
       }
     }
   } catch (...) {
   }
+  return removed;
 }
 
 std::string CheckpointFolder::best_path() const {
