@@ -110,7 +110,8 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
     };
     hooks.push_back(std::make_unique<EvalHook>(*checkpoints_, std::move(validation)));
   }
-  CheckpointSaverOptions saver = {.every = {.steps = options_.checkpoint_steps}};
+  CheckpointSaverOptions saver = {.every = {.steps = options_.checkpoint_steps},
+                                  .nan = options_.nan};
   saver.listeners.push_back([this, note, &events](const std::string& path, uint64_t step) {
     checkpoint_ = path;
     note("saved " + printable(path));
@@ -142,7 +143,9 @@ int TrainingRun::train() {
                             : TrainingSession(trainer_, options, std::move(hooks));
   if (checkpoint_.empty()) checkpoint_ = session.restored_path();
   session.run();
-  const int signal = step() < last_step ? interrupted_anywhere(processes_) : 0;
+  // Asked by all: the first process may have gone back to a checkpoint, the others not.
+  const int anywhere = interrupted_anywhere(processes_);
+  const int signal = step() < last_step ? anywhere : 0;
   if (signal)
     log.note(fmt::format("interrupted at step {} of {}; run it again to go on", step(), last_step));
   return signal;

@@ -33,9 +33,26 @@ void CheckpointSaverHook::end(TrainingSession& session) { save(session); }
 
 void CheckpointSaverHook::save(TrainingSession& session) {
   if (saved_step_ == session.step()) return;
-  const std::string path = checkpoints_.save(session.trainer().variables(), session.state());
+  std::string path;
+  try {
+    path = checkpoints_.save(session.trainer().variables(), session.state());
+  } catch (const VariableNotFiniteError& error) {
+    if (options_.nan == NanPolicy::fail || !go_back(session, error.what())) throw;
+    return;
+  }
   saved_step_ = session.step();
   for (const auto& listener : options_.listeners) listener(path, session.step());
+}
+
+// No step follows, so that the place in the data, and other processes' variables, don't matter.
+bool CheckpointSaverHook::go_back(TrainingSession& session, const std::string& why) {
+  const auto restored = checkpoints_.restore(session.trainer().variables());
+  if (!restored) return false;
+  session.trainer().set_steps_done(restored->state.step);
+  saved_step_ = session.step();
+  session.note(why + "; training stops, with the weights of " + printable(restored->path));
+  session.request_stop();
+  return true;
 }
 
 void CheckpointSaverHook::try_to_save(TrainingSession& session,

@@ -1,5 +1,6 @@
 #include "trainer/session/eval_hook.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -21,9 +22,13 @@ void EvalHook::after_create_session(TrainingSession& session) {
 }
 
 void EvalHook::after_run(TrainingSession& session, const RunValues& values) {
-  if (session.step() != values.result.step || !timer_.is_due(values.result.step)) return;
+  if (session.step() != values.result.step || !is_due(values.result.step)) return;
   timer_.update(values.result.step);
   evaluate(session);
+}
+
+bool EvalHook::is_due(uint64_t step) const {
+  return options_.every.steps > 0 ? step % options_.every.steps == 0 : timer_.is_due(step);
 }
 
 void EvalHook::end(TrainingSession& session) {
@@ -45,7 +50,7 @@ void EvalHook::evaluate(TrainingSession& session) {
   const double accuracy =
       result.images == 0 ? 0
                          : static_cast<double>(result.correct) / static_cast<double>(result.images);
-  const bool best = !best_ || accuracy > *best_;
+  const bool best = std::isfinite(result.loss) && (!best_ || accuracy > *best_);
   if (best) {
     TrainingState state = session.state();
     state.validation_accuracy = accuracy;

@@ -11,7 +11,8 @@
 namespace recordpipe {
 
 struct EvalOptions {
-  // The first time after so many steps or seconds, not at once.
+  // At the multiples of so many steps, wherever the run was resumed; or the first time after so
+  // many seconds, not at once.
   Every every = {.steps = 1000};
   bool at_end = true;
   // Of the session's variables on images that are not trained on. What ends by Error{cancelled}
@@ -24,7 +25,8 @@ struct EvalOptions {
   Clock now = steady_seconds;
 };
 
-// What is more accurate than best.safetensors replaces it, also in a run that was resumed.
+// What is more accurate than best.safetensors replaces it, also in a run that was resumed, unless
+// its loss is no number.
 class EvalHook final : public SessionHook {
  public:
   // `checkpoints` must outlive it.
@@ -35,6 +37,7 @@ class EvalHook final : public SessionHook {
   void end(TrainingSession& session) override;
 
  private:
+  bool is_due(uint64_t step) const;
   void evaluate(TrainingSession& session);
 
   CheckpointFolder& checkpoints_;
