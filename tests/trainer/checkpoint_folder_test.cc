@@ -95,6 +95,55 @@ TEST_F(CheckpointFolderTest, KeepsTheNewestAndNothingElseIsTouched) {
                                    "checkpoint-11.safetensors", "checkpoint-mine.safetensors"));
 }
 
+TEST_F(CheckpointFolderTest, SavesWhereAnOldOneCannotBeRemoved) {
+  FaultyFileSystem faulty(posix_file_system());
+  CheckpointFolder folder(faulty, job_dir, 1);
+  folder.save(variables, {.step = 1});
+  const uint64_t before = faulty.calls();
+  folder.save(variables, {.step = 2});
+  // The last call of the one above has removed the first.
+  const uint64_t removal = faulty.calls() + faulty.calls() - before;
+  faulty.fail_call(removal, FaultyFileSystem::Fault::error, EPERM);
+  EXPECT_EQ(folder.save(variables, {.step = 3}), job_dir + "/checkpoint-3.safetensors");
+  EXPECT_EQ(faulty.failed_call(), "remove checkpoint-2.safetensors");
+  folder.save(variables, {.step = 4});
+  EXPECT_THAT(names(), ElementsAre("checkpoint-4.safetensors")) << "it was tried again";
+}
+
+// A disk that is full of checkpoints: the next run is told to keep fewer.
+TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyWhenItResumes) {
+  {
+    CheckpointFolder folder(posix_file_system(), job_dir);
+    for (const uint64_t step : {1, 2, 3, 4}) folder.save(variables, {.step = step});
+  }
+  write_file(job_dir + "/checkpoint-4.safetensors", "damaged");
+  CheckpointFolder folder(posix_file_system(), job_dir, 1);
+  EXPECT_THAT(names(), testing::SizeIs(4)) << "which one is whole isn't known yet";
+  ASSERT_EQ(folder.restore(variables)->state.step, 3u);
+  EXPECT_THAT(names(), ElementsAre("checkpoint-3.safetensors", "checkpoint-4.safetensors"));
+}
+
+// An old one gives its place, but never the newest whole one.
+TEST_F(CheckpointFolderTest, MakesRoomOnAFullDisk) {
+  for (const size_t keep : {1, 2, 3}) {
+    const std::string job = job_dir + std::to_string(keep);
+    FaultyFileSystem faulty(posix_file_system());
+    CheckpointFolder folder(faulty, job, keep);
+    for (const uint64_t step : {1, 2, 3}) folder.save(variables, {.step = step});
+    faulty.fail_call(faulty.calls() + 7, FaultyFileSystem::Fault::error, ENOSPC);
+    const auto save = [&] { folder.save(variables, {.step = 4}); };
+    if (keep == 1) {
+      EXPECT_EQ(error_of(save).kind(), ErrorKind::no_space);
+    } else {
+      save();
+    }
+    EXPECT_FALSE(faulty.failed_call().empty());
+    const auto files = list_checkpoints(posix_file_system(), job);
+    EXPECT_EQ(files.size(), keep);
+    EXPECT_EQ(files.front().step, keep == 1 ? 3u : 4u);
+  }
+}
+
 TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   folder.save(variables, {.step = 1});
@@ -111,6 +160,40 @@ TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
   ASSERT_EQ(restored->damaged.size(), 2u);
   EXPECT_EQ(restored->damaged[0].path(), job_dir + "/checkpoint-3.safetensors");
   EXPECT_EQ(restored->damaged[1].path(), second);
+}
+
+// A copy under another name, which would be resumed from at every start.
+TEST_F(CheckpointFolderTest, TakesNoFileOfAnotherStepThanItsNameSays) {
+  CheckpointFolder folder(posix_file_system(), job_dir);
+  write_file(job_dir + "/checkpoint-99.safetensors",
+             read_file(folder.save(variables, {.step = 6})));
+  const std::vector<float> saved = numbers(variables);
+  fill(variables, 2);
+  std::filesystem::rename(folder.save(variables, {.step = 8}),
+                          job_dir + "/checkpoint-010.safetensors");
+  const auto restored = folder.restore(variables);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->path, job_dir + "/checkpoint-6.safetensors");
+  EXPECT_EQ(numbers(variables), saved);
+  ASSERT_EQ(restored->damaged.size(), 1u);
+  EXPECT_EQ(restored->damaged[0].reason(), "holds step 6, not 99");
+
+  std::filesystem::remove(job_dir + "/checkpoint-6.safetensors");
+  fill(variables, 3);
+  const std::vector<float> before = numbers(variables);
+  EXPECT_EQ(error_of([&] { folder.restore(variables); }).kind(), ErrorKind::corrupted);
+  EXPECT_EQ(numbers(variables), before);
+}
+
+TEST_F(CheckpointFolderTest, PassesOverAFolderWithACheckpointsName) {
+  CheckpointFolder folder(posix_file_system(), job_dir, 1);
+  std::filesystem::create_directories(job_dir + "/checkpoint-20.safetensors/in");
+  std::filesystem::create_directories(job_dir + "/checkpoint-1.safetensors/in");
+  folder.save(variables, {.step = 3});
+  const auto restored = folder.restore(variables);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->state.step, 3u);
+  EXPECT_TRUE(restored->damaged.empty());
 }
 
 // After falling back from them, what is saved must not be taken for too old.
@@ -148,6 +231,11 @@ TEST_F(CheckpointFolderTest, KeepsTheBestBesideTheNewest) {
             job_dir + "/best.safetensors");
   for (const uint64_t step : {2, 3}) folder.save(variables, {.step = step});
   EXPECT_EQ(folder.best_accuracy(), 0.25);
+  for (const char* none : {"nan", "inf", "7", "-0.5"}) {
+    write_safetensors(posix_file_system(), job_dir + "/best.safetensors", {},
+                      {{"step", "5"}, {"validation_accuracy", none}});
+    EXPECT_EQ(folder.best_accuracy(), std::nullopt) << none;
+  }
   write_file(job_dir + "/best.safetensors", "damaged");
   EXPECT_EQ(folder.best_accuracy(), std::nullopt) << "the next one replaces it";
 }

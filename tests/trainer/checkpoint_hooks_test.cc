@@ -1,5 +1,7 @@
 // What the hooks of a session do that write checkpoints.
 #include <cerrno>
+#include <cmath>
+#include <filesystem>
 #include <map>
 #include <utility>
 #include <vector>
@@ -7,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/trainer/test_run.h"
 #include "trainer/session/checkpoint_saver_hook.h"
@@ -86,6 +89,77 @@ TEST(CheckpointSaverHook, OutlivesAFullDiskButNotAtTheEnd) {
   EXPECT_TRUE(thrown);
 }
 
+// Whatever the error is: a folder in the place of the file is one that no waiting helps.
+TEST(CheckpointSaverHook, OutlivesACheckpointThatCannotBeWritten) {
+  TestRun run;
+  run.save_every = 2;
+  std::filesystem::create_directories(run.path(4));
+  run.run(5);
+  EXPECT_THAT(run.steps(), testing::IsSupersetOf({5, 2, 0}));
+  EXPECT_THAT(run.notes, ElementsAre(testing::StartsWith("no checkpoint at step 4")));
+}
+
+TEST(CheckpointSaverHook, MakesAFolderAgainThatWasRemoved) {
+  TestRun run;
+  run.save_every = 2;
+  FunctionHook remover;
+  remover.on_after = [&](TrainingSession&, const RunValues& values) {
+    if (values.result.step == 3) std::filesystem::remove_all(run.job_dir);
+  };
+  run.run(5, hooks(remover));
+  EXPECT_THAT(run.steps(), ElementsAre(5, 4));
+  EXPECT_THAT(run.notes, testing::IsEmpty());
+}
+
+TEST(CheckpointSaverHook, IsNotOutlivedWhereItFailsAtTheStart) {
+  TestRun run;
+  std::filesystem::create_directories(run.path(0));
+  EXPECT_EQ(error_of([&] { run.run(5); }).kind(), ErrorKind::invalid_argument);
+}
+
+// The loss of a batch doesn't show it: batch norm's averages matter only to an evaluation.
+TEST(CheckpointSaverHook, EndsARunWhoseVariablesAreNotFinite) {
+  for (const NanPolicy policy : {NanPolicy::fail, NanPolicy::stop})
+    for (const uint64_t every : {4, 100}) {  // found in the middle, and at the end
+      TestRun run;
+      run.save_every = 0;
+      FunctionHook spoiler;
+      uint64_t last_step = 0;
+      std::vector<float> weights, ended;
+      spoiler.on_after = [&](TrainingSession& session, const RunValues& values) {
+        if (values.result.step != 3) return;
+        Variables& variables = session.trainer().variables();
+        for (VariableId id = 0; id < variables.specs().size(); ++id)
+          if (!variables.specs()[id].trained)
+            variables.write(id, std::vector<float>(variables.specs()[id].size(), INFINITY));
+      };
+      run.more_hooks = [&](CheckpointFolder& folder) {
+        Hooks list = hooks(spoiler);
+        list.push_back(std::make_unique<CheckpointSaverHook>(
+            folder, CheckpointSaverOptions{.every = {.steps = every}, .nan = policy}));
+        FunctionHook last;
+        last.on_created = [&](TrainingSession& session) {
+          weights = session.trainer().variables().read(0);
+        };
+        last.on_end = [&](TrainingSession& session) {
+          last_step = session.step();
+          ended = session.trainer().variables().read(0);
+        };
+        list.push_back(std::make_unique<FunctionHook>(last));
+        return list;
+      };
+      if (policy == NanPolicy::fail) {
+        EXPECT_THROW(run.run(6), VariableNotFiniteError);
+        continue;
+      }
+      run.run(6);
+      EXPECT_EQ(last_step, 0u);
+      EXPECT_EQ(ended, weights) << "those of the newest checkpoint";
+      EXPECT_THAT(run.steps(), ElementsAre(0));
+      EXPECT_THAT(run.notes, ElementsAre(HasSubstr("training stops, with the weights of")));
+    }
+}
+
 struct Evaluations {
   std::map<uint64_t, size_t> correct;  // of 8, by step
   std::vector<std::pair<uint64_t, bool>> seen = {};
@@ -113,7 +187,7 @@ struct Evaluations {
 
 TEST(EvalHook, KeepsTheBestOfAllRuns) {
   TestRun run;
-  Evaluations evaluations = {.correct = {{2, 3}, {4, 5}, {5, 5}, {7, 4}, {9, 6}, {10, 1}}};
+  Evaluations evaluations = {.correct = {{2, 3}, {4, 5}, {5, 5}, {6, 4}, {8, 6}, {10, 1}}};
   evaluations.add_to(run, 2);
   const std::string best = run.job_dir + "/best.safetensors";
   run.run(5);
@@ -124,10 +198,37 @@ TEST(EvalHook, KeepsTheBestOfAllRuns) {
 
   evaluations.seen.clear();
   run.run(10);
-  EXPECT_THAT(evaluations.seen, ElementsAre(Pair(7, false), Pair(9, true), Pair(10, false)));
+  EXPECT_THAT(evaluations.seen, ElementsAre(Pair(6, false), Pair(8, true), Pair(10, false)));
   state = read_training_state(posix_file_system(), best);
-  EXPECT_EQ(state.step, 9u);
+  EXPECT_EQ(state.step, 8u);
   EXPECT_EQ(state.validation_accuracy, 0.75);
+}
+
+// Killed so often that no run gets as far as from one evaluation to the next.
+TEST(EvalHook, EvaluatesARunThatIsResumedOften) {
+  TestRun run;
+  Evaluations evaluations = {.correct = {{5, 3}, {10, 4}}};
+  evaluations.add_to(run, 5, false);
+  for (const uint64_t last : {2, 4, 6, 8, 10, 12}) run.run(last);
+  EXPECT_THAT(evaluations.seen, ElementsAre(Pair(5, true), Pair(10, true)));
+}
+
+// "The best so far" would be one that no number of its own can be compared with.
+TEST(EvalHook, TakesNoLossThatIsNoNumberForTheBest) {
+  TestRun run;
+  std::vector<bool> seen;
+  run.more_hooks = [&](CheckpointFolder& folder) {
+    EvalOptions options = {.every = {.steps = 1}, .evaluate = [&] {
+                             return BatchResult{.loss = seen.empty() ? std::nan("") : 1,
+                                                .correct = seen.empty() ? 5u : 1u,
+                                                .images = 8};
+                           }};
+    options.listener = [&](uint64_t, const BatchResult&, bool best) { seen.push_back(best); };
+    return hooks(EvalHook(folder, options));
+  };
+  run.run(2);
+  EXPECT_THAT(seen, ElementsAre(false, true));
+  EXPECT_EQ(read_training_state(posix_file_system(), run.job_dir + "/best.safetensors").step, 2u);
 }
 
 TEST(EvalHook, LeavesOutTheEndIfToldSo) {
@@ -150,6 +251,25 @@ TEST(EvalHook, EndsTheRunWhereItIsCancelled) {
   };
   run.run(10);
   EXPECT_THAT(run.steps(), ElementsAre(2, 0));
+}
+
+// In the middle and at the end: the hook that saves comes after it.
+TEST(EvalHook, LosesNoTrainingWhereItFails) {
+  TestRun run;
+  run.save_every = 0;
+  run.more_hooks = [](CheckpointFolder& folder) {
+    Hooks list = hooks(EvalHook(folder, {.every = {.steps = 3}, .evaluate = []() -> BatchResult {
+                                           throw Error({.kind = ErrorKind::not_found,
+                                                        .reason = "no such validation"});
+                                         }}));
+    list.push_back(std::make_unique<CheckpointSaverHook>(
+        folder, CheckpointSaverOptions{.every = {.steps = 100}}));
+    return list;
+  };
+  run.run(5);
+  EXPECT_THAT(run.steps(), ElementsAre(5, 0));
+  EXPECT_THAT(run.notes, ElementsAre("not evaluated: no such validation",
+                                     "not evaluated: no such validation"));
 }
 
 // A best one that could not be saved is not the one to beat.

@@ -60,6 +60,12 @@ TEST(Event, HoldsTheStatusOfASession) {
   EXPECT_EQ(status(SessionStatus::checkpoint), proto::SessionLog::CHECKPOINT);
 }
 
+// protobuf would print a complaint of its own, and write what no reader takes.
+TEST(Event, WritesAPathThatIsNotUtf8AsOneThatCanBePrinted) {
+  const proto::Event event = parsed({.what = SessionLog{.checkpoint_path = "jn\n\xff/a"}});
+  EXPECT_EQ(event.session_log().checkpoint_path(), "jn\\x0a\\xff/a");
+}
+
 TEST(Event, HoldsHistograms) {
   const std::vector<float> values = {-1, 0, 2.5, 2.5};
   const proto::Event event =

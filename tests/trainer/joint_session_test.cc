@@ -95,6 +95,28 @@ TEST(JointSession, GoesOnWhereTheFirstProcessDoes) {
   EXPECT_EQ(resumed, whole);
 }
 
+// A step that fails in a session without a folder: there is nothing to try it again from.
+TEST(JointSession, EndsByTheErrorWhereThereIsNoFolder) {
+  CpuBackend backend({.threads = 1});
+  const auto variables = backend.make_variables(network());
+  Trainer trainer(backend, network(), *variables, {.batch_size = images});
+  FunctionHook hook;
+  hook.on_after = [](TrainingSession&, const RunValues&) {
+    throw Error({.kind = ErrorKind::io, .reason = "the disk is tired"});
+  };
+  TrainingSession session(
+      trainer,
+      {.batches =
+           [](uint64_t) {
+             return from_vector(std::vector<uint64_t>{1}).repeat().map([](uint64_t seed) {
+               return random_batch(network(), images, seed);
+             });
+           },
+       .learning_rate = [](uint64_t) { return 0.01; }},
+      hooks(hook));
+  EXPECT_EQ(error_of([&] { session.run(); }).reason(), "the disk is tired");
+}
+
 // What one process tries again, the others would not.
 TEST(JointSession, TriesNoStepAgain) {
   const TemporaryDirectory folder;

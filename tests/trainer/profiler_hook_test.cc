@@ -62,6 +62,16 @@ TEST(ProfilerHook, WritesATimelineEverySoManySteps) {
   }
 }
 
+TEST(ProfilerHook, RemovesWhatAKilledRunHasLeft) {
+  TestSession session;
+  const std::string trace = session.folder / "trace";
+  posix_file_system().make_directories(trace);
+  write_file(trace + "/.timeline-21.json.partial", "half");
+  write_file(trace + "/.mine.json.partial", "kept");
+  session.run(1, std::make_unique<ProfilerHook>(posix_file_system(), trace));
+  EXPECT_THAT(posix_file_system().list(trace), ElementsAre(".mine.json.partial"));
+}
+
 TEST(ProfilerHook, DoesNotEndATrainingWhenItCannotWrite) {
   TestSession session;
   write_file(session.folder / "file", "");

@@ -149,6 +149,8 @@ TEST_F(Safetensors, WithABadLengthAreRefused) {
 
 TEST_F(Safetensors, WithABadHeaderAreRefused) {
   const std::string good = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
+  std::string ones;
+  for (size_t more = 0; more < safetensors_dimension_limit; ++more) ones += ",1";
   for (const std::string& header : {
            std::string(""),                                      //
            std::string("{"),                                     //
@@ -178,11 +180,24 @@ TEST_F(Safetensors, WithABadHeaderAreRefused) {
            "{\"" + std::string(100'000, 'a') + "\":{\"b\":1}}",   //
            "{\"" + std::string(100'000, 'a') + "\":" + good.substr(0, good.size() - 2) + "8]}}",
            "{\"x\":" + std::string(100'000, '['),  // deep
+           // dimensions and offsets without end
+           R"({"x":{"dtype":"F32","data_offsets":[0,4],"shape":[1)" + ones + "]}}",
+           R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4)" + ones + "]}}",
            "{\"x\":" + std::string(100'000, '{'),
        }) {
     const Error error = error_for(header, 4);
     EXPECT_EQ(error.kind(), ErrorKind::corrupted) << header.substr(0, 80) << ": " << error.what();
     EXPECT_LT(std::string(error.what()).size(), 400u);
+  }
+}
+
+TEST_F(Safetensors, OfTextThatIsNotUtf8AreNotWritten) {
+  for (const SafetensorsMetadata& metadata :
+       {SafetensorsMetadata{{"setting:a", "\xff"}}, SafetensorsMetadata{{"\xff", "a"}}}) {
+    const Error error =
+        error_of([&] { write_safetensors(posix_file_system(), path, {}, metadata); });
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+    EXPECT_FALSE(posix_file_system().status(path));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,6 +96,22 @@ TEST(TrainingSession, CallsItsHooksInOrder) {
   run.run(3, hooks(recorder("c")));
   EXPECT_THAT(calls,
               ElementsAre("c begins", "c created at 2", "c before 2", "c after 3", "c ends at 3"));
+}
+
+TEST(TrainingSession, CallsEveryEndAndThrowsTheFirstError) {
+  TestRun run;
+  Hooks list;
+  std::vector<std::string> ended;
+  for (const char* name : {"first", "second", "third"}) {
+    FunctionHook hook;
+    hook.on_end = [&ended, name](TrainingSession&) {
+      ended.push_back(name);
+      if (ended.size() < 3) throw Error({.reason = name});
+    };
+    list.push_back(std::make_unique<FunctionHook>(hook));
+  }
+  EXPECT_EQ(error_of([&] { run.run(2, std::move(list)); }).reason(), "first");
+  EXPECT_THAT(ended, ElementsAre("first", "second", "third"));
 }
 
 TEST(TrainingSession, CallsNoEndWhereAHookThrows) {
@@ -218,6 +235,25 @@ TEST(TrainingSession, TriesAStepAgainThatAHookHasFailed) {
       EXPECT_THAT(run.notes, Contains(HasSubstr("failed: the disk is tired"))) << at;
       EXPECT_EQ(run.content(9), whole.content(9)) << at;
     }
+}
+
+// Though the hook asks no second time.
+TEST(TrainingSession, StopsWhereItWasAskedToInAStepThatFailed) {
+  for (const uint64_t save_every : {1, 3}) {
+    TestRun run;
+    run.save_every = save_every;
+    FunctionHook asking;
+    asking.on_after = [asked = false](TrainingSession& session, const RunValues& values) mutable {
+      if (values.result.step == 5 && !std::exchange(asked, true)) session.request_stop();
+    };
+    Hooks list = hooks(asking);
+    // Before the step is saved, and after.
+    if (save_every == 3) list.push_back(std::make_unique<FunctionHook>(failing(5, 1)));
+    if (save_every == 1) run.more_hooks = [](CheckpointFolder&) { return hooks(failing(5, 1)); };
+    run.run(9, std::move(list));
+    EXPECT_EQ(run.steps().front(), 5u);
+    EXPECT_THAT(run.notes, Contains(HasSubstr("failed: the disk is tired")));
+  }
 }
 
 TEST(TrainingSession, TriesAStepAgainThatThePipelineHasFailed) {

@@ -118,7 +118,11 @@ TrainingState checked_state(const SafetensorsReader& reader) {
                          .plan_hash = number(plan_hash_key, uint64_t{0}, 16)};
   for (const auto& [key, value] : metadata)
     if (key.starts_with(setting_prefix)) state.settings[key.substr(setting_prefix.size())] = value;
-  if (metadata.contains(accuracy_key)) state.validation_accuracy = number(accuracy_key, 0.0);
+  if (metadata.contains(accuracy_key)) {
+    const double accuracy = number(accuracy_key, 0.0);
+    if (!(accuracy >= 0 && accuracy <= 1)) throw fail("its validation accuracy is not in 0..1");
+    state.validation_accuracy = accuracy;
+  }
 
   const auto expected = metadata.find(checksum_key);
   if (expected == metadata.end()) return state;
@@ -175,10 +179,11 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
 void require_finite(const std::string& path, const std::string& name,
                     std::span<const float> values) {
   if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return;
-  throw Error({.kind = ErrorKind::invalid_argument,
-               .path = path,
-               .reason = "not saved: " + name + " has grown beyond what a number can hold",
-               .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
+  throw VariableNotFiniteError(
+      {.kind = ErrorKind::invalid_argument,
+       .path = path,
+       .reason = "not saved: " + name + " has grown beyond what a number can hold",
+       .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
 }
 
 }  // namespace
@@ -205,9 +210,13 @@ void write_checkpoint(FileSystem& file_system, const std::string& path, const Va
 }
 
 TrainingState read_checkpoint(FileSystem& file_system, const std::string& path,
-                              Variables& variables) {
+                              Variables& variables, std::optional<uint64_t> step) {
   const SafetensorsReader reader(file_system, path);
   TrainingState state = state_in(reader);
+  if (step && state.step != *step)
+    throw Error({.kind = ErrorKind::corrupted,
+                 .path = path,
+                 .reason = fmt::format("holds step {}, not {}", state.step, *step)});
   restore_from(reader, variables);
   return state;
 }

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 
+#include "dataset/base/error.h"
 #include "dataset/io/file.h"
 #include "trainer/backend/variables.h"
 
@@ -40,17 +41,24 @@ struct TrainingState {
   std::optional<double> validation_accuracy = {};
 };
 
-// Writes a file that appears whole or not at all. Throws Error{invalid_argument}, and writes
+// A variable with a number that isn't finite. Its kind is invalid_argument.
+class VariableNotFiniteError final : public Error {
+ public:
+  using Error::Error;
+};
+
+// Writes a file that appears whole or not at all. Throws VariableNotFiniteError, and writes
 // nothing, where a number is not finite: the checkpoint before is the one to go on from.
 void write_checkpoint(FileSystem& file_system, const std::string& path, const Variables& variables,
                       const TrainingState& state);
 
 // Checks everything before it changes a variable. Averages are there afterwards if the file or
 // `variables` had some; in the latter case they start from the values. Throws Error{truncated},
-// Error{corrupted} for a damaged file, Error{not_found} or Error{invalid_argument} for one of
-// another network.
+// Error{corrupted} for a damaged file and for one of another step than `step`, where that is given;
+// Error{not_found} or Error{invalid_argument} for one of another network; Error{unsupported} for
+// one with numbers that aren't float32; Error{io} where it can't be read.
 TrainingState read_checkpoint(FileSystem& file_system, const std::string& path,
-                              Variables& variables);
+                              Variables& variables, std::optional<uint64_t> step = {});
 
 // The same without the variables.
 TrainingState read_training_state(FileSystem& file_system, const std::string& path);

@@ -20,6 +20,7 @@ std::optional<uint64_t> step_of(std::string_view name) {
     return {};
   const std::string_view text =
       name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+  if (text.size() > 1 && text.front() == '0') return {};  // no name that save() gives
   uint64_t step = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
   if (error != std::errc() || end != text.data() + text.size()) return {};
@@ -39,8 +40,13 @@ bool is_another_networks(ErrorKind kind) {
 std::vector<CheckpointFile> list_checkpoints(FileSystem& file_system,
                                              const std::string& directory) {
   std::vector<CheckpointFile> files;
-  for (const std::string& name : file_system.list(directory))
-    if (const auto step = step_of(name)) files.push_back({*step, directory + "/" + name});
+  for (const std::string& name : file_system.list(directory)) {
+    const auto step = step_of(name);
+    if (!step) continue;
+    const std::string path = directory + "/" + name;
+    const auto status = file_system.status(path);
+    if (status && status->kind == FileKind::regular) files.push_back({*step, path});
+  }
   std::sort(files.begin(), files.end(),
             [](const CheckpointFile& a, const CheckpointFile& b) { return a.step > b.step; });
   return files;
@@ -53,7 +59,7 @@ std::optional<RestoredCheckpoint> restore_newest(FileSystem& file_system,
   for (const CheckpointFile& file : list_checkpoints(file_system, directory)) {
     restored.path = file.path;
     try {
-      restored.state = read_checkpoint(file_system, file.path, variables);
+      restored.state = read_checkpoint(file_system, file.path, variables, file.step);
       return restored;
     } catch (const Error& error) {
       // One that was there a moment ago was too old, and is removed by the run that writes them.
@@ -82,23 +88,57 @@ CheckpointFolder::CheckpointFolder(FileSystem& file_system, std::string director
   if (keep == 0)
     throw Error(
         {.kind = ErrorKind::invalid_argument, .reason = "at least one checkpoint must be kept"});
-  file_system_.make_directories(directory_);
-  lock_ = file_system_.lock(directory_ + "/.lock");
+  open();
   remove_abandoned_partials(file_system_, directory_, [](std::string_view name) {
     return step_of(name).has_value() || name == best_name;
   });
 }
 
+void CheckpointFolder::open() {
+  file_system_.make_directories(directory_);
+  lock_ = file_system_.lock(directory_ + "/.lock");
+}
+
 std::string CheckpointFolder::save(const Variables& variables, const TrainingState& state) {
   const std::string path =
       directory_ + "/" + std::string(prefix) + std::to_string(state.step) + std::string(suffix);
-  write_checkpoint(file_system_, path, variables, state);
-
-  // Newer ones don't count: they were damaged, or this run would have gone on from them.
-  size_t kept = 0;
-  for (const CheckpointFile& file : list_checkpoints(file_system_, directory_))
-    if (file.step <= state.step && ++kept > keep_) file_system_.remove(file.path);
+  if (!file_system_.status(directory_)) open();  // somebody has removed it under the run
+  try {
+    write_checkpoint(file_system_, path, variables, state);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::no_space || !prune(std::max<size_t>(1, keep_ - 1))) throw;
+    write_checkpoint(file_system_, path, variables, state);
+  }
+  newest_whole_ = state.step;
+  prune(keep_);
   return path;
+}
+
+std::optional<RestoredCheckpoint> CheckpointFolder::restore(Variables& variables) {
+  auto restored = restore_newest(file_system_, directory_, variables);
+  if (!restored) return {};
+  newest_whole_ = restored->state.step;
+  prune(keep_);
+  return restored;
+}
+
+bool CheckpointFolder::prune(size_t keep) noexcept {
+  bool removed = false;
+  if (!newest_whole_) return removed;
+  try {
+    // Newer ones don't count: they were damaged, or this run would have gone on from them.
+    size_t kept = 0;
+    for (const CheckpointFile& file : list_checkpoints(file_system_, directory_)) {
+      if (file.step > *newest_whole_ || ++kept <= keep) continue;
+      try {
+        file_system_.remove(file.path);
+        removed = true;
+      } catch (const Error&) {  // it is tried again after the next one
+      }
+    }
+  } catch (...) {
+  }
+  return removed;
 }
 
 std::string CheckpointFolder::best_path() const {

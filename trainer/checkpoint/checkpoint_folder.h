@@ -21,7 +21,7 @@ struct CheckpointFile {
   std::string path = {};
 };
 
-// The newest first; best.safetensors is not among them.
+// The newest first; best.safetensors is not among them, nor what is no regular file.
 std::vector<CheckpointFile> list_checkpoints(FileSystem& file_system, const std::string& directory);
 
 struct RestoredCheckpoint {
@@ -30,7 +30,8 @@ struct RestoredCheckpoint {
   std::vector<Error> damaged = {};  // newer ones that could not be read
 };
 
-// Reads the newest checkpoint in a folder that is whole; nothing where there is none at all. Throws
+// Reads the newest checkpoint in a folder that is whole; nothing where there is none at all. One
+// of another step than its name says is taken for damaged. Throws
 // where all are damaged, and where one is another network's; then the variables are what they were.
 // Another process may be writing checkpoints there meanwhile.
 std::optional<RestoredCheckpoint> restore_newest(FileSystem& file_system,
@@ -47,7 +48,11 @@ class CheckpointFolder {
   const std::string& directory() const { return directory_; }
 
   // Writes checkpoint-STEP.safetensors, which appears whole or not at all, then removes those
-  // before it that are too old. Returns its path. Throws what write_checkpoint throws.
+  // before it that are too old (one that can't be removed stays until the next time). On a
+  // full disk it removes the oldest of several first, so that there are `keep` again with this one.
+  // Makes the
+  // folder again where somebody has removed it. Returns its path. Throws what write_checkpoint
+  // throws.
   std::string save(const Variables& variables, const TrainingState& state);
 
   // The same as best.safetensors.
@@ -56,17 +61,21 @@ class CheckpointFolder {
   std::optional<double> best_accuracy() const;
 
   bool has_checkpoint() const { return !list_checkpoints(file_system_, directory_).empty(); }
-  std::optional<RestoredCheckpoint> restore(Variables& variables) const {
-    return restore_newest(file_system_, directory_, variables);
-  }
+  // restore_newest(), then removes those before it that are too old.
+  std::optional<RestoredCheckpoint> restore(Variables& variables);
 
  private:
+  void open();
+  // Removes all but the newest `keep` of those up to the newest that is whole, where that is known.
+  // Whether it has removed some.
+  bool prune(size_t keep) noexcept;
   std::string best_path() const;
 
   FileSystem& file_system_;
   const std::string directory_;
   const size_t keep_;
   std::unique_ptr<FileLock> lock_;
+  std::optional<uint64_t> newest_whole_;  // the step of what was saved or restored last
 };
 
 }  // namespace recordpipe

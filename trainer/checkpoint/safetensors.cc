@@ -162,7 +162,14 @@ void write_safetensors(FileSystem& file_system, const std::string& path,
         {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string json = header.dump();
+  std::string json;
+  try {
+    json = header.dump();
+  } catch (const nlohmann::json::type_error&) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = path,
+                 .reason = "a name or another text of the header is not UTF-8"});
+  }
   json.resize((json.size() + 7) / 8 * 8, ' ');  // data starts at a multiple of 8
   if (json.size() > safetensors_header_limit)
     throw Error({.kind = ErrorKind::limit_exceeded, .path = path, .reason = "too many tensors"});

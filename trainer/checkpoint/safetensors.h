@@ -23,12 +23,14 @@ namespace recordpipe {
 
 // The longest header that is read or written.
 inline constexpr uint64_t safetensors_header_limit = 100'000'000;
+// The most dimensions of a tensor that are read: numpy has no more either.
+inline constexpr size_t safetensors_dimension_limit = 64;
 
 using SafetensorsMetadata = std::map<std::string, std::string, std::less<>>;
 
 // A file open for reading. What it says is checked before it is believed: a header that isn't
-// JSON of this form, lengths that overflow, offsets that leave the file, overlap or leave holes
-// throw Error{corrupted}, a file that ends early Error{truncated}.
+// JSON of this form, lengths that overflow, offsets that leave the file, overlap or leave holes,
+// more dimensions than the limit throw Error{corrupted}, a file that ends early Error{truncated}.
 class SafetensorsReader {
  public:
   struct Tensor {
@@ -64,7 +66,7 @@ struct SafetensorsTensor {
 };
 
 // Writes a file that appears whole or not at all. The same tensors and metadata give the same
-// bytes.
+// bytes. Throws Error{invalid_argument} for names and metadata that are not UTF-8.
 void write_safetensors(FileSystem& file_system, const std::string& path,
                        const std::map<std::string, SafetensorsTensor>& tensors,
                        const SafetensorsMetadata& metadata);

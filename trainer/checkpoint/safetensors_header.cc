@@ -65,12 +65,12 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool number_unsigned(number_unsigned_t value) override {
-    if (place_ == Place::shape)
-      entry_.shape.push_back(value);
-    else if (place_ == Place::offsets)
-      entry_.offsets.push_back(value);
-    else
-      return refuse("a number");
+    if (place_ != Place::shape && place_ != Place::offsets) return refuse("a number");
+    const bool shape = place_ == Place::shape;
+    std::vector<uint64_t>& numbers = shape ? entry_.shape : entry_.offsets;
+    if (numbers.size() == (shape ? safetensors_dimension_limit : 2))
+      return fail(tensor() + (shape ? " has too many dimensions" : " has more than two offsets"));
+    numbers.push_back(value);
     return true;
   }
 

@@ -117,7 +117,8 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
     };
     hooks.push_back(std::make_unique<EvalHook>(*checkpoints_, std::move(validation)));
   }
-  CheckpointSaverOptions saver = {.every = {.steps = options_.checkpoint_steps}};
+  CheckpointSaverOptions saver = {.every = {.steps = options_.checkpoint_steps},
+                                  .nan = options_.nan};
   saver.listeners.push_back([this, note, &events](const std::string& path, uint64_t step) {
     checkpoint_ = path;
     note("saved " + printable(path));
@@ -156,6 +157,7 @@ int TrainingRun::train() {
     log.note(
         fmt::format("nothing left to train: {} steps are made, of {} in all", step(), last_step));
   session.run();
+  // Asked by all: the first process may have gone back to a checkpoint, the others not.
   const int signal = interrupted_anywhere(processes_);
   if (!signal || step() >= last_step) return 0;
   log.note(fmt::format("interrupted at step {} of {}; {} to go on", step(), last_step,

@@ -15,31 +15,53 @@ CheckpointSaverHook::CheckpointSaverHook(CheckpointFolder& checkpoints,
 
 void CheckpointSaverHook::after_create_session(TrainingSession& session) {
   saved_step_ = session.restored_step();
-  try_to_save(session);
+  // What will not pass is better known now than after a day.
+  try_to_save(session, [](const Error& error) {
+    return error.kind() == ErrorKind::no_space || error.kind() == ErrorKind::io;
+  });
 }
 
 void CheckpointSaverHook::after_run(TrainingSession& session, const RunValues& values) {
   // Of a step that failed there is nothing to save: the session is where it was before.
   if (session.step() == values.result.step && timer_.is_due(values.result.step))
-    try_to_save(session);
+    try_to_save(session, [](const Error& error) {
+      return dynamic_cast<const VariableNotFiniteError*>(&error) == nullptr;
+    });
 }
 
 void CheckpointSaverHook::end(TrainingSession& session) { save(session); }
 
 void CheckpointSaverHook::save(TrainingSession& session) {
   if (saved_step_ == session.step()) return;
-  const std::string path = checkpoints_.save(session.trainer().variables(), session.state());
+  std::string path;
+  try {
+    path = checkpoints_.save(session.trainer().variables(), session.state());
+  } catch (const VariableNotFiniteError& error) {
+    if (options_.nan == NanPolicy::fail || !go_back(session, error.what())) throw;
+    return;
+  }
   saved_step_ = session.step();
   for (const auto& listener : options_.listeners) listener(path, session.step());
 }
 
-void CheckpointSaverHook::try_to_save(TrainingSession& session) {
+// No step follows, so that the place in the data, and other processes' variables, don't matter.
+bool CheckpointSaverHook::go_back(TrainingSession& session, const std::string& why) {
+  const auto restored = checkpoints_.restore(session.trainer().variables());
+  if (!restored) return false;
+  session.trainer().set_steps_done(restored->state.step);
+  saved_step_ = session.step();
+  session.note(why + "; training stops, with the weights of " + printable(restored->path));
+  session.request_stop();
+  return true;
+}
+
+void CheckpointSaverHook::try_to_save(TrainingSession& session,
+                                      const std::function<bool(const Error&)>& is_outlived) {
   timer_.update(session.step());
   try {
     save(session);
   } catch (const Error& error) {
-    const bool may_pass = error.kind() == ErrorKind::no_space || error.kind() == ErrorKind::io;
-    if (!may_pass) throw;
+    if (!is_outlived(error)) throw;
     session.note(std::string("no checkpoint at step ") + std::to_string(session.step()) +
                  ", the one before stays: " + error.what());
   }

@@ -1,5 +1,6 @@
 #include "trainer/session/eval_hook.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -21,9 +22,13 @@ void EvalHook::after_create_session(TrainingSession& session) {
 }
 
 void EvalHook::after_run(TrainingSession& session, const RunValues& values) {
-  if (session.step() != values.result.step || !timer_.is_due(values.result.step)) return;
+  if (session.step() != values.result.step || !is_due(values.result.step)) return;
   timer_.update(values.result.step);
   evaluate(session);
+}
+
+bool EvalHook::is_due(uint64_t step) const {
+  return options_.every.steps > 0 ? step % options_.every.steps == 0 : timer_.is_due(step);
 }
 
 void EvalHook::end(TrainingSession& session) {
@@ -31,19 +36,21 @@ void EvalHook::end(TrainingSession& session) {
 }
 
 void EvalHook::evaluate(TrainingSession& session) {
+  evaluated_step_ = session.step();
   BatchResult result;
   try {
     result = options_.evaluate();
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::cancelled) throw;
-    session.request_stop();
+    if (error.kind() == ErrorKind::cancelled)
+      session.request_stop();
+    else
+      session.note(std::string("not evaluated: ") + error.what());
     return;
   }
-  evaluated_step_ = session.step();
   const double accuracy =
       result.images == 0 ? 0
                          : static_cast<double>(result.correct) / static_cast<double>(result.images);
-  const bool best = !best_ || accuracy > *best_;
+  const bool best = std::isfinite(result.loss) && (!best_ || accuracy > *best_);
   if (best) {
     TrainingState state = session.state();
     state.validation_accuracy = accuracy;
@@ -51,7 +58,6 @@ void EvalHook::evaluate(TrainingSession& session) {
       checkpoints_.save_best(session.trainer().variables(), state);
       best_ = accuracy;
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::no_space && error.kind() != ErrorKind::io) throw;
       session.note(std::string("the best checkpoint was not saved: ") + error.what());
     }
   }

@@ -11,11 +11,13 @@
 namespace recordpipe {
 
 struct EvalOptions {
-  // The first time after so many steps or seconds, not at once.
+  // At the multiples of so many steps, wherever the run was resumed; or the first time after so
+  // many seconds, not at once.
   Every every = {.steps = 1000};
   bool at_end = true;
   // Of the session's variables on images that are not trained on. What ends by Error{cancelled}
-  // requests the session's stop, and counts for nothing.
+  // requests the session's stop, and counts for nothing. Where it ends by another Error, the
+  // session's note says so, and the training goes on.
   std::function<BatchResult()> evaluate = {};
   // Told each result, and whether it is the best so far.
   std::function<void(uint64_t step, const BatchResult& result, bool best)> listener =
@@ -23,7 +25,8 @@ struct EvalOptions {
   Clock now = steady_seconds;
 };
 
-// What is more accurate than best.safetensors replaces it, also in a run that was resumed.
+// What is more accurate than best.safetensors replaces it, also in a run that was resumed, unless
+// its loss is no number.
 class EvalHook final : public SessionHook {
  public:
   // `checkpoints` must outlive it.
@@ -34,6 +37,7 @@ class EvalHook final : public SessionHook {
   void end(TrainingSession& session) override;
 
  private:
+  bool is_due(uint64_t step) const;
   void evaluate(TrainingSession& session);
 
   CheckpointFolder& checkpoints_;

@@ -1,6 +1,7 @@
 #include "trainer/session/profiler_hook.h"
 
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "dataset/io/atomic_file.h"
@@ -18,6 +19,12 @@ void ProfilerHook::after_create_session(TrainingSession& session) {
   // Of a step that failed.
   trace_.reset();
   session.trainer().trace_to(nullptr);
+  write_events(session, [&] {
+    if (!file_system_.status(folder_)) return;
+    remove_abandoned_partials(file_system_, folder_, [](std::string_view name) {
+      return name.starts_with("timeline-") && name.ends_with(".json");
+    });
+  });
 }
 
 void ProfilerHook::before_run(TrainingSession& session, RunContext& context) {

@@ -20,7 +20,8 @@ struct ProfilerOptions {
 // Writes FOLDER/timeline-STEP.json, to look at in https://ui.perfetto.dev or chrome://tracing: the
 // wait for the batch; loading it, forward, backward, update; and each node in forward and backward,
 // of backends that can tell. The first step of a session, which is no step like others, is passed
-// over. A file that can't be written is noted, and the training goes on.
+// over. A file that can't be written is noted, and the training goes on. What a killed run has left
+// half-written is removed at the start.
 class ProfilerHook final : public SessionHook {
  public:
   // The folder is made when it is needed. `file_system` must outlive the hook.

@@ -13,10 +13,10 @@
 //     (initial values, or the newest whole checkpoint)
 //     after_create_session    of every hook; again whenever a session is restored after a failure
 //     before_run, (step), after_run    of every hook, once a step
-//     end                     of every hook, where no exception has ended the run
+//     end                     of every hook, where no exception has ended the run before
 //
 // Hooks are called in the order they were given, by the thread that trains. What a hook throws ends
-// the run.
+// the run; of the hooks' ends all are called, and then the first that was thrown is thrown.
 #pragma once
 
 #include <cstdint>

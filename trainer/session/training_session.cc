@@ -38,7 +38,10 @@ void TrainingSession::run() {
   last_step_end_ = steady_seconds();
   int failures = 0;
   uint64_t furthest = step();
+  // Where a stop was requested in a step that failed: it holds once the step was made again.
+  std::optional<uint64_t> stop_at;
   while (!is_to_stop()) {
+    const uint64_t next = step() + 1;
     try {
       run_step();
       // Steps that are made again don't count: one that fails for ever may come long after the
@@ -50,13 +53,26 @@ void TrainingSession::run() {
     } catch (const Error& error) {
       if (!can_recover(error) || ++failures > options_.recoveries) throw;
       note(std::string("step ") + std::to_string(step() + 1) + " failed: " + error.what());
-      // A stop that was requested by a hook of the step that failed: it will be again.
-      stop_requested_ = false;
+      if (std::exchange(stop_requested_, false) && !stop_at) stop_at = next;
       restore();
       for (const auto& hook : hooks_) hook->after_create_session(*this);
     }
+    if (stop_at && step() >= *stop_at) stop_requested_ = true;
   }
-  for (const auto& hook : hooks_) hook->end(*this);
+  end_hooks();
+}
+
+// All of them, whatever one throws: the one that saves what was learned may be the last.
+void TrainingSession::end_hooks() {
+  std::exception_ptr first;
+  for (const auto& hook : hooks_) {
+    try {
+      hook->end(*this);
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
 }
 
 // What one process was asked, all do.
@@ -68,7 +84,7 @@ bool TrainingSession::is_to_stop() {
 bool TrainingSession::can_recover(const Error& error) const {
   const bool may_pass = error.kind() == ErrorKind::io || error.kind() == ErrorKind::network;
   const bool alone = !options_.processes || options_.processes->size() == 1;
-  return may_pass && alone && checkpoints_->has_checkpoint();
+  return may_pass && alone && checkpoints_ && checkpoints_->has_checkpoint();
 }
 
 void TrainingSession::run_step() {

@@ -69,10 +69,11 @@ class TrainingSession {
 
   // Steps until a stop is requested, then end of all hooks. Where a step's loss is not finite,
   // after_run sees it (nothing is updated); unless a hook requests a stop, what the trainer threw
-  // is thrown then.
+  // is thrown then. Where a hook's end throws, the other ends are called all the same.
   void run();
 
-  // Ends run() after the step that is being made; of before_run, that step is still made.
+  // Ends run() after the step that is being made; of before_run, that step is still made. Where it
+  // fails and is tried again (SessionOptions::recoveries), run() ends once it was made.
   void request_stop() { stop_requested_ = true; }
   bool stop_requested() const { return stop_requested_; }
 
@@ -91,6 +92,7 @@ class TrainingSession {
   TrainingSession(Trainer& trainer, CheckpointFolder* checkpoints, SessionOptions options,
                   std::vector<std::unique_ptr<SessionHook>> hooks);
   bool is_to_stop();
+  void end_hooks();
   bool can_recover(const Error& error) const;
   void restore();
   void open_batches();

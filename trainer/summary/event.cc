@@ -1,5 +1,6 @@
 #include "trainer/summary/event.h"
 
+#include "dataset/base/error.h"
 #include "dataset/image/encode_png.h"
 #include "proto/event.pb.h"
 #include "trainer/summary/histogram.h"
@@ -81,7 +82,7 @@ struct ContentEncoder {
         message.set_status(proto::SessionLog::CHECKPOINT);
         break;
     }
-    message.set_checkpoint_path(log.checkpoint_path);
+    message.set_checkpoint_path(printable(log.checkpoint_path));  // protobuf wants UTF-8
   }
 };
 
