@@ -60,11 +60,36 @@ class Output(Cifar10MainTest):
 
         arguments = self.arguments("--summary-steps", 1, "--checkpoint-steps", 1, steps=60)
         result = subprocess.run(arguments, capture_output=True, text=True, timeout=120,
-                                check=False, preexec_fn=limit, restore_signals=False)
+                                check=False, preexec_fn=limit)
         self.expect_done(result)
         self.assertIn("not logged: ", result.stderr)
         self.assertNotIn("no checkpoint", result.stderr)
         self.assertIn("checkpoint-60.safetensors", self.checkpoints())
+
+    def test_a_log_that_nobody_reads_ends_no_training(self):
+        read, write = os.pipe()
+        os.close(read)
+        self.addCleanup(os.close, write)
+        result = subprocess.run(self.arguments(), stdout=subprocess.PIPE, stderr=write, text=True,
+                                timeout=120, check=False)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("at step 4", result.stdout)
+        self.assertIn("checkpoint-4.safetensors", self.checkpoints())
+
+    def test_closed_descriptors(self):
+        """Nothing is written into the files that were opened first; a lost result is a failure."""
+        for closed, status in ((">&- 2>&-", 1), ("<&- >&- 2>&-", 1), ("2>&-", 0)):
+            with self.subTest(closed):
+                command = ["sh", "-c", f'exec "$0" "$@" {closed}', *self.arguments()]
+                result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                                        timeout=120, check=False)
+                self.assertEqual(result.returncode, status)
+                self.assertIn("checkpoint-4.safetensors", self.checkpoints())
+                self.assertEqual((self.job / ".lock").read_bytes(), b"")
+                for events in self.job.glob("events.out.tfevents.*"):
+                    self.assertNotIn(b"Average examples", events.read_bytes())
+                    self.assertNotIn(b"eval accuracy", events.read_bytes())
+                shutil.rmtree(self.job)
 
     def test_model_analysis(self):
         result = subprocess.run([PROGRAM, "--data-dir", "nowhere", "--job-dir", self.job,

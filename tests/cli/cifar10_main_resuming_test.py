@@ -121,8 +121,10 @@ class Killed(Cifar10MainTest):
 
 class Signals(Cifar10MainTest):
     def start(self, *extra):
-        process = subprocess.Popen(self.arguments("--log-frequency", 1, *extra, steps=100_000),
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            self.arguments("--log-frequency", 1, *extra, steps=100_000), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
         self.addCleanup(process.kill)
         return process
 
@@ -133,7 +135,7 @@ class Signals(Cifar10MainTest):
                 return
 
     def test_interrupted(self):
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             with self.subTest(number), self.start() as process:
                 self.wait_for(process, "step = ")
                 process.send_signal(number)
@@ -145,6 +147,38 @@ class Signals(Cifar10MainTest):
         result = self.train(steps=step + 1)
         self.expect_done(result)
         self.assertIn(f"at step {step}", result.stderr)
+
+    def test_ignored_signals_stay_ignored(self):
+        def ignore():
+            for number in (signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
+
+        with subprocess.Popen(self.arguments("--log-frequency", 1, steps=40),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              preexec_fn=ignore) as process:
+            self.addCleanup(process.kill)
+            self.wait_for(process, "step = ")
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGHUP)
+            _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("checkpoint-40.safetensors", self.checkpoints())
+
+    def test_second_signal_ends_it_at_once(self):
+        process = subprocess.Popen(
+            self.arguments("--device", "reference", "--num-layers", 110, "--train-batch-size", 96),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        with process:
+            self.wait_for(process, "checkpoint-0.safetensors")  # a step of minutes follows
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143)
+        self.assertTrue(err.endswith("interrupted\n"), err)
+        self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors"])
 
     def test_interrupted_while_evaluating(self):
         process = subprocess.Popen(

@@ -105,6 +105,10 @@ class Train(TutorialTest):
 
 
 class Evaluate(TutorialTest):
+    def test_help_names_the_exit_statuses(self):
+        self.assertIn("129, 130 or 143 interrupted",
+                      self.run_program("cifar10_eval", "--help").stdout)
+
     def test_once(self):
         self.expect_done(self.train())
         result = self.run_program("cifar10_eval", *self.evaluation("--run_once"))

@@ -11,13 +11,13 @@ namespace {
 
 constexpr const char* description =
     "Trains a ResNet on CIFAR-10's TFRecord files and evaluates it on the eval split.\n"
-    "A job folder that holds checkpoints is resumed. SIGINT and SIGTERM save a checkpoint.";
+    "A job folder that holds checkpoints is resumed. SIGINT, SIGTERM and SIGHUP save one more.";
 
 constexpr const char* footer =
     "Every eval image is counted exactly once, whatever the batch size: the number of images need\n"
     "not be a multiple of it.\n\n"
-    "Exit status: 0 success, 1 failure, 2 usage, 130 or 143 interrupted (a checkpoint is "
-    "saved).\n\n"
+    "Exit status: 0 success, 1 failure, 2 usage, 129, 130 or 143 interrupted (a "
+    "checkpoint is saved).\n\n"
     "Example:\n"
     "  cifar10_main --data-dir data/cifar10 --job-dir /tmp/resnet8 --num-layers 8 --minutes 5 \\\n"
     "      --learning-rate-schedule cosine --warmup-steps 200";

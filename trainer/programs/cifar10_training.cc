@@ -11,10 +11,10 @@
 #include "dataset/base/error.h"
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/cifar/synthetic_mark.h"
+#include "tools/interrupt.h"
 #include "trainer/model/resnet.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
-#include "trainer/programs/interrupt.h"
 #include "trainer/programs/processes.h"
 #include "trainer/programs/training_run.h"
 

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "tools/interrupt.h"
 #include "trainer/backend/replicated/mpi_communicator.h"
 #include "trainer/programs/flag_helpers.h"
-#include "trainer/programs/interrupt.h"
 
 namespace recordpipe {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "dataset/base/error.h"
 #include "dataset/cifar/class_names.h"
+#include "tools/interrupt.h"
 #include "trainer/programs/evaluation.h"
-#include "trainer/programs/interrupt.h"
 #include "trainer/programs/processes.h"
 #include "trainer/report/report.h"
 #include "trainer/session/checkpoint_saver_hook.h"
@@ -27,7 +27,7 @@
 namespace recordpipe {
 namespace {
 
-// Ends a run after the step in which SIGINT or SIGTERM came; the saver's end saves it then.
+// Ends a run after the step in which a signal came; the saver's end saves it then.
 class InterruptHook final : public SessionHook {
  public:
   void after_create_session(TrainingSession& session) override { stop_if_interrupted(session); }
