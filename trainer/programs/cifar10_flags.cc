@@ -140,6 +140,13 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
     if (flags.variable_strategy == "GPU" && flags.device != "cuda" && flags.device != "auto")
       throw CLI::ValidationError("--variable-strategy", "GPU needs --device cuda");
     check_precision(flags.precision, flags.device);
+    // Its loss is scaled up until gradients overflow now and then; those steps are left out.
+    const bool checks =
+        flags.check_numerics || flags.clip_gradient_norm > 0 || flags.clip_global_norm > 0;
+    if (flags.precision == "fp16" && checks)
+      throw CLI::ValidationError("--precision",
+                                 "fp16 goes with neither --check-numerics nor clipping, which end "
+                                 "at the first gradient that is no number: take bf16");
     if (flags.num_gpus > 1 && flags.train_batch_size % flags.num_gpus != 0)
       throw CLI::ValidationError("--train-batch-size", "must be a multiple of --num-gpus");
     if (flags.warmup_steps > 0 && flags.learning_rate_schedule == "piecewise")
