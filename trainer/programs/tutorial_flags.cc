@@ -115,7 +115,7 @@ TutorialEvalFlags parse_cifar10_eval_flags(int argc, char** argv) {
                    "test: the eval files; train_eval: the train files")
         ->check(CLI::IsMember({"test", "train_eval"}));
     app.add_option("--checkpoint-dir", flags.checkpoint_dir, "The train folder of cifar10_train");
-    add_number<uint64_t>(app, "--eval-interval-secs", flags.eval_interval_secs, 0, most_seconds,
+    add_number<uint64_t>(app, "--eval-interval-secs", flags.eval_interval_secs, 1, most_seconds,
                          "Seconds between two evaluations");
     add_number<uint64_t>(app, "--num-examples", flags.num_examples, 1, most_images_in_all,
                          "Evaluate at most so many images");
