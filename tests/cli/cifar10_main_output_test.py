@@ -53,6 +53,34 @@ class Output(Cifar10MainTest):
         for word in ("ResNet-8 on CIFAR-10", "airplane", "batch_size"):
             self.assertIn(word, page)
 
+    def test_a_report_that_cannot_be_written_is_found_out_first(self):
+        folder = self.job.parent
+        for report, words in ((folder / "nowhere" / "r.html", "nowhere"), (folder, "is a folder"),
+                              ("/dev/null", "/dev/null"),
+                              (self.job / "checkpoint-4.safetensors", "place of a checkpoint")):
+            with self.subTest(report):
+                result = self.train("--report", report)
+                self.expect_failure(result, 1, words)
+                self.assertNotIn("step =", result.stderr)
+                self.assertEqual(self.checkpoints(), [])
+        report = self.job / "report.html"
+        self.expect_done(self.train("--report", report))
+        self.assertIn("</html>", report.read_text())
+
+    def test_a_report_that_fails_after_all_costs_no_result(self):
+        report = self.job.parent / "reports" / "report.html"
+        report.parent.mkdir()
+        with subprocess.Popen(self.arguments("--report", report, "--log-frequency", 1, steps=20),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            self.addCleanup(process.kill)
+            while "step = " not in process.stderr.readline():
+                self.assertIsNone(process.poll())
+            report.parent.rmdir()
+            out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("reports", err)
+        self.assertRegex(out.splitlines()[-1], "^eval accuracy .* at step 20$")
+
     def test_event_files_that_cannot_be_written_end_no_training(self):
         """A limit that each checkpoint keeps, and an event file soon doesn't."""
         def limit():

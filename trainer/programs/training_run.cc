@@ -1,7 +1,9 @@
 #include "trainer/programs/training_run.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +11,7 @@
 
 #include "dataset/base/error.h"
 #include "dataset/cifar/class_names.h"
+#include "dataset/io/atomic_file.h"
 #include "tools/interrupt.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/processes.h"
@@ -41,6 +44,19 @@ class InterruptHook final : public SessionHook {
   }
 };
 
+// Finds out what would keep the report from being written before the training, not after it.
+void check_report(const std::string& report, const std::string& job_dir) {
+  const std::filesystem::path path(report);
+  std::error_code none;
+  if (path.extension() == ".safetensors" &&
+      std::filesystem::equivalent(path.has_parent_path() ? path.parent_path() : ".", job_dir, none))
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = report,
+                 .reason = "the report would take the place of a checkpoint",
+                 .hint = "give it another name"});
+  AtomicFile(posix_file_system(), report);
+}
+
 bool is_interrupted() { return interrupted() != 0; }
 
 class LogHook final : public SessionHook {
@@ -67,8 +83,9 @@ TrainingRun::TrainingRun(Backend& backend, const Network& network, Communicator&
       history_(posix_file_system(), options_.report.empty() || !is_first()
                                         ? ""
                                         : options_.job_dir + "/report-history.jsonl") {
-  if (is_first())
-    checkpoints_.emplace(posix_file_system(), options_.job_dir, options_.keep_checkpoints);
+  if (!is_first()) return;
+  checkpoints_.emplace(posix_file_system(), options_.job_dir, options_.keep_checkpoints);
+  if (!options_.report.empty()) check_report(options_.report, options_.job_dir);
 }
 
 std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_step,
@@ -134,7 +151,7 @@ int TrainingRun::train() {
   const SessionOptions options = {.batches = options_.batches,
                                   .learning_rate = options_.schedule(last_step),
                                   .seed = options_.seed,
-                                  .settings = options_.settings,
+                                  .settings = settings_to(last_step),
                                   .processes = &processes_,
                                   .note = [&log](const std::string& text) { log.note(text); }};
   auto hooks = make_hooks(last_step, log, events);
@@ -146,6 +163,12 @@ int TrainingRun::train() {
   if (signal)
     log.note(fmt::format("interrupted at step {} of {}; run it again to go on", step(), last_step));
   return signal;
+}
+
+CheckpointSettings TrainingRun::settings_to(uint64_t last_step) const {
+  CheckpointSettings settings = options_.settings;
+  if (options_.schedule_has_end) settings["last_step"] = std::to_string(last_step);
+  return settings;
 }
 
 // How many steps fit into the minutes that were asked for: makes steps for a few seconds, which the
