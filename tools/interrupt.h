@@ -1,10 +1,11 @@
-// SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal, unless nohup keeps it away) as a stop
-// request, so that a program ends in order; and no death by SIGXFSZ and SIGPIPE, so that a write
-// past a file-size limit, or into a pipe that nobody reads, fails like any other.
+// SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal) as a stop request, so that a program ends
+// in order; and no death by SIGXFSZ and SIGPIPE, so that a write past a file-size limit, or into a
+// pipe that nobody reads, fails like any other.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <stop_token>
 #include <thread>
 
@@ -12,13 +13,15 @@ namespace recordpipe {
 
 // Make it first in main, before any other thread: those started later leave these signals to it.
 // The first signal requests a stop. A second one ends the process at once, and so does a stop that
-// takes too long, because a pipe or a network disk is waited for: what was being written stays
-// behind then, as after a SIGKILL.
+// takes longer than `grace`, because a pipe or a network disk is waited for: what was being written
+// stays behind then, as after a SIGKILL. SIGINT and SIGHUP stay ignored where they are, as by nohup
+// or by a shell that starts a program in the background. There can be one at a time.
 class Interrupt {
  public:
   static constexpr std::chrono::seconds kGrace{5};
 
-  Interrupt();
+  // Without `grace` a stop takes as long as it takes.
+  explicit Interrupt(std::optional<std::chrono::seconds> grace = kGrace);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
@@ -31,10 +34,13 @@ class Interrupt {
  private:
   void wait_for_signals();
 
+  const std::optional<std::chrono::seconds> grace_;
   std::stop_source stop_;
-  std::atomic<int> signal_ = 0;
   std::atomic<bool> ending_ = false;
   std::thread waiter_;
 };
+
+// The signal that came, or 0: for who only wants to look, between two steps of its work.
+int interrupted();
 
 }  // namespace recordpipe

@@ -6,6 +6,7 @@ import functools
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -14,6 +15,9 @@ import small_archives
 
 GENERATE = os.environ["RECORDPIPE_GENERATE"]
 PROGRAM = os.environ["RECORDPIPE_CIFAR10_MAIN"]
+# Shells have SIGINT ignored in what they start in the background, as these tests may be, and the
+# programs leave it so.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 ROWS = 24  # in each of the six batches: 96 images to train on, 24 to evaluate
 _ROOT = tempfile.TemporaryDirectory(prefix="recordpipe-")
 

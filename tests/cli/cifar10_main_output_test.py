@@ -53,6 +53,34 @@ class Output(Cifar10MainTest):
         for word in ("ResNet-8 on CIFAR-10", "airplane", "batch_size"):
             self.assertIn(word, page)
 
+    def test_a_report_that_cannot_be_written_is_found_out_first(self):
+        folder = self.job.parent
+        for report, words in ((folder / "nowhere" / "r.html", "nowhere"), (folder, "is a folder"),
+                              ("/dev/null", "/dev/null"),
+                              (self.job / "checkpoint-4.safetensors", "place of a checkpoint")):
+            with self.subTest(report):
+                result = self.train("--report", report)
+                self.expect_failure(result, 1, words)
+                self.assertNotIn("step =", result.stderr)
+                self.assertEqual(self.checkpoints(), [])
+        report = self.job / "report.html"
+        self.expect_done(self.train("--report", report))
+        self.assertIn("</html>", report.read_text())
+
+    def test_a_report_that_fails_after_all_costs_no_result(self):
+        report = self.job.parent / "reports" / "report.html"
+        report.parent.mkdir()
+        with subprocess.Popen(self.arguments("--report", report, "--log-frequency", 1, steps=20),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            self.addCleanup(process.kill)
+            while "step = " not in process.stderr.readline():
+                self.assertIsNone(process.poll())
+            report.parent.rmdir()
+            out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("reports", err)
+        self.assertRegex(out.splitlines()[-1], "^eval accuracy .* at step 20$")
+
     def test_event_files_that_cannot_be_written_end_no_training(self):
         """A limit that each checkpoint keeps, and an event file soon doesn't."""
         def limit():
@@ -60,11 +88,36 @@ class Output(Cifar10MainTest):
 
         arguments = self.arguments("--summary-steps", 1, "--checkpoint-steps", 1, steps=60)
         result = subprocess.run(arguments, capture_output=True, text=True, timeout=120,
-                                check=False, preexec_fn=limit, restore_signals=False)
+                                check=False, preexec_fn=limit)
         self.expect_done(result)
         self.assertIn("not logged: ", result.stderr)
         self.assertNotIn("no checkpoint", result.stderr)
         self.assertIn("checkpoint-60.safetensors", self.checkpoints())
+
+    def test_a_log_that_nobody_reads_ends_no_training(self):
+        read, write = os.pipe()
+        os.close(read)
+        self.addCleanup(os.close, write)
+        result = subprocess.run(self.arguments(), stdout=subprocess.PIPE, stderr=write, text=True,
+                                timeout=120, check=False)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("at step 4", result.stdout)
+        self.assertIn("checkpoint-4.safetensors", self.checkpoints())
+
+    def test_closed_descriptors(self):
+        """Nothing is written into the files that were opened first; a lost result is a failure."""
+        for closed, status in ((">&- 2>&-", 1), ("<&- >&- 2>&-", 1), ("2>&-", 0)):
+            with self.subTest(closed):
+                command = ["sh", "-c", f'exec "$0" "$@" {closed}', *self.arguments()]
+                result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                                        timeout=120, check=False)
+                self.assertEqual(result.returncode, status)
+                self.assertIn("checkpoint-4.safetensors", self.checkpoints())
+                self.assertEqual((self.job / ".lock").read_bytes(), b"")
+                for events in self.job.glob("events.out.tfevents.*"):
+                    self.assertNotIn(b"Average examples", events.read_bytes())
+                    self.assertNotIn(b"eval accuracy", events.read_bytes())
+                shutil.rmtree(self.job)
 
     def test_model_analysis(self):
         result = subprocess.run([PROGRAM, "--data-dir", "nowhere", "--job-dir", self.job,

@@ -42,6 +42,21 @@ class Resuming(Cifar10MainTest):
         self.assertIn("batch_size was 16, is 8 from here on", result.stderr)
         self.assertIn("the data start anew", result.stderr)
 
+    def test_each_setting_that_changes_what_is_learned_is_said(self):
+        before = ("--learning-rate-schedule", "cosine")
+        self.expect_done(self.train(*before, steps=2))
+        result = self.train(*before, "--warmup-steps", 1, "--batch-norm-decay", 0.9,
+                            "--batch-norm-epsilon", 0.001, "--check-numerics", "true", steps=3)
+        self.expect_done(result)
+        for words in ("warmup_steps was 0, is 1", "batch_norm_decay was 0.997, is 0.9",
+                      "batch_norm_epsilon was 1e-05, is 0.001", "check_numerics was false, is true",
+                      "last_step was 2, is 3"):
+            self.assertIn(words + " from here on", result.stderr)
+        # More steps change nothing that a piecewise schedule says.
+        shutil.rmtree(self.job)
+        self.expect_done(self.train(steps=2))
+        self.assertNotIn("from here on", self.train(steps=3).stderr)
+
     def test_resumed_run_has_the_numbers_of_an_unbroken_one(self):
         flags = ("--checkpoint-steps", 3, "--moving-average-decay", 0.99, "--keep-checkpoints", 50)
         self.expect_done(self.train(*flags, steps=9))
@@ -51,6 +66,14 @@ class Resuming(Cifar10MainTest):
         for steps in (2, 3, 7, 9):
             self.expect_done(self.train(*flags, steps=steps))
         self.assertEqual(numbers_of(self.job / "checkpoint-9.safetensors"), unbroken)
+
+    def test_averages_that_are_switched_off_are_forgotten(self):
+        self.expect_done(self.train("--moving-average-decay", 0.9, steps=3))
+        average = "conv/weights/ExponentialMovingAverage"
+        self.expect_done(self.train("--moving-average-decay", 0, steps=5))
+        self.assertNotIn(average, header_of(self.job / "checkpoint-5.safetensors"))
+        self.expect_done(self.train("--moving-average-decay", 0.9, steps=6))
+        self.assertIn(average, header_of(self.job / "checkpoint-6.safetensors"))
 
     def test_best_on_the_validation_split_is_kept(self):
         result = self.train("--validation-steps", 2, steps=5)
@@ -94,7 +117,9 @@ class Killed(Cifar10MainTest):
     def test_killed_at_random_moments(self):
         flags = ("--checkpoint-steps", 5, "--keep-checkpoints", 2, "--moving-average-decay", 0.99,
                  "--num-intra-threads", 2)
+        start = time.monotonic()
         self.expect_done(self.train(*flags, steps=60))
+        seconds = time.monotonic() - start
         unbroken = numbers_of(self.job / "checkpoint-60.safetensors")
         random_moments = random.Random(20)
         kills = 0
@@ -104,8 +129,9 @@ class Killed(Cifar10MainTest):
                 process = subprocess.Popen(self.arguments(*flags, steps=60),
                                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 try:
-                    # Later and later, so that it comes to its end.
-                    err = process.communicate(timeout=random_moments.uniform(0, 0.2 + 0.1 * attempt))
+                    # Later and later, so that it comes to its end: the first two can't.
+                    moment = random_moments.uniform(0, (0.3 + 0.1 * attempt) * seconds)
+                    err = process.communicate(timeout=moment)
                     self.assertEqual(process.returncode, 0, err)
                     break
                 except subprocess.TimeoutExpired:
@@ -121,8 +147,10 @@ class Killed(Cifar10MainTest):
 
 class Signals(Cifar10MainTest):
     def start(self, *extra):
-        process = subprocess.Popen(self.arguments("--log-frequency", 1, *extra, steps=100_000),
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            self.arguments("--log-frequency", 1, *extra, steps=100_000), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
         self.addCleanup(process.kill)
         return process
 
@@ -133,7 +161,7 @@ class Signals(Cifar10MainTest):
                 return
 
     def test_interrupted(self):
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             with self.subTest(number), self.start() as process:
                 self.wait_for(process, "step = ")
                 process.send_signal(number)
@@ -145,6 +173,38 @@ class Signals(Cifar10MainTest):
         result = self.train(steps=step + 1)
         self.expect_done(result)
         self.assertIn(f"at step {step}", result.stderr)
+
+    def test_ignored_signals_stay_ignored(self):
+        def ignore():
+            for number in (signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
+
+        with subprocess.Popen(self.arguments("--log-frequency", 1, steps=40),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              preexec_fn=ignore) as process:
+            self.addCleanup(process.kill)
+            self.wait_for(process, "step = ")
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGHUP)
+            _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("checkpoint-40.safetensors", self.checkpoints())
+
+    def test_second_signal_ends_it_at_once(self):
+        process = subprocess.Popen(
+            self.arguments("--device", "reference", "--num-layers", 110, "--train-batch-size", 96),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        with process:
+            self.wait_for(process, "checkpoint-0.safetensors")  # a step of minutes follows
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143)
+        self.assertTrue(err.endswith("interrupted\n"), err)
+        self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors"])
 
     def test_interrupted_while_evaluating(self):
         process = subprocess.Popen(

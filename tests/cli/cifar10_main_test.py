@@ -47,6 +47,12 @@ class Usage(Cifar10MainTest):
                             (["--learning-rate-schedule", "linear"], "--learning-rate-schedule"),
                             (["--learning-rate", "0"], "--learning-rate"),
                             (["--train-batch-size", "0"], "--train-batch-size"),
+                            (["--device", "cuda", "--precision", "fp16", "--check-numerics", "1"],
+                             "fp16 goes with neither"),
+                            (["--device", "cuda", "--precision", "fp16", "--clip-global-norm", "1"],
+                             "fp16 goes with neither"),
+                            (["--device", "auto", "--precision", "fp16", "--clip-gradient-norm",
+                              "1"], "fp16 goes with neither"),
                             (["--no-such-flag"], "--no-such-flag")):
             with self.subTest(extra):
                 self.expect_failure(self.train(*extra), 2, word)

@@ -86,8 +86,7 @@ class Usage(SyncTest):
             self.assertIn("built without MPI", result.stderr)
 
     def test_several_processes_without_the_flag(self):
-        if not mpirun.MPIRUN:
-            return
+        mpirun.skip_without_mpi(self)
         for command in (self.train_command("job", 8, steps=1), self.resnet_command("job", 8)):
             result = mpirun.run_in(2, *command)
             self.assertEqual(result.returncode, 2, result.stderr)

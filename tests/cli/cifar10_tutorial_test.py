@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 import small_archives
@@ -105,6 +106,10 @@ class Train(TutorialTest):
 
 
 class Evaluate(TutorialTest):
+    def test_help_names_the_exit_statuses(self):
+        self.assertIn("129, 130 or 143 interrupted",
+                      self.run_program("cifar10_eval", "--help").stdout)
+
     def test_once(self):
         self.expect_done(self.train())
         result = self.run_program("cifar10_eval", *self.evaluation("--run_once"))
@@ -182,6 +187,44 @@ class Evaluate(TutorialTest):
             process.send_signal(signal.SIGTERM)
             process.communicate()
         self.assertEqual(process.returncode, 143)
+
+    def test_waits_for_a_checkpoint_to_become_whole(self):
+        self.expect_done(self.train(steps=1))
+        (self.train_dir / "checkpoint-0.safetensors").unlink()
+        newest = self.train_dir / "checkpoint-1.safetensors"
+        content = newest.read_bytes()
+        newest.write_bytes(content[:-1])
+        result = self.run_program("cifar10_eval", *self.evaluation("--run_once"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no checkpoint in this folder is whole)", result.stderr)
+
+        command = [PROGRAMS / "cifar10_eval", *map(str, self.evaluation(
+            "--eval_interval_secs", 1))]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as process:
+            self.addCleanup(process.kill)
+            self.assertIn(f"skipped: {newest}: ", process.stderr.readline())
+            time.sleep(2.5)  # it looks again, and says nothing again
+            newest.write_bytes(content)
+            self.assertIn("at step 1", process.stdout.readline())
+            # A newer one that is damaged is told of, though there is nothing to evaluate.
+            other = self.train_dir / "checkpoint-2.safetensors"
+            other.write_bytes(content[:-1])
+            self.assertIn("precision @ 1", process.stderr.readline())
+            self.assertIn(f"skipped: {other}: ", process.stderr.readline())
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143)
+        self.assertNotIn("skipped", errors)
+
+    def test_another_networks_checkpoint(self):
+        self.expect_done(self.run_program(
+            "cifar10_main", "--data-dir", DATA, "--job-dir", self.train_dir, "--num-layers", 8,
+            "--train-batch-size", 8, "--train-steps", 1))
+        for once in ("--run_once", "--norun_once"):
+            result = self.run_program("cifar10_eval", *self.evaluation(once))
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("(is it a checkpoint of cifar10_train?)", result.stderr)
 
 
 if __name__ == "__main__":

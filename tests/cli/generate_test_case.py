@@ -7,6 +7,7 @@ import hashlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,9 @@ import small_archives
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 PROGRAM = os.environ["RECORDPIPE_GENERATE"]
+# Shells have SIGINT ignored in what they start in the background, as these tests may be, and the
+# programs leave it so.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 SPLITS = ["eval.tfrecords", "train.tfrecords", "validation.tfrecords"]
 FILES = sorted([*SPLITS, "source.txt"])
 ROWS = 20  # in each of the archive's six batches

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -16,6 +17,9 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DATA = ROOT / "data"
 PROGRAM = os.environ["RECORDPIPE_TFRECORD"]
+# Shells have SIGINT ignored in what they start in the background, as these tests may be, and the
+# programs leave it so.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.append(str(DATA))
 from make_golden import bytes_feature, example, int64_feature, masked, record  # noqa: E402
 

@@ -174,6 +174,7 @@ TYPED_TEST(EachBackend, RefusesWhatMakesNoSense) {
     void process_gradients(const GradientOptions&) override {}
     std::span<const double> gradient_norms() const override { return {}; }
     void start_averages() override {}
+    void stop_averages() override {}
     bool has_averages() const override { return false; }
     void update_averages(double) override {}
     double half_squared_norm() const override { return 0; }

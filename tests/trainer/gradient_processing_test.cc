@@ -199,6 +199,13 @@ TYPED_TEST(GradientsOfEachBackend, AveragesFollowTheValues) {
   initialize(*this->variables, 3);
   for (VariableId id = 0; id < 4; ++id)
     EXPECT_EQ(this->variables->read(id, Slot::average), this->variables->read(id));
+
+  this->variables->stop_averages();
+  EXPECT_FALSE(this->variables->has_averages());
+  EXPECT_THROW(this->variables->read(0, Slot::average), Error);
+  this->variables->write(0, Floats(4, 5));
+  this->variables->start_averages();
+  EXPECT_EQ(this->variables->read(0, Slot::average), Floats(4, 5));
 }
 
 TYPED_TEST(GradientsOfEachBackend, AveragesAreCopiedForAnEvaluation) {

@@ -201,6 +201,20 @@ TEST(TrainerOptions, StartsNoAveragesAnewThatAreThere) {
   EXPECT_EQ(variables->read(0, Slot::average)[0], 3);
 }
 
+// Nothing would move them on, and an evaluation would take them.
+TEST(TrainerOptions, DropsAveragesOfARunBeforeThatItDoesNotKeep) {
+  const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
+  CpuBackend backend;
+  const auto variables = backend.make_variables(network);
+  for (const bool keeps : {true, false}) {
+    variables->start_averages();
+    TrainerOptions options;
+    if (keeps) options.average_decay = 0.9;
+    Trainer(backend, network, *variables, options).set_steps_done(7);
+    EXPECT_EQ(variables->has_averages(), keeps);
+  }
+}
+
 // The first layer that gives such numbers is named, and a run that catches this saves what the
 // step before left: batch norm's statistics too.
 TYPED_TEST(TrainerOptionsOnEachBackend, ALossThatIsNoNumberChangesNothing) {

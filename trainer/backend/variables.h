@@ -12,7 +12,7 @@
 namespace recordpipe {
 
 // What there is of a variable. Gradients, momentum and averages exist for trained variables only,
-// averages once Variables::start_averages() was called.
+// averages between Variables::start_averages() and stop_averages().
 enum class Slot { value, gradient, momentum, average };
 
 struct MomentumOptions {
@@ -75,6 +75,8 @@ class Variables {
   // From now on there are averages; each starts from its variable's value, as TensorFlow's
   // ExponentialMovingAverage. Called again, they start anew.
   virtual void start_averages() = 0;
+  // From now on there are none; nothing changes where there are none.
+  virtual void stop_averages() = 0;
   virtual bool has_averages() const = 0;
   // average = average + (1 - decay) · (value - average), of all trained variables. Throws
   // Error{invalid_argument} where there are no averages.

@@ -12,14 +12,14 @@ namespace {
 
 constexpr const char* description =
     "Trains a ResNet on CIFAR-10's TFRecord files and evaluates it on the eval split.\n"
-    "A job folder that holds checkpoints is resumed. SIGINT and SIGTERM save a checkpoint.";
+    "A job folder that holds checkpoints is resumed. SIGINT, SIGTERM and SIGHUP save one more.";
 
 constexpr const char* footer =
     "Every eval image is counted exactly once, whatever the batch size: the number of images need\n"
     "not be a multiple of it.\n\n"
     "Flags may be written with _ or -: --data_dir is --data-dir.\n\n"
-    "Exit status: 0 success, 1 failure, 2 usage, 130 or 143 interrupted (a checkpoint is "
-    "saved).\n\n"
+    "Exit status: 0 success, 1 failure, 2 usage, 129, 130 or 143 interrupted (a "
+    "checkpoint is saved).\n\n"
     "Example:\n"
     "  cifar10_main --data-dir data/cifar10 --job-dir /tmp/resnet8 --num-layers 8 --minutes 5 \\\n"
     "      --learning-rate-schedule cosine --warmup-steps 200";
@@ -142,6 +142,13 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
     if (flags.variable_strategy == "GPU" && flags.device != "cuda" && flags.device != "auto")
       throw CLI::ValidationError("--variable-strategy", "GPU needs --device cuda");
     check_precision(flags.precision, flags.device);
+    // Its loss is scaled up until gradients overflow now and then; those steps are left out.
+    const bool checks =
+        flags.check_numerics || flags.clip_gradient_norm > 0 || flags.clip_global_norm > 0;
+    if (flags.precision == "fp16" && checks)
+      throw CLI::ValidationError("--precision",
+                                 "fp16 goes with neither --check-numerics nor clipping, which end "
+                                 "at the first gradient that is no number: take bf16");
     if (flags.num_gpus > 1 && flags.train_batch_size % flags.num_gpus != 0)
       throw CLI::ValidationError("--train-batch-size", "must be a multiple of --num-gpus");
     if (flags.warmup_steps > 0 && flags.learning_rate_schedule == "piecewise")

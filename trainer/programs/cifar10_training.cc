@@ -11,10 +11,10 @@
 #include "dataset/base/error.h"
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/cifar/synthetic_mark.h"
+#include "tools/interrupt.h"
 #include "trainer/model/resnet.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
-#include "trainer/programs/interrupt.h"
 #include "trainer/programs/processes.h"
 #include "trainer/programs/training_run.h"
 
@@ -99,7 +99,10 @@ Dataset<ImageBatch> evaluation_batches(const Cifar10Flags& flags,
 // What a resumed run may change, and says so.
 CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
                                const Backend& backend) {
-  return {{"batch_size", std::to_string(batch_size)},
+  return {{"batch_norm_decay", fmt::format("{}", flags.batch_norm_decay)},
+          {"batch_norm_epsilon", fmt::format("{}", flags.batch_norm_epsilon)},
+          {"batch_size", std::to_string(batch_size)},
+          {"check_numerics", flags.check_numerics ? "true" : "false"},
           {"clip_global_norm", fmt::format("{}", flags.clip_global_norm)},
           {"clip_gradient_norm", fmt::format("{}", flags.clip_gradient_norm)},
           {"device", backend.name()},
@@ -110,6 +113,7 @@ CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
           {"momentum", fmt::format("{}", flags.momentum)},
           {"moving_average_decay", fmt::format("{}", flags.moving_average_decay)},
           {"seed", std::to_string(flags.seed)},
+          {"warmup_steps", std::to_string(flags.warmup_steps)},
           {"weight_decay", fmt::format("{}", flags.weight_decay)}};
 }
 
@@ -155,6 +159,7 @@ int train_cifar10(const Cifar10Flags& flags) {
            [&](uint64_t last_step) {
              return make_schedule(flags, data.train_images / batch_size, last_step);
            },
+       .schedule_has_end = flags.learning_rate_schedule != "piecewise",
        .last_step = flags.train_steps,
        .minutes = flags.minutes,
        .nan = flags.stop_on_nan ? NanPolicy::stop : NanPolicy::fail,
@@ -175,10 +180,10 @@ int train_cifar10(const Cifar10Flags& flags) {
   if (processes->rank() > 0) return 0;
   try {
     const Evaluation evaluation = run.evaluate(evaluation_batches(flags, data.eval_files));
-    run.write_report(FinalEvaluation{.step = run.step(), .evaluation = evaluation});
     if (!run.checkpoint().empty()) fmt::print("checkpoint {}\n", printable(run.checkpoint()));
     if (flags.confusion_matrix) print_confusion(evaluation.confusion);
     print_accuracy(evaluation.total, run.step(), data.synthetic);
+    run.write_report(FinalEvaluation{.step = run.step(), .evaluation = evaluation});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled) throw;
     spdlog::info("{}; run it again for the accuracy", error.what());

@@ -58,7 +58,9 @@ std::unique_ptr<Backend> make_for(const std::string& device, size_t threads,
       spdlog::info("device auto: {}", backend->name());
       return backend;
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::unsupported) throw;
+      // None, or none that has memory left.
+      if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::limit_exceeded)
+        throw;
       require_fp32(precision, error.reason());
       spdlog::info("device auto: cpu, because {}", error.reason());
     }

@@ -11,9 +11,9 @@
 #include <spdlog/spdlog.h>
 
 #include "dataset/base/error.h"
+#include "tools/interrupt.h"
 #include "trainer/backend/replicated/mpi_communicator.h"
 #include "trainer/programs/flag_helpers.h"
-#include "trainer/programs/interrupt.h"
 
 namespace recordpipe {
 namespace {

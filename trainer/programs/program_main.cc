@@ -1,23 +1,27 @@
 #include "trainer/programs/program_main.h"
 
 #include <exception>
+#include <optional>
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "tools/interrupt.h"
+#include "tools/standard_descriptors.h"
 #include "trainer/programs/flag_helpers.h"
-#include "trainer/programs/interrupt.h"
 #include "trainer/programs/openmp_spinning.h"
 
 namespace recordpipe {
 
 int program_main(const char* name, int argc, char** argv,
                  const std::function<int(int argc, char** argv)>& run) {
-  limit_openmp_spinning(argv);
+  open_standard_descriptors();
+  limit_openmp_spinning(argv);  // it may start the program again: before signals are blocked
   spdlog::set_default_logger(spdlog::stderr_color_mt(name));
   spdlog::set_pattern("%H:%M:%S %^%v%$");
   try {
-    catch_interrupts();
+    // A step may be long, and its checkpoint large.
+    const Interrupt interrupt(std::nullopt);
     return run(argc, argv);
   } catch (const UsageError& usage) {
     return usage.exit_code;

@@ -1,7 +1,9 @@
 #include "trainer/programs/training_run.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,8 +11,9 @@
 
 #include "dataset/base/error.h"
 #include "dataset/cifar/class_names.h"
+#include "dataset/io/atomic_file.h"
+#include "tools/interrupt.h"
 #include "trainer/programs/evaluation.h"
-#include "trainer/programs/interrupt.h"
 #include "trainer/programs/processes.h"
 #include "trainer/report/report.h"
 #include "trainer/session/checkpoint_saver_hook.h"
@@ -27,7 +30,7 @@
 namespace recordpipe {
 namespace {
 
-// Ends a run after the step in which SIGINT or SIGTERM came; the saver's end saves it then.
+// Ends a run after the step in which a signal came; the saver's end saves it then.
 class InterruptHook final : public SessionHook {
  public:
   void after_create_session(TrainingSession& session) override { stop_if_interrupted(session); }
@@ -40,6 +43,19 @@ class InterruptHook final : public SessionHook {
     if (interrupted()) session.request_stop();
   }
 };
+
+// Finds out what would keep the report from being written before the training, not after it.
+void check_report(const std::string& report, const std::string& job_dir) {
+  const std::filesystem::path path(report);
+  std::error_code none;
+  if (path.extension() == ".safetensors" &&
+      std::filesystem::equivalent(path.has_parent_path() ? path.parent_path() : ".", job_dir, none))
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = report,
+                 .reason = "the report would take the place of a checkpoint",
+                 .hint = "give it another name"});
+  AtomicFile(posix_file_system(), report);
+}
 
 bool is_interrupted() { return interrupted() != 0; }
 
@@ -67,8 +83,9 @@ TrainingRun::TrainingRun(Backend& backend, const Network& network, Communicator&
       history_(posix_file_system(), options_.report.empty() || !is_first()
                                         ? ""
                                         : options_.job_dir + "/report-history.jsonl") {
-  if (is_first())
-    checkpoints_.emplace(posix_file_system(), options_.job_dir, options_.keep_checkpoints);
+  if (!is_first()) return;
+  checkpoints_.emplace(posix_file_system(), options_.job_dir, options_.keep_checkpoints);
+  if (!options_.report.empty()) check_report(options_.report, options_.job_dir);
 }
 
 std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_step,
@@ -146,7 +163,7 @@ int TrainingRun::train() {
   const SessionOptions options = {.batches = options_.batches,
                                   .learning_rate = options_.schedule(last_step),
                                   .seed = options_.seed,
-                                  .settings = options_.settings,
+                                  .settings = settings_to(last_step),
                                   .processes = &processes_,
                                   .note = [&log](const std::string& text) { log.note(text); }};
   auto hooks = make_hooks(last_step, log, events);
@@ -164,6 +181,12 @@ int TrainingRun::train() {
                        options_.minutes > 0 ? fmt::format("run it with --train-steps {}", last_step)
                                             : "run it again"));
   return signal;
+}
+
+CheckpointSettings TrainingRun::settings_to(uint64_t last_step) const {
+  CheckpointSettings settings = options_.settings;
+  if (options_.schedule_has_end) settings["last_step"] = std::to_string(last_step);
+  return settings;
 }
 
 // How many steps fit into the minutes that were asked for: makes steps for a few seconds, which the

@@ -34,6 +34,7 @@ struct TrainingRunOptions {
   std::function<Dataset<ImageBatch>(uint64_t data_seed)> batches;
   // The schedule of a run of so many steps.
   std::function<LearningRateSchedule(uint64_t last_step)> schedule;
+  bool schedule_has_end = false;  // it depends on last_step, which is a setting then
   uint64_t last_step = 0;
   double minutes = 0;  // more than 0: as many steps as fit in, in place of last_step
   NanPolicy nan = NanPolicy::fail;
@@ -56,7 +57,7 @@ class TrainingRun {
  public:
   // All but the options must outlive it. The first of the processes takes the job folder, and
   // saves, logs and evaluates for all; they all must have the same options, but for their share of
-  // the batches.
+  // the batches. Throws Error where the report can't be written.
   TrainingRun(Backend& backend, const Network& network, Communicator& processes,
               TrainingRunOptions options);
 
@@ -79,6 +80,7 @@ class TrainingRun {
  private:
   bool is_first() const { return processes_.rank() == 0; }
   uint64_t measure_last_step();
+  CheckpointSettings settings_to(uint64_t last_step) const;
   std::vector<std::unique_ptr<SessionHook>> make_hooks(uint64_t last_step, TrainingLog& log,
                                                        EventWriter& events);
 

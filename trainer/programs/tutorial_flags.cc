@@ -13,12 +13,13 @@ namespace {
 
 constexpr const char* train_description =
     "Trains the network of TensorFlow's CIFAR-10 tutorial on CIFAR-10's TFRecord files.\n"
-    "A train folder that holds checkpoints is resumed, never deleted. SIGINT and SIGTERM save a\n"
-    "checkpoint.";
+    "A train folder that holds checkpoints is resumed, never deleted. SIGINT, SIGTERM and\n"
+    "SIGHUP save one more.";
 
 constexpr const char* train_footer =
     "Flags may be written with _ or -: --train_dir is --train-dir.\n\n"
-    "Exit status: 0 success, 1 failure, 2 usage, 130 or 143 interrupted (a checkpoint is saved).";
+    "Exit status: 0 success, 1 failure, 2 usage, 129, 130 or 143 interrupted (a checkpoint is\n"
+    "saved).";
 
 constexpr const char* eval_description =
     "Evaluates the checkpoints of cifar10_train, each image exactly once: the newest one now, and\n"
@@ -28,7 +29,7 @@ constexpr const char* eval_footer =
     "Flags may be written with _ or -: --eval_dir is --eval-dir.\n"
     "--seed, --checkpoint-steps and --keep-checkpoints, which every program takes, change nothing\n"
     "here.\n\n"
-    "Exit status: 0 success, 1 failure, 2 usage.";
+    "Exit status: 0 success, 1 failure, 2 usage, 129, 130 or 143 interrupted.";
 
 constexpr uint64_t most_images_in_all = 1'000'000'000'000;
 constexpr uint64_t most_seconds = 1'000'000'000;
@@ -114,7 +115,7 @@ TutorialEvalFlags parse_cifar10_eval_flags(int argc, char** argv) {
                    "test: the eval files; train_eval: the train files")
         ->check(CLI::IsMember({"test", "train_eval"}));
     app.add_option("--checkpoint-dir", flags.checkpoint_dir, "The train folder of cifar10_train");
-    add_number<uint64_t>(app, "--eval-interval-secs", flags.eval_interval_secs, 0, most_seconds,
+    add_number<uint64_t>(app, "--eval-interval-secs", flags.eval_interval_secs, 1, most_seconds,
                          "Seconds between two evaluations");
     add_number<uint64_t>(app, "--num-examples", flags.num_examples, 1, most_images_in_all,
                          "Evaluate at most so many images");

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,10 +16,10 @@
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/cifar/synthetic_mark.h"
 #include "dataset/cifar/tutorial_batches.h"
+#include "tools/interrupt.h"
 #include "trainer/model/tutorial_cnn.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
-#include "trainer/programs/interrupt.h"
 #include "trainer/programs/processes.h"
 #include "trainer/programs/training_run.h"
 #include "trainer/session/write_events.h"
@@ -77,9 +78,8 @@ class TutorialEvaluation {
   void evaluate_newest() {
     const auto newest = list();
     if (newest.empty() || newest.front().step == evaluated_step_) return;
-    const auto restored = restore_newest(posix_file_system(), flags_.checkpoint_dir, *variables_);
+    const auto restored = restore();
     if (!restored || restored->state.step == evaluated_step_) return;
-    for (const Error& damaged : restored->damaged) spdlog::warn("skipped: {}", damaged.what());
     const Evaluation evaluation = evaluate();
     const BatchResult& result = evaluation.total;
     evaluated_step_ = restored->state.step;
@@ -95,6 +95,34 @@ class TutorialEvaluation {
   bool has_evaluated() const { return evaluated_step_.has_value(); }
 
  private:
+  // The newest that is whole. One that can't be read may be on its way here, by rsync(1) say: who
+  // waits for checkpoints waits for it to become whole.
+  std::optional<RestoredCheckpoint> restore() {
+    try {
+      auto restored = restore_newest(posix_file_system(), flags_.checkpoint_dir, *variables_);
+      if (restored)
+        for (const Error& damaged : restored->damaged) warn_once(damaged);
+      return restored;
+    } catch (const Error& error) {
+      const bool may_pass = is_damage(error.kind()) || error.kind() == ErrorKind::io ||
+                            error.kind() == ErrorKind::unsupported;
+      if (!may_pass || flags_.run_once)
+        throw Error({.kind = error.kind(),
+                     .path = error.path(),
+                     .offset = error.offset(),
+                     .reason = error.reason(),
+                     .hint = may_pass ? "no checkpoint in this folder is whole"
+                                      : "is it a checkpoint of cifar10_train?"});
+      warn_once(error);
+      return {};
+    }
+  }
+
+  void warn_once(const Error& damaged) {
+    if (warned_.insert(damaged.path()).second)
+      spdlog::warn("skipped: {}: {}", printable(damaged.path()), damaged.reason());
+  }
+
   // The scalar has the tutorial's name. An evaluation is worth having without its event file.
   void write_summary(uint64_t step, double precision, double loss) {
     write_or_note([](const std::string& text) { spdlog::warn(text); },
@@ -129,6 +157,7 @@ class TutorialEvaluation {
   std::vector<std::string> files_;
   uint64_t images_ = 0;
   std::optional<uint64_t> evaluated_step_;
+  std::set<std::string> warned_;  // of which files
 };
 
 }  // namespace

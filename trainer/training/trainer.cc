@@ -42,6 +42,11 @@ Trainer::Trainer(Backend& backend, const Network& network, Variables& variables,
   if (options_.average_decay && !variables_.has_averages()) variables_.start_averages();
 }
 
+void Trainer::set_steps_done(uint64_t steps) {
+  steps_done_ = steps;
+  if (!options_.average_decay) variables_.stop_averages();
+}
+
 StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& learning_rate) {
   StepResult result = {.step = steps_done_ + 1, .learning_rate = learning_rate(steps_done_)};
   TracePhases phases(trace_.get(), "step");

@@ -77,7 +77,9 @@ class Trainer {
 
   // How many steps the variables have behind them: 0, or a checkpoint's.
   uint64_t steps_done() const { return steps_done_; }
-  void set_steps_done(uint64_t steps) { steps_done_ = steps; }
+  // The variables were set to those of a run of so many steps. Averages among them that this
+  // trainer doesn't keep are dropped: they would fall behind, and an evaluation would take them.
+  void set_steps_done(uint64_t steps);
 
   Variables& variables() { return variables_; }
 

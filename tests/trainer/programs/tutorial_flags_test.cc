@@ -152,6 +152,7 @@ TEST(TutorialFlags, ThatMakeNoSenseAreRefused) {
   refused(ending_of(train_on_several, {"--num_gpus=0"}), "--num-gpus");
   refused(ending_of(eval, {"--eval_data", "validation"}), "--eval-data");
   refused(ending_of(eval, {"--num_examples", "ten"}), "--num-examples");
+  refused(ending_of(eval, {"--eval_interval_secs", "0"}), "--eval-interval-secs");
   refused(ending_of(eval, {"surplus"}), "surplus");
 }
 

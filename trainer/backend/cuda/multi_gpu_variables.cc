@@ -31,6 +31,10 @@ void MultiGpuVariables::start_averages() {
   for (const auto& copy : copies_) copy->start_averages();
 }
 
+void MultiGpuVariables::stop_averages() {
+  for (const auto& copy : copies_) copy->stop_averages();
+}
+
 bool MultiGpuVariables::has_averages() const { return copies_.front()->has_averages(); }
 
 void MultiGpuVariables::update_averages(double decay) {

@@ -23,6 +23,7 @@ class MultiGpuVariables final : public Variables {
   void process_gradients(const GradientOptions& options) override;
   std::span<const double> gradient_norms() const override;
   void start_averages() override;
+  void stop_averages() override;
   bool has_averages() const override;
   void update_averages(double decay) override;
   double half_squared_norm() const override;

@@ -26,6 +26,7 @@ class ReferenceVariables final : public Variables {
   void process_gradients(const GradientOptions& options) override;
   std::span<const double> gradient_norms() const override { return gradient_norms_; }
   void start_averages() override;
+  void stop_averages() override { has_averages_ = false; }
   bool has_averages() const override { return has_averages_; }
   void update_averages(double decay) override;
   double half_squared_norm() const override;
