@@ -174,6 +174,16 @@ class Evaluate(TutorialTest):
         self.assertEqual(result.returncode, 1)
         self.assertIn("no checkpoint in this folder", result.stderr)
 
+    def test_says_that_it_waits_for_a_first_checkpoint(self):
+        command = [PROGRAMS / "cifar10_eval", *map(str, self.evaluation())]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            self.addCleanup(process.kill)
+            self.assertRegex(process.stderr.readline(),
+                             rf"no checkpoint to evaluate in {self.train_dir} yet; looking again")
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+        self.assertEqual(process.returncode, 143)
+
     def test_waits_for_the_next_checkpoint(self):
         self.expect_done(self.train(steps=1))
         command = [PROGRAMS / "cifar10_eval", *map(str, self.evaluation(
@@ -204,6 +214,7 @@ class Evaluate(TutorialTest):
                               text=True) as process:
             self.addCleanup(process.kill)
             self.assertIn(f"skipped: {newest}: ", process.stderr.readline())
+            self.assertIn("no checkpoint to evaluate", process.stderr.readline())
             time.sleep(2.5)  # it looks again, and says nothing again
             newest.write_bytes(content)
             self.assertIn("at step 1", process.stdout.readline())

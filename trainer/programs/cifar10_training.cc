@@ -179,6 +179,7 @@ int train_cifar10(const Cifar10Flags& flags) {
   if (const int signal = run.train()) return 128 + signal;
   if (processes->rank() > 0) return 0;
   try {
+    spdlog::info("evaluating {} images", data.eval_images);
     const Evaluation evaluation = run.evaluate(evaluation_batches(flags, data.eval_files));
     if (!run.checkpoint().empty()) fmt::print("checkpoint {}\n", printable(run.checkpoint()));
     if (flags.confusion_matrix) print_confusion(evaluation.confusion);

@@ -232,6 +232,9 @@ int evaluate_tutorial_cnn(const TutorialEvalFlags& flags) {
            .path = flags.checkpoint_dir,
            .reason = "no checkpoint in this folder",
            .hint = "train first: cifar10_train --train-dir " + printable(flags.checkpoint_dir)});
+    if (!flags.run_once && !evaluation.has_evaluated())
+      spdlog::info("no checkpoint to evaluate in {} yet; looking again every {} s",
+                   printable(flags.checkpoint_dir), flags.eval_interval_secs);
     while (!flags.run_once && pause(flags.eval_interval_secs)) evaluation.evaluate_newest();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled) throw;

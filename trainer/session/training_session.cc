@@ -160,7 +160,7 @@ void TrainingSession::restore_batches(const TrainingState& state) {
       return;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::invalid_argument) throw;
-      reason = error.reason();
+      reason = (error.path().empty() ? "" : printable(error.path()) + ": ") + error.reason();
     }
   }
   // Not the order and the distortions that the steps before have had.
