@@ -32,6 +32,10 @@ class RewoundSource final : public ByteSource {
 
 }  // namespace
 
+void MappedFile::read(uint64_t offset, std::span<std::byte> out) const {
+  std::ranges::copy(bytes().subspan(offset, out.size()), out.begin());
+}
+
 std::string parent_directory(const std::string& path) {
   const size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";

@@ -1,6 +1,7 @@
 // Files mapped into memory, with pages that can't be read replaced by zeros (bus_error_guard.h).
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
 #include <optional>
 
 #include <fcntl.h>
@@ -56,9 +57,40 @@ class PosixMapping final : public MappedFile {
     ::madvise(const_cast<std::byte*>(bytes_.data()) + first, end - first, MADV_DONTNEED);
   }
 
+  // What can't be read (the file was cut, or another one has its name) is copied from the mapping,
+  // which knows what to do.
+  void read(uint64_t offset, std::span<std::byte> out) const override {
+    std::call_once(reading_, [this] { open_again(); });
+    size_t filled = 0;
+    while (descriptor_ && filled < out.size()) {
+      const ssize_t count = ::pread(descriptor_->get(), out.data() + filled, out.size() - filled,
+                                    static_cast<off_t>(offset + filled));
+      if (count > 0) {
+        filled += static_cast<size_t>(count);
+      } else if (count == 0 || errno != EINTR) {
+        break;
+      }
+    }
+    if (filled == out.size()) return;
+    MappedFile::read(offset + filled, out.subspan(filled));
+    release(offset + filled, out.size() - filled);
+  }
+
   const std::string& path() const override { return path_; }
 
  private:
+  // A mapping needs no open file, of which there may be few: only one that is read() has one.
+  void open_again() const {
+    try {
+      descriptor_.emplace(path_, O_RDONLY | O_NONBLOCK);
+      const struct stat now = descriptor_->status();
+      const bool is_same = now.st_dev == opened_.st_dev && now.st_ino == opened_.st_ino;
+      if (!is_same) descriptor_.reset();
+    } catch (const Error&) {
+      // Moved, or there are too many open files.
+    }
+  }
+
   // The last page of a file that was cut short reads as zeros without a signal. Asked by name, so
   // that a mapping needs no open file.
   bool was_cut() const {
@@ -71,6 +103,8 @@ class PosixMapping final : public MappedFile {
   struct stat opened_ = {};
   std::span<const std::byte> bytes_;
   std::optional<BusErrorGuard> guard_;
+  mutable std::once_flag reading_;
+  mutable std::optional<PosixDescriptor> descriptor_;
 };
 
 }  // namespace

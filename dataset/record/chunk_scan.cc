@@ -40,7 +40,7 @@ ChunkFacts scan_chunk(const MappedFile& file, uint64_t begin, uint64_t end, std:
   ChunkFacts facts;
   uint64_t touched = std::min(begin + kSearch, end);
   const ReleaseAtEnd release(file, begin, touched);
-  MappedScanInput input(file, begin, resident(end - begin));
+  MappedScanInput input(file, begin, end, resident(end - begin));
   RecordWalk walk(input, begin, {.horizon = end + (end - begin) / 2}, std::move(stop));
   if (!walk.find_before(touched)) return facts;
   facts.begin = walk.position();
@@ -66,7 +66,7 @@ ChunkFacts scan_chunk(const MappedFile& file, uint64_t begin, uint64_t end, std:
 IntactRecords check_records(const MappedFile& file, uint64_t begin, uint64_t end,
                             std::stop_token stop) {
   const ReleaseAtEnd release(file, begin, end);
-  MappedScanInput input(file, begin, resident(end - begin));
+  MappedScanInput input(file, begin, end, resident(end - begin));
   RecordWalk walk(input, begin, {.horizon = end}, std::move(stop));
   IntactRecords intact{begin, begin, 0};
   while (walk.position() < end) {
@@ -82,9 +82,7 @@ IntactRecords check_records(const MappedFile& file, uint64_t begin, uint64_t end
 }
 
 uint32_t check_piece(const MappedFile& file, uint64_t begin, uint64_t end) {
-  const ReleaseAtEnd release(file, begin, end);
-  MappedScanInput input(file, begin, resident(end - begin));
-  return input.extend_crc(0, begin, end);
+  return MappedScanInput(file, begin, end).crc_in_passing(begin, end);
 }
 
 }  // namespace recordpipe

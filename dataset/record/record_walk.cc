@@ -30,8 +30,8 @@ void RecordWalk::seek(uint64_t position) {
 }
 
 uint32_t RecordWalk::data_crc(uint64_t begin, uint64_t end) {
-  const bool direct = !suspicious_ || end - begin <= kShort;
-  return direct ? input_.extend_crc(0, begin, end) : range_crc_.of(begin, end);
+  if (!suspicious_) return input_.crc_in_passing(begin, end);
+  return end - begin <= kShort ? input_.extend_crc(0, begin, end) : range_crc_.of(begin, end);
 }
 
 RecordWalk::Checked RecordWalk::check(uint64_t at) {
@@ -88,25 +88,29 @@ std::optional<RecordWalk::Step> RecordWalk::gap_here() {
 }
 
 uint64_t RecordWalk::pass_intact(uint64_t until) {
-  // What is long, or not whole in memory, is next()'s.
-  constexpr uint64_t kLong = MappedScanInput::kResident / 4;
+  // What is longer is next()'s.
+  constexpr uint64_t kLong = MappedScanInput::kWindow - kRecordOverhead;
   uint64_t records = 0;
-  bool goes_on = true;
-  while (goes_on && position_ < until) {
-    auto rest = input_.view(position_, kRecordOverhead);
+  uint64_t wanted = kRecordOverhead;  // what is known of the next record's size
+  while (position_ < until) {
+    auto rest = input_.window(position_, wanted);
     rest = rest.first(std::min<uint64_t>(rest.size(), limits_.horizon - position_));
+    if (rest.size() < wanted) break;
+    wanted = kRecordOverhead;
     const uint64_t stop_at = std::min(until, position_ + input_.piece());
-    goes_on = false;
     while (position_ < stop_at && rest.size() >= kRecordOverhead) {
       const auto length = decode_record_header(rest.first<kRecordHeaderSize>());
-      if (!length || *length > std::min<uint64_t>(kLong, rest.size() - kRecordOverhead)) break;
+      if (!length || *length > kLong) return records;
+      if (*length > rest.size() - kRecordOverhead) {
+        wanted = *length + kRecordOverhead;
+        break;
+      }
       const auto data = rest.subspan(kRecordHeaderSize, *length);
       const auto footer = rest.subspan(kRecordHeaderSize + *length).first<kRecordFooterSize>();
-      if (!record_footer_matches(footer, data)) break;
+      if (!record_footer_matches(footer, data)) return records;
       rest = rest.subspan(*length + kRecordOverhead);
       position_ += *length + kRecordOverhead;
       records += 1;
-      goes_on = position_ >= stop_at;
     }
     input_.forget(position_);
   }

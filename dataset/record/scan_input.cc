@@ -30,6 +30,36 @@ uint32_t ScanInput::extend_crc(uint32_t crc, uint64_t begin, uint64_t end) {
   return crc;
 }
 
+uint32_t ScanInput::crc_in_passing(uint64_t begin, uint64_t end) {
+  uint32_t crc = 0;
+  while (begin < end) {
+    const auto bytes = window(begin, 1);
+    const auto piece = bytes.first(std::min<uint64_t>(bytes.size(), end - begin));
+    if (piece.empty()) break;
+    crc = crc32c_extend(crc, piece);
+    begin += piece.size();
+  }
+  return crc;
+}
+
+// Read, not mapped: to map a page takes longer than to copy it.
+std::span<const std::byte> MappedScanInput::window(uint64_t offset, uint64_t size) {
+  const uint64_t file_size = file_.bytes().size();
+  size = std::min(size, file_size - offset);
+  if (size > kWindow) return view(offset, size);
+  const bool is_inside = offset >= window_begin_ && offset - window_begin_ <= window_.size();
+  auto kept = is_inside ? window_.subspan(offset - window_begin_) : window_.first(0);
+  if (kept.size() >= size && !kept.empty()) return kept;
+  if (!buffer_) buffer_.emplace(std::min(kWindow, std::max<uint64_t>(file_size, 1)));
+  std::memmove(buffer_->data(), kept.data(), kept.size());
+  const uint64_t wanted = end_ > offset ? std::min(end_ - offset, kWindow) : 0;
+  const uint64_t filled = std::max(size, wanted);
+  file_.read(offset + kept.size(), buffer_->part(kept.size(), filled));
+  window_ = buffer_->part(0, filled);
+  window_begin_ = offset;
+  return window_;
+}
+
 void MappedScanInput::forget(uint64_t offset) {
   if (offset < released_ + piece()) return;
   file_.release(released_, offset - released_);

@@ -31,6 +31,10 @@ class ScanInput {
   // The content from `offset` on: at least `size` bytes, unless it ends before, and as many more as
   // are at hand. Valid until the next call.
   virtual std::span<const std::byte> view(uint64_t offset, uint64_t size) = 0;
+  // The same for what is gone through once, from lower offsets to higher ones: going back is dear.
+  virtual std::span<const std::byte> window(uint64_t offset, uint64_t size) {
+    return view(offset, size);
+  }
   // How many bytes there are from `offset` on; nothing where that isn't known yet.
   virtual std::optional<uint64_t> left(uint64_t offset) const = 0;
   // Nothing before `offset` is asked for again.
@@ -49,6 +53,8 @@ class ScanInput {
   uint64_t piece() const { return piece_; }
   // crc32c_extend(crc, [begin, end)), all of which is there, with whole pieces of it released.
   uint32_t extend_crc(uint32_t crc, uint64_t begin, uint64_t end);
+  // crc32c([begin, end)), all of which is there, through windows.
+  uint32_t crc_in_passing(uint64_t begin, uint64_t end);
 
  protected:
   explicit ScanInput(uint64_t piece) : piece_(piece) {}
@@ -64,10 +70,15 @@ class ScanInput {
 class MappedScanInput final : public ScanInput {
  public:
   static constexpr uint64_t kResident = uint64_t{1} << 20;
+  // What is read at a time for windows: it stays in a core's own cache.
+  static constexpr uint64_t kWindow = uint64_t{256} << 10;
 
-  explicit MappedScanInput(const MappedFile& file, uint64_t begin = 0,
-                           uint64_t resident = kResident)
-      : ScanInput(resident), file_(file), released_(begin) {}
+  explicit MappedScanInput(const MappedFile& file)
+      : MappedScanInput(file, 0, file.bytes().size()) {}
+  // For [begin, end) and a little behind it.
+  MappedScanInput(const MappedFile& file, uint64_t begin, uint64_t end,
+                  uint64_t resident = kResident)
+      : ScanInput(resident), file_(file), end_(end), released_(begin) {}
   ~MappedScanInput() override { release_blocks(); }
   MappedScanInput(const MappedScanInput&) = delete;
   MappedScanInput& operator=(const MappedScanInput&) = delete;
@@ -75,6 +86,7 @@ class MappedScanInput final : public ScanInput {
   std::span<const std::byte> view(uint64_t offset, uint64_t) override {
     return file_.bytes().subspan(offset);
   }
+  std::span<const std::byte> window(uint64_t offset, uint64_t size) override;
   std::optional<uint64_t> left(uint64_t offset) const override {
     return file_.bytes().size() - offset;
   }
@@ -93,7 +105,12 @@ class MappedScanInput final : public ScanInput {
   void release_blocks();
 
   const MappedFile& file_;
+  const uint64_t end_;
   uint64_t released_;
+  // What was read for the last window, and where it begins in the file.
+  std::optional<RawBuffer> buffer_;
+  std::span<const std::byte> window_;
+  uint64_t window_begin_ = 0;
   // Numbers of blocks in which short ranges lie that are to be released, the latest last.
   std::array<uint64_t, kMostBlocks> blocks_ = {};
   size_t block_count_ = 0;

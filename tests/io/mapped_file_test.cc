@@ -93,6 +93,42 @@ TEST_F(MappedFileTest, ManyThreadsMayMeetTheCut) {
   EXPECT_TRUE(file->damaged());
 }
 
+std::string read_from(const MappedFile& file, uint64_t offset, size_t size) {
+  std::string text(size, '?');
+  file.read(offset, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+TEST_F(MappedFileTest, ReadsWhatItMaps) {
+  std::string content(3 * page + 7, '\0');
+  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i / 7);
+  write_file(path, content);
+  const auto file = files.map(path);
+  EXPECT_EQ(read_from(*file, 0, content.size()), content);
+  EXPECT_EQ(read_from(*file, page - 1, page + 2), content.substr(page - 1, page + 2));
+  EXPECT_EQ(read_from(*file, content.size(), 0), "");
+}
+
+TEST_F(MappedFileTest, ReadsOnWhereAnotherFileHasItsName) {
+  write_file(path, "content");
+  const auto file = files.map(path);
+  std::filesystem::rename(path, directory / "b");
+  EXPECT_EQ(read_from(*files.map(directory / "b"), 0, 7), "content");
+  write_file(path, "another");
+  EXPECT_EQ(read_from(*file, 0, 7), "content");
+  EXPECT_FALSE(file->damaged());
+}
+
+TEST_F(MappedFileTest, ReadingBehindACutGivesZerosAndIsDamage) {
+  write_file(path, std::string(4 * page, 'x'));
+  const auto file = files.map(path);
+  EXPECT_EQ(read_from(*file, 0, page), std::string(page, 'x'));
+  std::filesystem::resize_file(path, 2 * page + 5);
+  EXPECT_EQ(read_from(*file, page, 3 * page),
+            std::string(page + 5, 'x') + std::string(2 * page - 5, '\0'));
+  EXPECT_TRUE(file->damaged());
+}
+
 // Mappings come and go while others are damaged.
 TEST_F(MappedFileTest, ADamageIsNotInheritedByTheNextMapping) {
   for (int round = 0; round < 50; ++round) {

@@ -279,6 +279,27 @@ TEST(RecordScan, LiesDoNotMakePagesComeAndGo) {
   EXPECT_LT(file.releases(), 1000u);
 }
 
+// Records are read through windows, which they may cross, fill, or not fit into.
+TEST(RecordScan, RecordsOfAllSizesAroundAWindowAreFound) {
+  constexpr size_t kWindow = size_t{256} << 10;
+  std::vector<std::string> records;
+  for (const size_t size : {size_t{0}, size_t{3000}, kWindow - 3017, kWindow - 17, kWindow - 16,
+                            kWindow - 15, size_t{1}, kWindow, kWindow + 1, size_t{100'000},
+                            size_t{200'000}, 3 * kWindow, size_t{5}, size_t{150'000}}) {
+    records.emplace_back(size, static_cast<char>('a' + records.size()));
+  }
+  std::string content = framed(records);
+  for (const bool is_damaged : {false, true}) {
+    if (is_damaged) content[content.size() / 2] ^= 1;
+    const ScanWithReasons stream = scan_stream(content);
+    EXPECT_EQ(stream.scan.records.size(), records.size() - (is_damaged ? 1 : 0));
+    EXPECT_EQ(scan_mapped(content).scan, stream.scan);
+    for (const uint64_t chunk_size : {50'000, 300'000, 700'000, 10'000'000}) {
+      EXPECT_EQ(scan_in_parallel(content, 2, chunk_size).scan, stream.scan) << chunk_size;
+    }
+  }
+}
+
 TEST(RecordScan, StopsWhereAskedTo) {
   TemporaryDirectory directory;
   write_file(directory / "a", framed(kThree));
