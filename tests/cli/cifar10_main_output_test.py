@@ -13,6 +13,7 @@ import subprocess
 import unittest
 
 from cifar10_main_case import Cifar10MainTest, PROGRAM, small_data
+from started import Started
 
 
 class Output(Cifar10MainTest):
@@ -70,8 +71,8 @@ class Output(Cifar10MainTest):
     def test_a_report_that_fails_after_all_costs_no_result(self):
         report = self.job.parent / "reports" / "report.html"
         report.parent.mkdir()
-        with subprocess.Popen(self.arguments("--report", report, "--log-frequency", 1, steps=20),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with Started(self.arguments("--report", report, "--log-frequency", 1, steps=20),
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             self.addCleanup(process.kill)
             while "step = " not in process.stderr.readline():
                 self.assertIsNone(process.poll())
@@ -146,7 +147,7 @@ class Output(Cifar10MainTest):
 
     def test_terminal_gets_a_status_line(self):
         parent, child = pty.openpty()
-        with subprocess.Popen(self.arguments(), stdout=subprocess.PIPE, stderr=child) as process:
+        with Started(self.arguments(), stdout=subprocess.PIPE, stderr=child) as process:
             os.close(child)
             shown = b""
             while True:

@@ -13,6 +13,7 @@ import unittest
 
 from cifar10_main_case import Cifar10MainTest
 from safetensors_file import header_of, numbers_of
+from started import Started
 
 
 class Resuming(Cifar10MainTest):
@@ -179,9 +180,9 @@ class Signals(Cifar10MainTest):
             for number in (signal.SIGINT, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)
 
-        with subprocess.Popen(self.arguments("--log-frequency", 1, steps=40),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              preexec_fn=ignore) as process:
+        with Started(self.arguments("--log-frequency", 1, steps=40),
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                     preexec_fn=ignore) as process:
             self.addCleanup(process.kill)
             self.wait_for(process, "step = ")
             process.send_signal(signal.SIGINT)

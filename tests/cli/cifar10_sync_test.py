@@ -18,6 +18,8 @@ import mpirun
 import safetensors_file
 import small_archives
 
+from started import Started
+
 GENERATE = os.environ["RECORDPIPE_GENERATE"]
 PROGRAMS = pathlib.Path(os.environ["RECORDPIPE_TRAINING_PROGRAMS"])
 ROWS = 24  # in each of the six batches: 120 images to train on, 24 to evaluate
@@ -191,8 +193,8 @@ class Endings(SyncTest):
         steps. Returns the exit status and what was printed."""
         command = mpirun.command(
             2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", 2))
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
-                              env=mpirun.ENVIRONMENT) as process:
+        with Started(command, stderr=subprocess.PIPE, text=True,
+                     env=mpirun.ENVIRONMENT) as process:
             self.addCleanup(process.kill)
             printed = ""
             while printed.count("Average examples/sec") < 3:

@@ -16,6 +16,8 @@ import unittest
 
 import small_archives
 
+from started import Started
+
 GENERATE = os.environ["RECORDPIPE_GENERATE"]
 PROGRAMS = pathlib.Path(os.environ["RECORDPIPE_TRAINING_PROGRAMS"])
 ROWS = 24  # in each of the six batches: 120 images to train on, 24 to evaluate
@@ -44,8 +46,8 @@ class TutorialTest(unittest.TestCase):
                                 "--batch_size", 8, "--max_steps", steps, "--log_frequency", 1,
                                 *flags)
 
-    def evaluation(self, *flags):
-        return ["--data_dir", DATA, "--checkpoint_dir", self.train_dir,
+    def evaluation(self, *flags, of=None):
+        return ["--data_dir", DATA, "--checkpoint_dir", of or self.train_dir,
                 "--eval_dir", self.train_dir.parent / "eval", *flags]
 
     def expect_done(self, result):
@@ -118,6 +120,14 @@ class Evaluate(TutorialTest):
         self.assertRegex(result.stdout.splitlines()[-1],
                          r"^eval accuracy [0-9.]+% \(\d+/24\) at step 3$")
 
+    def test_one_checkpoint_is_evaluated_once(self):
+        self.expect_done(self.train("--checkpoint_steps", 1, steps=2))
+        for step in (1, 2):
+            result = self.run_program("cifar10_eval", *self.evaluation(
+                of=self.train_dir / f"checkpoint-{step}.safetensors"))
+            self.expect_done(result)
+            self.assertIn(f"/24) at step {step}", result.stdout)
+
     def test_each_image_counts_once(self):
         self.expect_done(self.train())
         printed = {self.run_program("cifar10_eval", *self.evaluation(
@@ -176,7 +186,7 @@ class Evaluate(TutorialTest):
 
     def test_says_that_it_waits_for_a_first_checkpoint(self):
         command = [PROGRAMS / "cifar10_eval", *map(str, self.evaluation())]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        with Started(command, stderr=subprocess.PIPE, text=True) as process:
             self.addCleanup(process.kill)
             self.assertRegex(process.stderr.readline(),
                              rf"no checkpoint to evaluate in {self.train_dir} yet; looking again")
@@ -188,8 +198,8 @@ class Evaluate(TutorialTest):
         self.expect_done(self.train(steps=1))
         command = [PROGRAMS / "cifar10_eval", *map(str, self.evaluation(
             "--eval_interval_secs", 1))]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              text=True) as process:
+        with Started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                     text=True) as process:
             self.addCleanup(process.kill)
             self.assertIn("at step 1", process.stdout.readline())
             self.expect_done(self.train(steps=2))
@@ -210,8 +220,8 @@ class Evaluate(TutorialTest):
 
         command = [PROGRAMS / "cifar10_eval", *map(str, self.evaluation(
             "--eval_interval_secs", 1))]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True) as process:
+        with Started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                     text=True) as process:
             self.addCleanup(process.kill)
             self.assertIn(f"skipped: {newest}: ", process.stderr.readline())
             self.assertIn("no checkpoint to evaluate", process.stderr.readline())

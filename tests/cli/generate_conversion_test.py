@@ -18,6 +18,7 @@ import unittest
 
 import small_archives
 from generate_test_case import FILES, PROGRAM, ROWS, SOURCE, SPLITS, GenerateTest, run
+from started import Started
 
 
 class Conversion(GenerateTest):
@@ -140,8 +141,8 @@ class Conversion(GenerateTest):
         """What is shown on a terminal of the usual width."""
         controller, terminal = pty.openpty()
         termios.tcsetwinsize(terminal, (24, 80))
-        with subprocess.Popen([PROGRAM, "--data-dir", self.data, *arguments], stderr=terminal,
-                              stdout=subprocess.DEVNULL) as process:
+        with Started([PROGRAM, "--data-dir", self.data, *arguments], stderr=terminal,
+                     stdout=subprocess.DEVNULL) as process:
             os.close(terminal)
             shown = b""
             with contextlib.suppress(OSError):  # EIO where the other side is closed
@@ -185,7 +186,7 @@ class Conversion(GenerateTest):
     def test_an_archive_from_a_pipe(self):
         pipe = self.root / "pipe"
         os.mkfifo(pipe)
-        with subprocess.Popen(["cp", self.archive, pipe]):
+        with Started(["cp", self.archive, pipe]):
             self.expect_done(self.generate("--archive", pipe))
         self.expect_same_images()
 

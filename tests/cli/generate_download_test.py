@@ -10,6 +10,7 @@ import subprocess
 import unittest
 
 from generate_test_case import FILES, PROGRAM, ServedTest, wait_until
+from started import Started
 
 
 class Download(ServedTest):
@@ -34,8 +35,8 @@ class Download(ServedTest):
     def test_an_interrupted_download_is_resumed_by_the_next_run(self):
         part = self.data / f"{self.NAME}.part"
         url = f"{self.url}?stall=20000&times=1"
-        with subprocess.Popen([PROGRAM, "--data-dir", self.data, "--url", url],
-                              stderr=subprocess.PIPE, text=True) as process:
+        with Started([PROGRAM, "--data-dir", self.data, "--url", url],
+                     stderr=subprocess.PIPE, text=True) as process:
             wait_until(lambda: part.exists() and part.stat().st_size >= 20000, "a part")
             process.send_signal(signal.SIGINT)
             _, stderr = process.communicate(timeout=60)

@@ -13,6 +13,7 @@ import unittest
 from tfrecord_test_case import (PROGRAM, TfrecordTest, bytes_feature, example, float_feature,
                                 int64_feature, record)
 from make_golden import field, varint
+from started import Started
 from tfrecord_damage import CASES, THREE, header
 
 # Subcommands by name: their arguments around the input, and what they write.
@@ -115,9 +116,9 @@ class Records(Reading):
                     continue
                 with self.subTest(reader=reader, path=path):
                     begin, end, _ = READERS[reader]
-                    with subprocess.Popen([PROGRAM, *begin, path, *end], cwd=self.folder,
-                                          stdout=subprocess.PIPE,
-                                          stderr=subprocess.STDOUT) as process:
+                    with Started([PROGRAM, *begin, path, *end], cwd=self.folder,
+                                 stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT) as process:
                         printed = process.stdout.read()
                         _, status, usage = os.wait4(process.pid, 0)
                         process.returncode = os.waitstatus_to_exitcode(status)
@@ -170,9 +171,9 @@ class Files(Reading):
                     for _ in range(times - 1):
                         with open(path, "ab") as file:
                             file.write(content)
-                    with subprocess.Popen([PROGRAM, *begin, path, *end], cwd=self.folder,
-                                          stdout=subprocess.DEVNULL,
-                                          stderr=subprocess.PIPE) as process:
+                    with Started([PROGRAM, *begin, path, *end], cwd=self.folder,
+                                 stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE) as process:
                         caught = stop_while_open(process, path)
                         if caught:
                             os.truncate(path, 5000)

@@ -10,6 +10,7 @@ import subprocess
 import time
 import unittest
 
+from started import Started
 from tfrecord_convert_case import PAYLOADS, ConvertTest, payloads_of
 from tfrecord_damage import CASES, DAMAGED
 from tfrecord_test_case import PROGRAM
@@ -195,9 +196,9 @@ class Faults(ConvertTest):
     def test_interrupted_midway(self):
         for number, options in ((signal.SIGINT, []), (signal.SIGTERM, ["--shuffle"]),
                                 (signal.SIGINT, ["--max-bytes", 10000])):
-            with subprocess.Popen([PROGRAM, "convert", "-", "-o", "s", *map(str, options)],
-                                  cwd=self.folder, stdin=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, bufsize=0) as process:
+            with Started([PROGRAM, "convert", "-", "-o", "s", *map(str, options)],
+                         cwd=self.folder, stdin=subprocess.PIPE,
+                         stderr=subprocess.PIPE, bufsize=0) as process:
                 for _ in range(40):
                     process.stdin.write(self.plain)
                 time.sleep(0.2)  # more than a pipe holds: it has read

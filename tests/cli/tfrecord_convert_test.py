@@ -7,6 +7,7 @@ import subprocess
 import unittest
 import zlib
 
+from started import Started
 from tfrecord_convert_case import PAYLOADS, ConvertTest, payloads_of, record
 from tfrecord_test_case import PROGRAM
 
@@ -133,9 +134,9 @@ class Split(ConvertTest):
                                   for file in said["files"]), self.plain)
 
     def test_a_second_writer_of_the_same_shards_is_refused(self):
-        with subprocess.Popen([PROGRAM, "convert", "-", "-o", "s", "--max-bytes", "10000"],
-                              cwd=self.folder, stdin=subprocess.PIPE,
-                              stdout=subprocess.DEVNULL) as first:
+        with Started([PROGRAM, "convert", "-", "-o", "s", "--max-bytes", "10000"],
+                     cwd=self.folder, stdin=subprocess.PIPE,
+                     stdout=subprocess.DEVNULL) as first:
             for _ in range(40):
                 first.stdin.write(self.plain)
             first.stdin.flush()  # more than a pipe holds: it has begun several files

@@ -2,9 +2,9 @@
 """tfrecord create of CSV: types that are inferred and given, and what is refused."""
 import gzip
 import os
-import subprocess
 import unittest
 
+from started import Started
 from tfrecord_create_case import CreateTest
 from tfrecord_test_case import named_example, record
 
@@ -67,7 +67,7 @@ class Csv(CreateTest):
         self.assertEqual((self.folder / "s-00001-of-00002").read_bytes(), record(expected[1]))
         for types in ([], ["--types", "id=int64,x=float"]):
             os.mkfifo(self.folder / "fifo.csv")
-            with subprocess.Popen(["cp", "a.csv", "fifo.csv"], cwd=self.folder):
+            with Started(["cp", "a.csv", "fifo.csv"], cwd=self.folder):
                 self.created("fifo.csv", "a.csv", *types, expected=expected * 2)
             os.remove(self.folder / "fifo.csv")
         self.assertEqual(sorted(os.listdir(self.folder)),

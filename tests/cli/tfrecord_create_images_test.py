@@ -7,6 +7,7 @@ import subprocess
 import tarfile
 import unittest
 
+from started import Started
 from tfrecord_create_case import CreateTest, png
 from tfrecord_test_case import DATA, PROGRAM, named_example, record
 
@@ -54,8 +55,8 @@ class ImageFolder(CreateTest):
     def test_an_image_that_is_gone_when_its_turn_comes(self):
         for i in range(10):
             self.text(f"d/cat/{i}.png", png(3, 2, bytes(100_000)))
-        with subprocess.Popen([PROGRAM, "create", "d", "-o", "-"], cwd=self.folder,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with Started([PROGRAM, "create", "d", "-o", "-"], cwd=self.folder,
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             process.stdout.read(1)  # it has listed them, and waits with more than a pipe holds
             os.remove(self.folder / "d/dog/2.png")
             self.text("d/dog/3.png", png(1, 1))

@@ -8,6 +8,7 @@ import subprocess
 import unittest
 import zlib
 
+from started import Started
 from tfrecord_test_case import (DATA, TfrecordTest, example, int64_feature, masked, named_example,
                                 record)
 
@@ -266,8 +267,8 @@ class InfoDamage(TfrecordTest):
     def test_a_fifo_is_read_as_a_stream(self):
         os.mkfifo(self.folder / "fifo")
         content = b"".join(map(record, labelled(3)))
-        with subprocess.Popen(["sh", "-c", "cat > fifo"], cwd=self.folder,
-                              stdin=subprocess.PIPE) as writer:
+        with Started(["sh", "-c", "cat > fifo"], cwd=self.folder,
+                     stdin=subprocess.PIPE) as writer:
             writer.stdin.write(content)
             writer.stdin.close()
             self.assertIn("  records      3\n", self.run_it("info", "fifo"))

@@ -10,6 +10,7 @@ import unittest
 
 from tfrecord_test_case import PROGRAM, TfrecordTest, record
 from make_golden import field, varint
+from started import Started
 
 SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # which take memory of their own
 MOST_MIB = 80  # 64, and the program itself
@@ -18,8 +19,8 @@ MOST_MIB = 80  # 64, and the program itself
 class MemoryTest(TfrecordTest):
     def expect_little(self, *arguments, most=MOST_MIB):
         with self.subTest(arguments), open(self.folder / "printed", "wb") as printed:
-            with subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, stdout=printed,
-                                  stderr=subprocess.PIPE) as process:
+            with Started([PROGRAM, *arguments], cwd=self.folder, stdout=printed,
+                         stderr=subprocess.PIPE) as process:
                 errors = process.stderr.read()
                 _, status, usage = os.wait4(process.pid, 0)
                 process.returncode = os.waitstatus_to_exitcode(status)

@@ -22,6 +22,7 @@ PROGRAM = os.environ["RECORDPIPE_TFRECORD"]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.append(str(DATA))
 from make_golden import bytes_feature, example, int64_feature, masked, record  # noqa: E402
+from started import Started
 
 __all__ = ["DATA", "PROGRAM", "TfrecordTest", "bytes_feature", "example", "float_feature",
            "int64_feature", "masked", "named_example", "record"]
@@ -73,8 +74,8 @@ class TfrecordTest(unittest.TestCase):
     def peak(self, *arguments, status=0):
         """The most memory that the program takes, in bytes, mapped pages included. What this process
         takes counts, too, if it is more: it must stay small."""
-        with subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder,
-                              stdout=subprocess.DEVNULL) as process:
+        with Started([PROGRAM, *map(str, arguments)], cwd=self.folder,
+                     stdout=subprocess.DEVNULL) as process:
             _, exit_status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(exit_status)
         self.assertEqual(process.returncode, status)

@@ -8,6 +8,7 @@ import time
 import unittest
 from pathlib import Path
 
+from started import Started
 from tfrecord_test_case import PROGRAM, TfrecordTest, named_example
 
 READERS = ["info", "verify", "salvage", "show", "schema", "stats", "index", "export --to json", "view", "bench"]
@@ -218,7 +219,7 @@ class Streams(TfrecordTest):
             self.assertIn("fifo: interrupted\n", errors)  # an orderly end, as below
 
     def test_nohup(self):
-        with subprocess.Popen(
+        with Started(
                 [PROGRAM, "convert", "-", "-o", "out"], cwd=self.folder, stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
@@ -231,8 +232,8 @@ class Streams(TfrecordTest):
 
     def test_a_fifo_is_read_as_a_file(self):
         os.mkfifo(self.folder / "fifo")
-        with subprocess.Popen([PROGRAM, "convert", "fifo", "-o", "out"], cwd=self.folder,
-                              stdout=subprocess.DEVNULL) as process:
+        with Started([PROGRAM, "convert", "fifo", "-o", "out"], cwd=self.folder,
+                     stdout=subprocess.DEVNULL) as process:
             time.sleep(0.1)
             with open(self.folder / "fifo", "wb", buffering=0) as fifo:
                 for byte in self.content:

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import unittest
 
+from started import Started
 from tfrecord_test_case import DATA, PROGRAM, TfrecordTest, masked, record
 from tfrecord_damage import CASES, DAMAGED, THREE, flipped
 
@@ -143,8 +144,8 @@ class Streams(TfrecordTest):
 
     def test_a_fifo_is_read_as_it_comes(self):
         os.mkfifo(self.folder / "pipe")
-        with subprocess.Popen([PROGRAM, "verify", "pipe"], cwd=self.folder,
-                              stdout=subprocess.PIPE) as process:
+        with Started([PROGRAM, "verify", "pipe"], cwd=self.folder,
+                     stdout=subprocess.PIPE) as process:
             with open(self.folder / "pipe", "wb") as pipe:
                 pipe.write(THREE)
             self.assertEqual(process.stdout.read(), b"pipe: intact, 3 records, 88 bytes\n")

@@ -1,5 +1,10 @@
 #include "trainer/checkpoint/checkpoint.h"
 
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,9 +12,12 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/reference/reference_backend.h"
+#include "trainer/checkpoint/safetensors.h"
 
 namespace recordpipe {
 namespace {
+
+using testing::HasSubstr;
 
 Network small_network() {
   Network network({3, 4, 4});
@@ -102,6 +110,40 @@ TEST_F(CheckpointTest, ThatNamesNoStepIsRefused) {
   EXPECT_EQ(error_of([&] { read(variables); }).kind(), ErrorKind::corrupted);
   EXPECT_EQ(error_of([&] { read_training_state(posix_file_system(), path); }).kind(),
             ErrorKind::corrupted);
+}
+
+TEST_F(CheckpointTest, WhoseChecksumHasLostItsNameIsRefused) {
+  write();
+  std::string bytes = read_file(path);
+  bytes.replace(bytes.find("\"crc32c\""), 8, "\"crc32d\"");
+  write_file(path, bytes);
+  EXPECT_THAT(error_of([&] { read(variables); }).reason(), HasSubstr("its checksum is missing"));
+}
+
+// As another program may have written it, without a checksum.
+TEST_F(CheckpointTest, OfAnotherProgramMustHoldNumbers) {
+  std::map<std::string, std::vector<float>> values;
+  const auto write_others = [&] {
+    std::map<std::string, SafetensorsTensor> tensors;
+    for (VariableId id = 0; id < variables.specs().size(); ++id) {
+      const VariableSpec& spec = variables.specs()[id];
+      values.try_emplace(spec.name, variables.read(id, Slot::value));
+      tensors.emplace(spec.name, SafetensorsTensor::floats(spec.shape, values.at(spec.name)));
+      if (!spec.trained) continue;
+      values.try_emplace(spec.name + "/momentum", variables.read(id, Slot::momentum));
+      tensors.emplace(spec.name + "/momentum",
+                      SafetensorsTensor::floats(spec.shape, values.at(spec.name + "/momentum")));
+    }
+    write_safetensors(posix_file_system(), path, tensors, {{"step", "7"}});
+  };
+  write_others();
+  EXPECT_EQ(read(variables).step, 7u);
+  const std::string& name = variables.specs()[0].name;
+  values.at(name).back() = std::numeric_limits<float>::quiet_NaN();
+  write_others();
+  const Error error = error_of([&] { read(variables); });
+  EXPECT_EQ(error.kind(), ErrorKind::corrupted);
+  EXPECT_THAT(error.reason(), HasSubstr(name));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "dataset/base/error.h"
 #include "tests/support/expect_error.h"
@@ -126,6 +127,15 @@ TEST(HistoryRecorder, GoesOnAfterALineThatWasCutShort) {
   HistoryRecorder recorder(posix_file_system(), path);
   recorder.start(4);
   EXPECT_EQ(steps_of(recorder), (Steps{4}));
+}
+
+// Opening it would wait for a writer, for ever.
+TEST(HistoryRecorder, RefusesAFifo) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "history";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  HistoryRecorder recorder(posix_file_system(), path);
+  EXPECT_EQ(error_of([&] { recorder.start(0); }).kind(), ErrorKind::unsupported);
 }
 
 }  // namespace

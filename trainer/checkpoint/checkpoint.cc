@@ -97,7 +97,7 @@ SafetensorsMetadata metadata_of(const TrainingState& state) {
 }
 
 // A checkpoint's metadata, after its checksum was found right. A file without one was written by
-// another program, and is believed.
+// another program, and is believed; all that write_checkpoint() writes names a plan, too.
 TrainingState checked_state(const SafetensorsReader& reader) {
   const auto fail = [&](const std::string& reason) {
     return Error({.kind = ErrorKind::corrupted, .path = reader.path(), .reason = reason});
@@ -125,7 +125,10 @@ TrainingState checked_state(const SafetensorsReader& reader) {
   }
 
   const auto expected = metadata.find(checksum_key);
-  if (expected == metadata.end()) return state;
+  if (expected == metadata.end()) {
+    if (metadata.contains(plan_hash_key)) throw fail("its checksum is missing");
+    return state;
+  }
   Checksum checksum(metadata);
   for (const auto& [name, tensor] : reader.tensors())
     checksum.add_tensor(name, tensor.dtype, tensor.shape, tensor.data);
@@ -159,8 +162,14 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
   std::vector<Value> values;
   for (VariableId id = 0; id < variables.specs().size(); ++id) {
     const VariableSpec& spec = variables.specs()[id];
-    for (const Slot slot : slots_of(spec, averages))
-      values.push_back({id, slot, reader.read_floats(name_of(spec, slot), spec.shape)});
+    for (const Slot slot : slots_of(spec, averages)) {
+      const std::string name = name_of(spec, slot);
+      values.push_back({id, slot, reader.read_floats(name, spec.shape)});
+      if (!std::ranges::all_of(values.back().numbers, [](float x) { return std::isfinite(x); }))
+        throw Error({.kind = ErrorKind::corrupted,
+                     .path = reader.path(),
+                     .reason = name + " holds values that are no finite numbers"});
+    }
   }
   const size_t others = reader.tensors().contains(input_state_name) ? 1 : 0;
   if (values.size() + others != reader.tensors().size())

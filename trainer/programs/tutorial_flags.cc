@@ -114,7 +114,8 @@ TutorialEvalFlags parse_cifar10_eval_flags(int argc, char** argv) {
     app.add_option("--eval-data", flags.eval_data,
                    "test: the eval files; train_eval: the train files")
         ->check(CLI::IsMember({"test", "train_eval"}));
-    app.add_option("--checkpoint-dir", flags.checkpoint_dir, "The train folder of cifar10_train");
+    app.add_option("--checkpoint-dir", flags.checkpoint_dir,
+                   "The train folder of cifar10_train; or one checkpoint, evaluated once");
     add_number<uint64_t>(app, "--eval-interval-secs", flags.eval_interval_secs, 1, most_seconds,
                          "Seconds between two evaluations");
     add_number<uint64_t>(app, "--num-examples", flags.num_examples, 1, most_images_in_all,

@@ -40,7 +40,7 @@ struct TutorialTrainFlags : TutorialFlags {
 struct TutorialEvalFlags : TutorialFlags {
   std::string eval_dir = "/tmp/cifar10_eval";         // event files
   std::string eval_data = "test";                     // or "train_eval": the training images
-  std::string checkpoint_dir = "/tmp/cifar10_train";  // train_dir of the training
+  std::string checkpoint_dir = "/tmp/cifar10_train";  // train_dir of the training, or a checkpoint
   uint64_t eval_interval_secs = 300;                  // between two evaluations, at least 1
   uint64_t num_examples = 10'000;                     // at most; each image counts once
   bool run_once = false;

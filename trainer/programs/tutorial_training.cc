@@ -80,21 +80,31 @@ class TutorialEvaluation {
     if (newest.empty() || newest.front().step == evaluated_step_) return;
     const auto restored = restore();
     if (!restored || restored->state.step == evaluated_step_) return;
-    const Evaluation evaluation = evaluate();
-    const BatchResult& result = evaluation.total;
-    evaluated_step_ = restored->state.step;
-    const double precision =
-        static_cast<double>(result.correct) / static_cast<double>(result.images);
-    spdlog::info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}", precision, result.loss,
-                 printable(restored->path));
-    write_summary(restored->state.step, precision, result.loss);
-    if (flags_.confusion_matrix) print_confusion(evaluation.confusion);
-    print_accuracy(result, restored->state.step, is_synthetic(flags_));
+    evaluate(restored->path, restored->state.step);
+  }
+
+  // The one at `path`, which may be best.safetensors.
+  void evaluate_one(const std::string& path) {
+    evaluate(path, read_checkpoint(posix_file_system(), path, *variables_).step);
   }
 
   bool has_evaluated() const { return evaluated_step_.has_value(); }
 
  private:
+  // What was restored from `path`.
+  void evaluate(const std::string& path, uint64_t step) {
+    const Evaluation evaluation = run_evaluation();
+    const BatchResult& result = evaluation.total;
+    evaluated_step_ = step;
+    const double precision =
+        static_cast<double>(result.correct) / static_cast<double>(result.images);
+    spdlog::info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}", precision, result.loss,
+                 printable(path));
+    write_summary(step, precision, result.loss);
+    if (flags_.confusion_matrix) print_confusion(evaluation.confusion);
+    print_accuracy(result, step, is_synthetic(flags_));
+  }
+
   // The newest that is whole. One that can't be read may be on its way here, by rsync(1) say: who
   // waits for checkpoints waits for it to become whole.
   std::optional<RestoredCheckpoint> restore() {
@@ -138,7 +148,7 @@ class TutorialEvaluation {
     return list_checkpoints(posix_file_system(), flags_.checkpoint_dir);
   }
 
-  Evaluation evaluate() {
+  Evaluation run_evaluation() {
     const size_t batch_size = std::min<uint64_t>(flags_.batch_size, images_);
     const Dataset<ImageBatch> batches = cifar10_tutorial_batches(
         files_, {.batch_size = batch_size, .take = images_, .threads = pipeline_threads(flags_)});
@@ -224,8 +234,14 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
 
 int evaluate_tutorial_cnn(const TutorialEvalFlags& flags) {
   TutorialEvaluation evaluation(flags);
+  const auto status = posix_file_system().status(flags.checkpoint_dir);
+  const bool one = status && status->kind == FileKind::regular;
   try {
-    evaluation.evaluate_newest();
+    if (one) {
+      evaluation.evaluate_one(flags.checkpoint_dir);
+    } else {
+      evaluation.evaluate_newest();
+    }
     if (flags.run_once && !evaluation.has_evaluated())
       throw Error(
           {.kind = ErrorKind::not_found,
@@ -235,7 +251,7 @@ int evaluate_tutorial_cnn(const TutorialEvalFlags& flags) {
     if (!flags.run_once && !evaluation.has_evaluated())
       spdlog::info("no checkpoint to evaluate in {} yet; looking again every {} s",
                    printable(flags.checkpoint_dir), flags.eval_interval_secs);
-    while (!flags.run_once && pause(flags.eval_interval_secs)) evaluation.evaluate_newest();
+    while (!one && !flags.run_once && pause(flags.eval_interval_secs)) evaluation.evaluate_newest();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled) throw;
     spdlog::info("{}", error.what());

@@ -19,7 +19,10 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 }
 
 RunHistory read_history(FileSystem& file_system, const std::string& path, uint64_t last_step) {
-  if (!file_system.status(path)) return {};
+  const auto status = file_system.status(path);
+  if (!status) return {};
+  if (status->kind != FileKind::regular)
+    throw Error({.kind = ErrorKind::unsupported, .path = path, .reason = "not a regular file"});
   const std::vector<std::byte> bytes = read_all(*file_system.open_source(path), kMostBytes);
   return parse_history({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, last_step);
 }
