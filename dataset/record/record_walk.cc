@@ -36,7 +36,7 @@ uint32_t RecordWalk::data_crc(uint64_t begin, uint64_t end) {
 
 RecordWalk::Checked RecordWalk::check(uint64_t at) {
   if (limits_.horizon - at < kRecordOverhead) return {.verdict = Verdict::undecided};
-  const auto head = input_.view(at, kRecordOverhead);
+  const auto head = view(at, kRecordOverhead);
   if (head.size() < kRecordOverhead) return {};
   const uint64_t length = decode_record_length(head.first<kRecordHeaderSize>());
   const uint64_t left = input_.left(at).value_or(UINT64_MAX) - kRecordOverhead;
@@ -44,10 +44,10 @@ RecordWalk::Checked RecordWalk::check(uint64_t at) {
   if (!decode_record_header(head.first<kRecordHeaderSize>())) return {};
   if (length > limits_.horizon - at - kRecordOverhead) return {.verdict = Verdict::undecided};
   const uint64_t size = length + kRecordOverhead;
-  if (input_.view(at, size).size() < size) return {};
+  if (view(at, size).size() < size) return {};
   const uint64_t data = at + kRecordHeaderSize;
   const uint32_t crc = data_crc(data, data + length);
-  const auto footer = input_.view(data + length, kRecordFooterSize);
+  const auto footer = view(data + length, kRecordFooterSize);
   const bool intact = load_little_endian<uint32_t>(footer.data()) == mask_crc(crc);
   if (suspicious_) input_.release(data + length, data + length + kRecordFooterSize);
   if (intact) {
@@ -147,20 +147,20 @@ RecordWalk::Found RecordWalk::search(uint64_t from, uint64_t end) {
   while (at < end) {
     throw_if_stopped(stop_, input_.path());
     if (limits_.horizon - at < kRecordOverhead) return {Found::How::undecided, at};
-    const auto view = input_.view(at, kRecordOverhead);
-    if (view.size() < kRecordOverhead) return {Found::How::content_end, at + view.size()};
+    const auto here = view(at, kRecordOverhead);
+    if (here.size() < kRecordOverhead) return {Found::How::content_end, at + here.size()};
     const uint64_t places = std::min<uint64_t>(
-        {view.size() - kRecordOverhead + 1, kPlacesAtOnce, end - at, limits_.horizon - at});
+        {here.size() - kRecordOverhead + 1, kPlacesAtOnce, end - at, limits_.horizon - at});
     const uint64_t most =
         std::min(input_.left(at).value_or(UINT64_MAX) - kRecordOverhead, limits_.max_record_size);
     // Most places are passed over here: a length that fits has zeros where others have data.
     uint64_t i = 0;
     for (; i < places; ++i) {
-      const auto length = load_little_endian<uint64_t>(view.data() + i);
+      const auto length = load_little_endian<uint64_t>(here.data() + i);
       if (length > most) continue;
-      const auto crc = load_little_endian<uint32_t>(view.data() + i + 8);
+      const auto crc = load_little_endian<uint32_t>(here.data() + i + 8);
       if (is_zero_header(length, crc)) continue;
-      if (decode_record_header(view.subspan(i).first<kRecordHeaderSize>())) break;
+      if (decode_record_header(here.subspan(i).first<kRecordHeaderSize>())) break;
     }
     at += i;
     input_.forget(at);

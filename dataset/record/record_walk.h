@@ -60,6 +60,10 @@ class RecordWalk {
   };
 
   Checked check(uint64_t at);
+  // As the input's view(). Where all was intact, the walk only goes on.
+  std::span<const std::byte> view(uint64_t offset, uint64_t size) {
+    return suspicious_ ? input_.view(offset, size) : input_.window(offset, size);
+  }
   uint32_t data_crc(uint64_t begin, uint64_t end);
   uint64_t zeros_from(uint64_t at);
   // The first intact record in [from, end): its place; or where the search ended, and how.

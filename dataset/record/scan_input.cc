@@ -52,8 +52,8 @@ std::span<const std::byte> MappedScanInput::window(uint64_t offset, uint64_t siz
   if (kept.size() >= size && !kept.empty()) return kept;
   if (!buffer_) buffer_.emplace(std::min(kWindow, std::max<uint64_t>(file_size, 1)));
   std::memmove(buffer_->data(), kept.data(), kept.size());
-  const uint64_t wanted = end_ > offset ? std::min(end_ - offset, kWindow) : 0;
-  const uint64_t filled = std::max(size, wanted);
+  const uint64_t filled = std::max(size, end_ > offset ? std::min(end_ - offset, read_next_) : 0);
+  read_next_ = std::min(2 * read_next_, kWindow);
   file_.read(offset + kept.size(), buffer_->part(kept.size(), filled));
   window_ = buffer_->part(0, filled);
   window_begin_ = offset;

@@ -72,6 +72,8 @@ class MappedScanInput final : public ScanInput {
   static constexpr uint64_t kResident = uint64_t{1} << 20;
   // What is read at a time for windows: it stays in a core's own cache.
   static constexpr uint64_t kWindow = uint64_t{256} << 10;
+  // And at first, where often no more is wanted.
+  static constexpr uint64_t kFirstWindow = uint64_t{64} << 10;
 
   explicit MappedScanInput(const MappedFile& file)
       : MappedScanInput(file, 0, file.bytes().size()) {}
@@ -111,6 +113,7 @@ class MappedScanInput final : public ScanInput {
   std::optional<RawBuffer> buffer_;
   std::span<const std::byte> window_;
   uint64_t window_begin_ = 0;
+  uint64_t read_next_ = kFirstWindow;
   // Numbers of blocks in which short ranges lie that are to be released, the latest last.
   std::array<uint64_t, kMostBlocks> blocks_ = {};
   size_t block_count_ = 0;
