@@ -1,8 +1,10 @@
 // Files mapped into memory, with pages that can't be read replaced by zeros (bus_error_guard.h).
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -79,15 +81,19 @@ class PosixMapping final : public MappedFile {
   const std::string& path() const override { return path_; }
 
  private:
+  bool is_mapped_one(const struct stat& file) const {
+    return file.st_dev == opened_.st_dev && file.st_ino == opened_.st_ino;
+  }
+
   // A mapping needs no open file, of which there may be few: only one that is read() has one.
   void open_again() const {
+    struct stat now = {};
+    if (::stat(path_.c_str(), &now) != 0 || !is_mapped_one(now)) return;
     try {
-      descriptor_.emplace(path_, O_RDONLY | O_NONBLOCK);
-      const struct stat now = descriptor_->status();
-      const bool is_same = now.st_dev == opened_.st_dev && now.st_ino == opened_.st_ino;
-      if (!is_same) descriptor_.reset();
+      auto descriptor = std::make_unique<PosixDescriptor>(path_, O_RDONLY | O_NONBLOCK);
+      if (is_mapped_one(descriptor->status())) descriptor_ = std::move(descriptor);
     } catch (const Error&) {
-      // Moved, or there are too many open files.
+      // There are too many open files, say.
     }
   }
 
@@ -95,8 +101,7 @@ class PosixMapping final : public MappedFile {
   // that a mapping needs no open file.
   bool was_cut() const {
     struct stat now = {};
-    return ::stat(path_.c_str(), &now) == 0 && now.st_dev == opened_.st_dev &&
-           now.st_ino == opened_.st_ino && now.st_size < opened_.st_size;
+    return ::stat(path_.c_str(), &now) == 0 && is_mapped_one(now) && now.st_size < opened_.st_size;
   }
 
   std::string path_;
@@ -104,7 +109,7 @@ class PosixMapping final : public MappedFile {
   std::span<const std::byte> bytes_;
   std::optional<BusErrorGuard> guard_;
   mutable std::once_flag reading_;
-  mutable std::optional<PosixDescriptor> descriptor_;
+  mutable std::unique_ptr<PosixDescriptor> descriptor_;
 };
 
 }  // namespace

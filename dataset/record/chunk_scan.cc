@@ -82,6 +82,8 @@ IntactRecords check_records(const MappedFile& file, uint64_t begin, uint64_t end
 }
 
 uint32_t check_piece(const MappedFile& file, uint64_t begin, uint64_t end) {
+  // Of the pages that were mapped to read the record's header and footer.
+  const ReleaseAtEnd release(file, begin, end);
   return MappedScanInput(file, begin, end).crc_in_passing(begin, end);
 }
 

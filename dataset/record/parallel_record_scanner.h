@@ -35,8 +35,8 @@ struct ParallelScanOptions {
   std::stop_token stop = {};
 };
 
-// One thread at a time; the threads are its own. Not more than about 40 MiB of the file (512 KiB a
-// thread, if that is more) are in the process's memory at a time, however large its records are.
+// One thread at a time; the threads are its own. Not more than about 40 MiB of the file (1.25 MiB
+// a thread, if that is more) are in the process's memory at a time, however large its records are.
 class ParallelRecordScanner {
  public:
   using Stretch = std::variant<IntactRecords, DamagedRegion>;

@@ -60,7 +60,7 @@ class RecordWalk {
   };
 
   Checked check(uint64_t at);
-  // As the input's view(). Where all was intact, the walk only goes on.
+  // As the input's view(). Unless data CRCs didn't fit, the walk hardly ever goes back.
   std::span<const std::byte> view(uint64_t offset, uint64_t size) {
     return suspicious_ ? input_.view(offset, size) : input_.window(offset, size);
   }
@@ -80,7 +80,9 @@ class RecordWalk {
   const RecordWalkLimits limits_;
   const std::stop_token stop_;
   RangeCrc range_crc_;
+  const uint64_t start_;
   uint64_t position_;
+  uint64_t in_vain_ = 0;  // bytes of data whose CRCs pass_intact() found wrong
   // Whether a data CRC didn't fit: from then on ranges may overlap.
   bool suspicious_ = false;
   bool ended_ = false;

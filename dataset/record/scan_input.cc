@@ -51,8 +51,9 @@ std::span<const std::byte> MappedScanInput::window(uint64_t offset, uint64_t siz
   auto kept = is_inside ? window_.subspan(offset - window_begin_) : window_.first(0);
   if (kept.size() >= size && !kept.empty()) return kept;
   if (!buffer_) buffer_.emplace(std::min(kWindow, std::max<uint64_t>(file_size, 1)));
-  std::memmove(buffer_->data(), kept.data(), kept.size());
-  const uint64_t filled = std::max(size, end_ > offset ? std::min(end_ - offset, read_next_) : 0);
+  std::ranges::copy(kept, buffer_->data());
+  const uint64_t ahead = std::min(end_ > offset ? end_ - offset : 0, read_next_);
+  const uint64_t filled = std::min(file_size - offset, std::max({size, ahead, kLeastRead}));
   read_next_ = std::min(2 * read_next_, kWindow);
   file_.read(offset + kept.size(), buffer_->part(kept.size(), filled));
   window_ = buffer_->part(0, filled);

@@ -13,6 +13,7 @@
 #include "dataset/base/error.h"
 #include "dataset/io/file.h"
 #include "dataset/io/raw_buffer.h"
+#include "dataset/record/record_format.h"
 
 namespace recordpipe {
 
@@ -72,12 +73,14 @@ class MappedScanInput final : public ScanInput {
   static constexpr uint64_t kResident = uint64_t{1} << 20;
   // What is read at a time for windows: it stays in a core's own cache.
   static constexpr uint64_t kWindow = uint64_t{256} << 10;
-  // And at first, where often no more is wanted.
-  static constexpr uint64_t kFirstWindow = uint64_t{64} << 10;
+  // And at first: a search for a record's start in 64 KiB often is all.
+  static constexpr uint64_t kFirstWindow = (uint64_t{64} << 10) + kRecordOverhead;
+  // And behind the end, up to which alone the reading runs ahead.
+  static constexpr uint64_t kLeastRead = uint64_t{16} << 10;
 
   explicit MappedScanInput(const MappedFile& file)
       : MappedScanInput(file, 0, file.bytes().size()) {}
-  // For [begin, end) and a little behind it.
+  // For what begins in [begin, end), wherever it ends.
   MappedScanInput(const MappedFile& file, uint64_t begin, uint64_t end,
                   uint64_t resident = kResident)
       : ScanInput(resident), file_(file), end_(end), released_(begin) {}

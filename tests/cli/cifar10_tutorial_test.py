@@ -128,6 +128,18 @@ class Evaluate(TutorialTest):
             self.expect_done(result)
             self.assertIn(f"/24) at step {step}", result.stdout)
 
+    def test_one_checkpoint_that_is_none(self):
+        self.expect_done(self.train(steps=1))
+        checkpoint = self.train_dir / "checkpoint-1.safetensors"
+        damaged = self.train_dir / "damaged"
+        damaged.write_bytes(checkpoint.read_bytes()[:-1])
+        for path, said in ((damaged, "ends within tensor"),
+                           (self.train_dir / "checkpoint-2.safetensors", "No such file")):
+            for once in ("--run_once", "--norun_once"):
+                result = self.run_program("cifar10_eval", *self.evaluation(once, of=path))
+                self.assertEqual(result.returncode, 1)
+                self.assertRegex(result.stderr, f"{path}.*{said}")
+
     def test_each_image_counts_once(self):
         self.expect_done(self.train())
         printed = {self.run_program("cifar10_eval", *self.evaluation(
@@ -246,6 +258,10 @@ class Evaluate(TutorialTest):
             result = self.run_program("cifar10_eval", *self.evaluation(once))
             self.assertEqual(result.returncode, 1)
             self.assertIn("(is it a checkpoint of cifar10_train?)", result.stderr)
+        result = self.run_program("cifar10_eval", *self.evaluation(
+            of=self.train_dir / "checkpoint-1.safetensors"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("(is it a checkpoint of cifar10_train?)", result.stderr)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ PROGRAM = os.environ["RECORDPIPE_TFRECORD"]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.append(str(DATA))
 from make_golden import bytes_feature, example, int64_feature, masked, record  # noqa: E402
-from started import Started
+from started import Started  # noqa: E402
 
 __all__ = ["DATA", "PROGRAM", "TfrecordTest", "bytes_feature", "example", "float_feature",
            "int64_feature", "masked", "named_example", "record"]

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "dataset/io/file.h"
@@ -116,6 +117,23 @@ TEST_F(MappedFileTest, ReadsOnWhereAnotherFileHasItsName) {
   EXPECT_EQ(read_from(*files.map(directory / "b"), 0, 7), "content");
   write_file(path, "another");
   EXPECT_EQ(read_from(*file, 0, 7), "content");
+  EXPECT_FALSE(file->damaged());
+}
+
+TEST_F(MappedFileTest, ReadsOnWithoutANameOrADescriptor) {
+  write_file(path, "content");
+  const auto nameless = files.map(path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(read_from(*nameless, 0, 7), "content");
+  write_file(path, "another");
+  const auto file = files.map(path);
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::string text = read_from(*file, 0, 7);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(text, "another");
   EXPECT_FALSE(file->damaged());
 }
 

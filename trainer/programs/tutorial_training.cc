@@ -56,6 +56,20 @@ bool pause(uint64_t seconds) {
   return !interrupted();
 }
 
+Error with_hint(const Error& error, std::string hint) {
+  return Error({.kind = error.kind(),
+                .path = error.path(),
+                .offset = error.offset(),
+                .reason = error.reason(),
+                .hint = std::move(hint)});
+}
+
+// Not a folder of them.
+bool names_a_checkpoint(const std::string& path) {
+  const auto status = posix_file_system().status(path);
+  return status ? status->kind == FileKind::regular : path.ends_with(".safetensors");
+}
+
 class TutorialEvaluation {
  public:
   explicit TutorialEvaluation(const TutorialEvalFlags& flags)
@@ -83,9 +97,19 @@ class TutorialEvaluation {
     evaluate(restored->path, restored->state.step);
   }
 
-  // The one at `path`, which may be best.safetensors.
+  // The one at `path`.
   void evaluate_one(const std::string& path) {
-    evaluate(path, read_checkpoint(posix_file_system(), path, *variables_).step);
+    uint64_t step = 0;
+    try {
+      step = read_checkpoint(posix_file_system(), path, *variables_).step;
+    } catch (const Error& error) {
+      const bool is_there = posix_file_system().status(path).has_value();
+      const bool may_be_anothers = is_there && (error.kind() == ErrorKind::not_found ||
+                                                error.kind() == ErrorKind::invalid_argument);
+      if (!may_be_anothers) throw;
+      throw with_hint(error, "is it a checkpoint of cifar10_train?");
+    }
+    evaluate(path, step);
   }
 
   bool has_evaluated() const { return evaluated_step_.has_value(); }
@@ -116,13 +140,8 @@ class TutorialEvaluation {
     } catch (const Error& error) {
       const bool may_pass = is_damage(error.kind()) || error.kind() == ErrorKind::io ||
                             error.kind() == ErrorKind::unsupported;
-      if (!may_pass || flags_.run_once)
-        throw Error({.kind = error.kind(),
-                     .path = error.path(),
-                     .offset = error.offset(),
-                     .reason = error.reason(),
-                     .hint = may_pass ? "no checkpoint in this folder is whole"
-                                      : "is it a checkpoint of cifar10_train?"});
+      if (!may_pass) throw with_hint(error, "is it a checkpoint of cifar10_train?");
+      if (flags_.run_once) throw with_hint(error, "no checkpoint in this folder is whole");
       warn_once(error);
       return {};
     }
@@ -234,8 +253,7 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
 
 int evaluate_tutorial_cnn(const TutorialEvalFlags& flags) {
   TutorialEvaluation evaluation(flags);
-  const auto status = posix_file_system().status(flags.checkpoint_dir);
-  const bool one = status && status->kind == FileKind::regular;
+  const bool one = names_a_checkpoint(flags.checkpoint_dir);
   try {
     if (one) {
       evaluation.evaluate_one(flags.checkpoint_dir);
