@@ -79,7 +79,8 @@ def environment(programs, python):
         elif library not in OPTIONAL_LIBRARIES:
             missing.append(library)
     paths = [*dict.fromkeys(found), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
-    result = dict(os.environ)
+    # NCCL looks for a network, which GPUs of one machine don't need.
+    result = {"NCCL_SOCKET_IFNAME": "lo", **os.environ}
     if paths:
         result["LD_LIBRARY_PATH"] = ":".join(paths)
     return result, missing

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE), str(HERE.parent / "cli")]
@@ -77,6 +78,30 @@ class Results(unittest.TestCase):
             report = results.Report(self.folder, {})
             spoil(report)
             self.assertFalse(report.good())
+
+    def test_ours_alone_is_there_until_a_row_is(self):
+        self.report.set("alone", {"resnet44 tf32": {"held": [2.0], "loaded": [2.1],
+                                                    "fed": [2.2, 0.01]}})
+        self.assertIn("resnet44 tf32, ours alone: 2.000 ms a step, fed 2.200 ms, 1.00%",
+                      self.report.write())
+        self.report.add_row(row())
+        self.assertNotIn("alone", self.report.write())
+
+    def test_a_peer_that_ends_costs_its_columns_alone(self):
+        ours = mock.Mock(first=["1", "2.5"])
+        ours.ask = lambda what, _: [1.0, 0.0] if what == "fed" else [1.0]
+        args = mock.Mock(variants=["channels_first", "channels_last"], rounds=3, milliseconds=1,
+                         batch_size=128)
+        for script in ("", "echo channels_first 1 2.5", "echo channels_first 1 2.5\n"
+                       "echo channels_last 1 2.5\nread ask\necho 1.0\nread ask\necho out of memory",
+                       "echo channels_first 1 2.5\necho channels_last 1 2.5\n"
+                       "for i in 1 2 3; do read ask; echo 1.0; done"):
+            with mock.patch.object(turns, "peer_command", lambda *_, script=script: ["sh", "-c",
+                                                                                     script]):
+                measured = turns.measure(args, ours, ROOT, "resnet44", "fp32")
+            self.assertEqual((measured["held"], measured["torch"]), ([1.0] * 3, {}), script)
+            self.assertTrue(measured["failed"], script)
+            self.report.add_row(measured)
 
     def test_trainings_that_differ_are_told_apart(self):
         mine = ["100", "2.5", "2.4"]

@@ -76,6 +76,10 @@ class Report:
         if self._results["rows"]:
             lines += ["", "| " + " | ".join(HEADER) + " |", "| --- " * len(HEADER) + "|"]
             lines += ["| " + " | ".join(cells(row)) + " |" for row in self._results["rows"]]
+        elif "alone" in self._results:  # cut off before it came to a row
+            lines += ["", *(f"- {which}, ours alone: {one['held'][0]:.3f} ms a step, fed "
+                            f"{one['fed'][0]:.3f} ms, {100 * one['fed'][1]:.2f}% waiting for input"
+                            for which, one in self._results["alone"].items())]
         notes = [f"- {failure}" for failure in self._results["failures"]]
         notes += [f"- {row['network']} {row['precision']}, {variant}: {word} {why}"
                  for row in self._results["rows"]

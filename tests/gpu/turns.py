@@ -1,5 +1,7 @@
 """Training steps of ours and of PyTorch, measured in turns in one run."""
+import contextlib
 import os
+import signal
 import subprocess
 
 import bundle
@@ -23,7 +25,8 @@ class Program:
             os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
         self._process = subprocess.Popen([str(word) for word in command], env=env, text=True,
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         preexec_fn=limit if cores else None)
+                                         preexec_fn=limit if cores else None,
+                                         start_new_session=True)
         _running.append(self)
 
     def line(self):
@@ -43,8 +46,13 @@ class Program:
     def close(self):
         if self in _running:
             _running.remove(self)
-            self._process.kill()
+            # With what it has started: PyTorch's compilers outlive it.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
 
 
 def close_all(keep=()):
@@ -87,34 +95,74 @@ def disagreement(precision, mine, theirs):
     return None
 
 
+class Peer:
+    """PyTorch's variants of a network, as far as they can be measured."""
+
+    def __init__(self, args, program, starts, row, precision):
+        self._row = row
+        self._program = Program(peer_command(args, row["network"], precision, starts))
+        self._variant = "all"
+        for _ in args.variants:
+            with self._may_fail():
+                self._variant, *first = self._program.line()
+                if first[0] == "failed":
+                    row["failed"][self._variant] = " ".join(first[1:])
+                    continue
+                difference = disagreement(precision, program.first, first)
+                if difference:
+                    row["disagrees"][self._variant] = difference
+                row["torch"][self._variant] = []
+        self._counts = {}
+        for variant in list(row["torch"]):
+            milliseconds = self._ask(variant, 5)
+            if milliseconds:
+                self._counts[variant] = max(1, round(args.milliseconds / milliseconds[0]))
+
+    @contextlib.contextmanager
+    def _may_fail(self):
+        """What has no turns, or too few of them, isn't compared: the row is ours alone."""
+        try:
+            yield
+        except (Failed, OSError, ValueError) as failure:
+            self._row["failed"][self._variant] = str(failure)
+            self._row["torch"].clear()
+            self._program.close()
+
+    def _ask(self, variant, count):
+        self._variant = variant
+        with self._may_fail():
+            return self._program.ask(variant, count) if self._row["torch"] else []
+        return []
+
+    def take_turns(self):
+        for variant in list(self._row["torch"]):
+            self._row["torch"].get(variant, []).extend(self._ask(variant, self._counts[variant]))
+
+    def close(self):
+        self._program.close()
+
+
+def alone(program, milliseconds):
+    """Ours without a peer: the little that is known if nothing else comes to be measured."""
+    steps = max(1, round(milliseconds / program.ask("held", 5)[0]))
+    program.ask("fed", steps)  # the pipeline's buffers fill up
+    return {what: program.ask(what, steps) for what in ("held", "loaded", "fed")}
+
+
 def measure(args, program, starts, network, precision):
     """A row of the table. `starts`: None where there is no PyTorch to compare with."""
     row = {"network": network, "precision": precision, "batch": args.batch_size, "torch": {},
            "failed": {}, "disagrees": {}}
-    peer = None
-    if starts:
-        peer = Program(peer_command(args, network, precision, starts))
-        for _ in args.variants:
-            variant, *first = peer.line()
-            if first[0] == "failed":
-                row["failed"][variant] = " ".join(first[1:])
-                continue
-            difference = disagreement(precision, program.first, first)
-            if difference:
-                row["disagrees"][variant] = difference
-            row["torch"][variant] = []
+    peer = Peer(args, program, starts, row, precision) if starts else None
     steps = max(1, round(args.milliseconds / program.ask("held", 5)[0]))
-    theirs = {variant: max(1, round(args.milliseconds / peer.ask(variant, 5)[0]))
-              for variant in row["torch"]}
     program.ask("fed", steps)  # the pipeline's buffers fill up
     row["held"], row["loaded"], row["fed"] = [], [], []
     for _ in range(args.rounds):
         row["held"] += program.ask("held", steps)
-        for variant, count in theirs.items():
-            row["torch"][variant] += peer.ask(variant, count)
+        if peer:
+            peer.take_turns()
         row["loaded"] += program.ask("loaded", steps)
         row["fed"].append(program.ask("fed", steps))
     if peer:
         peer.close()
     return row
-

@@ -108,15 +108,28 @@ void choose(Direction& direction, const ConvolutionShape& shape, const Device& d
   std::ranges::stable_partition(found, [](const Performance& performance) {
     return performance.determinism == CUDNN_DETERMINISTIC;
   });
-  std::string reason = "it names none";
+  std::string reasons;
+  const auto reject = [&](const Performance& performance, const char* reason) {
+    reasons += "; algorithm " + std::to_string(performance.algo) + " (math " +
+               std::to_string(performance.mathType) + ", " + std::to_string(performance.memory) +
+               " bytes): " + reason;
+  };
   for (const Performance& performance : found) {
-    if (performance.status != CUDNN_STATUS_SUCCESS || performance.memory > device.workspace_bytes())
+    if (performance.status != CUDNN_STATUS_SUCCESS) {
+      reject(performance, cudnnGetErrorString(performance.status));
       continue;
+    }
+    if (performance.memory > device.workspace_bytes()) {
+      reject(performance, "more than the workspace");
+      continue;
+    }
     // In fp32 the description stays the one that forbids tensor cores.
     if (math_of(shape) == CUDNN_FMA_MATH) {
       if (performance.mathType == CUDNN_TENSOR_OP_MATH ||
-          performance.mathType == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION)
+          performance.mathType == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION) {
+        reject(performance, "of tensor cores");
         continue;
+      }
     } else {
       direction.use(performance.mathType);
     }
@@ -124,12 +137,12 @@ void choose(Direction& direction, const ConvolutionShape& shape, const Device& d
     direction.workspace_bytes = performance.memory;
     const cudnnStatus_t status = run();
     if (status == CUDNN_STATUS_SUCCESS) return;
-    reason = cudnnGetErrorString(status);
+    reject(performance, cudnnGetErrorString(status));
   }
-  throw Error(
-      {.kind = ErrorKind::unsupported,
-       .reason = "cuDNN has no algorithm for a convolution of " + text_of(shape) + ": " + reason,
-       .hint = "a larger workspace allows more algorithms"});
+  if (reasons.empty()) reasons = "; it names none";
+  throw Error({.kind = ErrorKind::unsupported,
+               .reason = "cuDNN has no algorithm for a convolution of " + text_of(shape) + reasons,
+               .hint = "a larger workspace allows more algorithms"});
 }
 
 }  // namespace
