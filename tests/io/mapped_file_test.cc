@@ -120,12 +120,18 @@ TEST_F(MappedFileTest, ReadsOnWhereAnotherFileHasItsName) {
   EXPECT_FALSE(file->damaged());
 }
 
-TEST_F(MappedFileTest, ReadsOnWithoutANameOrADescriptor) {
+TEST_F(MappedFileTest, ReadsOnWithoutAName) {
   write_file(path, "content");
-  const auto nameless = files.map(path);
+  const auto file = files.map(path);
   std::filesystem::remove(path);
-  EXPECT_EQ(read_from(*nameless, 0, 7), "content");
-  write_file(path, "another");
+  EXPECT_EQ(read_from(*file, 0, 7), "content");
+}
+
+TEST_F(MappedFileTest, ReadsOnWithoutADescriptor) {
+#ifdef RECORDPIPE_SANITIZED
+  GTEST_SKIP() << "UndefinedBehaviorSanitizer's vptr check opens a pipe and fails without it";
+#endif
+  write_file(path, "content");
   const auto file = files.map(path);
   rlimit before = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -133,7 +139,7 @@ TEST_F(MappedFileTest, ReadsOnWithoutANameOrADescriptor) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   const std::string text = read_from(*file, 0, 7);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_EQ(text, "another");
+  EXPECT_EQ(text, "content");
   EXPECT_FALSE(file->damaged());
 }
 
