@@ -12,7 +12,7 @@ import time
 import unittest
 
 from cifar10_main_case import Cifar10MainTest
-from safetensors_file import header_of, numbers_of
+from safetensors_file import header_of
 from started import Started
 
 
@@ -58,15 +58,15 @@ class Resuming(Cifar10MainTest):
         self.expect_done(self.train(steps=2))
         self.assertNotIn("from here on", self.train(steps=3).stderr)
 
-    def test_resumed_run_has_the_numbers_of_an_unbroken_one(self):
+    def test_resumed_run_has_the_bytes_of_an_unbroken_one(self):
         flags = ("--checkpoint-steps", 3, "--moving-average-decay", 0.99, "--keep-checkpoints", 50)
         self.expect_done(self.train(*flags, steps=9))
-        unbroken = numbers_of(self.job / "checkpoint-9.safetensors")
-        self.assertIn("conv/weights/ExponentialMovingAverage", unbroken)
+        unbroken = (self.job / "checkpoint-9.safetensors").read_bytes()
+        self.assertIn(b"conv/weights/ExponentialMovingAverage", unbroken)
         shutil.rmtree(self.job)
         for steps in (2, 3, 7, 9):
             self.expect_done(self.train(*flags, steps=steps))
-        self.assertEqual(numbers_of(self.job / "checkpoint-9.safetensors"), unbroken)
+        self.assertEqual((self.job / "checkpoint-9.safetensors").read_bytes(), unbroken)
 
     def test_averages_that_are_switched_off_are_forgotten(self):
         self.expect_done(self.train("--moving-average-decay", 0.9, steps=3))
@@ -111,8 +111,8 @@ class Resuming(Cifar10MainTest):
 
 
 class Killed(Cifar10MainTest):
-    """Runs that are killed at random moments and started again until they end have the weights, bit
-    for bit, of one that never was."""
+    """Runs that are killed at random moments and started again until they end leave the checkpoint,
+    byte for byte, of one that never was."""
     RUNS = 20
 
     def test_killed_at_random_moments(self):
@@ -121,7 +121,7 @@ class Killed(Cifar10MainTest):
         start = time.monotonic()
         self.expect_done(self.train(*flags, steps=60))
         seconds = time.monotonic() - start
-        unbroken = numbers_of(self.job / "checkpoint-60.safetensors")
+        unbroken = (self.job / "checkpoint-60.safetensors").read_bytes()
         random_moments = random.Random(20)
         kills = 0
         for run in range(self.RUNS):
@@ -141,7 +141,7 @@ class Killed(Cifar10MainTest):
                     kills += 1
             else:
                 self.fail("it never ended")
-            self.assertEqual(numbers_of(self.job / "checkpoint-60.safetensors"), unbroken,
+            self.assertEqual((self.job / "checkpoint-60.safetensors").read_bytes(), unbroken,
                              f"run {run}")
         self.assertGreater(kills, self.RUNS)
 

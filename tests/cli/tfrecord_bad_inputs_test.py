@@ -166,7 +166,7 @@ class Files(Reading):
         path = self.folder / "shrinking"
         for reader, (begin, end, _) in READERS.items():
             with self.subTest(reader=reader):
-                for times in (1, 4, 16):  # one that was too quick gets more
+                for times in (1, 4, 16, 16, 16):  # one that was too quick gets more
                     path.write_bytes(content)
                     for _ in range(times - 1):
                         with open(path, "ab") as file:

@@ -55,8 +55,6 @@ class TestRun {
   void run(std::optional<uint64_t> last_step = {}, Hooks hooks = {});
 
   // What checkpoint-STEP.safetensors says: its metadata and the checksum of each tensor, by name.
-  // Not the bytes of the place in the data, which can be written in several ways: where it is shows
-  // in the steps that follow.
   std::map<std::string, std::string> content(uint64_t step) const;
   std::string path(uint64_t step) const;
   // The steps of the checkpoints that are there, the newest first.

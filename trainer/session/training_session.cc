@@ -177,11 +177,19 @@ void TrainingSession::note_changes(const TrainingState& state) const {
   }
 }
 
+// An iterator tells its place by what it has kept on the way there: that depends on how far its
+// threads were ahead, and on where it began. A new one that goes there has nothing but the place.
+std::string TrainingSession::input_state() const {
+  Iterator<ImageBatch> there = dataset_->iterate();
+  there.restore(batches_->state());
+  return there.state();
+}
+
 TrainingState TrainingSession::state() const {
   return {.step = step(),
           .seed = options_.seed,
           .data_seed = data_seed_,
-          .input_state = batches_->state(),
+          .input_state = input_state(),
           .plan_hash = dataset_->node()->describe().hash(),
           .settings = options_.settings};
 }

@@ -84,7 +84,8 @@ class TrainingSession {
   // Likewise; empty, also in a process other than the first.
   const std::string& restored_path() const { return restored_path_; }
   Trainer& trainer() { return trainer_; }
-  // What a checkpoint keeps beside the variables; valid between two steps.
+  // What a checkpoint keeps beside the variables; valid between two steps. The same bytes however
+  // the run came to this step.
   TrainingState state() const;
   void note(const std::string& text) const { options_.note(text); }
 
@@ -98,6 +99,7 @@ class TrainingSession {
   void open_batches();
   void restore_batches(const TrainingState& state);
   void note_changes(const TrainingState& state) const;
+  std::string input_state() const;
   void run_step();
 
   Trainer& trainer_;
