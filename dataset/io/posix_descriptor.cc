@@ -61,6 +61,21 @@ void PosixDescriptor::require_regular() const {
                .hint = "a pipe or device can only be read in order, as a stream"});
 }
 
+size_t PosixDescriptor::read_at(uint64_t offset, std::span<std::byte> out) const {
+  size_t filled = 0;
+  while (filled < out.size()) {
+    const ssize_t count =
+        ::pread(fd_, out.data() + filled, out.size() - filled, static_cast<off_t>(offset + filled));
+    if (count == 0) break;
+    if (count > 0) {
+      filled += static_cast<size_t>(count);
+    } else if (errno != EINTR) {
+      throw system_error(errno, "read", path_);
+    }
+  }
+  return filled;
+}
+
 void PosixDescriptor::write_all(std::span<const std::byte> data) {
   while (!data.empty()) {
     const ssize_t count = ::write(fd_, data.data(), data.size());

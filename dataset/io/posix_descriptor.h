@@ -25,6 +25,8 @@ class PosixDescriptor {
   struct stat status() const;
   // Throws where it isn't a regular file.
   void require_regular() const;
+  // Fills `out` from `offset`; returns less than out.size() only at the end of the file.
+  size_t read_at(uint64_t offset, std::span<std::byte> out) const;
   void write_all(std::span<const std::byte> data);
   void sync();
   // OutputFile::copy_permissions (file.h)

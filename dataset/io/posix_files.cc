@@ -47,18 +47,7 @@ class PosixRandomAccessFile final : public RandomAccessFile {
   uint64_t size() const override { return size_; }
 
   size_t read_at(uint64_t offset, std::span<std::byte> out) const override {
-    size_t filled = 0;
-    while (filled < out.size()) {
-      const ssize_t count = ::pread(descriptor_.get(), out.data() + filled, out.size() - filled,
-                                    static_cast<off_t>(offset + filled));
-      if (count == 0) break;
-      if (count > 0) {
-        filled += static_cast<size_t>(count);
-      } else if (errno != EINTR) {
-        throw system_error(errno, "read", descriptor_.path());
-      }
-    }
-    return filled;
+    return descriptor_.read_at(offset, out);
   }
 
   const std::string& path() const override { return descriptor_.path(); }

@@ -64,14 +64,10 @@ class PosixMapping final : public MappedFile {
   void read(uint64_t offset, std::span<std::byte> out) const override {
     std::call_once(reading_, [this] { open_again(); });
     size_t filled = 0;
-    while (descriptor_ && filled < out.size()) {
-      const ssize_t count = ::pread(descriptor_->get(), out.data() + filled, out.size() - filled,
-                                    static_cast<off_t>(offset + filled));
-      if (count > 0) {
-        filled += static_cast<size_t>(count);
-      } else if (count == 0 || errno != EINTR) {
-        break;
-      }
+    try {
+      if (descriptor_) filled = descriptor_->read_at(offset, out);
+    } catch (const Error&) {
+      // The device failed: what the mapping makes of that is damaged().
     }
     if (filled == out.size()) return;
     MappedFile::read(offset + filled, out.subspan(filled));

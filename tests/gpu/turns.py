@@ -142,10 +142,16 @@ class Peer:
         self._program.close()
 
 
+def steps_of_a_turn(program, milliseconds):
+    """For ours, with the pipeline's buffers full afterwards."""
+    steps = max(1, round(milliseconds / program.ask("held", 5)[0]))
+    program.ask("fed", steps)
+    return steps
+
+
 def alone(program, milliseconds):
     """Ours without a peer: the little that is known if nothing else comes to be measured."""
-    steps = max(1, round(milliseconds / program.ask("held", 5)[0]))
-    program.ask("fed", steps)  # the pipeline's buffers fill up
+    steps = steps_of_a_turn(program, milliseconds)
     return {what: program.ask(what, steps) for what in ("held", "loaded", "fed")}
 
 
@@ -154,8 +160,7 @@ def measure(args, program, starts, network, precision):
     row = {"network": network, "precision": precision, "batch": args.batch_size, "torch": {},
            "failed": {}, "disagrees": {}}
     peer = Peer(args, program, starts, row, precision) if starts else None
-    steps = max(1, round(args.milliseconds / program.ask("held", 5)[0]))
-    program.ask("fed", steps)  # the pipeline's buffers fill up
+    steps = steps_of_a_turn(program, args.milliseconds)
     row["held"], row["loaded"], row["fed"] = [], [], []
     for _ in range(args.rounds):
         row["held"] += program.ask("held", steps)

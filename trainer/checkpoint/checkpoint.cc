@@ -150,6 +150,10 @@ bool holds_averages(const SafetensorsReader& reader, const Variables& variables)
   });
 }
 
+bool all_finite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
+
 // Reads everything before it writes anything: a checkpoint that turns out to be bad half-way leaves
 // the variables as they were.
 void restore_from(const SafetensorsReader& reader, Variables& variables) {
@@ -165,7 +169,7 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
     for (const Slot slot : slots_of(spec, averages)) {
       const std::string name = name_of(spec, slot);
       values.push_back({id, slot, reader.read_floats(name, spec.shape)});
-      if (!std::ranges::all_of(values.back().numbers, [](float x) { return std::isfinite(x); }))
+      if (!all_finite(values.back().numbers))
         throw Error({.kind = ErrorKind::corrupted,
                      .path = reader.path(),
                      .reason = name + " holds values that are no finite numbers"});
@@ -187,7 +191,7 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
 
 void require_finite(const std::string& path, const std::string& name,
                     std::span<const float> values) {
-  if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return;
+  if (all_finite(values)) return;
   throw VariableNotFiniteError(
       {.kind = ErrorKind::invalid_argument,
        .path = path,

@@ -55,9 +55,9 @@ void write_checkpoint(FileSystem& file_system, const std::string& path, const Va
 // Checks everything before it changes a variable. Averages are there afterwards if the file or
 // `variables` had some; in the latter case they start from the values. Throws Error{truncated},
 // Error{corrupted} for a damaged file, for one with numbers that aren't finite, and for one of
-// another step than `step`, where that is given;
-// Error{not_found} or Error{invalid_argument} for one of another network; Error{unsupported} for
-// one with numbers that aren't float32; Error{io} where it can't be read.
+// another step than `step`, where that is given; Error{not_found} or Error{invalid_argument} for
+// one of another network; Error{unsupported} for one with numbers that aren't float32; Error{io}
+// where it can't be read.
 TrainingState read_checkpoint(FileSystem& file_system, const std::string& path,
                               Variables& variables, std::optional<uint64_t> step = {});
 

@@ -64,6 +64,12 @@ Error with_hint(const Error& error, std::string hint) {
                 .hint = std::move(hint)});
 }
 
+// Which says nothing of whose checkpoint it is, and may pass.
+bool cannot_be_read(const Error& error) {
+  return is_damage(error.kind()) || error.kind() == ErrorKind::io ||
+         error.kind() == ErrorKind::unsupported;
+}
+
 // Not a folder of them.
 bool names_a_checkpoint(const std::string& path) {
   const auto status = posix_file_system().status(path);
@@ -103,10 +109,7 @@ class TutorialEvaluation {
     try {
       step = read_checkpoint(posix_file_system(), path, *variables_).step;
     } catch (const Error& error) {
-      const bool is_there = posix_file_system().status(path).has_value();
-      const bool may_be_anothers = is_there && (error.kind() == ErrorKind::not_found ||
-                                                error.kind() == ErrorKind::invalid_argument);
-      if (!may_be_anothers) throw;
+      if (cannot_be_read(error) || !posix_file_system().status(path)) throw;
       throw with_hint(error, "is it a checkpoint of cifar10_train?");
     }
     evaluate(path, step);
@@ -138,9 +141,7 @@ class TutorialEvaluation {
         for (const Error& damaged : restored->damaged) warn_once(damaged);
       return restored;
     } catch (const Error& error) {
-      const bool may_pass = is_damage(error.kind()) || error.kind() == ErrorKind::io ||
-                            error.kind() == ErrorKind::unsupported;
-      if (!may_pass) throw with_hint(error, "is it a checkpoint of cifar10_train?");
+      if (!cannot_be_read(error)) throw with_hint(error, "is it a checkpoint of cifar10_train?");
       if (flags_.run_once) throw with_hint(error, "no checkpoint in this folder is whole");
       warn_once(error);
       return {};
