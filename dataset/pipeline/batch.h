@@ -153,7 +153,7 @@ class BatchStage final : public Stage<typename Collator::Batch> {
         drop_remainder_(drop_remainder),
         collator_(collator) {}
 
-  size_t plan(std::span<Ticket> out, Wait wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
     size_t planned = 0;
     for (; planned < out.size(); ++planned) {
       try {
@@ -172,11 +172,11 @@ class BatchStage final : public Stage<typename Collator::Batch> {
     plans_.charge_to(account);
   }
 
-  void discard(std::span<const Ticket> tickets) override {
+  void do_discard(std::span<const Ticket> tickets) override {
     discard_batches(tickets, plans_, *upstream_);
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     upstream_->discard(members_);
     members_.clear();
     epoch_ = epoch;
@@ -184,16 +184,23 @@ class BatchStage final : public Stage<typename Collator::Batch> {
     upstream_->restart(epoch);
   }
 
-  uint64_t advance(uint64_t count) override {
+  uint64_t do_advance(uint64_t count) override {
     // A place further on than this is past every end.
     const uint64_t most = UINT64_MAX / batch_size_;
     const uint64_t wanted = std::min(count, most) * batch_size_;
-    const uint64_t gathered = members_.size();
+    uint64_t passed = members_.size();  // of the input; below batch_size_, and so below wanted
     upstream_->discard(members_);
     members_.clear();
-    const uint64_t passed = gathered + upstream_->advance(wanted - gathered);
+    passed += upstream_->advance(wanted - passed);
     uint64_t batches = passed / batch_size_;
-    if (passed % batch_size_ > 0 && !drop_remainder_) ++batches;
+    if (passed % batch_size_ > 0) {
+      // The last batch, or an error: then the rows before it that fill no batch are part of none.
+      try {
+        if (upstream_->advance(1) == 0 && !drop_remainder_) ++batches;
+      } catch (...) {
+        if (batches == 0) throw;
+      }
+    }
     next_ += batches;
     return batches;
   }
@@ -206,7 +213,7 @@ class BatchStage final : public Stage<typename Collator::Batch> {
     upstream_->save(state.inputs[0]);
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 1);
     upstream_->discard(members_);
     members_.clear();
@@ -215,7 +222,7 @@ class BatchStage final : public Stage<typename Collator::Batch> {
     restore_place(*upstream_, numbers.input(), epoch);
   }
 
-  void request_stop() override { upstream_->request_stop(); }
+  void do_request_stop() override { upstream_->request_stop(); }
 
   std::unique_ptr<Producer<Batch>> make_producer() override {
     return std::make_unique<BatchProducer<T, Collator>>(*upstream_, plans_, collator_);

@@ -48,7 +48,7 @@ class CacheStage final : public Stage<T> {
         chunk_size_(upstream->chunk_size()),
         executor_(std::move(upstream), context) {}
 
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     while (at_ >= kept_.size()) {
       if (!fetch()) return 0;
     }
@@ -61,12 +61,12 @@ class CacheStage final : public Stage<T> {
     return planned;
   }
 
-  void discard(std::span<const Ticket>) override {}
+  void do_discard(std::span<const Ticket>) override {}
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     if (stopping_ && !input_ended_) {
       executor_.restart(0);
-      executor_.advance(kept_.size());
+      pass_over(executor_, kept_.size());
     }
     stopping_ = false;
     epoch_ = epoch;
@@ -75,13 +75,13 @@ class CacheStage final : public Stage<T> {
 
   void save(PlanState& state) const override { state.reset(0).numbers = {at_}; }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 0);
-    restart(epoch);
+    do_restart(epoch);
     at_ = numbers.next();
   }
 
-  void request_stop() override {
+  void do_request_stop() override {
     stopping_ = true;
     executor_.request_stop();
   }

@@ -23,7 +23,7 @@ class ConcatenateStage final : public MergeStage<T> {
  public:
   explicit ConcatenateStage(StageInputs<T> inputs) : MergeStage<T>(std::move(inputs)) {}
 
-  size_t plan(std::span<Ticket> out, Wait wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
     for (; at_ < this->input_count(); ++at_) {
       if (const size_t planned = this->input(at_).plan(out, wait)) {
         this->label(out.first(planned), at_);
@@ -34,13 +34,11 @@ class ConcatenateStage final : public MergeStage<T> {
     return 0;
   }
 
-  uint64_t advance(uint64_t count) override {
-    uint64_t passed = 0;
+  uint64_t do_advance(uint64_t count) override {
     for (; at_ < this->input_count(); ++at_) {
-      passed += this->input(at_).advance(count - passed);
-      if (passed == count) break;
+      if (const uint64_t passed = this->input(at_).advance(count)) return passed;
     }
-    return passed;
+    return 0;
   }
 
   uint64_t size() override {
@@ -70,7 +68,7 @@ class ConcatenateStage final : public MergeStage<T> {
     }
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     at_ = 0;
     this->restart_inputs(epoch);
   }
@@ -80,7 +78,7 @@ class ConcatenateStage final : public MergeStage<T> {
     this->save_inputs(state);
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, this->input_count());
     at_ = numbers.next(this->input_count());
     this->restore_inputs(numbers, epoch);

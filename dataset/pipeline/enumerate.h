@@ -67,7 +67,7 @@ class EnumerateStage final : public Stage<Enumerated<T>> {
     refs_.charge_to(account);
   }
 
-  size_t plan(std::span<Ticket> out, Wait wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
     const size_t planned = upstream_->plan(out, wait);
     numbered_.resize(planned);
     for (size_t i = 0; i < planned; ++i) numbered_[i] = {start_ + next_++, out[i].ref};
@@ -75,7 +75,7 @@ class EnumerateStage final : public Stage<Enumerated<T>> {
     return planned;
   }
 
-  void discard(std::span<const Ticket> tickets) override {
+  void do_discard(std::span<const Ticket> tickets) override {
     std::vector<NumberedRef> numbered(tickets.size());
     refs_.take(tickets, numbered);
     std::vector<Ticket> inputs(tickets.begin(), tickets.end());
@@ -83,12 +83,12 @@ class EnumerateStage final : public Stage<Enumerated<T>> {
     upstream_->discard(inputs);
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     next_ = 0;
     upstream_->restart(epoch);
   }
 
-  uint64_t advance(uint64_t count) override {
+  uint64_t do_advance(uint64_t count) override {
     const uint64_t passed = upstream_->advance(count);
     next_ += passed;
     return passed;
@@ -107,13 +107,13 @@ class EnumerateStage final : public Stage<Enumerated<T>> {
     state.reset(1).numbers = {next_};
     upstream_->save(state.inputs[0]);
   }
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 1);
     next_ = numbers.next();
     restore_place(*upstream_, numbers.input(), epoch);
   }
 
-  void request_stop() override { upstream_->request_stop(); }
+  void do_request_stop() override { upstream_->request_stop(); }
   std::unique_ptr<Producer<Enumerated<T>>> make_producer() override {
     return std::make_unique<EnumerateProducer<T>>(upstream_->make_producer(), refs_);
   }

@@ -45,7 +45,7 @@ class FileCacheStage final : public Stage<T> {
         chunk_size_(upstream->chunk_size()),
         executor_(std::move(upstream), context) {}
 
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     if (failure_) std::rethrow_exception(failure_);
     try {
       if (!started_) start();
@@ -61,7 +61,7 @@ class FileCacheStage final : public Stage<T> {
     computed_.charge_to(account);
   }
 
-  void discard(std::span<const Ticket> tickets) override {
+  void do_discard(std::span<const Ticket> tickets) override {
     for (const Ticket& ticket : tickets) {
       if (is_stored(ticket)) continue;
       const Ticket kept{ticket.id, place_of(ticket)};
@@ -69,14 +69,14 @@ class FileCacheStage final : public Stage<T> {
     }
   }
 
-  uint64_t advance(uint64_t count) override {
-    if (started_ || at_ > 0 || count == 0) return Stage<T>::advance(count);
+  uint64_t do_advance(uint64_t count) override {
+    if (started_ || at_ > 0) return Stage<T>::do_advance(count);
     at_ = count;  // where there are fewer, start() says so
     start();
     return at_;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     writer_.reset();
     failure_ = nullptr;
     started_ = stopping_ = false;
@@ -86,14 +86,14 @@ class FileCacheStage final : public Stage<T> {
 
   void save(PlanState& state) const override { state.reset(0).numbers = {at_}; }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 0);
-    restart(epoch);
+    do_restart(epoch);
     const uint64_t at = numbers.next();
-    if (advance(at) < at) fail_state();
+    if (pass_over(*this, at) < at) fail_state();
   }
 
-  void request_stop() override {
+  void do_request_stop() override {
     stopping_ = true;
     executor_.request_stop();
   }

@@ -47,7 +47,7 @@ class FilterStage final : public StoreStage<T> {
   FilterStage(std::unique_ptr<Stage<Tested<T>>> tested, const StageContext& context)
       : chunk_size_(tested->chunk_size()), executor_(std::move(tested), context) {}
 
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     size_t planned = 0;
     while (planned == 0) {
       if (at_ == count_) {
@@ -70,7 +70,7 @@ class FilterStage final : public StoreStage<T> {
     return planned;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     at_ = count_ = 0;
     executor_.restart(epoch);
   }
@@ -80,12 +80,12 @@ class FilterStage final : public StoreStage<T> {
     executor_.save(executor_.position() + at_, state.reset(1).inputs[0]);
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     at_ = count_ = 0;
     restore_place(executor_, PlanNumbers(state, 1).input(), epoch);
   }
 
-  void request_stop() override { executor_.request_stop(); }
+  void do_request_stop() override { executor_.request_stop(); }
 
   size_t chunk_size() const override { return chunk_size_; }
 

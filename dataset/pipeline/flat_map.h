@@ -30,7 +30,7 @@ class FlattenStage final : public StoreStage<U> {
   FlattenStage(std::unique_ptr<Stage<std::vector<U>>> upstream, const StageContext& context)
       : chunk_size_(upstream->chunk_size()), executor_(std::move(upstream), context) {}
 
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     size_t planned = 0;
     while (planned == 0) {
       if (at_ == chunk_.size()) {
@@ -45,7 +45,7 @@ class FlattenStage final : public StoreStage<U> {
     return planned;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     forget();
     executor_.restart(epoch);
   }
@@ -55,14 +55,14 @@ class FlattenStage final : public StoreStage<U> {
     executor_.save(executor_.position() + at_, state.inputs[0]);
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 1);
     forget();
     place_ = numbers.next();
     restore_place(executor_, numbers.input(), epoch);
   }
 
-  void request_stop() override { executor_.request_stop(); }
+  void do_request_stop() override { executor_.request_stop(); }
 
   size_t chunk_size() const override { return chunk_size_; }
 

@@ -13,7 +13,6 @@
 // dropped: so each must make the same elements as the one before. No random access.
 #pragma once
 
-#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +54,7 @@ class GeneratorStage final : public StoreStage<generated_t<F>> {
   GeneratorStage(const F& factory, size_t chunk_size)
       : factory_(factory), chunk_size_(chunk_size) {}
 
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     size_t planned = 0;
     while (planned < out.size()) {
       std::optional<generated_t<F>> element = next(planned);
@@ -65,29 +64,28 @@ class GeneratorStage final : public StoreStage<generated_t<F>> {
     return planned;
   }
 
-  uint64_t advance(uint64_t count) override {
+  uint64_t do_advance(uint64_t count) override {
     uint64_t passed = 0;
-    for (; passed < count && next(0); ++passed) ++index_;
+    for (; passed < count && next(passed); ++passed) ++index_;
     return passed;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     generator_.reset();
     failure_ = nullptr;
     ended_ = false;
-    stopping_ = false;
     index_ = 0;
     epoch_ = epoch;
   }
 
   void save(PlanState& state) const override { state.reset(0).numbers = {index_}; }
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     const uint64_t made = PlanNumbers(state, 0).next();
-    restart(epoch);
-    if (advance(made) < made) fail_state();
+    do_restart(epoch);
+    if (pass_over(*this, made) < made) fail_state();
   }
 
-  void request_stop() override { stopping_ = true; }
+  void do_request_stop() override {}
   size_t chunk_size() const override { return chunk_size_; }
 
  private:
@@ -95,7 +93,7 @@ class GeneratorStage final : public StoreStage<generated_t<F>> {
   // elements of this call have been handed on, and ever after.
   std::optional<generated_t<F>> next(uint64_t before) {
     if (failure_ && before == 0) std::rethrow_exception(failure_);
-    if (failure_ || ended_ || stopping_) return std::nullopt;
+    if (failure_ || ended_ || this->stop_requested()) return std::nullopt;
     try {
       if (!generator_) generator_.emplace(std::invoke(factory_));
       std::optional<generated_t<F>> element = std::invoke(*generator_);
@@ -117,7 +115,6 @@ class GeneratorStage final : public StoreStage<generated_t<F>> {
   std::optional<generator_of_t<F>> generator_;  // of this pass
   std::exception_ptr failure_;
   bool ended_ = false;
-  std::atomic<bool> stopping_ = false;
   uint64_t index_ = 0;
   uint64_t epoch_ = 0;
 };

@@ -31,7 +31,7 @@ class GlobalShuffleStage final : public OrderStage<T> {
   GlobalShuffleStage(std::unique_ptr<Stage<T>> upstream, uint64_t key)
       : OrderStage<T>(std::move(upstream)), key_(key) {}
 
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     const Permutation& order = permutation();
     const auto planned = static_cast<size_t>(std::min<uint64_t>(out.size(), order.size() - next_));
     if (planned == 0) return 0;
@@ -42,13 +42,13 @@ class GlobalShuffleStage final : public OrderStage<T> {
     return planned;
   }
 
-  uint64_t advance(uint64_t count) override {
+  uint64_t do_advance(uint64_t count) override {
     const uint64_t passed = std::min(count, permutation().size() - next_);
     next_ += passed;
     return passed;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     epoch_ = epoch;
     next_ = 0;
     permutation_.reset();
@@ -58,9 +58,9 @@ class GlobalShuffleStage final : public OrderStage<T> {
   // The input stands at its start, always.
   bool can_save() const override { return true; }
   void save(PlanState& state) const override { state.reset(0).numbers = {next_}; }
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 0);
-    restart(epoch);
+    do_restart(epoch);
     next_ = numbers.next();
     if (next_ > 0 && next_ > permutation().size()) fail_state();
   }

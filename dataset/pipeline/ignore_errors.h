@@ -55,7 +55,7 @@ class IgnoreErrorsStage final : public StoreStage<T> {
         log_(context.skipped),
         executor_(std::move(upstream), context) {}
 
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     size_t planned = 0;
     while (planned == 0) {
       if (failure_) std::rethrow_exception(failure_);
@@ -80,7 +80,7 @@ class IgnoreErrorsStage final : public StoreStage<T> {
     return planned;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     forget();
     executor_.restart(epoch);
   }
@@ -90,7 +90,7 @@ class IgnoreErrorsStage final : public StoreStage<T> {
     executor_.save(executor_.position() + at_, state.inputs[0]);
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 1);
     forget();
     seen_ = numbers.next();
@@ -98,7 +98,7 @@ class IgnoreErrorsStage final : public StoreStage<T> {
     restore_place(executor_, numbers.input(), epoch);
   }
 
-  void request_stop() override { executor_.request_stop(); }
+  void do_request_stop() override { executor_.request_stop(); }
 
   size_t chunk_size() const override { return chunk_size_; }
 

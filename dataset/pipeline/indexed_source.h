@@ -44,17 +44,17 @@ class IndexedStage final : public Stage<T> {
  public:
   IndexedStage(const Values& values, size_t chunk_size)
       : values_(values), chunk_size_(chunk_size) {}
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     const size_t planned = std::min<size_t>(out.size(), values_.size() - next_);
     for (size_t i = 0; i < planned; ++i, ++next_) out[i] = ticket(next_);
     return planned;
   }
-  void discard(std::span<const Ticket>) override {}
-  void restart(uint64_t epoch) override {
+  void do_discard(std::span<const Ticket>) override {}
+  void do_restart(uint64_t epoch) override {
     epoch_ = epoch;
     next_ = 0;
   }
-  uint64_t advance(uint64_t count) override {
+  uint64_t do_advance(uint64_t count) override {
     const uint64_t passed = std::min<uint64_t>(count, values_.size() - next_);
     next_ += passed;
     return passed;
@@ -64,11 +64,11 @@ class IndexedStage final : public Stage<T> {
     for (size_t i = 0; i < places.size(); ++i) out[i] = ticket(places[i]);
   }
   void save(PlanState& state) const override { state.reset(0).numbers = {next_}; }
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     epoch_ = epoch;
     next_ = PlanNumbers(state, 0).next(values_.size());
   }
-  void request_stop() override {}
+  void do_request_stop() override {}
   std::unique_ptr<Producer<T>> make_producer() override {
     return std::make_unique<IndexedProducer<T, Values>>(values_);
   }

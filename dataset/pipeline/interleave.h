@@ -52,7 +52,7 @@ class InterleaveStage final : public StoreStage<U> {
         inputs_(std::move(inputs), context),
         cycle_(cycle_length) {}
 
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     size_t planned = 0;
     try {
       while (planned < out.size() && !stopping_ && (open_count_ > 0 || !inputs_ended_)) {
@@ -65,7 +65,7 @@ class InterleaveStage final : public StoreStage<U> {
     return planned;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     forget();
     inputs_.restart(epoch);
   }
@@ -90,7 +90,7 @@ class InterleaveStage final : public StoreStage<U> {
     }
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     if (state.inputs.empty()) fail_state();
     PlanNumbers numbers(state, state.inputs.size());
     forget();
@@ -111,7 +111,7 @@ class InterleaveStage final : public StoreStage<U> {
     taken_in_turn_ = taken_in_turn;
   }
 
-  void request_stop() override {
+  void do_request_stop() override {
     stopping_ = true;
     inputs_.request_stop();
     const std::lock_guard lock(mutex_);
@@ -221,7 +221,7 @@ class InterleaveStage final : public StoreStage<U> {
     input_chunk_ = {};
     input_at_ = 0;
     restore_place(inputs_, base, epoch);
-    if (inputs_.advance(offset) < offset) fail_state();
+    if (pass_over(inputs_, offset) < offset) fail_state();
   }
 
   void forget() {

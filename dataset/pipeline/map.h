@@ -62,20 +62,20 @@ class MapStage final : public Stage<U> {
  public:
   MapStage(std::unique_ptr<Stage<T>> upstream, const Function& function)
       : upstream_(std::move(upstream)), function_(function) {}
-  size_t plan(std::span<Ticket> out, Wait wait) override { return upstream_->plan(out, wait); }
-  void discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
-  void restart(uint64_t epoch) override { upstream_->restart(epoch); }
-  uint64_t advance(uint64_t count) override { return upstream_->advance(count); }
+  size_t do_plan(std::span<Ticket> out, Wait wait) override { return upstream_->plan(out, wait); }
+  void do_discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
+  void do_restart(uint64_t epoch) override { upstream_->restart(epoch); }
+  uint64_t do_advance(uint64_t count) override { return upstream_->advance(count); }
   uint64_t size() override { return upstream_->size(); }
   void tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
     upstream_->tickets_at(places, out);
   }
   bool can_save() const override { return upstream_->can_save(); }
   void save(PlanState& state) const override { upstream_->save(state); }
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     upstream_->restore(state, epoch);
   }
-  void request_stop() override { upstream_->request_stop(); }
+  void do_request_stop() override { upstream_->request_stop(); }
   std::unique_ptr<Producer<U>> make_producer() override {
     return std::make_unique<MapProducer<T, U, Function>>(upstream_->make_producer(), function_);
   }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <span>
 #include <utility>
@@ -55,19 +54,18 @@ class MeasuredStage final : public Stage<T> {
                 std::shared_ptr<MemoryAccount> memory)
       : stage_(std::move(stage)), monitor_(monitor), memory_(std::move(memory)) {}
 
-  size_t plan(std::span<Ticket> out, Wait wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
     const ActivityScope scope(&monitor_, Activity::planning);
-    check_memory();
+    // Where the pipeline has far too much, nothing more is planned: an operator that gathers
+    // elements would take any number before one is handed on and the rest is counted.
+    memory_->check_total();
     const size_t planned = stage_->plan(out, wait);
     monitor_.add_elements(planned);
     return planned;
   }
-  void discard(std::span<const Ticket> tickets) override { stage_->discard(tickets); }
-  void restart(uint64_t epoch) override {
-    over_limit_ = nullptr;
-    stage_->restart(epoch);
-  }
-  uint64_t advance(uint64_t count) override {
+  void do_discard(std::span<const Ticket> tickets) override { stage_->discard(tickets); }
+  void do_restart(uint64_t epoch) override { stage_->restart(epoch); }
+  uint64_t do_advance(uint64_t count) override {
     const ActivityScope scope(&monitor_, Activity::planning);
     return stage_->advance(count);
   }
@@ -79,11 +77,10 @@ class MeasuredStage final : public Stage<T> {
   }
   bool can_save() const override { return stage_->can_save(); }
   void save(PlanState& state) const override { stage_->save(state); }
-  void restore(const PlanState& state, uint64_t epoch) override {
-    over_limit_ = nullptr;
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     stage_->restore(state, epoch);
   }
-  void request_stop() override { stage_->request_stop(); }
+  void do_request_stop() override { stage_->request_stop(); }
   std::unique_ptr<Producer<T>> make_producer() override {
     if (stage_->hands_work_through()) return stage_->make_producer();
     return std::make_unique<MeasuredProducer<T>>(stage_->make_producer(), monitor_, memory_);
@@ -94,22 +91,9 @@ class MeasuredStage final : public Stage<T> {
   size_t parts(std::span<const Ticket> tickets) override { return stage_->parts(tickets); }
 
  private:
-  // Where the pipeline has far too much, nothing more is planned: an operator that gathers elements
-  // would take any number before one is handed on and the rest is counted.
-  void check_memory() {
-    if (over_limit_) std::rethrow_exception(over_limit_);
-    try {
-      memory_->check_total();
-    } catch (...) {
-      over_limit_ = std::current_exception();
-      throw;
-    }
-  }
-
   std::unique_ptr<Stage<T>> stage_;
   StageMonitor& monitor_;
   const std::shared_ptr<MemoryAccount> memory_;
-  std::exception_ptr over_limit_;  // thrown at every plan()
 };
 
 }  // namespace recordpipe

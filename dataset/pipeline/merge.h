@@ -90,7 +90,7 @@ class MergeStage : public Stage<T> {
     refs_.charge_to(account);
   }
 
-  void discard(std::span<const Ticket> tickets) override {
+  void do_discard(std::span<const Ticket> tickets) override {
     std::vector<InputRef> scratch;
     std::vector<InputTickets> by_input(inputs_.size());
     sort_by_input(tickets, refs_, scratch, by_input);
@@ -101,7 +101,7 @@ class MergeStage : public Stage<T> {
     return std::ranges::all_of(inputs_, [](const auto& input) { return input->can_save(); });
   }
 
-  void request_stop() override {
+  void do_request_stop() override {
     for (const auto& input : inputs_) input->request_stop();
   }
 

@@ -53,11 +53,24 @@ class PlanNumbers {
   std::span<const PlanState> inputs_;
 };
 
+// Passes over the next `count` elements of `stage` (a Stage or an Executor) and returns how many
+// there were: fewer only at the end. Throws the error that comes before.
+template <class S>
+uint64_t pass_over(S& stage, uint64_t count) {
+  uint64_t passed = 0;
+  while (passed < count) {
+    const uint64_t here = stage.advance(count - passed);
+    if (here == 0) break;
+    passed += here;
+  }
+  return passed;
+}
+
 // Brings `stage` (a Stage or an Executor) to a saved place.
 template <class S>
 void restore_place(S& stage, const PlanState& state, uint64_t epoch) {
   stage.restore(state, epoch);
-  if (stage.advance(state.passed_over) < state.passed_over) fail_state();
+  if (pass_over(stage, state.passed_over) < state.passed_over) fail_state();
 }
 
 }  // namespace recordpipe

@@ -42,7 +42,7 @@ class PrefetchStage final : public StoreStage<T> {
 
   ~PrefetchStage() override { stop(); }
 
-  size_t plan(std::span<Ticket> out, Wait wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
     if (!thread_.joinable()) start();
     std::unique_lock lock(mutex_);
     if (wait == Wait::no && ready_.empty()) return 0;
@@ -67,14 +67,14 @@ class PrefetchStage final : public StoreStage<T> {
     return planned;
   }
 
-  uint64_t advance(uint64_t count) override {
-    if (thread_.joinable()) return Stage<T>::advance(count);
+  uint64_t do_advance(uint64_t count) override {
+    if (thread_.joinable()) return Stage<T>::do_advance(count);
     const uint64_t passed = executor_.advance(count);
     handed_on_ += passed;
     return passed;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     reset();
     handed_on_ = 0;
     executor_.restart(epoch);
@@ -83,13 +83,13 @@ class PrefetchStage final : public StoreStage<T> {
   // A place in what is upstream, however far the thread has got: the same with any buffer, or none.
   void save(PlanState& state) const override { executor_.save(handed_on_, state); }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     reset();
     handed_on_ = 0;
     executor_.restore(state, epoch);
   }
 
-  void request_stop() override {
+  void do_request_stop() override {
     executor_.request_stop();
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -153,7 +153,7 @@ class PrefetchStage final : public StoreStage<T> {
 
   void stop() {
     if (!thread_.joinable()) return;
-    request_stop();
+    do_request_stop();
     thread_.join();
   }
 

@@ -4,7 +4,6 @@
 // Saved: the number of the pass, and the input's place.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,28 +23,27 @@ class RepeatStage final : public OrderStage<T> {
   RepeatStage(std::unique_ptr<Stage<T>> upstream, int64_t count)
       : OrderStage<T>(std::move(upstream)), count_(count) {}
 
-  size_t plan(std::span<Ticket> out, Wait wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
     if (count_ == 0) return 0;
-    while (!stopping_) {
+    do {
       if (const size_t planned = this->upstream().plan(out, wait)) {
         empty_pass_ = false;
         return planned;
       }
       if (wait == Wait::no) break;  // perhaps not the end
-      if (!next_pass()) break;
-    }
+    } while (next_pass());
     return 0;
   }
 
-  uint64_t advance(uint64_t count) override {
-    uint64_t passed = 0;
-    while (passed < count && count_ != 0) {
-      const uint64_t here = this->upstream().advance(count - passed);
-      passed += here;
-      if (here > 0) empty_pass_ = false;
-      if (passed < count && !next_pass()) break;
-    }
-    return passed;
+  uint64_t do_advance(uint64_t count) override {
+    if (count_ == 0) return 0;
+    do {
+      if (const uint64_t passed = this->upstream().advance(count)) {
+        empty_pass_ = false;
+        return passed;
+      }
+    } while (next_pass());
+    return 0;
   }
 
   void save(PlanState& state) const override {
@@ -53,40 +51,32 @@ class RepeatStage final : public OrderStage<T> {
     this->upstream().save(state.inputs[0]);
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 1);
-    stopping_ = false;
     epoch_ = epoch;
     pass_ = numbers.next();
     empty_pass_ = numbers.next_bool();
     restore_place(this->upstream(), numbers.input(), nested_epoch(epoch_, pass_));
   }
 
-  void restart(uint64_t epoch) override {
-    stopping_ = false;
+  void do_restart(uint64_t epoch) override {
     epoch_ = epoch;
     pass_ = 0;
     empty_pass_ = true;
     this->upstream().restart(nested_epoch(epoch_, 0));
   }
 
-  void request_stop() override {
-    stopping_ = true;
-    OrderStage<T>::request_stop();
-  }
-
  private:
   // After the end of a pass. False where it was the last.
   bool next_pass() {
     const bool more = count_ < 0 ? !empty_pass_ : pass_ + 1 < static_cast<uint64_t>(count_);
-    if (!more || stopping_) return false;
+    if (!more || this->stop_requested()) return false;
     empty_pass_ = true;
     this->upstream().restart(nested_epoch(epoch_, ++pass_));
     return true;
   }
 
   const int64_t count_;  // -1: for ever
-  std::atomic<bool> stopping_ = false;
   uint64_t epoch_ = 0;
   uint64_t pass_ = 0;
   bool empty_pass_ = true;

@@ -35,7 +35,7 @@ class SampleStage final : public MergeStage<T> {
         stop_on_empty_(stop == StopOnEmptyDataset::yes),
         left_(weights) {}
 
-  size_t plan(std::span<Ticket> out, Wait wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
     size_t planned = 0;
     while (planned < out.size()) {
       const size_t drawn = draw();
@@ -59,7 +59,7 @@ class SampleStage final : public MergeStage<T> {
     return planned;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     epoch_ = epoch;
     draws_ = 0;
     left_ = weights_;
@@ -72,7 +72,7 @@ class SampleStage final : public MergeStage<T> {
     this->save_inputs(state);
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, this->input_count());
     epoch_ = epoch;
     draws_ = numbers.next();

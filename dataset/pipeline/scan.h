@@ -38,14 +38,14 @@ class ScanStage final : public StoreStage<U> {
         executor_(std::move(upstream), context),
         state_(initial) {}
 
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     if (!fetch()) return 0;
     size_t planned = 0;
     for (; at_ < chunk_.size() && planned < out.size(); ++at_) out[planned++] = next();
     return planned;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     forget();
     executor_.restart(epoch);
   }
@@ -60,7 +60,7 @@ class ScanStage final : public StoreStage<U> {
     }
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     if constexpr (kSavesState) {
       PlanNumbers numbers(state, 1);
       if (numbers.rest().size() != kWords) fail_state();
@@ -69,7 +69,7 @@ class ScanStage final : public StoreStage<U> {
       restore_place(executor_, numbers.input(), epoch);
     } else {
       const uint64_t taken = PlanNumbers(state, 0).next();
-      restart(epoch);
+      do_restart(epoch);
       while (executor_.position() + at_ < taken) {
         if (!fetch()) fail_state();
         const Ticket unwanted = next();
@@ -79,7 +79,7 @@ class ScanStage final : public StoreStage<U> {
     }
   }
 
-  void request_stop() override { executor_.request_stop(); }
+  void do_request_stop() override { executor_.request_stop(); }
 
   size_t chunk_size() const override { return chunk_size_; }
 

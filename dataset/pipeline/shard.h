@@ -40,7 +40,7 @@ class ShardStage final : public OrderStage<T> {
         index_(index),
         drop_remainder_(drop_remainder) {}
 
-  size_t plan(std::span<Ticket> out, Wait wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
     size_t planned = 0;
     while (planned == 0) {
       bool more = false;
@@ -58,14 +58,20 @@ class ShardStage final : public OrderStage<T> {
     return planned;
   }
 
-  uint64_t advance(uint64_t count) override {
-    if (count == 0) return 0;
+  uint64_t do_advance(uint64_t count) override {
     // A place further on than this is past every end.
     const uint64_t wanted = std::min(count, UINT64_MAX / num_shards_) * num_shards_;
-    const uint64_t gathered = members_.size();
+    uint64_t passed = members_.size();  // of the input; below num_shards_, and so below wanted
     this->upstream().discard(members_);
     members_.clear();
-    return own(gathered + this->upstream().advance(wanted - gathered));
+    try {
+      passed += this->upstream().advance(wanted - passed);
+    } catch (...) {
+      // As when planning, what is before an error in its group comes before it.
+      if (own(passed) == 0) throw;
+    }
+    // With nothing of its own in the last group, whether this is the end or an error.
+    return own(passed) > 0 ? own(passed) : this->upstream().advance(1);
   }
 
   uint64_t size() override { return own(this->upstream().size()); }
@@ -75,7 +81,7 @@ class ShardStage final : public OrderStage<T> {
     this->upstream().tickets_at(places_, out);
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     this->upstream().discard(members_);
     members_.clear();
     this->upstream().restart(epoch);
@@ -85,7 +91,7 @@ class ShardStage final : public OrderStage<T> {
   bool can_save() const override { return members_.empty() && OrderStage<T>::can_save(); }
   // The input's place by itself: what is passed over in it is not counted as here.
   void save(PlanState& state) const override { this->upstream().save(state.reset(1).inputs[0]); }
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 1);
     this->upstream().discard(members_);
     members_.clear();

@@ -34,7 +34,7 @@ class ShuffleStage final : public OrderStage<T> {
 
   void charge_to(const std::shared_ptr<MemoryAccount>& account) override { charge_.open(account); }
 
-  size_t plan(std::span<Ticket> out, Wait wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
     size_t planned = 0;
     try {
       while (!input_ended_ && buffer_.size() < buffer_size_) {
@@ -70,7 +70,7 @@ class ShuffleStage final : public OrderStage<T> {
     return planned;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     this->upstream().discard(buffer_);
     this->upstream().discard(std::span(inputs_).subspan(input_at_, input_count_ - input_at_));
     buffer_.clear();
@@ -89,17 +89,17 @@ class ShuffleStage final : public OrderStage<T> {
     state.numbers.insert(state.numbers.end(), places_.begin(), places_.end());
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 0);
-    restart(epoch);
+    do_restart(epoch);
     drawn_ = numbers.next();
     const uint64_t taken = numbers.next();
     const bool input_ended = numbers.next_bool();
     if (numbers.rest().size() > std::min(buffer_size_, taken)) fail_state();
     places_.assign(numbers.rest().begin(), numbers.rest().end());
     refill();
-    if (taken < taken_ || this->upstream().advance(taken - taken_) < taken - taken_) fail_state();
-    taken_ = taken;
+    if (taken < taken_) fail_state();
+    go_to(taken);
     input_ended_ = input_ended;
   }
 
@@ -109,7 +109,7 @@ class ShuffleStage final : public OrderStage<T> {
     std::vector<size_t> order(places_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::ranges::sort(order, {}, [this](size_t at) { return places_[at]; });
-    buffer_.resize(places_.size());
+    buffer_.reserve(places_.size());
     charge();
     inputs_.resize(kInputs);
     for (size_t first = 0; first < order.size();) {
@@ -119,17 +119,27 @@ class ShuffleStage final : public OrderStage<T> {
         ++count;
       }
       if (places_[order[first]] < taken_) fail_state();  // twice
-      const uint64_t unwanted = places_[order[first]] - taken_;
-      if (this->upstream().advance(unwanted) < unwanted) fail_state();
-      taken_ = places_[order[first]];
+      go_to(places_[order[first]]);
       for (const size_t end = first + count; first < end;) {
         const size_t planned =
             this->upstream().plan(std::span(inputs_).first(end - first), Wait::yes);
         if (planned == 0) fail_state();
-        for (size_t i = 0; i < planned; ++i) buffer_[order[first++]] = inputs_[i];
+        buffer_.insert(buffer_.end(), inputs_.begin(),
+                       inputs_.begin() + static_cast<std::ptrdiff_t>(planned));
+        first += planned;
         taken_ += planned;
       }
     }
+    // Not before all are here: after an exception what is in the buffer is discarded.
+    std::vector<Ticket> in_place(buffer_.size());
+    for (size_t i = 0; i < order.size(); ++i) in_place[order[i]] = buffer_[i];
+    buffer_ = std::move(in_place);
+  }
+
+  // On to that place of the input.
+  void go_to(uint64_t place) {
+    if (pass_over(this->upstream(), place - taken_) < place - taken_) fail_state();
+    taken_ = place;
   }
 
   void charge() {

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -118,39 +119,79 @@ class Stage {
  public:
   virtual ~Stage() = default;
 
+  // The contract, which these functions enforce for all operators. request_stop() and discard() may
+  // be called from any thread at any time, all others by one thread at a time.
+
   // Writes the tickets of the next elements to the start of `out` (not empty) and returns how many:
-  // at least 1, or 0 at the end and ever after; with Wait::no also 0 where it would have to wait.
-  // Throws only where there is nothing to return, and then the same again at every further call:
-  // an error after which there is nothing more to come.
-  virtual size_t plan(std::span<Ticket> out, Wait wait) = 0;
+  // at least 1, or 0 at the end and ever after. Also 0 after request_stop(), and with Wait::no
+  // where it would have to wait. An error is thrown when all elements before it have been returned:
+  // the same one again at every further call, until restart() or restore().
+  size_t plan(std::span<Ticket> out, Wait wait) {
+    size_t planned = 0;
+    passing_on([&] {
+      if (ended_) return;
+      planned = do_plan(out, wait);
+      if (stop_requested_) {
+        // Who was stopped can't tell it from the end: this may be part of a batch.
+        discard(out.first(planned));
+        planned = 0;
+      } else if (planned == 0 && wait == Wait::yes) {
+        ended_ = true;
+      }
+    });
+    return planned;
+  }
 
-  // Gives up tickets that will not be produced. From any thread, and while others plan, produce and
-  // discard: a batch that fails gives up its rows' tickets on the worker it fails on. So it may
-  // touch nothing but what never changes, what is guarded (ValueStore) and its own locals, and
-  // hands on what belongs to the input to the input's discard().
-  virtual void discard(std::span<const Ticket> tickets) = 0;
-
-  // Starts again from the first element. Tickets planned before stay good.
-  virtual void restart(uint64_t epoch) = 0;
-
-  // Passes over the next `count` elements as if they had been planned and discarded, and returns
-  // how many there were: fewer only at the end. Faster than planning them, where that is possible.
-  virtual uint64_t advance(uint64_t count) {
-    std::array<Ticket, 256> unwanted;
+  // The same as planning the next `count` elements with Wait::yes and discarding them, and faster
+  // where that is possible. Returns how many there were: fewer at the end, after request_stop(), or
+  // where an error is next, which the next call throws. After `count` elements the place can be
+  // saved.
+  uint64_t advance(uint64_t count) {
     uint64_t passed = 0;
-    while (passed < count) {
-      const auto wanted = static_cast<size_t>(std::min<uint64_t>(unwanted.size(), count - passed));
-      const size_t planned = plan(std::span(unwanted).first(wanted), Wait::yes);
-      if (planned == 0) break;
-      discard(std::span(unwanted).first(planned));
-      passed += planned;
+    try {
+      while (passed < count && !ended_) {
+        uint64_t here = 0;
+        passing_on([&] { here = do_advance(count - passed); });
+        if (stop_requested_) break;
+        ended_ = here == 0;
+        passed += here;
+      }
+    } catch (...) {
+      if (passed == 0) throw;
     }
     return passed;
   }
 
+  // Gives up tickets that will not be produced. Each ticket is either produced or discarded, once,
+  // also after restart() and restore().
+  void discard(std::span<const Ticket> tickets) {
+    if (!tickets.empty()) do_discard(tickets);
+  }
+
+  // Starts again from the first element. Tickets planned before stay good.
+  void restart(uint64_t epoch) {
+    forget_outcome();
+    do_restart(epoch);
+  }
+
+  // restart(epoch), and on to the place that `state` was saved at, but for the elements it has
+  // passed over: call restore_place(). Throws Error{invalid_argument} where the state is none of
+  // this stage. After an error only restart() and restore() may follow.
+  void restore(const PlanState& state, uint64_t epoch) {
+    forget_outcome();
+    passing_on([&] { do_restore(state, epoch); });
+  }
+
+  // plan() and advance() are to return soon, with nothing, whatever they are doing, because nobody
+  // wants the elements any more. Undone by restart() and restore().
+  void request_stop() {
+    stop_requested_ = true;
+    do_request_stop();
+  }
+
   // How many elements a pass has, and the tickets of those at `places`, each of which is below
-  // size(): wherever plan() stands, which they leave alone. Only where the Node says that it
-  // can (Node::sequential_operator).
+  // size(), which was called before: wherever plan() stands, which they leave alone. Only where the
+  // Node says that it can (Node::sequential_operator).
   virtual uint64_t size() { throw std::logic_error("a stage without random access"); }
   virtual void tickets_at(std::span<const uint64_t> /*places*/, std::span<Ticket> /*out*/) {
     throw std::logic_error("a stage without random access");
@@ -160,17 +201,9 @@ class Stage {
   // can't, planning one more element with Wait::yes brings it to one that can.
   virtual bool can_save() const { return true; }
 
-  // Writes that place. The state may be used again for another: everything in it is overwritten.
+  // Writes the place after the last ticket returned. The state may be used again for another:
+  // everything in it is overwritten.
   virtual void save(PlanState& state) const = 0;
-
-  // restart(epoch), and on to the place that `state` was saved at, but for the elements it has
-  // passed over: call restore_place(). Throws Error{invalid_argument} where the state is none of
-  // this stage.
-  virtual void restore(const PlanState& state, uint64_t epoch) = 0;
-
-  // From any thread: plan() is to return 0 soon, whatever it is doing, because nobody wants the
-  // elements any more. Undone by restart().
-  virtual void request_stop() = 0;
 
   // The stage outlives its producers.
   virtual std::unique_ptr<Producer<T>> make_producer() = 0;
@@ -190,6 +223,58 @@ class Stage {
 
   // Into how many parts the work of a chunk of these tickets is cut (see Producer::begin).
   virtual size_t parts(std::span<const Ticket> /*tickets*/) { return 1; }
+
+ protected:
+  // What an operator does for the function of the same name, which keeps the rest of the contract:
+  // none of these is called after an error or at the end, nor for no elements at all.
+
+  // At least 1, or 0 at the end, or where it would have to wait, or is stopped. Throws only where
+  // there is nothing to return.
+  virtual size_t do_plan(std::span<Ticket> out, Wait wait) = 0;
+
+  // Likewise, some of the next `count` elements will do. By default plans them.
+  virtual uint64_t do_advance(uint64_t count) {
+    std::array<Ticket, 256> unwanted;
+    const auto wanted = static_cast<size_t>(std::min<uint64_t>(unwanted.size(), count));
+    const size_t planned = do_plan(std::span(unwanted).first(wanted), Wait::yes);
+    discard(std::span(unwanted).first(planned));
+    return planned;
+  }
+
+  // While others plan, produce and discard: a batch that fails gives up its rows' tickets on the
+  // worker it fails on. So it may touch nothing but what never changes, what is guarded
+  // (ValueStore) and its own locals, and hands on what belongs to the input to the input's
+  // discard().
+  virtual void do_discard(std::span<const Ticket> tickets) = 0;
+
+  virtual void do_restart(uint64_t epoch) = 0;
+  virtual void do_restore(const PlanState& state, uint64_t epoch) = 0;
+  virtual void do_request_stop() = 0;
+
+  bool stop_requested() const { return stop_requested_; }
+
+ private:
+  // Calls `work` unless there was an error, and keeps the one that it throws.
+  template <class Work>
+  void passing_on(Work work) {
+    if (error_) std::rethrow_exception(error_);
+    try {
+      work();
+    } catch (...) {
+      error_ = std::current_exception();
+      throw;
+    }
+  }
+
+  void forget_outcome() {
+    error_ = nullptr;
+    ended_ = false;
+    stop_requested_ = false;
+  }
+
+  std::exception_ptr error_;
+  bool ended_ = false;
+  std::atomic<bool> stop_requested_ = false;
 };
 
 // A Stage that changes the order of its input's elements, but not the elements: tickets pass
@@ -198,8 +283,8 @@ template <Element T>
 class OrderStage : public Stage<T> {
  public:
   explicit OrderStage(std::unique_ptr<Stage<T>> upstream) : upstream_(std::move(upstream)) {}
-  void discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
-  void request_stop() override { upstream_->request_stop(); }
+  void do_discard(std::span<const Ticket> tickets) override { upstream_->discard(tickets); }
+  void do_request_stop() override { upstream_->request_stop(); }
   std::unique_ptr<Producer<T>> make_producer() override { return upstream_->make_producer(); }
   bool hands_work_through() const override { return true; }
   bool can_save() const override { return upstream_->can_save(); }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,7 +25,7 @@ class TakeStage final : public OrderStage<T> {
       : OrderStage<T>(std::move(upstream)), count_(count) {}
 
   // The input is not asked for more than is taken.
-  size_t plan(std::span<Ticket> out, Wait wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
     const auto wanted = static_cast<size_t>(std::min<uint64_t>(out.size(), count_ - taken_));
     if (wanted == 0) return 0;
     const size_t planned = this->upstream().plan(out.first(wanted), wait);
@@ -34,7 +33,7 @@ class TakeStage final : public OrderStage<T> {
     return planned;
   }
 
-  uint64_t advance(uint64_t count) override {
+  uint64_t do_advance(uint64_t count) override {
     const uint64_t passed = this->upstream().advance(std::min(count, count_ - taken_));
     taken_ += passed;
     return passed;
@@ -45,7 +44,7 @@ class TakeStage final : public OrderStage<T> {
     this->upstream().tickets_at(places, out);
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     taken_ = 0;
     this->upstream().restart(epoch);
   }
@@ -55,7 +54,7 @@ class TakeStage final : public OrderStage<T> {
     this->upstream().save(state.inputs[0]);
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 1);
     taken_ = numbers.next(count_);
     restore_place(this->upstream(), numbers.input(), epoch);
@@ -73,25 +72,13 @@ class SkipStage final : public OrderStage<T> {
       : OrderStage<T>(std::move(upstream)), count_(count) {}
 
   // What is skipped is never computed.
-  size_t plan(std::span<Ticket> out, Wait wait) override {
-    if (wait == Wait::yes) {
-      skipped_ += this->upstream().advance(count_ - skipped_);
-      if (skipped_ < count_) return 0;
-    }
-    while (skipped_ < count_) {
-      std::array<Ticket, 256> unwanted;
-      const auto n = static_cast<size_t>(std::min<uint64_t>(unwanted.size(), count_ - skipped_));
-      const size_t planned = this->upstream().plan(std::span(unwanted).first(n), wait);
-      if (planned == 0) return 0;
-      this->upstream().discard(std::span(unwanted).first(planned));
-      skipped_ += planned;
-    }
-    return this->upstream().plan(out, wait);
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
+    if (skipped_ < count_ && wait == Wait::no) return 0;  // advance() may wait
+    return skip() ? this->upstream().plan(out, wait) : 0;
   }
 
-  uint64_t advance(uint64_t count) override {
-    skipped_ += this->upstream().advance(count_ - skipped_);
-    return skipped_ < count_ ? 0 : this->upstream().advance(count);
+  uint64_t do_advance(uint64_t count) override {
+    return skip() ? this->upstream().advance(count) : 0;
   }
 
   uint64_t size() override {
@@ -104,7 +91,7 @@ class SkipStage final : public OrderStage<T> {
     this->upstream().tickets_at(places_, out);
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     skipped_ = 0;
     this->upstream().restart(epoch);
   }
@@ -114,13 +101,19 @@ class SkipStage final : public OrderStage<T> {
     this->upstream().save(state.inputs[0]);
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 1);
     skipped_ = numbers.next(count_);
     restore_place(this->upstream(), numbers.input(), epoch);
   }
 
  private:
+  // False where there is nothing behind.
+  bool skip() {
+    skipped_ += pass_over(this->upstream(), count_ - skipped_);
+    return skipped_ == count_;
+  }
+
   const uint64_t count_;
   uint64_t skipped_ = 0;
   std::vector<uint64_t> places_;  // tickets_at's

@@ -37,7 +37,7 @@ class RecordStage final : public Stage<Record> {
     index_memory_.open(account);
   }
 
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     if (failure_) std::rethrow_exception(failure_);
     try {
       for (; file_ < paths_.size(); close()) {
@@ -52,22 +52,20 @@ class RecordStage final : public Stage<Record> {
     return 0;
   }
 
-  uint64_t advance(uint64_t count) override {
+  uint64_t do_advance(uint64_t count) override {
     if (failure_) std::rethrow_exception(failure_);
-    uint64_t passed = 0;
     try {
       for (; file_ < paths_.size(); close()) {
         open();
-        const uint64_t here = pass_over(count - passed);
-        index_ += here;
-        passed += here;
-        if (passed == count) break;
+        const uint64_t passed = pass_over(count);
+        index_ += passed;
+        if (passed > 0) return passed;
       }
     } catch (...) {
       failure_ = std::current_exception();
       throw;
     }
-    return passed;
+    return 0;
   }
 
   uint64_t size() override {
@@ -89,25 +87,27 @@ class RecordStage final : public Stage<Record> {
 
   void save(PlanState& state) const override { state.reset(0).numbers = {file_, record_, index_}; }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 0);
-    restart(epoch);
+    do_restart(epoch);
     file_ = numbers.next(paths_.size());
     const uint64_t record = numbers.next();
     index_ = numbers.next();
     if (record == 0) return;
     if (file_ == paths_.size()) fail_state();
     open();
-    if (pass_over(record) < record) fail_state();
+    while (record_ < record) {
+      if (pass_over(record - record_) == 0) fail_state();
+    }
   }
 
-  void discard(std::span<const Ticket> tickets) override {
+  void do_discard(std::span<const Ticket> tickets) override {
     for (const Ticket& ticket : tickets) {
       if (!RecordRef{ticket.ref}.is_mapped()) store_.discard({&ticket, 1});
     }
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     stream_.reset();
     failure_ = nullptr;
     opened_ = false;
@@ -116,7 +116,7 @@ class RecordStage final : public Stage<Record> {
     epoch_ = epoch;
   }
 
-  void request_stop() override {}
+  void do_request_stop() override {}
 
   std::unique_ptr<Producer<Record>> make_producer() override {
     return std::make_unique<RecordProducer>(paths_, mapped_, store_,
@@ -186,7 +186,11 @@ class RecordStage final : public Stage<Record> {
   uint64_t pass_over(uint64_t count) {
     uint64_t passed = 0;
     if (stream_) {
-      while (passed < count && stream_->read()) ++passed;
+      try {
+        while (passed < count && stream_->read()) ++passed;
+      } catch (...) {
+        if (passed == 0) throw;  // else thrown again by the next call
+      }
     } else {
       passed = std::min(count, mapped_[file_]->size() - record_);
     }

@@ -120,7 +120,7 @@ class StoreProducer final : public Producer<T> {
 template <Element T>
 class StoreStage : public Stage<T> {
  public:
-  void discard(std::span<const Ticket> tickets) override { store_.discard(tickets); }
+  void do_discard(std::span<const Ticket> tickets) override { store_.discard(tickets); }
   std::unique_ptr<Producer<T>> make_producer() override {
     return std::make_unique<StoreProducer<T>>(store_);
   }

@@ -41,7 +41,7 @@ class WindowStage final : public StoreStage<std::vector<T>> {
         charge_(context.memory),
         executor_(std::move(upstream), context) {}
 
-  size_t plan(std::span<Ticket> out, Wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait) override {
     size_t planned = 0;
     try {
       for (; planned < out.size(); ++planned) {
@@ -60,7 +60,7 @@ class WindowStage final : public StoreStage<std::vector<T>> {
     return planned;
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     forget(epoch);
     executor_.restart(epoch);
   }
@@ -70,7 +70,7 @@ class WindowStage final : public StoreStage<std::vector<T>> {
     executor_.save(first_element(), state.inputs[0]);
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 1);
     forget(epoch);
     next_ = numbers.next();
@@ -78,7 +78,7 @@ class WindowStage final : public StoreStage<std::vector<T>> {
     restore_place(executor_, numbers.input(), epoch);
   }
 
-  void request_stop() override { executor_.request_stop(); }
+  void do_request_stop() override { executor_.request_stop(); }
 
   size_t chunk_size() const override { return chunk_size_; }
 

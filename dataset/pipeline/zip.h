@@ -93,7 +93,8 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
     for (PlanSnapshots& place : places_) place.charge_to(account);
   }
 
-  size_t plan(std::span<Ticket> out, Wait wait) override {
+  size_t do_plan(std::span<Ticket> out, Wait wait) override {
+    if (ended_input_ < kInputs) return static_cast<size_t>(advance_ended_input());
     // Where an input is ahead of the others, they catch up first.
     size_t wanted = 0;
     for (const auto& ahead : ahead_) wanted = std::max(wanted, ahead.size());
@@ -112,7 +113,7 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
     return wanted;
   }
 
-  void discard(std::span<const Ticket> tickets) override {
+  void do_discard(std::span<const Ticket> tickets) override {
     std::vector<ZippedTickets<kInputs>> zipped(tickets.size());
     zipped_.take(tickets, zipped);
     for_each_index<kInputs>([&](auto k) {
@@ -120,7 +121,7 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
     });
   }
 
-  void restart(uint64_t epoch) override {
+  void do_restart(uint64_t epoch) override {
     discard_ahead();
     epoch_ = epoch;
     next_ = 0;
@@ -128,11 +129,19 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
     start_places();
   }
 
-  uint64_t advance(uint64_t count) override {
+  uint64_t do_advance(uint64_t count) override {
+    if (ended_input_ < kInputs) return advance_ended_input();
     for_each_index<kInputs>([&](auto k) {
       const uint64_t planned = std::min<uint64_t>(count, ahead_[k].size());
       discard_first<k>(static_cast<size_t>(planned));
-      if (planned < count) count = planned + std::get<k>(inputs_)->advance(count - planned);
+      uint64_t passed = planned;
+      try {
+        passed += std::get<k>(inputs_)->advance(count - planned);
+      } catch (...) {
+        if (planned == 0) throw;
+      }
+      if (passed < count) ended_input_ = k;
+      count = passed;
     });
     next_ += count;
     for (PlanSnapshots& place : places_) place.release(next_);
@@ -160,7 +169,7 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
     for (size_t k = 0; k < kInputs; ++k) places_[k].save(next_, state.inputs[k]);
   }
 
-  void restore(const PlanState& state, uint64_t epoch) override {
+  void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, kInputs);
     discard_ahead();
     epoch_ = epoch;
@@ -171,7 +180,7 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
     start_places();
   }
 
-  void request_stop() override {
+  void do_request_stop() override {
     for_each_index<kInputs>([&](auto k) { std::get<k>(inputs_)->request_stop(); });
   }
 
@@ -236,7 +245,17 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
     for_each_index<kInputs>([&](auto k) { discard_first<k>(ahead_[k].size()); });
   }
 
+  // Nothing, or throws.
+  uint64_t advance_ended_input() {
+    uint64_t passed = 0;
+    for_each_index<kInputs>([&](auto k) {
+      if (k == ended_input_) passed = std::get<k>(inputs_)->advance(1);
+    });
+    return passed;
+  }
+
   void start_places() {
+    ended_input_ = kInputs;
     for_each_index<kInputs>([&](auto k) { places_[k].start(*std::get<k>(inputs_), next_); });
   }
 
@@ -244,6 +263,9 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
   ValueStore<ZippedTickets<kInputs>> zipped_;
   std::array<std::vector<Ticket>, kInputs> ahead_;  // planned, and not yet zipped
   std::array<PlanSnapshots, kInputs> places_;       // of the inputs, which may be ahead
+  // Where advance() has found the end of this input, or its error, it has passed over elements of
+  // the inputs before it that are part of no tuple.
+  size_t ended_input_ = kInputs;
   std::vector<ZippedTickets<kInputs>> scratch_;
   uint64_t epoch_ = 0;
   uint64_t next_ = 0;
