@@ -128,8 +128,8 @@ class Stage {
   // the same one again at every further call, until restart() or restore().
   size_t plan(std::span<Ticket> out, Wait wait) {
     size_t planned = 0;
+    if (ended_ || stop_requested_) return planned;
     passing_on([&] {
-      if (ended_) return;
       planned = do_plan(out, wait);
       if (stop_requested_) {
         // Who was stopped can't tell it from the end: this may be part of a batch.
@@ -149,11 +149,10 @@ class Stage {
   uint64_t advance(uint64_t count) {
     uint64_t passed = 0;
     try {
-      while (passed < count && !ended_) {
+      while (passed < count && !ended_ && !stop_requested_) {
         uint64_t here = 0;
         passing_on([&] { here = do_advance(count - passed); });
-        if (stop_requested_) break;
-        ended_ = here == 0;
+        ended_ = here == 0 && !stop_requested_;
         passed += here;
       }
     } catch (...) {

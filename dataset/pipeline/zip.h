@@ -85,7 +85,7 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
   static constexpr size_t kInputs = sizeof...(Ts);
 
   explicit ZipStage(std::tuple<std::unique_ptr<Stage<Ts>>...> inputs) : inputs_(std::move(inputs)) {
-    restart(0);
+    this->restart(0);
   }
 
   void charge_to(const std::shared_ptr<MemoryAccount>& account) override {

@@ -14,7 +14,6 @@
 #include "dataset/pipeline/from_vector.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"
-#include "tests/pipeline/random_chain.h"
 
 namespace recordpipe {
 namespace {
@@ -96,22 +95,6 @@ TEST(Determinism, ARepeatInsideARepeatDrawsTheSameHoweverFarAheadItWasPlanned) {
                                .repeat(3);
       EXPECT_TRUE(collect(endless.with_options(options)) == expected);
     }
-  }
-}
-
-TEST(Determinism, RandomChainsEqualTheirTwins) {
-  for (uint64_t trial = 0; trial < 300; ++trial) {
-    Random random(derive_key(2026, 0), 0, trial);
-    const Chain chain = random_chain(random);
-    const size_t batch_size = random.below(40) + 1;
-    const PipelineOptions options{.threads = kThreads[random.below(6)],
-                                  .chunk_size = kChunkSizes[random.below(4)]};
-    const auto expected = chain.twin.batch(batch_size, trial % 2 == 0).values();
-    const auto drop = trial % 2 == 0 ? DropRemainder::yes : DropRemainder::no;
-    ASSERT_TRUE(collect(chain.dataset.with_options(options).batch(batch_size, drop)) == expected)
-        << "trial " << trial;
-    ASSERT_TRUE(collect(chain.dataset.with_options(options)) == chain.twin.values())
-        << "trial " << trial;
   }
 }
 

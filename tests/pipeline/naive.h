@@ -6,8 +6,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,15 +21,28 @@
 
 namespace recordpipe::naive {
 
+// An element, or what was thrown in its place: then `error` isn't empty.
 template <class T>
 struct Item {
   ElementId id;
-  T value;
+  T value{};
+  std::string error = {};
 };
 
-// A pass over a pipeline: all its elements in epoch `epoch`.
+// A pass: its elements, and what it ends with if not its end.
 template <class T>
-using Pass = std::function<std::vector<Item<T>>(uint64_t epoch)>;
+struct Elements {
+  std::vector<Item<T>> items = {};
+  std::string error = {};
+
+  void append(Elements next) {
+    for (Item<T>& item : next.items) items.push_back(std::move(item));
+    error = std::move(next.error);
+  }
+};
+
+template <class T>
+using Pass = std::function<Elements<T>(uint64_t epoch)>;
 
 template <class T>
 class Pipeline {
@@ -39,136 +55,143 @@ class Pipeline {
   template <class F>
   auto map(F function) const {
     using U = std::decay_t<std::invoke_result_t<F, T>>;
-    return Pipeline<U>(
-        [=, pass = pass_](uint64_t epoch) {
-          std::vector<Item<U>> out;
-          for (const Item<T>& item : pass(epoch)) out.push_back({item.id, function(item.value)});
-          return out;
-        },
-        random_operators_);
+    return each<U>([=](const Item<T>& item) { return function(item.value); });
   }
 
   template <class F>
   auto map_with_random(uint64_t seed, F function) const {
     using U = std::decay_t<std::invoke_result_t<F, T, Random&>>;
     const uint64_t key = derive_key(seed, random_operators_);
-    return Pipeline<U>(
-        [=, pass = pass_](uint64_t epoch) {
-          std::vector<Item<U>> out;
-          for (const Item<T>& item : pass(epoch)) {
-            Random random(key, item.id.epoch, item.id.index);
-            out.push_back({item.id, function(item.value, random)});
-          }
-          return out;
+    return each<U>(
+        [=](const Item<T>& item) {
+          Random random(key, item.id.epoch, item.id.index);
+          return function(item.value, random);
         },
-        random_operators_ + 1);
+        1);
   }
 
   template <class P>
   Pipeline filter(P predicate) const {
-    return derived([=](std::vector<Item<T>> items, uint64_t) {
-      std::erase_if(items, [&](const Item<T>& item) { return !predicate(item.value); });
-      return items;
+    return derived<T>([=](Elements<T> in, uint64_t) {
+      std::erase_if(in.items,
+                    [&](const auto& item) { return item.error.empty() && !predicate(item.value); });
+      return in;
+    });
+  }
+
+  Pipeline ignore_errors() const {
+    return derived<T>([](Elements<T> in, uint64_t) {
+      std::erase_if(in.items, [](const Item<T>& item) { return !item.error.empty(); });
+      return in;
     });
   }
 
   template <class F>
   auto flat_map(F function) const {
     using U = typename std::decay_t<std::invoke_result_t<F, T>>::value_type;
-    return Pipeline<U>(
-        [=, pass = pass_](uint64_t epoch) {
-          std::vector<Item<U>> out;
-          for (const Item<T>& item : pass(epoch)) {
-            uint64_t place = 0;
-            for (U& value : function(item.value)) {
-              out.push_back({child_id(item.id, place++), std::move(value)});
-            }
-          }
-          return out;
-        },
-        random_operators_);
+    return map(function).template derived<U>([](Elements<std::vector<U>> in, uint64_t) {
+      Elements<U> out{.error = in.error};
+      for (Item<std::vector<U>>& item : in.items) {
+        if (!item.error.empty()) out.items.push_back({child_id(item.id, 0), {}, item.error});
+        uint64_t place = 0;
+        for (U& value : item.value) {
+          out.items.push_back({child_id(item.id, place++), std::move(value)});
+        }
+      }
+      return out;
+    });
   }
 
   // function: T -> Pipeline<U>
   template <class F>
   auto interleave(F function, size_t cycle_length, size_t block_length) const {
     using U = typename std::decay_t<std::invoke_result_t<F, T>>::value_type;
-    return Pipeline<U>(
-        [=, pass = pass_](uint64_t epoch) {
-          std::vector<std::vector<Item<U>>> inputs;
-          for (const Item<T>& item : pass(epoch)) {
-            inputs.push_back(function(item.value).pass(child_id(item.id, 0).epoch));
+    return derived<U>([=](Elements<T> in, uint64_t) {
+      struct Open {
+        std::vector<Item<U>> items;
+        size_t next = 0;
+      };
+      std::vector<std::optional<Open>> cycle(cycle_length);
+      Elements<U> out;
+      size_t next_input = 0, open = 0;
+      for (size_t turn = 0; next_input < in.items.size() || open > 0 || !in.error.empty();
+           turn = (turn + 1) % cycle_length) {
+        while (!cycle[turn] && next_input < in.items.size()) {
+          const Item<T>& input = in.items[next_input++];
+          const ElementId failure_id = child_id(input.id, UINT64_MAX);
+          if (!input.error.empty()) {
+            out.items.push_back({failure_id, {}, input.error});
+            continue;
           }
-          struct Open {
-            size_t input, next;
-          };
-          std::vector<std::optional<Open>> cycle(cycle_length);
-          std::vector<Item<U>> out;
-          size_t next_input = 0, open = 0;
-          for (size_t turn = 0; next_input < inputs.size() || open > 0;
-               turn = (turn + 1) % cycle_length) {
-            if (!cycle[turn] && next_input < inputs.size()) {
-              cycle[turn] = Open{next_input++, 0};
-              ++open;
-            }
-            if (!cycle[turn]) continue;
-            auto& [input, next] = *cycle[turn];
-            size_t taken = 0;
-            for (; taken < block_length && next < inputs[input].size(); ++taken) {
-              Item<U>& item = inputs[input][next++];
-              item.id.epoch = derive_key(item.id.epoch, 0x696E707574);
-              out.push_back(std::move(item));
-            }
-            if (taken == block_length) continue;
-            cycle[turn].reset();  // its end is seen by asking for one more
-            --open;
+          Elements<U> elements = function(input.value).pass(child_id(input.id, 0).epoch);
+          for (Item<U>& item : elements.items) {
+            item.id.epoch = derive_key(item.id.epoch, 0x696E707574);
           }
-          return out;
-        },
-        random_operators_);
+          if (!elements.error.empty()) elements.items.push_back({failure_id, {}, elements.error});
+          cycle[turn] = Open{std::move(elements.items)};
+          ++open;
+        }
+        if (!cycle[turn] && !in.error.empty()) {
+          out.error = in.error;
+          break;
+        }
+        if (!cycle[turn]) continue;
+        auto& [items, next] = *cycle[turn];
+        size_t taken = 0;
+        for (; taken < block_length && next < items.size(); ++taken) {
+          out.items.push_back(std::move(items[next++]));
+        }
+        if (taken == block_length) continue;
+        cycle[turn].reset();  // its end is seen by asking for one more
+        --open;
+      }
+      return out;
+    });
   }
 
   // function: (State, T) -> pair of State and U
   template <class State, class F>
   auto scan(State initial, F function) const {
     using U = typename std::invoke_result_t<F, State, T>::second_type;
-    return Pipeline<U>(
-        [=, pass = pass_](uint64_t epoch) {
-          std::vector<Item<U>> out;
-          State state = initial;
-          for (const Item<T>& item : pass(epoch)) {
-            auto [next, value] = function(state, item.value);
-            state = next;
-            out.push_back({item.id, value});
-          }
-          return out;
-        },
-        random_operators_);
+    return derived<U>([=](Elements<T> in, uint64_t) {
+      Elements<U> out{.error = in.error};
+      State state = initial;
+      for (const Item<T>& item : in.items) {
+        out.items.push_back({item.id, {}, item.error});
+        if (!item.error.empty()) continue;
+        auto [next, value] = function(state, item.value);
+        state = next;
+        out.items.back().value = value;
+      }
+      return out;
+    });
   }
 
   Pipeline<std::vector<T>> window(size_t size, size_t shift, bool drop_remainder = false) const {
-    return Pipeline<std::vector<T>>(
-        [=, pass = pass_](uint64_t epoch) {
-          const std::vector<Item<T>> items = pass(epoch);
-          std::vector<Item<std::vector<T>>> out;
-          for (size_t first = 0; first < items.size(); first += shift) {
-            Item<std::vector<T>> window{{epoch, out.size()}, {}};
-            for (size_t i = first; i < items.size() && i < first + size; ++i) {
-              window.value.push_back(items[i].value);
-            }
-            if (!drop_remainder || window.value.size() == size) out.push_back(std::move(window));
-          }
-          return out;
-        },
-        random_operators_);
+    return derived<std::vector<T>>([=](Elements<T> in, uint64_t epoch) {
+      Elements<std::vector<T>> out{.error = in.error};
+      const bool whole_only = drop_remainder || !in.error.empty();
+      for (size_t first = 0; first < in.items.size(); first += shift) {
+        const size_t end = std::min(in.items.size(), first + size);
+        if (whole_only && end < first + size) break;
+        out.items.push_back(together({epoch, out.items.size()}, in, first, end));
+      }
+      return out;
+    });
+  }
+
+  Pipeline<std::vector<T>> batch(size_t batch_size, bool drop_remainder = false) const {
+    return window(batch_size, batch_size, drop_remainder);
   }
 
   Pipeline cache() const {
     return Pipeline(
         [pass = pass_](uint64_t epoch) {
-          std::vector<Item<T>> items = pass(0);
-          for (Item<T>& item : items) item.id.epoch = nested_epoch(epoch, item.id.epoch);
-          return items;
+          Elements<T> elements = pass(0);
+          for (Item<T>& item : elements.items) {
+            item.id.epoch = nested_epoch(epoch, item.id.epoch);
+          }
+          return elements;
         },
         random_operators_);
   }
@@ -179,31 +202,36 @@ class Pipeline {
 
   Pipeline shuffle(size_t buffer_size, uint64_t seed) const {
     const uint64_t key = derive_key(seed, random_operators_);
-    Pipeline shuffled = derived([=](std::vector<Item<T>> items, uint64_t epoch) {
-      std::vector<Item<T>> buffer, out;
-      size_t next = 0;
-      while (next < items.size() && buffer.size() < buffer_size) buffer.push_back(items[next++]);
-      for (uint64_t k = 0; !buffer.empty(); ++k) {
-        const uint32_t at = Random(key, epoch, k).below(static_cast<uint32_t>(buffer.size()));
-        out.push_back(buffer[at]);
-        if (next < items.size()) {
-          buffer[at] = items[next++];
-        } else {
-          buffer[at] = buffer.back();
-          buffer.pop_back();
-        }
-      }
-      return out;
-    });
-    ++shuffled.random_operators_;
-    return shuffled;
+    return derived<T>(
+        [=](Elements<T> in, uint64_t epoch) {
+          Elements<T> out{.error = in.error};
+          std::vector<Item<T>> buffer;
+          size_t next = 0;
+          while (next < in.items.size() && buffer.size() < buffer_size) {
+            buffer.push_back(in.items[next++]);
+          }
+          for (uint64_t k = 0; !buffer.empty(); ++k) {
+            // Each element that comes out waits for one that goes in.
+            if (next == in.items.size() && !in.error.empty()) break;
+            const uint32_t at = Random(key, epoch, k).below(static_cast<uint32_t>(buffer.size()));
+            out.items.push_back(buffer[at]);
+            if (next < in.items.size()) {
+              buffer[at] = in.items[next++];
+            } else {
+              buffer[at] = buffer.back();
+              buffer.pop_back();
+            }
+          }
+          return out;
+        },
+        1);
   }
 
   Pipeline concatenate(const Pipeline& next) const {
     return Pipeline(
         [first = pass_, second = next.pass_](uint64_t epoch) {
-          std::vector<Item<T>> out = first(input_epoch(epoch, 0));
-          for (Item<T>& item : second(input_epoch(epoch, 1))) out.push_back(std::move(item));
+          Elements<T> out = first(input_epoch(epoch, 0));
+          if (out.error.empty()) out.append(second(input_epoch(epoch, 1)));
           return out;
         },
         std::max(random_operators_, next.random_operators_));
@@ -214,11 +242,15 @@ class Pipeline {
     using Pair = std::tuple<T, U>;
     return Pipeline<Pair>(
         [first = pass_, second = other.pass()](uint64_t epoch) {
-          const auto a = first(input_epoch(epoch, 0));
-          const auto b = second(input_epoch(epoch, 1));
-          std::vector<Item<Pair>> out;
-          for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-            out.push_back({{epoch, i}, {a[i].value, b[i].value}});
+          const Elements<T> a = first(input_epoch(epoch, 0));
+          const Elements<U> b = second(input_epoch(epoch, 1));
+          const size_t size = std::min(a.items.size(), b.items.size());
+          Elements<Pair> out{.error = a.items.size() == size ? a.error : b.error};
+          for (size_t i = 0; i < size; ++i) {
+            const Item<T>& x = a.items[i];
+            const Item<U>& y = b.items[i];
+            out.items.push_back(
+                {{epoch, i}, {x.value, y.value}, x.error.empty() ? y.error : x.error});
           }
           return out;
         },
@@ -232,17 +264,18 @@ class Pipeline {
     const uint64_t key = derive_key(seed, operators);
     return Pipeline(
         [=, passes = std::array{pass_, other.pass_}](uint64_t epoch) {
-          std::array<std::vector<Item<T>>, 2> inputs;
+          std::array<Elements<T>, 2> inputs;
           for (size_t i = 0; i < 2; ++i) inputs[i] = passes[i](input_epoch(epoch, i));
           std::array<size_t, 2> at{};
           std::array<uint64_t, 2> left = weights;
-          std::vector<Item<T>> out;
+          Elements<T> out;
           for (uint64_t draw = 0; left[0] + left[1] > 0; ++draw) {
             Random random(key, epoch, draw);
             const size_t input = random.below64(left[0] + left[1]) < left[0] ? 0 : 1;
-            if (at[input] < inputs[input].size()) {
-              out.push_back(inputs[input][at[input]++]);
-            } else if (stop_on_empty) {
+            if (at[input] < inputs[input].items.size()) {
+              out.items.push_back(inputs[input].items[at[input]++]);
+            } else if (stop_on_empty || !inputs[input].error.empty()) {
+              out.error = inputs[input].error;
               break;
             } else {
               left[input] = 0;
@@ -254,50 +287,45 @@ class Pipeline {
   }
 
   Pipeline shard(size_t num_shards, size_t index, bool drop_remainder = false) const {
-    return derived([=](std::vector<Item<T>> items, uint64_t) {
-      if (drop_remainder) items.resize(items.size() / num_shards * num_shards);
-      std::vector<Item<T>> out;
-      for (size_t i = index; i < items.size(); i += num_shards) out.push_back(items[i]);
+    return derived<T>([=](Elements<T> in, uint64_t) {
+      Elements<T> out{.error = in.error};
+      if (drop_remainder) in.items.resize(in.items.size() / num_shards * num_shards);
+      for (size_t i = index; i < in.items.size(); i += num_shards) out.items.push_back(in.items[i]);
       return out;
     });
   }
 
-  const Pass<T>& pass() const { return pass_; }
-  uint64_t random_operators() const { return random_operators_; }
-
+  // The input has random access, so its pass ends with no error.
   Pipeline global_shuffle(uint64_t seed) const {
     const uint64_t key = derive_key(seed, random_operators_);
-    Pipeline shuffled = derived([=](std::vector<Item<T>> items, uint64_t epoch) {
-      const Permutation order(items.size(), derive_key(key, epoch));
-      std::vector<Item<T>> out;
-      for (size_t i = 0; i < items.size(); ++i) out.push_back(items[order(i)]);
-      return out;
-    });
-    ++shuffled.random_operators_;
-    return shuffled;
+    return derived<T>(
+        [=](const Elements<T>& in, uint64_t epoch) {
+          const Permutation order(in.items.size(), derive_key(key, epoch));
+          Elements<T> out;
+          for (size_t i = 0; i < in.items.size(); ++i) out.items.push_back(in.items[order(i)]);
+          return out;
+        },
+        1);
   }
 
   auto enumerate(int64_t start = 0) const {
     using Pair = std::pair<int64_t, T>;
-    return Pipeline<Pair>(
-        [=, pass = pass_](uint64_t epoch) {
-          std::vector<Item<Pair>> out;
-          int64_t number = start;
-          for (Item<T>& item : pass(epoch)) {
-            out.push_back({item.id, {number++, std::move(item.value)}});
-          }
-          return out;
-        },
-        random_operators_);
+    return derived<Pair>([=](Elements<T> in, uint64_t) {
+      Elements<Pair> out{.error = in.error};
+      int64_t number = start;
+      for (Item<T>& item : in.items) {
+        out.items.push_back({item.id, {number++, std::move(item.value)}, item.error});
+      }
+      return out;
+    });
   }
 
   Pipeline repeat(uint64_t count) const {
     return Pipeline(
         [=, pass = pass_](uint64_t outer) {
-          std::vector<Item<T>> out;
-          for (uint64_t i = 0; i < count; ++i) {
-            const uint64_t epoch = outer == 0 ? i : derive_key(outer, i);
-            for (Item<T>& item : pass(epoch)) out.push_back(std::move(item));
+          Elements<T> out;
+          for (uint64_t i = 0; i < count && out.error.empty(); ++i) {
+            out.append(pass(nested_epoch(outer, i)));
           }
           return out;
         },
@@ -305,62 +333,86 @@ class Pipeline {
   }
 
   Pipeline take(size_t count) const {
-    return derived([=](std::vector<Item<T>> items, uint64_t) {
-      items.resize(std::min(items.size(), count));
-      return items;
+    return derived<T>([=](Elements<T> in, uint64_t) {
+      if (count <= in.items.size()) in.error.clear();
+      in.items.resize(std::min(in.items.size(), count));
+      return in;
     });
   }
 
   Pipeline skip(size_t count) const {
-    return derived([=](std::vector<Item<T>> items, uint64_t) {
-      items.erase(items.begin(),
-                  items.begin() + static_cast<std::ptrdiff_t>(std::min(items.size(), count)));
-      return items;
+    return derived<T>([=](Elements<T> in, uint64_t) {
+      const size_t skipped = std::min(in.items.size(), count);
+      in.items.erase(in.items.begin(), in.items.begin() + static_cast<std::ptrdiff_t>(skipped));
+      return in;
     });
   }
 
-  Pipeline<std::vector<T>> batch(size_t batch_size, bool drop_remainder = false) const {
-    return Pipeline<std::vector<T>>(
-        [=, pass = pass_](uint64_t epoch) {
-          std::vector<Item<std::vector<T>>> out;
-          for (const Item<T>& item : pass(epoch)) {
-            if (out.empty() || out.back().value.size() == batch_size) {
-              out.push_back({{epoch, out.size()}, {}});
-            }
-            out.back().value.push_back(item.value);
-          }
-          if (drop_remainder && !out.empty() && out.back().value.size() < batch_size) {
-            out.pop_back();
-          }
-          return out;
-        },
-        random_operators_);
-  }
+  const Pass<T>& pass() const { return pass_; }
+  Elements<T> pass(uint64_t epoch) const { return pass_(epoch); }
+  uint64_t random_operators() const { return random_operators_; }
 
-  std::vector<Item<T>> pass(uint64_t epoch) const { return pass_(epoch); }
-
+  // Of a pipeline without errors.
   std::vector<T> values() const {
+    Elements<T> elements = pass_(0);
     std::vector<T> out;
-    for (Item<T>& item : pass_(0)) out.push_back(std::move(item.value));
+    for (Item<T>& item : elements.items) {
+      if (!item.error.empty()) throw std::runtime_error(item.error);
+      out.push_back(std::move(item.value));
+    }
+    if (!elements.error.empty()) throw std::runtime_error(elements.error);
     return out;
   }
 
+  // change: (Elements<T>, uint64_t epoch) -> Elements<U>
+  template <class U, class F>
+  Pipeline<U> derived(F change, uint64_t more_random_operators = 0) const {
+    return Pipeline<U>([=, pass = pass_](uint64_t epoch) { return change(pass(epoch), epoch); },
+                       random_operators_ + more_random_operators);
+  }
+
  private:
-  template <class F>
-  Pipeline derived(F change) const {
-    return Pipeline([=, pass = pass_](uint64_t epoch) { return change(pass(epoch), epoch); },
-                    random_operators_);
+  // function: Item<T> -> U, may throw
+  template <class U, class F>
+  Pipeline<U> each(F function, uint64_t more_random_operators = 0) const {
+    return derived<U>(
+        [=](const Elements<T>& in, uint64_t) {
+          Elements<U> out{.error = in.error};
+          for (const Item<T>& item : in.items) {
+            out.items.push_back({item.id, {}, item.error});
+            if (!item.error.empty()) continue;
+            try {
+              out.items.back().value = function(item);
+            } catch (const std::exception& error) {
+              out.items.back().error = error.what();
+            }
+          }
+          return out;
+        },
+        more_random_operators);
+  }
+
+  // Fails where one of them does, the first.
+  static Item<std::vector<T>> together(ElementId id, const Elements<T>& in, size_t first,
+                                       size_t end) {
+    Item<std::vector<T>> out{id};
+    for (size_t i = first; i < end; ++i) {
+      if (out.error.empty()) out.error = in.items[i].error;
+      out.value.push_back(in.items[i].value);
+    }
+    return out;
   }
 
   Pass<T> pass_;
   uint64_t random_operators_;
 };
 
+// Ends with `error`, if that isn't empty.
 template <class T>
-Pipeline<T> from_vector(std::vector<T> values) {
-  return Pipeline<T>([values = std::move(values)](uint64_t epoch) {
-    std::vector<Item<T>> out;
-    for (size_t i = 0; i < values.size(); ++i) out.push_back({{epoch, i}, values[i]});
+Pipeline<T> from_vector(std::vector<T> values, std::string error = {}) {
+  return Pipeline<T>([values = std::move(values), error = std::move(error)](uint64_t epoch) {
+    Elements<T> out{.error = error};
+    for (size_t i = 0; i < values.size(); ++i) out.items.push_back({{epoch, i}, values[i]});
     return out;
   });
 }

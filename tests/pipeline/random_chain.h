@@ -1,231 +1,313 @@
 // Pipelines of operators drawn by chance, and their twins.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "dataset/base/error.h"
 #include "dataset/base/philox.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_generator.h"
 #include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/sample_from_datasets.h"
 #include "dataset/pipeline/zip.h"
-#include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"
+#include "tests/pipeline/value.h"
 
 namespace recordpipe {
 
+inline Error bad_element(const Value& value) {
+  return Error({.kind = ErrorKind::corrupted, .reason = "bad " + std::to_string(digest(value))});
+}
+
+inline std::vector<Value> number_values(uint32_t count) {
+  std::vector<Value> out;
+  for (uint32_t i = 0; i < count; ++i) out.push_back(number_value(i));
+  return out;
+}
+
 // The same operators applied to a pipeline and to its twin.
-struct Chain {
-  Dataset<int> dataset;
-  naive::Pipeline<int> twin;
-  bool random_access = true;
-
-  void grow(Random& random, int& repeats) {
-    const uint64_t seed = random();
-    const uint32_t n = random.below(90) + 1;
-    // Only what keeps it says so.
-    const bool had_random_access = std::exchange(random_access, false);
-    switch (random.below(21)) {
-      case 0: {
-        const auto f = [n](int x) { return mixed(x, n); };
-        dataset = dataset.map(f), twin = twin.map(f);
-        random_access = had_random_access;
-        break;
-      }
-      case 1: {
-        const auto f = [](int x, Random& r) { return static_cast<int>(x ^ r.below(1 << 20)); };
-        dataset = dataset.map_with_random(seed, f), twin = twin.map_with_random(seed, f);
-        random_access = had_random_access;
-        break;
-      }
-      case 2: {
-        const auto p = [n](int x) { return static_cast<uint32_t>(x) % (n % 7 + 2) != 0; };
-        dataset = dataset.filter(p), twin = twin.filter(p);
-        break;
-      }
-      case 3:
-        dataset = dataset.shuffle(n, seed), twin = twin.shuffle(n, seed);
-        break;
-      case 4:
-        if (++repeats > 3) break;  // long enough
-        dataset = dataset.repeat(n % 4), twin = twin.repeat(n % 4);
-        break;
-      case 5:
-        dataset = dataset.take(n * 3), twin = twin.take(n * 3);
-        random_access = had_random_access;
-        break;
-      case 6:
-        dataset = dataset.skip(n / 4), twin = twin.skip(n / 4);
-        random_access = had_random_access;
-        break;
-      case 7:
-        dataset = dataset.prefetch(n % 9 + 1);
-        break;
-      case 8: {
-        const auto f = [n](int x) {
-          return std::vector<int>(static_cast<uint32_t>(x) % (n % 4 + 1), x);
-        };
-        dataset = dataset.flat_map(f), twin = twin.flat_map(f);
-        break;
-      }
-      case 9:
-        dataset = dataset.batch(n % 11 + 1).unbatch(), twin = twin.batch(n % 11 + 1).unbatch();
-        break;
-      case 10: {
-        // What is bad is shuffled with the rest before it is left out.
-        const auto good = [n](int x) { return static_cast<uint32_t>(x) % (n % 5 + 3) != 1; };
-        const auto check = [good](int x) {
-          if (!good(x)) throw Error({.kind = ErrorKind::corrupted, .reason = "a bad element"});
-          return x;
-        };
-        dataset = dataset.map(check).shuffle(n, seed).ignore_errors();
-        twin = twin.shuffle(n, seed).filter(good);
-        break;
-      }
-      case 11: {
-        const auto open = [seed](auto source, int x) {
-          return source.take(static_cast<uint32_t>(x) % 6).shuffle(3, seed).map([x](int i) {
-            return x + i;
-          });
-        };
-        const size_t cycle_length = n % 5 + 1, block_length = n % 3 + 1;
-        dataset = dataset.interleave(
-            [open](int x) {
-              return open(from_vector(std::vector<int>{1, 2, 3, 4, 5}), x);
-            },
-            cycle_length, block_length);
-        twin = twin.interleave(
-            [open](int x) {
-              return open(naive::from_vector(std::vector<int>{1, 2, 3, 4, 5}), x);
-            },
-            cycle_length, block_length);
-        break;
-      }
-      case 12: {
-        const auto sum = [](const std::vector<int>& window) {
-          return std::accumulate(window.begin(), window.end(), 0,
-                                 [](int a, int b) { return (a * 3 + b) % 100'003; });
-        };
-        const size_t size = n % 7 + 1, shift = n % 4 + 1;
-        const bool drop = n % 2 == 0;
-        dataset =
-            dataset.window(size, shift, drop ? DropRemainder::yes : DropRemainder::no).map(sum);
-        twin = twin.window(size, shift, drop).map(sum);
-        break;
-      }
-      case 13: {
-        const auto f = [](uint32_t state, int x) {
-          const uint32_t next = (state * 31 + static_cast<uint32_t>(x)) % 1'000'003;
-          return std::pair(next, static_cast<int>(next));
-        };
-        // The second state is reached again by computing, as it can't be copied as bytes.
-        const auto g = [](const std::string& state, int x) {
-          const std::string next = std::to_string(x) + state.substr(0, 8);
-          return std::pair(next, static_cast<int>(next.size()) + x % 1000);
-        };
-        if (n % 2 == 0) {
-          dataset = dataset.scan(uint32_t{n}, f), twin = twin.scan(uint32_t{n}, f);
-        } else {
-          dataset = dataset.scan(std::string("s"), g), twin = twin.scan(std::string("s"), g);
-        }
-        break;
-      }
-      case 14:
-        dataset = dataset.cache(), twin = twin.cache();
-        break;
-      case 15:
-        if (!had_random_access) break;
-        dataset = dataset.global_shuffle(seed), twin = twin.global_shuffle(seed);
-        break;
-      case 16: {
-        const auto f = [](const std::pair<int64_t, int>& x) { return mixed(x.second, x.first); };
-        dataset = dataset.enumerate(n).map(f), twin = twin.enumerate(n).map(f);
-        random_access = had_random_access;
-        break;
-      }
-      case 17: {
-        const Chain other = short_one(random);
-        dataset = dataset.concatenate(other.dataset), twin = twin.concatenate(other.twin);
-        random_access = had_random_access && other.random_access;
-        break;
-      }
-      case 18: {
-        const Chain other = short_one(random);
-        const auto f = [](const std::tuple<int, int>& x) {
-          return mixed(std::get<0>(x), std::get<1>(x));
-        };
-        dataset = zip(dataset, other.dataset).map(f), twin = twin.zip(other.twin).map(f);
-        random_access = had_random_access && other.random_access;
-        break;
-      }
-      case 19: {
-        const Chain other = short_one(random);
-        const bool stop = n % 2 == 0;
-        dataset =
-            sample_from_datasets<int>({dataset, other.dataset}, {3, 1}, seed,
-                                      stop ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
-        twin = twin.sample(other.twin, {uint64_t{3} << 60, uint64_t{1} << 60}, seed, stop);
-        break;
-      }
-      case 20: {
-        const size_t shards = n % 3 + 1, index = n % shards;
-        const bool drop = n % 2 == 0;
-        dataset = dataset.shard(shards, index, drop ? DropRemainder::yes : DropRemainder::no);
-        twin = twin.shard(shards, index, drop);
-        random_access = had_random_access;
-        break;
-      }
-    }
-  }
-
-  // To be put together with another.
-  static Chain short_one(Random& random) {
-    const auto source = numbers(static_cast<int>(random.below(200)));
-    Chain chain{from_vector(source), naive::from_vector(source)};
-    const uint64_t seed = random();
-    const auto f = [](int x, Random& r) { return static_cast<int>(x ^ r.below(1 << 20)); };
-    const auto p = [](int x) { return x % 3 != 0; };
-    switch (random.below(4)) {
-      case 0:
-        chain.dataset = chain.dataset.shuffle(20, seed), chain.twin = chain.twin.shuffle(20, seed);
-        chain.random_access = false;
-        break;
-      case 1:
-        chain.dataset = chain.dataset.filter(p).prefetch(5), chain.twin = chain.twin.filter(p);
-        chain.random_access = false;
-        break;
-      default:
-        break;
-    }
-    chain.dataset = chain.dataset.map_with_random(seed, f);
-    chain.twin = chain.twin.map_with_random(seed, f);
+class Chain {
+ public:
+  // A source and up to `most` operators; caches keep their files in `directory`.
+  static Chain draw(Random& random, uint32_t most, const std::string& directory, int depth = 0) {
+    Chain chain(random, depth == 0 ? 300 : 120, directory);
+    for (uint32_t length = random.below(most + 1); length > 0; --length) chain.grow(random, depth);
     return chain;
   }
 
-  static int mixed(int x, int64_t y) {
-    return static_cast<int>((static_cast<uint32_t>(x) * 7 + static_cast<uint32_t>(y)) & 0x3FFFFFFF);
-  }
-};
+  const Dataset<Value>& dataset() const { return dataset_; }
+  const naive::Pipeline<Value>& twin() const { return twin_; }
 
-inline Chain random_chain(Random& random) {
-  const int size = static_cast<int>(random.below(300));
-  Chain chain{from_vector(numbers(size)), naive::from_vector(numbers(size))};
-  if (random.below(4) == 0) {
-    chain.dataset = from_generator([size] {
-      return
-          [size, next = 0]() mutable { return next < size ? std::optional(next++) : std::nullopt; };
+ private:
+  Chain(Random& random, uint32_t most, const std::string& directory)
+      : directory_(directory),
+        dataset_(from_vector(std::vector<Value>{})),
+        twin_(naive::from_vector<Value>({})) {
+    const uint32_t size = random.below(most);
+    numbers_ = elements_ = size;
+    dataset_ = from_vector(number_values(size));
+    // Each tenth ends with an error.
+    const std::string error = random.below(10) == 0 ? "the source failed" : "";
+    twin_ = naive::from_vector(number_values(size), error);
+    if (error.empty() && random.below(4) > 0) return;
+    has_random_access_ = false;
+    dataset_ = from_generator([size, error] {
+      return [=, next = uint32_t{0}]() mutable -> std::optional<Value> {
+        if (next < size) return number_value(next++);
+        if (error.empty()) return std::nullopt;
+        throw std::runtime_error(error);
+      };
     });
-    chain.random_access = false;
   }
-  int repeats = 0;
-  for (uint32_t length = random.below(8); length > 0; --length) chain.grow(random, repeats);
-  return chain;
-}
+
+  // Applies an operator that both have, and that is spelt the same.
+  template <class F>
+  void apply(F operate) {
+    dataset_ = operate(dataset_);
+    twin_ = operate(twin_);
+  }
+
+  // False where it would become too long to be tested.
+  bool expand(uint64_t by) {
+    if (numbers_ * by > 3000) return false;
+    numbers_ *= by;
+    elements_ *= by;
+    return true;
+  }
+
+  void grow(Random& random, int depth) {
+    const uint64_t seed = random();
+    const uint32_t n = random.below(90) + 1;
+    const bool flag = random.below(2) == 0;
+    const auto drop = flag ? DropRemainder::yes : DropRemainder::no;
+    // Only what keeps it says so.
+    const bool had_random_access = std::exchange(has_random_access_, false);
+    const auto listed = [](std::vector<Value> values) { return list_value(std::move(values)); };
+    switch (random.below(26)) {
+      case 0:
+        apply([=](const auto& in) {
+          return in.map([n](Value v) { return shifted(std::move(v), n); });
+        });
+        has_random_access_ = had_random_access;
+        break;
+      case 1: {
+        const auto f = [](Value v, Random& r) { return shifted(std::move(v), r.below(1 << 20)); };
+        apply([=](const auto& in) { return in.map_with_random(seed, f); });
+        has_random_access_ = had_random_access;
+        break;
+      }
+      case 2: {
+        const auto keep = [n](const Value& v) { return digest(v) % (n % 7 + 2) != 0; };
+        apply([=](const auto& in) { return in.filter(keep); });
+        break;
+      }
+      case 3:
+        apply([=](const auto& in) { return in.shuffle(n, seed); });
+        break;
+      case 4:
+        if (expand(n % 4)) apply([=](const auto& in) { return in.repeat(n % 4); });
+        break;
+      case 5:
+        apply([=](const auto& in) { return in.take(n * 2); });
+        has_random_access_ = had_random_access;
+        break;
+      case 6:
+        apply([=](const auto& in) { return in.skip(flag ? n / 4 : n / 30); });
+        has_random_access_ = had_random_access;
+        break;
+      case 7:
+        dataset_ = dataset_.prefetch(n % 9 + 1);
+        break;
+      case 8: {
+        if (!expand(3)) break;
+        const auto f = [n](const Value& v) {
+          return v.is_list ? v.items : std::vector<Value>(digest(v) % (n % 4 + 1), v);
+        };
+        apply([=](const auto& in) { return in.flat_map(f); });
+        elements_ = numbers_;
+        break;
+      }
+      case 9:
+      case 10:
+        dataset_ = dataset_.batch(n % 11 + 1, drop, ValueCollator{});
+        twin_ = twin_.batch(n % 11 + 1, flag).map(listed);
+        break;
+      case 11: {
+        const auto size = n % 11 + 1;
+        const auto items = [](Value v) { return std::move(v.items); };
+        dataset_ = dataset_.batch(size, drop, ValueCollator{}).map(items).unbatch();
+        twin_ = twin_.batch(size, flag).unbatch();
+        break;
+      }
+      case 12:
+      case 13: {
+        const auto check = [n](Value v) {
+          if (digest(v) % (n * 3) == 1) throw bad_element(v);
+          return v;
+        };
+        apply([=](const auto& in) { return in.map(check); });
+        has_random_access_ = had_random_access;
+        break;
+      }
+      case 14:
+        apply([=](const auto& in) { return in.ignore_errors(); });
+        break;
+      case 15: {
+        if (!expand(3)) break;
+        const size_t cycle_length = n % 5 + 1, block_length = n % 3 + 1, size = n % 2 + 1;
+        const auto open = [=](const auto& source, const Value& v) {
+          const auto add = [x = digest(v) % 1000](Value i) { return shifted(std::move(i), x); };
+          return source.take(digest(v) % 4).shuffle(2, seed).map(add);
+        };
+        dataset_ = dataset_.interleave(
+            [=](const Value& v) {
+              return open(from_vector(number_values(3)), v).batch(size, drop, ValueCollator{});
+            },
+            cycle_length, block_length);
+        twin_ = twin_.interleave(
+            [=](const Value& v) {
+              return open(naive::from_vector(number_values(3)), v).batch(size, flag).map(listed);
+            },
+            cycle_length, block_length);
+        elements_ = numbers_;
+        break;
+      }
+      case 16: {
+        const size_t size = n % 7 + 1, shift = n % 4 + 1;
+        if (!expand(size / shift + 1)) break;
+        dataset_ = dataset_.window(size, shift, drop).map(listed);
+        twin_ = twin_.window(size, shift, flag).map(listed);
+        break;
+      }
+      case 17: {
+        const auto f = [](uint32_t state, const Value& v) {
+          const uint32_t next = (state * 31 + digest(v)) % 1'000'003;
+          return std::pair(next, shifted(v, next));
+        };
+        // Its state is reached again by computing, as it can't be copied as bytes.
+        const auto g = [](const std::string& state, const Value& v) {
+          const std::string next = std::to_string(digest(v)) + state.substr(0, 8);
+          return std::pair(next, shifted(v, static_cast<int64_t>(next.size())));
+        };
+        if (flag) {
+          apply([=](const auto& in) { return in.scan(uint32_t{n}, f); });
+        } else {
+          apply([=](const auto& in) { return in.scan(std::string("s"), g); });
+        }
+        break;
+      }
+      case 18:
+        dataset_ = n % 8 == 0 ? dataset_.cache(directory_ + "/" + std::to_string(random.next64()))
+                              : dataset_.cache();
+        twin_ = twin_.cache();
+        break;
+      case 19:
+        if (!had_random_access) break;
+        apply([=](const auto& in) { return in.global_shuffle(seed); });
+        break;
+      case 20: {
+        const auto f = [](const std::pair<int64_t, Value>& x) {
+          return list_value({number_value(x.first), x.second});
+        };
+        apply([=](const auto& in) { return in.enumerate(n).map(f); });
+        numbers_ += elements_;
+        has_random_access_ = had_random_access;
+        break;
+      }
+      case 21: {
+        Chain other = draw_other(random, depth);
+        dataset_ = dataset_.concatenate(other.dataset_), twin_ = twin_.concatenate(other.twin_);
+        has_random_access_ = had_random_access && other.has_random_access_;
+        break;
+      }
+      case 22: {
+        Chain other = draw_other(random, depth);
+        const auto f = [](const std::tuple<Value, Value>& x) {
+          return list_value({std::get<0>(x), std::get<1>(x)});
+        };
+        dataset_ = zip(dataset_, other.dataset_).map(f), twin_ = twin_.zip(other.twin_).map(f);
+        has_random_access_ = had_random_access && other.has_random_access_;
+        break;
+      }
+      case 23: {
+        Chain other = draw_other(random, depth);
+        dataset_ =
+            sample_from_datasets<Value>({dataset_, other.dataset_}, {3, 1}, seed,
+                                        flag ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
+        twin_ = twin_.sample(other.twin_, {uint64_t{3} << 60, uint64_t{1} << 60}, seed, flag);
+        break;
+      }
+      case 24: {
+        const size_t shards = n % 3 + 1, index = n % shards;
+        dataset_ = dataset_.shard(shards, index, drop);
+        twin_ = twin_.shard(shards, index, flag);
+        has_random_access_ = had_random_access;
+        break;
+      }
+      case 25:
+        pad(n % 5 + 1, flag);
+        break;
+    }
+    // Some work takes longer than other, so that what is done at the same time differs.
+    if (random.below(12) == 0) {
+      dataset_ = dataset_.map([](Value v) {
+        if (digest(v) % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(30));
+        return v;
+      });
+    }
+  }
+
+  // padded_batch, as a list of rows that are as long as the longest.
+  void pad(size_t batch_size, bool drop_remainder) {
+    if (!expand(batch_size)) return;
+    const auto row = [](Value v) { return v.is_list ? std::move(v.items) : std::vector<Value>{v}; };
+    const Value padding = number_value(-1);
+    dataset_ = dataset_.map(row)
+                   .padded_batch(batch_size, padding,
+                                 drop_remainder ? DropRemainder::yes : DropRemainder::no)
+                   .map([](const PaddedBatch<Value>& batch) {
+                     std::vector<Value> rows;
+                     for (size_t i = 0; i < batch.rows(); ++i) {
+                       const auto values = batch.row(i);
+                       rows.push_back(list_value({values.begin(), values.end()}));
+                     }
+                     return list_value(std::move(rows));
+                   });
+    twin_ = twin_.map(row).batch(batch_size, drop_remainder).map([=](auto rows) {
+      size_t longest = 0;
+      for (const auto& values : rows) longest = std::max(longest, values.size());
+      std::vector<Value> lists;
+      for (auto& values : rows) {
+        values.resize(longest, padding);
+        lists.push_back(list_value(values));
+      }
+      return list_value(std::move(lists));
+    });
+  }
+
+  // To be put together with this one, which holds its elements then too.
+  Chain draw_other(Random& random, int depth) {
+    Chain other = draw(random, depth < 2 ? 3 : 0, directory_, depth + 1);
+    numbers_ += other.numbers_;
+    elements_ += other.elements_;
+    return other;
+  }
+
+  std::string directory_;
+  Dataset<Value> dataset_;
+  naive::Pipeline<Value> twin_;
+  bool has_random_access_ = true;
+  uint64_t elements_ = 0;  // at most
+  uint64_t numbers_ = 0;   // in all of them, at most
+};
 
 }  // namespace recordpipe

@@ -17,7 +17,6 @@
 #include "dataset/record/record_writer.h"
 #include "proto/iterator_state.pb.h"
 #include "tests/pipeline/collect.h"
-#include "tests/pipeline/random_chain.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
@@ -49,18 +48,6 @@ TEST(IteratorState, GoesOnFromAnyPlaceWithAnyOptions) {
   const auto batches = everything().batch(8);
   expect_resumes_anywhere(batches.prefetch(3), on_any_machine(batches.prefetch(5)));
   expect_resumes_anywhere(batches, on_any_machine(batches.prefetch(1).prefetch(9)), 5);
-}
-
-TEST(IteratorState, GoesOnInRandomChains) {
-  for (uint64_t trial = 0; trial < 60; ++trial) {
-    Random random(derive_key(2027, 0), 0, trial);
-    const Chain chain = random_chain(random);
-    SCOPED_TRACE("trial " + std::to_string(trial) + "\n" + chain.dataset.explain());
-    expect_resumes_anywhere(chain.dataset.with_options({.threads = 2, .chunk_size = 5}),
-                            on_any_machine(chain.dataset), 41);
-    const auto batches = chain.dataset.batch(random.below(20) + 1);
-    expect_resumes_anywhere(batches.with_options({.threads = 3}), on_any_machine(batches), 13);
-  }
 }
 
 TEST(IteratorState, GoesOnInsideWhatAnElementBecame) {

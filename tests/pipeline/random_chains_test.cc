@@ -1,0 +1,145 @@
+// Chains of operators drawn by chance equal their plain twins, wherever they are saved and resumed.
+//
+// RECORDPIPE_CHAINS=N: so many chains a test, of which there are ten (default: 1000).
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dataset/base/philox.h"
+#include "dataset/pipeline/dataset.h"
+#include "tests/pipeline/naive.h"
+#include "tests/pipeline/random_chain.h"
+#include "tests/pipeline/value.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe {
+namespace {
+
+uint64_t chain_count() {
+  const char* text = std::getenv("RECORDPIPE_CHAINS");
+  return text ? std::strtoull(text, nullptr, 10) : 1000;
+}
+
+// What an iterator has yet to give: elements, and the error after them, if any.
+struct Rest {
+  std::vector<Value> values;
+  std::string error;
+
+  friend bool operator==(const Rest&, const Rest&) = default;
+  friend void PrintTo(const Rest& rest, std::ostream* out) {
+    *out << rest.values.size() << " elements, then \"" << rest.error << '"';
+    for (const Value& value : rest.values) {
+      *out << "\n  ";
+      PrintTo(value, out);
+    }
+  }
+};
+
+Rest rest_of(const naive::Pipeline<Value>& twin) {
+  Rest rest;
+  naive::Elements<Value> elements = twin.pass(0);
+  for (naive::Item<Value>& item : elements.items) {
+    if (!item.error.empty()) {
+      rest.error = std::move(item.error);
+      return rest;
+    }
+    rest.values.push_back(std::move(item.value));
+  }
+  rest.error = std::move(elements.error);
+  return rest;
+}
+
+// The next element; at the end, or an error, null: then `rest` has it.
+const Value* next_of(Iterator<Value>& iterator, Rest& rest) {
+  try {
+    const Value* value = iterator.next();
+    if (value) rest.values.push_back(*value);
+    return value;
+  } catch (const std::exception& error) {
+    rest.error = error.what();
+    EXPECT_THROW(iterator.next(), std::exception);
+    return nullptr;
+  }
+}
+
+Rest rest_of(Iterator<Value>& iterator) {
+  Rest rest;
+  while (next_of(iterator, rest)) {
+  }
+  return rest;
+}
+
+// Without the first `count` elements.
+Rest after(const Rest& all, size_t count) {
+  return {{all.values.begin() + static_cast<std::ptrdiff_t>(count), all.values.end()}, all.error};
+}
+
+PipelineOptions draw_options(Random& random) {
+  constexpr size_t kThreads[] = {1, 1, 2, 2, 3, 4, 8, 16};
+  constexpr size_t kChunkSizes[] = {1, 3, 7, 64, 64, 1000};
+  return {.threads = kThreads[random.below(8)], .chunk_size = kChunkSizes[random.below(6)]};
+}
+
+// Saves at some places and goes on from each in another iterator, which is saved once more.
+void expect_resumes(const Dataset<Value>& dataset, const Rest& expected, Random& random) {
+  Iterator<Value> saving = dataset.with_options(draw_options(random)).iterate();
+  const auto size = static_cast<uint32_t>(expected.values.size());
+  std::vector<uint32_t> places{random.below(size + 1), random.below(size + 1)};
+  if (random.below(4) == 0) places.push_back(size);
+  std::ranges::sort(places);
+  Rest given;
+  for (const uint32_t place : places) {
+    while (given.values.size() < place) ASSERT_TRUE(next_of(saving, given));
+    Iterator<Value> restored = dataset.with_options(draw_options(random)).iterate();
+    if (random.below(4) == 0) {  // a used one
+      Rest used;
+      next_of(restored, used);
+    }
+    restored.restore(saving.state());
+    ASSERT_EQ(restored.position(), place);
+    Rest more;
+    for (uint32_t i = random.below(size - place + 1); i > 0; --i) {
+      ASSERT_TRUE(next_of(restored, more));
+    }
+    Iterator<Value> again = dataset.with_options(draw_options(random)).iterate();
+    again.restore(restored.state());
+    const size_t further = place + more.values.size();
+    ASSERT_EQ(again.position(), further);
+    ASSERT_EQ(rest_of(again), after(expected, further)) << "saved after " << place << " elements "
+                                                        << "and after " << further;
+    ASSERT_EQ(rest_of(restored), after(expected, further)) << "saved after " << place;
+  }
+  ASSERT_EQ(rest_of(saving), after(expected, places.back()));
+  if (!expected.error.empty()) return;
+  Iterator<Value> ended = dataset.iterate();
+  ended.restore(saving.state());
+  ASSERT_EQ(rest_of(ended), Rest{});
+}
+
+class RandomChains : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(RandomChains, EqualTheirTwinsAndResumeAnywhere) {
+  const TemporaryDirectory directory;
+  for (uint64_t trial = 0; trial < chain_count(); ++trial) {
+    Random random(derive_key(2026, GetParam()), 0, trial);
+    const Chain chain = Chain::draw(random, 9, directory.path());
+    const Rest expected = rest_of(chain.twin());
+    const PipelineOptions options = draw_options(random);
+    SCOPED_TRACE("trial " + std::to_string(trial) + "\n" + chain.dataset().explain());
+    Iterator<Value> iterator = chain.dataset().with_options(options).iterate();
+    ASSERT_EQ(rest_of(iterator), expected)
+        << options.threads << " threads, chunks of " << options.chunk_size;
+    ASSERT_NO_FATAL_FAILURE(expect_resumes(chain.dataset(), expected, random));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomChains, testing::Range<uint64_t>(0, 10));
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,377 @@
+// Each operator's plan by itself, without an Executor: the contract of Stage against a list of what
+// is due, over sources that wait, end and fail in all places.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/base/philox.h"
+#include "dataset/pipeline/dataset.h"
+#include "dataset/pipeline/from_vector.h"
+#include "dataset/pipeline/sample_from_datasets.h"
+#include "dataset/pipeline/zip.h"
+#include "tests/pipeline/naive.h"
+#include "tests/pipeline/scripted_source.h"
+#include "tests/pipeline/value.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::StartsWith;
+using Twin = naive::Pipeline<Value>;
+
+struct Operator {
+  std::string name;
+  // Of two inputs; most leave the second alone.
+  std::function<Dataset<Value>(const Dataset<Value>&, const Dataset<Value>&)> dataset;
+  std::function<Twin(const Twin&, const Twin&)> twin;
+
+  friend void PrintTo(const Operator& op, std::ostream* out) { *out << op.name; }
+};
+
+// What is spelt the same for both.
+template <class F>
+Operator same(std::string name, F operate) {
+  return {std::move(name), [=](const auto& in, const auto&) { return operate(in); },
+          [=](const auto& in, const auto&) { return operate(in); }};
+}
+
+std::vector<Operator> operators() {
+  const auto listed = [](std::vector<Value> values) { return list_value(std::move(values)); };
+  const auto is_wanted = [](const Value& v) { return digest(v) % 3 != 0; };
+  const auto copies = [](const Value& v) { return std::vector<Value>(digest(v) % 3, v); };
+  const auto draw = [](Value v, Random& r) { return shifted(std::move(v), r.below(1 << 20)); };
+  const auto numbered = [](const std::pair<int64_t, Value>& x) {
+    return list_value({number_value(x.first), x.second});
+  };
+  const auto paired = [](const std::tuple<Value, Value>& x) {
+    return list_value({std::get<0>(x), std::get<1>(x)});
+  };
+  const auto sum = [](uint32_t state, const Value& v) {
+    return std::pair(state + digest(v), shifted(v, state % 1000));
+  };
+  std::vector<Operator> all{
+      same("map_with_random", [=](const auto& in) { return in.map_with_random(3, draw); }),
+      same("filter", [=](const auto& in) { return in.filter(is_wanted); }),
+      same("flat_map", [=](const auto& in) { return in.flat_map(copies); }),
+      same("ignore_errors", [](const auto& in) { return in.ignore_errors(); }),
+      same("scan", [=](const auto& in) { return in.scan(uint32_t{1}, sum); }),
+      same("cache", [](const auto& in) { return in.cache(); }),
+      same("shuffle", [](const auto& in) { return in.shuffle(10, 1); }),
+      same("repeat", [](const auto& in) { return in.shuffle(3, 1).repeat(3); }),
+      same("take", [](const auto& in) { return in.take(25); }),
+      same("take_0", [](const auto& in) { return in.take(0); }),
+      same("skip", [](const auto& in) { return in.skip(7); }),
+      same("skip_0", [](const auto& in) { return in.skip(0); }),
+      same("enumerate", [=](const auto& in) { return in.enumerate(5).map(numbered); }),
+      {"concatenate", [](const auto& a, const auto& b) { return a.concatenate(b); },
+       [](const auto& a, const auto& b) { return a.concatenate(b); }},
+      {"zip", [=](const auto& a, const auto& b) { return zip(a, b).map(paired); },
+       [=](const auto& a, const auto& b) { return a.zip(b).map(paired); }},
+      {"prefetch", [](const auto& in, const auto&) { return in.prefetch(4); },
+       [](const auto& in, const auto&) { return in; }},
+      {"interleave",
+       [=](const auto& in, const auto&) {
+         return in.interleave([=](const Value& v) { return from_vector(copies(v)); }, 3, 2);
+       },
+       [=](const auto& in, const auto&) {
+         return in.interleave([=](const Value& v) { return naive::from_vector(copies(v)); }, 3, 2);
+       }},
+  };
+  for (const bool flag : {false, true}) {
+    const std::string suffix = flag ? "_whole" : "";
+    const auto drop = flag ? DropRemainder::yes : DropRemainder::no;
+    all.push_back({"batch" + suffix,
+                   [=](const auto& in, const auto&) { return in.batch(4, drop, ValueCollator{}); },
+                   [=](const auto& in, const auto&) { return in.batch(4, flag).map(listed); }});
+    all.push_back({"window" + suffix,
+                   [=](const auto& in, const auto&) { return in.window(4, 3, drop).map(listed); },
+                   [=](const auto& in, const auto&) { return in.window(4, 3, flag).map(listed); }});
+    all.push_back({"shard" + suffix,
+                   [=](const auto& in, const auto&) { return in.shard(4, 2, drop); },
+                   [=](const auto& in, const auto&) { return in.shard(4, 2, flag); }});
+    all.push_back({"sample_from_datasets" + suffix,
+                   [=](const auto& a, const auto& b) {
+                     return sample_from_datasets<Value>(
+                         {a, b}, {1, 1}, 5,
+                         flag ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
+                   },
+                   [=](const auto& a, const auto& b) {
+                     return a.sample(b, {uint64_t{1} << 61, uint64_t{1} << 61}, 5, flag);
+                   }});
+  }
+  // Of batches, which are gathered ahead where an operator looks for what comes next.
+  for (size_t i = 0, plain = all.size(); i < plain; ++i) {
+    const Operator op = all[i];
+    const auto batched = [](const Dataset<Value>& in) {
+      return in.batch(3, DropRemainder::no, ValueCollator{});
+    };
+    const auto twin_batched = [=](const Twin& in) { return in.batch(3).map(listed); };
+    all.push_back(
+        {op.name + "_of_batches",
+         [=](const auto& a, const auto& b) { return op.dataset(batched(a), batched(b)); },
+         [=](const auto& a, const auto& b) { return op.twin(twin_batched(a), twin_batched(b)); }});
+  }
+  all.push_back(same("global_shuffle", [](const auto& in) { return in.global_shuffle(1); }));
+  return all;
+}
+
+// Drives a stage, and knows what is due.
+class Driver {
+ public:
+  Driver(const Operator& op, uint64_t trial)
+      : random_(derive_key(2027, 0), 0, trial), ledger_(std::make_shared<TicketLedger>()) {
+    // What has random access ends without an error.
+    const bool may_fail = op.name != "global_shuffle" && random_.below(2) == 0;
+    std::vector<Dataset<Value>> datasets;
+    std::vector<Twin> twins;
+    for (int i = 0; i < 2; ++i) {
+      Script script{.size = random_.below(60), .seed = random_()};
+      if (may_fail && random_.below(2) == 0) script.error = "the source failed";
+      datasets.emplace_back(std::make_shared<ScriptedNode>(script, ledger_));
+      twins.push_back(twin_of(script));
+    }
+    has_errors_ = may_fail;
+    node_ = op.dataset(datasets[0], datasets[1]).node();
+    twin_.emplace(op.twin(twins[0], twins[1]));
+    constexpr size_t kChunkSizes[] = {1, 3, 64};
+    context_ = make_stage_context(
+        {.threads = 1 + random_.below(2), .chunk_size = kChunkSizes[random_.below(3)]});
+    keeps_tickets_ = op.name.starts_with("cache");
+    start_anew();
+  }
+
+  void run() {
+    for (int i = 0; i < 60 && !testing::Test::HasFailure(); ++i) act();
+    use_held(held_.size());
+    restart(0);
+    EXPECT_TRUE(keeps_tickets_ || ledger_->unused() == 0) << ledger_->unused() << " unused";
+  }
+
+ private:
+  struct Held {
+    Ticket ticket;
+    naive::Item<Value> item;
+  };
+  struct Saved {
+    PlanState state;
+    uint64_t epoch;
+    size_t at;
+  };
+
+  static Twin twin_of(const Script& script) {
+    std::vector<Value> values;
+    for (uint64_t i = 0; i < script.size; ++i)
+      values.push_back(number_value(static_cast<int64_t>(i)));
+    return naive::from_vector(std::move(values), script.error).map([](Value v) {
+      const auto index = static_cast<uint64_t>(v.number);
+      if (Script::fails(index)) throw Script::failure(index);
+      return v;
+    });
+  }
+
+  void act() {
+    switch (random_.below(16)) {
+      case 0:
+        return restart(random_.below(3));
+      case 1:
+        if (stage_->can_save()) {
+          saved_.push_back({{}, epoch_, at_});
+          stage_->save(saved_.back().state);
+        }
+        return;
+      case 2:
+        if (random_.below(3) == 0) start_anew();
+        return restore();
+      case 3:
+        return stop();
+      case 4:
+        return look_around();
+      case 5:
+      case 6:
+      case 7:
+        return advance(random_.below(3) == 0 ? 0 : random_.below(30));
+      case 8:
+      case 9:
+        return use_held(random_.below(static_cast<uint32_t>(held_.size()) + 1));
+      default:
+        return plan();
+    }
+  }
+
+  void start_anew() {
+    use_held(held_.size());  // by the stage that planned them
+    if (stage_) stage_->restart(0);  // what it holds is used up
+    stage_ = node_->make_stage(random_.below(2) == 0 ? context_ : context_.unmonitored());
+    stand_at(0, 0);
+    expected_ = twin_->pass(0);
+  }
+
+  void stand_at(uint64_t epoch, size_t at) {
+    epoch_ = epoch;
+    at_ = at;
+    error_.clear();
+  }
+
+  void restart(uint64_t epoch) {
+    stage_->restart(epoch);
+    expected_ = twin_->pass(epoch);
+    stand_at(epoch, 0);
+  }
+
+  void restore() {
+    if (saved_.empty()) return;
+    const Saved& saved = saved_[random_.below(static_cast<uint32_t>(saved_.size()))];
+    restore_place(*stage_, saved.state, saved.epoch);
+    expected_ = twin_->pass(saved.epoch);
+    stand_at(saved.epoch, saved.at);
+  }
+
+  void stop() {
+    stage_->request_stop();
+    std::vector<Ticket> tickets(5);
+    EXPECT_EQ(stage_->plan(tickets, Wait::yes), 0u);
+    EXPECT_EQ(stage_->advance(5), 0u);
+    EXPECT_EQ(stage_->plan(tickets, Wait::no), 0u);
+    saved_.empty() || random_.below(2) == 0 ? restart(epoch_) : restore();
+  }
+
+  // What comes next is an error, or the end.
+  bool is_over() const { return at_ == expected_.items.size(); }
+
+  // `call` has thrown, which is due now, and the same as before.
+  void expect_error(const std::exception& error) {
+    EXPECT_TRUE(is_over()) << at_ << " of " << expected_.items.size() << ": " << error.what();
+    ASSERT_FALSE(expected_.error.empty()) << error.what();
+    EXPECT_THAT(error.what(), StartsWith(expected_.error));
+    EXPECT_TRUE(error_.empty() || error.what() == error_) << error.what();
+    error_ = error.what();
+  }
+
+  void plan() {
+    std::vector<Ticket> tickets(1 + random_.below(12));
+    const Wait wait = random_.below(3) == 0 ? Wait::no : Wait::yes;
+    size_t planned = 0;
+    try {
+      planned = stage_->plan(tickets, wait);
+      if (planned == 0 && wait == Wait::yes) {
+        EXPECT_TRUE(is_over()) << at_ << " of " << expected_.items.size();
+        EXPECT_EQ(expected_.error, "");
+      }
+      EXPECT_TRUE(error_.empty()) << "no error any more";
+    } catch (const std::exception& error) {
+      expect_error(error);
+    }
+    ASSERT_LE(planned, expected_.items.size() - at_);
+    for (size_t i = 0; i < planned; ++i) {
+      const naive::Item<Value>& item = expected_.items[at_++];
+      EXPECT_EQ(tickets[i].id, item.id);
+      held_.push_back({tickets[i], item});
+    }
+  }
+
+  void advance(uint64_t count) {
+    try {
+      const uint64_t passed = stage_->advance(count);
+      EXPECT_EQ(passed, std::min<uint64_t>(count, expected_.items.size() - at_));
+      at_ += passed;
+      EXPECT_TRUE(stage_->can_save() || passed < count || count == 0);
+      EXPECT_TRUE(expected_.error.empty() || passed > 0 || count == 0) << "no error";
+    } catch (const std::exception& error) {
+      EXPECT_GT(count, 0u);
+      expect_error(error);
+    }
+  }
+
+  // Random access, which doesn't move the place.
+  void look_around() {
+    if (has_errors_ || !node_->sequential_operator().empty()) return;
+    ASSERT_EQ(stage_->size(), expected_.items.size());
+    if (expected_.items.empty()) return;
+    std::vector<uint64_t> places(random_.below(5));
+    for (uint64_t& place : places) {
+      place = random_.below(static_cast<uint32_t>(expected_.items.size()));
+    }
+    std::vector<Ticket> tickets(places.size());
+    stage_->tickets_at(places, tickets);
+    for (size_t i = 0; i < places.size(); ++i)
+      held_.push_back({tickets[i], expected_.items[places[i]]});
+  }
+
+  // Produces or discards so many of the tickets held, any.
+  void use_held(size_t count) {
+    std::vector<Held> used;
+    for (; count > 0; --count) {
+      std::swap(held_[random_.below(static_cast<uint32_t>(held_.size()))], held_.back());
+      used.push_back(std::move(held_.back()));
+      held_.pop_back();
+    }
+    std::vector<Ticket> tickets;
+    for (const Held& held : used) tickets.push_back(held.ticket);
+    if (random_.below(3) == 0) return stage_ ? stage_->discard(tickets) : void();
+    if (tickets.empty()) return;
+    std::vector<Value> values(tickets.size());
+    const Failures failures = stage_->make_producer()->produce(tickets, values);
+    auto failure = failures.begin();
+    for (size_t i = 0; i < used.size(); ++i) {
+      std::string error;
+      if (failure != failures.end() && failure->at == i) {
+        error = message_of((failure++)->error);
+      } else {
+        EXPECT_EQ(values[i], used[i].item.value);
+      }
+      EXPECT_EQ(error, used[i].item.error);
+    }
+  }
+
+  static std::string message_of(const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& thrown) {
+      return thrown.what();
+    }
+  }
+
+  Random random_;
+  std::shared_ptr<TicketLedger> ledger_;
+  bool has_errors_ = false;
+  bool keeps_tickets_ = false;  // an executor of its own that isn't restarted
+  std::shared_ptr<const Node<Value>> node_;
+  std::optional<Twin> twin_;
+  StageContext context_;
+  std::unique_ptr<Stage<Value>> stage_;
+  naive::Elements<Value> expected_;  // of this epoch
+  uint64_t epoch_ = 0;
+  size_t at_ = 0;
+  std::string error_;  // that was thrown
+  std::vector<Held> held_;
+  std::vector<Saved> saved_;
+};
+
+class StageContract : public testing::TestWithParam<Operator> {};
+
+TEST_P(StageContract, HoldsInAnySequenceOfCalls) {
+  const char* text = std::getenv("RECORDPIPE_CHAINS");
+  const uint64_t trials = text ? std::strtoull(text, nullptr, 10) : 1000;
+  for (uint64_t trial = 0; trial < trials && !HasFailure(); ++trial) {
+    SCOPED_TRACE("trial " + std::to_string(trial));
+    Driver(GetParam(), trial).run();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, StageContract, testing::ValuesIn(operators()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace recordpipe
