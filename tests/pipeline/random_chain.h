@@ -5,7 +5,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -14,6 +17,8 @@
 
 #include "dataset/base/error.h"
 #include "dataset/base/philox.h"
+#include "dataset/image/image_batch.h"
+#include "dataset/image/pad_crop_flip.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_generator.h"
 #include "dataset/pipeline/from_vector.h"
@@ -32,6 +37,22 @@ inline std::vector<Value> number_values(uint32_t count) {
   std::vector<Value> out;
   for (uint32_t i = 0; i < count; ++i) out.push_back(number_value(i));
   return out;
+}
+
+// An image of 2 x 2 pixels and its label, drawn from the value.
+inline ImageRow image_row(const Value& value) {
+  const uint32_t pixels = digest(value);
+  auto bytes = std::make_shared<std::byte[]>(sizeof(pixels));
+  std::memcpy(bytes.get(), &pixels, sizeof(pixels));
+  return {.pixels = {reinterpret_cast<const uint8_t*>(bytes.get()), sizeof(pixels)},
+          .label = static_cast<int32_t>(pixels % 10),
+          .owner = std::move(bytes)};
+}
+
+inline Value image_value(int32_t label, std::span<const uint8_t> pixels) {
+  Value image = list_value({number_value(label)});
+  for (const uint8_t pixel : pixels) image.items.push_back(number_value(pixel));
+  return image;
 }
 
 // The same operators applied to a pipeline and to its twin.
@@ -92,7 +113,7 @@ class Chain {
     // Only what keeps it says so.
     const bool had_random_access = std::exchange(has_random_access_, false);
     const auto listed = [](std::vector<Value> values) { return list_value(std::move(values)); };
-    switch (random.below(26)) {
+    switch (random.below(27)) {
       case 0:
         apply([=](const auto& in) {
           return in.map([n](Value v) { return shifted(std::move(v), n); });
@@ -256,6 +277,9 @@ class Chain {
       case 25:
         pad(n % 5 + 1, flag);
         break;
+      case 26:
+        make_images(n % 7 + 1, flag);
+        break;
     }
     // Some work takes longer than other, so that what is done at the same time differs.
     if (random.below(12) == 0) {
@@ -292,6 +316,28 @@ class Chain {
       }
       return list_value(std::move(lists));
     });
+  }
+
+  // Batches of images, as lists.
+  void make_images(size_t batch_size, bool drop_remainder) {
+    if (!expand(5)) return;
+    const ImageCollator collator{
+        .format = {.height = 2, .width = 2, .channels = 1, .dtype = DType::uint8}};
+    dataset_ =
+        dataset_.map(image_row)
+            .batch(batch_size, drop_remainder ? DropRemainder::yes : DropRemainder::no, collator)
+            .map([](const ImageBatch& batch) {
+              std::vector<Value> images;
+              for (size_t i = 0; i < batch.size(); ++i) {
+                images.push_back(image_value(batch.labels()[i], batch.uint8s().subspan(4 * i, 4)));
+              }
+              return list_value(std::move(images));
+            });
+    const auto image = [](const Value& value) {
+      const ImageRow row = image_row(value);
+      return image_value(row.label, row.pixels);
+    };
+    twin_ = twin_.map(image).batch(batch_size, drop_remainder).map(list_value);
   }
 
   // To be put together with this one, which holds its elements then too.

@@ -1,10 +1,8 @@
 // Chains of operators drawn by chance equal their plain twins, wherever they are saved and resumed.
-//
-// RECORDPIPE_CHAINS=N: so many chains a test, of which there are ten (default: 1000).
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,16 +13,12 @@
 #include "dataset/pipeline/dataset.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/random_chain.h"
+#include "tests/pipeline/trials.h"
 #include "tests/pipeline/value.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
 namespace {
-
-uint64_t chain_count() {
-  const char* text = std::getenv("RECORDPIPE_CHAINS");
-  return text ? std::strtoull(text, nullptr, 10) : 1000;
-}
 
 // What an iterator has yet to give: elements, and the error after them, if any.
 struct Rest {
@@ -126,7 +120,7 @@ class RandomChains : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(RandomChains, EqualTheirTwinsAndResumeAnywhere) {
   const TemporaryDirectory directory;
-  for (uint64_t trial = 0; trial < chain_count(); ++trial) {
+  for (uint64_t trial = 0; trial < trial_count(); ++trial) {
     Random random(derive_key(2026, GetParam()), 0, trial);
     const Chain chain = Chain::draw(random, 9, directory.path());
     const Rest expected = rest_of(chain.twin());

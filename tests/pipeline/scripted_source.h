@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -48,13 +49,30 @@ class TicketLedger {
     return index;
   }
 
+  // What the next plan of a source calls, once, in the middle of that of the operator.
+  void set_interruption(std::function<void()> interruption) {
+    const std::lock_guard lock(mutex_);
+    interruption_ = std::move(interruption);
+  }
+  // Whether it was still to come.
+  bool take_interruption() { return exchange_interruption() != nullptr; }
+  void interrupt() {
+    if (const auto interruption = exchange_interruption()) interruption();
+  }
+
   size_t unused() const {
     const std::lock_guard lock(mutex_);
     return unused_.size();
   }
 
  private:
+  std::function<void()> exchange_interruption() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(interruption_, nullptr);
+  }
+
   mutable std::mutex mutex_;
+  std::function<void()> interruption_;
   uint64_t last_ = 0;
   std::unordered_map<uint64_t, uint64_t> unused_;  // indices by ref
 };
@@ -80,6 +98,7 @@ class ScriptedStage final : public Stage<Value> {
         random_(script.seed, 0, 0) {}
 
   size_t do_plan(std::span<Ticket> out, Wait wait) override {
+    ledger_->interrupt();
     if (stopped_ || (wait == Wait::no && random_.below(3) == 0)) return 0;
     const uint64_t planned = some_of(out.size());
     for (Ticket& ticket : out.first(planned)) ticket = ticket_of(next_++);

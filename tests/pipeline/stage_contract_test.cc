@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "dataset/pipeline/zip.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/scripted_source.h"
+#include "tests/pipeline/trials.h"
 #include "tests/pipeline/value.h"
 
 namespace recordpipe {
@@ -149,6 +151,7 @@ class Driver {
     context_ = make_stage_context(
         {.threads = 1 + random_.below(2), .chunk_size = kChunkSizes[random_.below(3)]});
     keeps_tickets_ = op.name.starts_with("cache");
+    plans_elsewhere_ = op.name.starts_with("prefetch");
     start_anew();
   }
 
@@ -211,7 +214,7 @@ class Driver {
   }
 
   void start_anew() {
-    use_held(held_.size());  // by the stage that planned them
+    use_held(held_.size());          // by the stage that planned them
     if (stage_) stage_->restart(0);  // what it holds is used up
     stage_ = node_->make_stage(random_.below(2) == 0 ? context_ : context_.unmonitored());
     stand_at(0, 0);
@@ -239,8 +242,20 @@ class Driver {
   }
 
   void stop() {
-    stage_->request_stop();
     std::vector<Ticket> tickets(5);
+    if (random_.below(2) == 0 && !plans_elsewhere_) {
+      // While the operator plans. Perhaps it has no need of its input.
+      ledger_->set_interruption([&] { stage_->request_stop(); });
+      size_t planned = 0;
+      try {
+        planned = stage_->plan(tickets, Wait::yes);
+      } catch (const std::exception& error) {
+        expect_error(error);
+      }
+      EXPECT_TRUE(ledger_->take_interruption() || planned == 0);
+      stage_->discard(std::span(tickets).first(planned));
+    }
+    stage_->request_stop();
     EXPECT_EQ(stage_->plan(tickets, Wait::yes), 0u);
     EXPECT_EQ(stage_->advance(5), 0u);
     EXPECT_EQ(stage_->plan(tickets, Wait::no), 0u);
@@ -346,7 +361,8 @@ class Driver {
   Random random_;
   std::shared_ptr<TicketLedger> ledger_;
   bool has_errors_ = false;
-  bool keeps_tickets_ = false;  // an executor of its own that isn't restarted
+  bool keeps_tickets_ = false;    // an executor of its own that isn't restarted
+  bool plans_elsewhere_ = false;  // on a thread of its own
   std::shared_ptr<const Node<Value>> node_;
   std::optional<Twin> twin_;
   StageContext context_;
@@ -362,9 +378,7 @@ class Driver {
 class StageContract : public testing::TestWithParam<Operator> {};
 
 TEST_P(StageContract, HoldsInAnySequenceOfCalls) {
-  const char* text = std::getenv("RECORDPIPE_CHAINS");
-  const uint64_t trials = text ? std::strtoull(text, nullptr, 10) : 1000;
-  for (uint64_t trial = 0; trial < trials && !HasFailure(); ++trial) {
+  for (uint64_t trial = 0; trial < trial_count() && !HasFailure(); ++trial) {
     SCOPED_TRACE("trial " + std::to_string(trial));
     Driver(GetParam(), trial).run();
   }

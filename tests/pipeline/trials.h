@@ -1,0 +1,15 @@
+// How long tests that draw at random go on.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace recordpipe {
+
+// RECORDPIPE_CHAINS, by default 1000: the number of trials of each test. Fewer under sanitizers.
+inline uint64_t trial_count() {
+  const char* text = std::getenv("RECORDPIPE_CHAINS");
+  return text ? std::strtoull(text, nullptr, 10) : 1000;
+}
+
+}  // namespace recordpipe
