@@ -194,7 +194,7 @@ class BatchStage final : public Stage<typename Collator::Batch> {
     passed += upstream_->advance(wanted - passed);
     uint64_t batches = passed / batch_size_;
     if (passed % batch_size_ > 0) {
-      // The last batch, or an error: then the rows before it that fill no batch are part of none.
+      // The input's end, or an error: then the rows before it that fill no batch are dropped.
       try {
         if (upstream_->advance(1) == 0 && !drop_remainder_) ++batches;
       } catch (...) {

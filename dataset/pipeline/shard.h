@@ -67,10 +67,10 @@ class ShardStage final : public OrderStage<T> {
     try {
       passed += this->upstream().advance(wanted - passed);
     } catch (...) {
-      // As when planning, what is before an error in its group comes before it.
+      // As in plan(), the elements before an error count, also in an incomplete group.
       if (own(passed) == 0) throw;
     }
-    // With nothing of its own in the last group, whether this is the end or an error.
+    // If none of them belongs to this shard, advance() tells the end from an error.
     return own(passed) > 0 ? own(passed) : this->upstream().advance(1);
   }
 

@@ -130,13 +130,13 @@ class ShuffleStage final : public OrderStage<T> {
         taken_ += planned;
       }
     }
-    // Not before all are here: after an exception what is in the buffer is discarded.
+    // Only now: after an exception, restart() discards the tickets in the buffer.
     std::vector<Ticket> in_place(buffer_.size());
     for (size_t i = 0; i < order.size(); ++i) in_place[order[i]] = buffer_[i];
     buffer_ = std::move(in_place);
   }
 
-  // On to that place of the input.
+  // Advances the input to `place`.
   void go_to(uint64_t place) {
     if (pass_over(this->upstream(), place - taken_) < place - taken_) fail_state();
     taken_ = place;

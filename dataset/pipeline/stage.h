@@ -119,20 +119,21 @@ class Stage {
  public:
   virtual ~Stage() = default;
 
-  // The contract, which these functions enforce for all operators. request_stop() and discard() may
-  // be called from any thread at any time, all others by one thread at a time.
+  // These functions enforce the contract for all operators. request_stop() and discard() may be
+  // called from any thread at any time; the other functions by one thread at a time.
 
   // Writes the tickets of the next elements to the start of `out` (not empty) and returns how many:
-  // at least 1, or 0 at the end and ever after. Also 0 after request_stop(), and with Wait::no
-  // where it would have to wait. An error is thrown when all elements before it have been returned:
-  // the same one again at every further call, until restart() or restore().
+  // at least 1, or 0 at the end and at every further call. Also 0 after request_stop(), and with
+  // Wait::no if it would have to wait. An error is thrown after all elements before it have been
+  // returned, and again at every further call until restart() or restore().
   size_t plan(std::span<Ticket> out, Wait wait) {
     size_t planned = 0;
     if (ended_ || stop_requested_) return planned;
     passing_on([&] {
       planned = do_plan(out, wait);
       if (stop_requested_) {
-        // Who was stopped can't tell it from the end: this may be part of a batch.
+        // An operator cannot tell whether its input ended or was stopped, so this may be a part of
+        // a batch.
         discard(out.first(planned));
         planned = 0;
       } else if (planned == 0 && wait == Wait::yes) {
@@ -142,10 +143,9 @@ class Stage {
     return planned;
   }
 
-  // The same as planning the next `count` elements with Wait::yes and discarding them, and faster
-  // where that is possible. Returns how many there were: fewer at the end, after request_stop(), or
-  // where an error is next, which the next call throws. After `count` elements the place can be
-  // saved.
+  // Equals planning the next `count` elements with Wait::yes and discarding them, but is faster
+  // where possible. Returns how many elements there were: fewer at the end, after request_stop(),
+  // and before an error, which the next call throws. If there were `count`, the place can be saved.
   uint64_t advance(uint64_t count) {
     uint64_t passed = 0;
     try {
@@ -181,16 +181,16 @@ class Stage {
     passing_on([&] { do_restore(state, epoch); });
   }
 
-  // plan() and advance() are to return soon, with nothing, whatever they are doing, because nobody
-  // wants the elements any more. Undone by restart() and restore().
+  // Makes plan() and advance() return 0 soon, also a call in progress, until restart() or
+  // restore().
   void request_stop() {
     stop_requested_ = true;
     do_request_stop();
   }
 
-  // How many elements a pass has, and the tickets of those at `places`, each of which is below
-  // size(), which was called before: wherever plan() stands, which they leave alone. Only where the
-  // Node says that it can (Node::sequential_operator).
+  // The number of elements of a pass, and the tickets of the elements at `places`, each of which
+  // must be below size(); size() must be called first. Neither moves the place of plan(). Only for
+  // stages with random access (Node::sequential_operator).
   virtual uint64_t size() { throw std::logic_error("a stage without random access"); }
   virtual void tickets_at(std::span<const uint64_t> /*places*/, std::span<Ticket> /*out*/) {
     throw std::logic_error("a stage without random access");
@@ -200,8 +200,8 @@ class Stage {
   // can't, planning one more element with Wait::yes brings it to one that can.
   virtual bool can_save() const { return true; }
 
-  // Writes the place after the last ticket returned. The state may be used again for another:
-  // everything in it is overwritten.
+  // Writes the place after the last ticket that plan() returned. Overwrites everything in `state`,
+  // which may be used again.
   virtual void save(PlanState& state) const = 0;
 
   // The stage outlives its producers.
@@ -224,14 +224,14 @@ class Stage {
   virtual size_t parts(std::span<const Ticket> /*tickets*/) { return 1; }
 
  protected:
-  // What an operator does for the function of the same name, which keeps the rest of the contract:
-  // none of these is called after an error or at the end, nor for no elements at all.
+  // The operator's part of the function of the same name. None of them is called after an error,
+  // at the end, or for zero elements.
 
-  // At least 1, or 0 at the end, or where it would have to wait, or is stopped. Throws only where
-  // there is nothing to return.
+  // Returns at least 1, or 0 at the end, if it would have to wait, or if it was stopped. Throws
+  // only if it has nothing to return.
   virtual size_t do_plan(std::span<Ticket> out, Wait wait) = 0;
 
-  // Likewise, some of the next `count` elements will do. By default plans them.
+  // Likewise. May pass over fewer than `count`. By default plans and discards some elements.
   virtual uint64_t do_advance(uint64_t count) {
     std::array<Ticket, 256> unwanted;
     const auto wanted = static_cast<size_t>(std::min<uint64_t>(unwanted.size(), count));
@@ -240,10 +240,9 @@ class Stage {
     return planned;
   }
 
-  // While others plan, produce and discard: a batch that fails gives up its rows' tickets on the
-  // worker it fails on. So it may touch nothing but what never changes, what is guarded
-  // (ValueStore) and its own locals, and hands on what belongs to the input to the input's
-  // discard().
+  // Runs while other threads plan, produce and discard: a batch that fails discards its rows'
+  // tickets on the worker that produced it. So it may only use constants, guarded members
+  // (ValueStore) and its own locals, and passes the input's tickets to the input's discard().
   virtual void do_discard(std::span<const Ticket> tickets) = 0;
 
   virtual void do_restart(uint64_t epoch) = 0;
@@ -253,7 +252,7 @@ class Stage {
   bool stop_requested() const { return stop_requested_; }
 
  private:
-  // Calls `work` unless there was an error, and keeps the one that it throws.
+  // Calls `work` unless there was an error, and keeps the error that it throws.
   template <class Work>
   void passing_on(Work work) {
     if (error_) std::rethrow_exception(error_);

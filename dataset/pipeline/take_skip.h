@@ -108,7 +108,7 @@ class SkipStage final : public OrderStage<T> {
   }
 
  private:
-  // False where there is nothing behind.
+  // False if the input has no more than these.
   bool skip() {
     skipped_ += pass_over(this->upstream(), count_ - skipped_);
     return skipped_ == count_;

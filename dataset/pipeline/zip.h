@@ -245,7 +245,7 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
     for_each_index<kInputs>([&](auto k) { discard_first<k>(ahead_[k].size()); });
   }
 
-  // Nothing, or throws.
+  // Returns 0 at the end of ended_input_, or throws its error.
   uint64_t advance_ended_input() {
     uint64_t passed = 0;
     for_each_index<kInputs>([&](auto k) {
@@ -263,8 +263,8 @@ class ZipStage final : public Stage<std::tuple<Ts...>> {
   ValueStore<ZippedTickets<kInputs>> zipped_;
   std::array<std::vector<Ticket>, kInputs> ahead_;  // planned, and not yet zipped
   std::array<PlanSnapshots, kInputs> places_;       // of the inputs, which may be ahead
-  // Where advance() has found the end of this input, or its error, it has passed over elements of
-  // the inputs before it that are part of no tuple.
+  // The input whose end or error advance() has found, if any. The inputs before it may have been
+  // advanced beyond it by then.
   size_t ended_input_ = kInputs;
   std::vector<ZippedTickets<kInputs>> scratch_;
   uint64_t epoch_ = 0;

@@ -1,5 +1,5 @@
-// A source for tests of the plan alone: it waits, ends and fails when it likes, gives as few
-// elements at once as it likes, and counts what becomes of its tickets.
+// A source for tests of bare plans. It returns a random number of elements at once, would have to
+// wait at random, may end with an error, and checks that each of its tickets is used once.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 
 namespace recordpipe {
 
-// Each ticket is to be used once: produced or discarded. From any thread.
+// Checks that each ticket is produced or discarded once. Thread-safe.
 class TicketLedger {
  public:
   uint64_t issue(uint64_t index) {
@@ -49,12 +49,12 @@ class TicketLedger {
     return index;
   }
 
-  // What the next plan of a source calls, once, in the middle of that of the operator.
+  // A function that the source calls once, in its next do_plan(): in the middle of the operator's.
   void set_interruption(std::function<void()> interruption) {
     const std::lock_guard lock(mutex_);
     interruption_ = std::move(interruption);
   }
-  // Whether it was still to come.
+  // Removes it; false if it has been called.
   bool take_interruption() { return exchange_interruption() != nullptr; }
   void interrupt() {
     if (const auto interruption = exchange_interruption()) interruption();
@@ -81,7 +81,7 @@ class TicketLedger {
 struct Script {
   uint64_t size = 0;
   std::string error = {};  // what the plan ends with, if not its end
-  uint64_t seed = 0;       // of what it likes
+  uint64_t seed = 0;       // of how many elements come at once, and when it would have to wait
 
   static bool fails(uint64_t index) { return index % 13 == 7; }
   static Error failure(uint64_t index) {
@@ -162,7 +162,7 @@ class ScriptedStage final : public Stage<Value> {
     TicketLedger& ledger_;
   };
 
-  // At least 1 of the next `count`, 0 at the end. The error is another one each time.
+  // At least 1 of the next `count`, or 0 at the end. Each error has another message.
   uint64_t some_of(uint64_t count) {
     const uint64_t left = std::min(count, script_.size - next_);
     if (left == 0 && !script_.error.empty()) {

@@ -1,5 +1,5 @@
-// Each operator's plan by itself, without an Executor: the contract of Stage against a list of what
-// is due, over sources that wait, end and fail in all places.
+// The contract of Stage, for each operator by itself: random sequences of calls, without an
+// Executor, over sources that wait, end and fail anywhere, compared with a plain list.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +42,7 @@ struct Operator {
   friend void PrintTo(const Operator& op, std::ostream* out) { *out << op.name; }
 };
 
-// What is spelt the same for both.
+// An operator of one input whose call reads the same for the dataset and the twin.
 template <class F>
 Operator same(std::string name, F operate) {
   return {std::move(name), [=](const auto& in, const auto&) { return operate(in); },
@@ -113,7 +113,7 @@ std::vector<Operator> operators() {
                      return a.sample(b, {uint64_t{1} << 61, uint64_t{1} << 61}, 5, flag);
                    }});
   }
-  // Of batches, which are gathered ahead where an operator looks for what comes next.
+  // Over batches, which gather rows ahead when they are asked with Wait::no.
   for (size_t i = 0, plain = all.size(); i < plain; ++i) {
     const Operator op = all[i];
     const auto batched = [](const Dataset<Value>& in) {
@@ -129,7 +129,7 @@ std::vector<Operator> operators() {
   return all;
 }
 
-// Drives a stage, and knows what is due.
+// Calls a stage at random and compares what it returns with the twin's list.
 class Driver {
  public:
   Driver(const Operator& op, uint64_t trial)
@@ -244,7 +244,7 @@ class Driver {
   void stop() {
     std::vector<Ticket> tickets(5);
     if (random_.below(2) == 0 && !plans_elsewhere_) {
-      // While the operator plans. Perhaps it has no need of its input.
+      // In the middle of do_plan(), unless the operator doesn't ask its input.
       ledger_->set_interruption([&] { stage_->request_stop(); });
       size_t planned = 0;
       try {
@@ -265,7 +265,7 @@ class Driver {
   // What comes next is an error, or the end.
   bool is_over() const { return at_ == expected_.items.size(); }
 
-  // `call` has thrown, which is due now, and the same as before.
+  // The error is the one that comes after all elements, and the same at each call.
   void expect_error(const std::exception& error) {
     EXPECT_TRUE(is_over()) << at_ << " of " << expected_.items.size() << ": " << error.what();
     ASSERT_FALSE(expected_.error.empty()) << error.what();
@@ -385,7 +385,7 @@ TEST_P(StageContract, HoldsInAnySequenceOfCalls) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Operators, StageContract, testing::ValuesIn(operators()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace recordpipe
