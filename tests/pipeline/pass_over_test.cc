@@ -1,5 +1,5 @@
-// Elements that are passed over (skip, a place restored) are those that would have come, no more
-// and no fewer, whatever an operator has gathered ahead.
+// skip() and restored places pass over exactly the elements that would have come, also when an
+// operator has gathered some of them ahead.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -36,7 +36,7 @@ Batches batches(int64_t begin, int64_t end, int64_t size) {
   return out;
 }
 
-// So slow that what comes after looks ahead in vain, time and again.
+// So slow that the operator behind it often finds nothing ready when it looks ahead.
 Dataset<int64_t> slow(const Dataset<int64_t>& source) {
   return source
       .map([](int64_t x) {
@@ -78,7 +78,7 @@ TEST(PassOver, OneInputAfterTheOtherInBatches) {
   expect_resumes_anywhere(both, on_any_machine(both));
 }
 
-// Passed over, too, what comes after the end of the shortest is not looked at.
+// An error behind the end of the shortest input is never thrown.
 TEST(PassOver, AZipEndsWithItsShortestInput) {
   const auto failing = from_generator([] {
     return [n = int64_t{0}]() mutable -> std::optional<int64_t> {
@@ -93,7 +93,7 @@ TEST(PassOver, AZipEndsWithItsShortestInput) {
   EXPECT_THROW(collect(zip(range(6), failing).skip(9)), std::runtime_error);
 }
 
-// An error on the way to a saved place leaves nothing half done.
+// After an error during a restore, the iterator starts over with all elements.
 TEST(PassOver, AnErrorWhileAShuffleIsRestored) {
   const auto fails = std::make_shared<std::atomic<bool>>(false);
   const auto source = from_generator([fails] {

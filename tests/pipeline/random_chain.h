@@ -281,7 +281,7 @@ class Chain {
         make_images(n % 7 + 1, flag);
         break;
     }
-    // Some work takes longer than other, so that what is done at the same time differs.
+    // Delays, so that threads and look-ahead interleave differently in each run.
     if (random.below(12) == 0) {
       dataset_ = dataset_.map([](Value v) {
         if (digest(v) % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(30));

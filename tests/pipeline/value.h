@@ -1,5 +1,5 @@
-// An element of any shape in one type: a number, or a list of such. Chains of operators drawn by
-// chance so stay one type, whatever they batch, zip and flatten.
+// An element of any shape in one type: a number, or a list of such elements. Random chains of
+// operators have this one type, whatever they batch, zip and flatten.
 #pragma once
 
 #include <algorithm>
