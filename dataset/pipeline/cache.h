@@ -1,20 +1,21 @@
-// cache: keeps the elements of the first pass in memory for those that follow.
+// cache: keeps the elements of the first pass in memory for all later passes and iterators.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "dataset/base/error.h"
+#include "dataset/pipeline/cache_contents.h"
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
@@ -22,8 +23,8 @@
 namespace recordpipe {
 
 struct CacheOptions {
-  // Elements and what they hold (element_bytes.h). An element more than fits is an
-  // Error{limit_exceeded}.
+  // Limit of the elements and what they hold (element_bytes.h). Throws Error{limit_exceeded} at the
+  // first element that doesn't fit.
   uint64_t max_bytes = UINT64_MAX;
 };
 
@@ -31,43 +32,58 @@ struct CacheOptions {
 // once and stays, whatever pass fills the cache. Downstream each pass has its own epoch as ever, so
 // a shuffle after the cache still shuffles anew. Elements that fail are kept as failing.
 //
-// A pass that is given up leaves what it has computed; the next one goes on behind that (tf.data
-// throws it away). The cache is the iterator's, and goes with it: elements may point into files
-// that the iterator holds open.
+// The cache belongs to the Dataset that cache() returned, its copies, and the Datasets made from
+// it; it is freed with the last of them and of their iterators. All their iterators and passes
+// share it: make the Dataset once, before a loop over epochs. A pass that is given up leaves the
+// elements it has computed (tf.data throws them away), and any later one continues behind them.
+// While several iterators fill the cache at the same time, each of them computes the elements
+// itself; the first one to have an element stores it, and nobody waits.
 //
-// Saved: how many elements this pass has handed on. After a restore into a fresh iterator the cache
-// is filled again from the first element.
+// The files that the elements were read from stay open as long as the cache. A file that changes
+// later changes no element, and saved states have the fingerprints of the files that filled the
+// cache. What ignore_errors skips upstream is reported by the iterator that computed it
+// (Iterator::skipped).
+//
+// Memory: each iterator counts the elements of the cache that it has reached against its own
+// memory_limit, whichever iterator computed them, so that a limit is exceeded at the same element
+// in all of them. A pipeline that uses the cache twice counts them twice.
+//
+// Saved: how many elements this pass has handed on. An iterator that is restored over an empty
+// cache fills it from the first element.
 template <Element T>
 requires std::copyable<T>
 class CacheStage final : public Stage<T> {
  public:
-  CacheStage(std::unique_ptr<Stage<T>> upstream, const CacheOptions& options,
+  CacheStage(std::unique_ptr<Stage<T>> upstream, CacheContents<T>& contents, CacheSource source,
              const StageContext& context)
-      : max_bytes_(options.max_bytes),
+      : contents_(contents),
+        source_(std::move(source)),
         charge_(context.memory),
         chunk_size_(upstream->chunk_size()),
-        executor_(std::move(upstream), context) {}
+        executor_(std::move(upstream), context) {
+    if (!context.files) return;
+    context.files->include(source_.fingerprints);
+    context.files->include(contents_.fingerprints());
+  }
 
   size_t do_plan(std::span<Ticket> out, Wait) override {
-    while (at_ >= kept_.size()) {
-      if (!fetch()) return 0;
-    }
     size_t planned = 0;
-    for (; planned < out.size() && at_ < kept_.size(); ++planned) {
-      const Kept& kept = kept_[at_++];
-      out[planned] = {{nested_epoch(epoch_, kept.id.epoch), kept.id.index},
-                      reinterpret_cast<uintptr_t>(&kept)};
-    }
+    do {
+      contents_.visit(at_, [&](const Kept& kept) {
+        if (planned == out.size() || !charge(kept, /*first=*/planned == 0)) return false;
+        out[planned++] = {{nested_epoch(epoch_, kept.id.epoch), kept.id.index},
+                          reinterpret_cast<uintptr_t>(&kept)};
+        ++at_;
+        return true;
+      });
+    } while (planned == 0 && fetch());
     return planned;
   }
 
   void do_discard(std::span<const Ticket>) override {}
 
   void do_restart(uint64_t epoch) override {
-    if (stopping_ && !input_ended_) {
-      executor_.restart(0);
-      pass_over(executor_, kept_.size());
-    }
+    if (stopping_) started_ = false;
     stopping_ = false;
     epoch_ = epoch;
     at_ = 0;
@@ -91,12 +107,7 @@ class CacheStage final : public Stage<T> {
   size_t chunk_size() const override { return chunk_size_; }
 
  private:
-  // Never moved, nor changed once a ticket for it is handed on: read without a lock.
-  struct Kept {
-    ElementId id;
-    T value{};
-    std::exception_ptr error;
-  };
+  using Kept = typename CacheContents<T>::Kept;
 
   class Copies final : public Producer<T> {
    public:
@@ -115,47 +126,62 @@ class CacheStage final : public Stage<T> {
     }
   };
 
-  // Takes the input's next elements in; false at its end.
-  bool fetch() {
-    if (failure_) std::rethrow_exception(failure_);
-    if (!input_ended_) {
-      const auto chunk = executor_.next_with_failures();
-      executor_.release(executor_.position());
-      for (size_t i = 0; i < chunk.size() && !failure_; ++i) {
-        keep({chunk.tickets[i].id, std::move(chunk.values[i]), chunk.take_error_at(i)});
-      }
-      if (!chunk.empty()) return true;
-      input_ended_ = !stopping_;
-    }
-    if (input_ended_ && at_ > kept_.size()) fail_state();
-    return false;
-  }
-
-  void keep(Kept kept) {
-    charge_.add(sizeof(Kept) + heap_bytes(kept.value));
+  // Whether the element may be handed on as far as memory goes; where it is the first of a call,
+  // throws if not.
+  bool charge(const Kept& kept, bool first) {
+    charge_.set(std::max(charge_.bytes(), kept.bytes));
     try {
-      if (charge_.bytes() > max_bytes_) {
-        throw Error({.kind = ErrorKind::limit_exceeded,
-                     .reason = "cache: element " + std::to_string(kept_.size()) +
-                               " doesn't fit in max_bytes=" + std::to_string(max_bytes_),
-                     .hint = "allow more, or cache to a file"});
-      }
       charge_.check();
-    } catch (...) {
-      failure_ = std::current_exception();  // for good: what comes next would follow a gap
-      return;
+    } catch (const MemoryLimitExceeded&) {
+      if (first) throw;
+      return false;
     }
-    kept_.push_back(std::move(kept));
+    return true;
   }
 
-  const uint64_t max_bytes_;
-  MemoryCharge charge_;  // for kept_
+  // Called where the contents have no element at_: computes the next ones that this stage has not
+  // computed. False at the end, and where it is to stop.
+  bool fetch() {
+    if (contents_.has_ended() || contents_.is_full()) {
+      if (at_ < contents_.size()) return true;  // others have added it meanwhile
+      if (contents_.is_full()) fail_full();
+      if (at_ > contents_.size()) fail_state();
+      return false;
+    }
+    if (!started_) start();
+    const auto chunk = executor_.next_with_failures();
+    executor_.release(executor_.position());
+    if (!chunk.empty()) {
+      contents_.add(executor_.position(), chunk, source_);
+      return true;
+    }
+    if (stopping_) return false;
+    contents_.end();
+    return fetch();
+  }
+
+  // Behind the elements that are there.
+  void start() {
+    executor_.restart(/*epoch=*/0);
+    if (stopping_) executor_.request_stop();
+    pass_over(executor_, contents_.size());
+    started_ = true;
+  }
+
+  [[noreturn]] void fail_full() {
+    throw Error({.kind = ErrorKind::limit_exceeded,
+                 .reason = "cache: element " + std::to_string(contents_.size()) +
+                           " doesn't fit in max_bytes=" + std::to_string(contents_.max_bytes()),
+                 .hint = "allow more, or cache to a file"});
+  }
+
+  CacheContents<T>& contents_;  // the node's
+  const CacheSource source_;
+  MemoryCharge charge_;  // for the contents, up to the last element that was reached
   const size_t chunk_size_;
-  Executor<T> executor_;  // never restarted: it stands behind the last of kept_
-  std::deque<Kept> kept_;
-  bool input_ended_ = false;
+  Executor<T> executor_;
+  bool started_ = false;  // the executor, which goes on over all passes
   std::atomic<bool> stopping_ = false;
-  std::exception_ptr failure_;  // there is no room for the next
   uint64_t epoch_ = 0;
   uint64_t at_ = 0;
 };
@@ -164,15 +190,21 @@ template <Element T>
 class CacheNode final : public UnaryNode<T> {
  public:
   CacheNode(std::shared_ptr<const Node<T>> upstream, const CacheOptions& options)
-      : UnaryNode<T>(std::move(upstream)), options_(options) {}
+      : UnaryNode<T>(std::move(upstream)),
+        contents_(std::make_unique<CacheContents<T>>(options.max_bytes)) {}
   std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
-    return std::make_unique<CacheStage<T>>(this->upstream().make_stage(context), options_, context);
+    CacheSource source;
+    StageContext input = context;
+    input.files = source.fingerprints;
+    input.open_files = source.open_files;
+    return std::make_unique<CacheStage<T>>(this->upstream().make_stage(input), *contents_,
+                                           std::move(source), context);
   }
 
   PlanDescription describe() const override { return this->described("cache", {}); }
 
  private:
-  CacheOptions options_;
+  const std::unique_ptr<CacheContents<T>> contents_;
 };
 
 }  // namespace recordpipe

@@ -24,7 +24,7 @@ void append_number(uint64_t number, std::string& out) {
 
 std::string header_of(const CacheIdentity& identity) {
   std::string header(kMagic);
-  header += identity.codec;
+  header += identity.elements;
   header += '\0';
   FileFingerprints files;
   return header + save_iterator_state(identity.plan, {}, files);
@@ -49,12 +49,12 @@ std::string_view text_of(const Record& record) {
 
 void check_header(const std::string& path, std::string_view header, const CacheIdentity& identity) {
   header.remove_prefix(kMagic.size());
-  const std::string_view codec = header.substr(0, header.find('\0'));
-  if (codec != identity.codec) {
-    refuse(path, "its elements are written as " + printable(codec) + ", not as " +
-                     printable(identity.codec));
+  const std::string_view elements = header.substr(0, header.find('\0'));
+  if (elements != identity.elements) {
+    refuse(path,
+           "its elements are " + printable(elements) + ", not " + printable(identity.elements));
   }
-  header.remove_prefix(std::min(header.size(), codec.size() + 1));
+  header.remove_prefix(std::min(header.size(), elements.size() + 1));
   try {
     FileFingerprints files;
     load_iterator_state(identity.plan, header, files);

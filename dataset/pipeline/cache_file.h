@@ -1,8 +1,8 @@
 // The file of cache(path): a TFRecord file.
 //
-//   first record   what it was made from: "recordpipe cache 1\n", the codec's name, a zero byte,
-//   and
-//                  the pipeline and its files as in a saved iterator (iterator_state.h)
+//   first record   what it was made from: "recordpipe cache 1\n", the type of the elements and the
+//                  codec's name ("int32 as 4 bytes"), a zero byte, and the pipeline and its files
+//                  as in a saved iterator (iterator_state.h)
 //   elements       8 bytes epoch and 8 bytes index of the element's id, little-endian, and what the
 //                  codec makes of it
 //   last record    "recordpipe cache end\n" and the number of elements, 8 bytes, little-endian
@@ -25,7 +25,7 @@ namespace recordpipe {
 
 // What a cache holds.
 struct CacheIdentity {
-  std::string codec;
+  std::string elements;  // their type, and how they are written
   PlanDescription plan;
 };
 

@@ -2,11 +2,12 @@
 //
 //     Dataset<Record> records = tfrecord_files({"train.tfrecords"});
 //     auto batches = records.shuffle(16'384, /*seed=*/7)
-//                        .repeat()
 //                        .map(parse)
 //                        .batch(128, DropRemainder::yes)
 //                        .prefetch(2);
-//     for (const auto& batch : batches) ...
+//     for (uint64_t epoch = 0; epoch < 10; ++epoch) {
+//       for (const auto& batch : batches.epoch(epoch)) ...
+//     }
 //
 // Sources have headers of their own: tfrecord_files.h, from_vector.h, range.h, from_generator.h.
 //
@@ -81,8 +82,9 @@ class Dataset {
  public:
   using value_type = T;
 
-  explicit Dataset(std::shared_ptr<const Node<T>> node, PipelineOptions options = {})
-      : node_(std::move(node)), options_(options) {}
+  explicit Dataset(std::shared_ptr<const Node<T>> node, PipelineOptions options = {},
+                   uint64_t epoch = 0)
+      : node_(std::move(node)), options_(options), epoch_(epoch) {}
 
   // function(T) -> U of each element, on all threads, results in order. The function is called as
   // const and from several threads at once. It may take T by value, T&& or const T&. What it does
@@ -125,7 +127,8 @@ class Dataset {
   }
 
   // The elements of function(T) -> Dataset<U>, `block_length` from each of `cycle_length` (1 to
-  // 65,536) that are open at the same time, in turns. The options of those datasets don't count.
+  // 65,536) that are open at the same time, in turns. Options and epochs of those datasets don't
+  // count.
   template <class F>
   auto interleave(F function, size_t cycle_length, size_t block_length = 1) const {
     require(cycle_length > 0 && cycle_length <= 65536,
@@ -244,8 +247,9 @@ class Dataset {
         node_, size, shift.value_or(size), drop_remainder == DropRemainder::yes));
   }
 
-  // Computes the elements once and keeps them in memory for later passes of the iterator; random
-  // numbers before it are those of epoch 0 in all of them.
+  // Computes the elements once and keeps them in memory for all later passes and iterators of this
+  // Dataset and those made from it (cache.h); random numbers before it are those of epoch 0 in all
+  // of them.
   Dataset cache(const CacheOptions& options = {}) const {
     return with<T>(std::make_shared<CacheNode<T>>(node_, options));
   }
@@ -268,27 +272,50 @@ class Dataset {
 
   // How it is computed: threads, chunk size, limit of memory, trace. Replaces all options given
   // before. No option changes an element.
-  Dataset with_options(const PipelineOptions& options) const { return Dataset(node_, options); }
+  Dataset with_options(const PipelineOptions& options) const {
+    return Dataset(node_, options, epoch_);
+  }
   const PipelineOptions& options() const { return options_; }
 
-  // What it is made of: for operators.
+  // The same Dataset with its passes in epoch `epoch`; 0 where none was given. Each epoch has its
+  // own order and random numbers:
+  //
+  //     for (uint64_t epoch = 0; epoch < n; ++epoch) {
+  //       for (const auto& batch : batches.epoch(epoch)) ...
+  //     }
+  //
+  // The elements of epochs 0 to n - 1, one after the other, are those of batches.repeat(n), bit for
+  // bit. Each loop is a new iterator, which opens the files and checks their CRCs again; repeat
+  // does both once. If the Dataset contains a repeat, pass p of it in epoch k is in epoch
+  // nested_epoch(k, p) (stage.h): p if k is 0, and otherwise an epoch that differs for each (k, p).
+  //
+  // Like an option, the epoch belongs to the iteration. It is no operator: operators may follow it,
+  // the last one that was given counts, and it is no part of explain() or of a saved state's plan.
+  // The epochs of further inputs (of concatenate, zip, sample_from_datasets, interleave) don't
+  // count.
+  Dataset epoch(uint64_t epoch) const { return Dataset(node_, options_, epoch); }
+
+  // For operators: what it is made of, and a Dataset of `node` with the options and the epoch of
+  // this one.
   const std::shared_ptr<const Node<T>>& node() const { return node_; }
+  template <class U>
+  Dataset<U> with(std::shared_ptr<const Node<U>> node) const {
+    return Dataset<U>(std::move(node), options_, epoch_);
+  }
 
   // The operators, one a line, in the order the elements take.
   std::string explain() const { return node_->describe().text(); }
 
-  Iterator<T> iterate() const { return {node_, make_stage_context(options_)}; }
+  // A new pass: iterate({.epoch = 3}).
+  Iterator<T> iterate(const IterateOptions& options = {}) const {
+    return {node_, make_stage_context(options_), options.epoch.value_or(epoch_)};
+  }
 
-  // For range-for: an input range, a pass of its own each time.
+  // For range-for: an input range, a pass of its own each time, in the Dataset's epoch.
   InputIterator<T> begin() const { return InputIterator<T>(iterate()); }
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  template <class U>
-  Dataset<U> with(std::shared_ptr<const Node<U>> node) const {
-    return Dataset<U>(std::move(node), options_);
-  }
-
   template <class Result, class F>
   auto open_each(const char* name, size_t cycle_length, size_t block_length, F function) const {
     using U = typename Result::value_type;
@@ -305,6 +332,7 @@ class Dataset {
 
   std::shared_ptr<const Node<T>> node_;
   PipelineOptions options_;
+  uint64_t epoch_;
 };
 
 }  // namespace recordpipe

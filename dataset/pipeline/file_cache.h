@@ -15,7 +15,9 @@
 #include "dataset/base/error.h"
 #include "dataset/pipeline/cache_codec.h"
 #include "dataset/pipeline/cache_file.h"
+#include "dataset/pipeline/element_type_name.h"
 #include "dataset/pipeline/executor.h"
+#include "dataset/pipeline/keep_alive.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
@@ -42,6 +44,7 @@ class FileCacheStage final : public Stage<T> {
         path_(path),
         identity_(std::move(identity)),
         codec_(codec),
+        open_files_(context.open_files),
         chunk_size_(upstream->chunk_size()),
         executor_(std::move(upstream), context) {}
 
@@ -138,7 +141,10 @@ class FileCacheStage final : public Stage<T> {
   // Begins a pass at at_: from the file, if it is there. Of what isn't, at_ is what there was.
   void start() {
     started_ = true;
-    if (!reader_ && file_system_.status(path_)) reader_.emplace(file_system_, path_, identity_);
+    if (!reader_ && file_system_.status(path_)) {
+      reader_ = std::make_shared<const CacheReader>(file_system_, path_, identity_);
+      if (open_files_) open_files_->add(reader_);
+    }
     if (reader_) {
       at_ = std::min(at_, reader_->size());
       return;
@@ -212,11 +218,12 @@ class FileCacheStage final : public Stage<T> {
   const std::string& path_;  // the node's
   const CacheIdentity identity_;
   const Codec& codec_;  // the node's
+  const std::shared_ptr<OpenFiles> open_files_;
   const size_t chunk_size_;
   Executor<T> executor_;
   typename Executor<T>::Chunk chunk_;
   size_t chunk_at_ = 0;
-  std::optional<CacheReader> reader_;  // once it is there, it stays
+  std::shared_ptr<const CacheReader> reader_;  // once it is there, it stays
   std::optional<CacheWriter> writer_;
   ValueStore<T> computed_;
   bool started_ = false;  // this pass
@@ -238,7 +245,9 @@ class FileCacheNode final : public UnaryNode<T> {
   std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
     return std::make_unique<FileCacheStage<T, Codec>>(
         this->upstream().make_stage(context), file_system_, path_,
-        CacheIdentity{codec_.name(), this->upstream().describe()}, codec_, context);
+        CacheIdentity{element_type_name<T>() + " as " + std::string(codec_.name()),
+                      this->upstream().describe()},
+        codec_, context);
   }
 
   PlanDescription describe() const override {

@@ -70,7 +70,27 @@ void FileFingerprints::opened(FileSystem& file_system, const std::string& path) 
   }
 }
 
+void FileFingerprints::include(const std::shared_ptr<const FileFingerprints>& other) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(included_, [](const auto& included) { return included.expired(); });
+  included_.push_back(other);
+}
+
+std::optional<uint64_t> FileFingerprints::of_opened(FileSystem& file_system,
+                                                    const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find({&file_system, path});
+  if (found != known_.end() && found->second.opened) return found->second.fingerprint;
+  for (const auto& included : included_) {
+    const auto other = included.lock();
+    if (!other) continue;
+    if (const auto fingerprint = other->of_opened(file_system, path)) return fingerprint;
+  }
+  return {};
+}
+
 uint64_t FileFingerprints::of(FileSystem& file_system, const std::string& path) {
+  if (const auto fingerprint = of_opened(file_system, path)) return *fingerprint;
   {
     const std::lock_guard lock(mutex_);
     const auto found = known_.find({&file_system, path});

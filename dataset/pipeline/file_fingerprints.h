@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "dataset/io/file.h"
 
@@ -31,6 +34,11 @@ class FileFingerprints {
   // Looks at a file that no source has opened, once. Throws what that throws.
   uint64_t of(FileSystem& file_system, const std::string& path);
 
+  // Files that `other` knows as opened, now or later, are known here, too, unless they have been
+  // opened here: for operators whose elements are read for several iterators. `other` may be gone
+  // before this.
+  void include(const std::shared_ptr<const FileFingerprints>& other);
+
   // Those that no source has opened are looked at anew.
   void forget_unopened();
 
@@ -41,9 +49,11 @@ class FileFingerprints {
   };
 
   void keep(FileSystem& file_system, const std::string& path, Known known);
+  std::optional<uint64_t> of_opened(FileSystem& file_system, const std::string& path) const;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::pair<FileSystem*, std::string>, Known> known_;
+  std::vector<std::weak_ptr<const FileFingerprints>> included_;
 };
 
 }  // namespace recordpipe

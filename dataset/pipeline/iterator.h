@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,12 +22,20 @@
 
 namespace recordpipe {
 
+// For Dataset::iterate().
+struct IterateOptions {
+  // The epoch of the pass (default: the Dataset's, see Dataset::epoch).
+  std::optional<uint64_t> epoch = {};
+};
+
 // One pass over a Dataset. Used by one thread at a time. Keeps the Dataset's description alive.
 template <Element T>
 class Iterator {
  public:
-  Iterator(std::shared_ptr<const Node<T>> node, const StageContext& context)
-      : pass_(std::make_unique<Pass>(std::move(node), context)) {}
+  Iterator(std::shared_ptr<const Node<T>> node, const StageContext& context, uint64_t epoch)
+      : pass_(std::make_unique<Pass>(std::move(node), context)), epoch_(epoch) {
+    pass_->executor.restart(epoch);
+  }
 
   // The next element, valid until the next call (it lies in a slot that is used again: move from it
   // to keep it); null at the end, and ever after. Throws what the pipeline throws.
@@ -58,29 +67,34 @@ class Iterator {
                    .hint = "go on from a state saved before, or leave bad elements out by "
                            "ignore_errors"});
     }
-    IteratorPlace place{.position = position()};
+    IteratorPlace place{.position = position(), .epoch = epoch_};
     pass_->executor.save(pass_->executor.position() + at_, place.plan);
     return save_iterator_state(pass_->node->describe(), place, *pass_->context.files);
   }
 
   // Goes to where `state` was taken, in another run, with other threads, chunk sizes or prefetch
-  // depths. Throws Error{invalid_argument}, naming the operator or the file, where it was saved
-  // from another plan or the files have changed: then the iterator stays where it is. Where the
-  // place can't be reached all the same, it throws what comes in between, and starts over.
+  // depths, and in the state's epoch, whatever epoch this iterator was made with. Throws
+  // Error{invalid_argument}, naming the operator or the file, where it was saved from another plan
+  // or the files have changed: then the iterator stays where it is. Where the place can't be
+  // reached all the same, it throws what comes in between, and starts its own epoch over.
   void restore(std::string_view state) {
     const IteratorPlace place =
         load_iterator_state(pass_->node->describe(), state, *pass_->context.files);
     at_ = count_ = 0;
     failed_ = false;
     try {
-      restore_place(pass_->executor, place.plan, /*epoch=*/0);
+      restore_place(pass_->executor, place.plan, place.epoch);
     } catch (...) {
-      pass_->executor.restart(/*epoch=*/0);
+      pass_->executor.restart(epoch_);
       earlier_ = 0;
       throw;
     }
+    epoch_ = place.epoch;
     earlier_ = place.position - pass_->executor.position();
   }
+
+  // The epoch of this pass: of a restored one, that of the state.
+  uint64_t epoch() const { return epoch_; }
 
   // What ignore_errors has skipped: up to what has been planned ahead, until the end. From any
   // thread.
@@ -109,6 +123,7 @@ class Iterator {
   typename Executor<T>::Chunk chunk_;
   size_t at_ = 0;
   size_t count_ = 0;
+  uint64_t epoch_;
   uint64_t earlier_ = 0;  // elements that the executor has not counted
   bool failed_ = false;   // next() has thrown
 };

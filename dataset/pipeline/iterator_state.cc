@@ -18,7 +18,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr size_t kMaxFingerprints = 1024;  // 8 KiB
 constexpr size_t kMaxText = 4096;
 constexpr size_t kTailSize = 5;  // the field crc32c
@@ -85,6 +85,16 @@ PlanState read(const proto::PlanState& from) {
   return to;
 }
 
+[[noreturn]] void refuse_version(uint32_t version) {
+  const bool is_older = version < kVersion;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "a state of version " + std::to_string(version) +
+                         ", but this program reads version " + std::to_string(kVersion),
+               .hint = is_older ? "finish the pass with the older program that saved it, or start "
+                                  "a new pass"
+                                : "restore it with the newer program that saved it"});
+}
+
 // The first line that one of the texts has and the other hasn't at its place.
 [[noreturn]] void refuse_plan(std::string_view saved, std::string_view here) {
   const auto next_line = [](std::string_view& text) {
@@ -146,6 +156,7 @@ std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace
   state.set_files_per_fingerprint(static_cast<uint32_t>(per_fingerprint));
   write(place.plan, *state.mutable_place());
   state.set_position(place.position);
+  state.set_epoch(place.epoch);
   std::string serialized = state.SerializeAsString();
   proto::IteratorState tail;
   tail.set_crc32c(crc32c(std::as_bytes(std::span(serialized))));
@@ -161,16 +172,13 @@ IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view 
   if (state.crc32c() != crc32c(std::as_bytes(std::span(body)))) {
     refuse("a damaged iterator state");
   }
-  if (state.version() != kVersion) {
-    refuse("a state of version " + std::to_string(state.version()) + ", this is version " +
-           std::to_string(kVersion));
-  }
+  if (state.version() != kVersion) refuse_version(state.version());
   if (state.plan_hash() != plan.hash()) {
     refuse_plan(state.plan_text(), plan.text(/*with_free=*/false).substr(0, kMaxText));
   }
   known.forget_unopened();
   check_files(plan, state, known);
-  return {read(state.place()), state.position()};
+  return {read(state.place()), state.position(), state.epoch()};
 }
 
 }  // namespace recordpipe

@@ -16,18 +16,20 @@
 
 namespace recordpipe {
 
-// Where an iterator stands, and how many elements it has returned since its plan's first.
+// Where an iterator stands, how many elements it has returned since its plan's first, and the epoch
+// of its pass.
 struct IteratorPlace {
   PlanState plan = {};
   uint64_t position = 0;
+  uint64_t epoch = 0;
 };
 
 // Throws what looking at the files throws.
 std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place,
                                 FileFingerprints& files);
 
-// Throws Error{invalid_argument} where `state` is no state, of another version, of another plan
-// (naming the operator), or of files that have changed since (naming the file).
+// Throws Error{invalid_argument} where `state` is no state, of another version (naming both), of
+// another plan (naming the operator), or of files that have changed since (naming the file).
 IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view state,
                                   FileFingerprints& files);
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "dataset/record/record.h"
@@ -18,5 +20,19 @@ inline void keep_alive(Record& record, const std::shared_ptr<const void>& input)
 inline void keep_alive(std::vector<Record>& records, const std::shared_ptr<const void>& input) {
   for (Record& record : records) keep_alive(record, input);
 }
+
+// Open files that the elements of a cache may point into, of whatever type they are. Sources add
+// what they open; the cache keeps it. Thread-safe.
+class OpenFiles {
+ public:
+  void add(std::shared_ptr<const void> file) {
+    const std::lock_guard lock(mutex_);
+    files_.push_back(std::move(file));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<const void>> files_;
+};
 
 }  // namespace recordpipe

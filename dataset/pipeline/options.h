@@ -19,13 +19,14 @@ struct PipelineOptions {
   // Source elements that one thread does in one go, the grain of the work: 1 to kMaxChunkSize.
   size_t chunk_size = 64;
   // Bytes that elements and buffers may take, as Iterator::memory() counts them: elements in work,
-  // kept ready by prefetch, or held by cache, filter and others of that kind; 32 bytes for each
-  // place in a shuffle. element_bytes.h says how an element is measured. As the limit comes near,
-  // there is less work at the same time, and less kept ready; it may be passed for a moment, by a
-  // chunk that came out larger than those before. Where a chunk or a buffer that was asked for
-  // alone doesn't fit, where the pipeline stays above it with one chunk at a time for each operator
-  // that computes, or comes to twice as much: MemoryLimitExceeded, an Error{limit_exceeded}, which
-  // ends the iteration whatever ignore_errors says.
+  // kept ready by prefetch, or held by cache (those that the iterator has reached, cache.h), filter
+  // and others of that kind; 32 bytes for each place in a shuffle. element_bytes.h says how an
+  // element is measured. As the limit comes near, there is less work at the same time, and less
+  // kept ready; it may be passed for a moment, by a chunk that came out larger than those before.
+  // Where a chunk or a buffer that was asked for alone doesn't fit, where the pipeline stays above
+  // it with one chunk at a time for each operator that computes, or comes to twice as much:
+  // MemoryLimitExceeded, an Error{limit_exceeded}, which ends the iteration whatever ignore_errors
+  // says.
   uint64_t memory_limit = UINT64_MAX;
   // What the threads do is written there.
   std::shared_ptr<ChromeTrace> trace = nullptr;

@@ -149,11 +149,12 @@ class SampleNode final : public MergeNode<T> {
   StopOnEmptyDataset stop_;
 };
 
-// A mixture of `datasets` (at least one), with the options of the first. `weights` says how likely
-// each is; none: all alike. An input that has run out is drawn no more, unless the whole is to stop
-// there (tf.data's stop_on_empty_dataset, whose default is no, too). An input of weight 0 never
-// comes, one of any other weight does: it counts as a multiple of 2^-62 of the sum of the weights,
-// 1 at least. Throws Error{invalid_argument} for weights that are negative, not finite, or all 0.
+// A mixture of `datasets` (at least one), with the options and the epoch of the first. `weights`
+// says how likely each is; none: all alike. An input that has run out is drawn no more, unless the
+// whole is to stop there (tf.data's stop_on_empty_dataset, whose default is no, too). An input of
+// weight 0 never comes, one of any other weight does: it counts as a multiple of 2^-62 of the sum
+// of the weights, 1 at least. Throws Error{invalid_argument} for weights that are negative, not
+// finite, or all 0.
 template <Element T>
 Dataset<T> sample_from_datasets(const std::vector<Dataset<T>>& datasets,
                                 std::vector<double> weights, uint64_t seed,
@@ -167,9 +168,8 @@ Dataset<T> sample_from_datasets(const std::vector<Dataset<T>>& datasets,
   }
   typename MergeNode<T>::Inputs inputs;
   for (const Dataset<T>& dataset : datasets) inputs.push_back(dataset.node());
-  return Dataset<T>(std::make_shared<SampleNode<T>>(std::move(inputs), whole_weights(weights), seed,
-                                                    stop_on_empty),
-                    datasets.front().options());
+  return datasets.front().template with<T>(std::make_shared<SampleNode<T>>(
+      std::move(inputs), whole_weights(weights), seed, stop_on_empty));
 }
 
 }  // namespace recordpipe

@@ -8,6 +8,7 @@ namespace recordpipe {
 
 class FileFingerprints;
 class MemoryAccount;
+class OpenFiles;
 class PipelineMonitor;
 class SkipLog;
 class StageMonitor;
@@ -20,7 +21,10 @@ struct StageContext {
   size_t chunk_size = 64;            // source elements that one thread does in one go
   std::shared_ptr<SkipLog> skipped;  // what ignore_errors leaves out
   std::shared_ptr<MemoryAccount> memory;
-  std::shared_ptr<FileFingerprints> files;   // null: what is read is no part of the plan
+  std::shared_ptr<FileFingerprints> files;  // null: what is read is no part of the plan
+  // Where sources put the files that their elements point into. Null: elements are not kept longer
+  // than the stages live.
+  std::shared_ptr<OpenFiles> open_files;
   std::shared_ptr<PipelineMonitor> monitor;  // null: nothing new is measured by itself
   // Whose input is being made: what an Executor does and waits for is done for it. The monitor's.
   StageMonitor* stage = nullptr;
@@ -30,6 +34,7 @@ struct StageContext {
     StageContext context = *this;
     context.monitor = nullptr;
     context.files = nullptr;
+    context.open_files = nullptr;
     return context;
   }
 };

@@ -10,6 +10,7 @@
 
 #include "dataset/base/error.h"
 #include "dataset/pipeline/file_fingerprints.h"
+#include "dataset/pipeline/keep_alive.h"
 #include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/record_keeper.h"
@@ -30,7 +31,10 @@ class RecordStage final : public Stage<Record> {
         options_(options),
         chunk_size_(context.chunk_size),
         fingerprints_(context.files),
-        mapped_(paths.size()) {}
+        mapped_owner_(std::make_shared<MappedFiles>(paths.size())),
+        mapped_(*mapped_owner_) {
+    if (context.open_files) context.open_files->add(mapped_owner_);
+  }
 
   void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
     store_.charge_to(account);
@@ -234,7 +238,8 @@ class RecordStage final : public Stage<Record> {
   const RecordReadOptions options_;
   const size_t chunk_size_;
   const std::shared_ptr<FileFingerprints> fingerprints_;
-  MappedFiles mapped_;
+  const std::shared_ptr<MappedFiles> mapped_owner_;
+  MappedFiles& mapped_;
   std::vector<uint64_t> ends_;  // how many records there are up to the end of each file
   MemoryCharge index_memory_;   // 8 bytes for each record of mapped_
   ValueStore<Record> store_;

@@ -308,11 +308,11 @@ class ZipNode final : public Node<std::tuple<Ts...>> {
   std::tuple<std::shared_ptr<const Node<Ts>>...> inputs_;
 };
 
-// Tuples of an element of each dataset, at least one; with the options of the first.
+// Tuples of an element of each dataset, at least one; with the options and the epoch of the first.
 template <Element T, Element... Ts>
 Dataset<std::tuple<T, Ts...>> zip(const Dataset<T>& first, const Dataset<Ts>&... others) {
-  return Dataset<std::tuple<T, Ts...>>(
-      std::make_shared<ZipNode<T, Ts...>>(first.node(), others.node()...), first.options());
+  return first.template with<std::tuple<T, Ts...>>(
+      std::make_shared<ZipNode<T, Ts...>>(first.node(), others.node()...));
 }
 
 }  // namespace recordpipe

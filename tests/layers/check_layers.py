@@ -71,7 +71,8 @@ UNBOUND = "tests/"
 SYSTEM = re.compile(
     r"""(sys|asm|linux|arpa|net|netinet)/\w+(/\w+)*\.h
       | arm_\w+\.h | \w+intrin\.h | cpuid\.h | sanitizer/\w+\.h
-      | (dirent|dlfcn|fcntl|fnmatch|malloc|poll|pthread|pty|sched|semaphore|spawn|termios|ucontext|unistd)\.h""",
+      | (cxxabi|dirent|dlfcn|fcntl|fnmatch|malloc|poll|pthread|pty|sched|semaphore|spawn)\.h
+      | (termios|ucontext|unistd)\.h""",
     re.VERBOSE,
 )
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>

@@ -1,5 +1,6 @@
 // cache in memory and in a file: computed once, the same ever after, and never half a file.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,7 @@
 namespace recordpipe {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 uint64_t draw(uint64_t value, Random& random) { return value * 31 + random.next64(); }
@@ -171,7 +174,57 @@ TEST_F(Cache, AFileOfAnotherPipelineIsRefusedByName) {
   const Error codec = error_of([&] {
     collect(counted().map([](uint64_t x) { return static_cast<int>(x); }).cache(path("text")));
   });
-  EXPECT_THAT(codec.reason(), HasSubstr("written as string, not as 4 bytes"));
+  EXPECT_THAT(codec.reason(), HasSubstr("are string as string, not int32 as 4 bytes"));
+}
+
+struct Pixel {
+  float value = 0;
+};
+enum class Level : int32_t {};
+
+TEST_F(Cache, AFileOfAnotherTypeIsRefusedByNameThoughItIsAsLarge) {
+  const auto refusal = [&](auto written, auto wanted) {
+    posix_file_system().remove(path());
+    collect(from_vector(std::vector(3, written)).cache(path()));
+    const Error error =
+        error_of([&] { collect(from_vector(std::vector(3, wanted)).cache(path())); });
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+    EXPECT_EQ(error.path(), path());
+    return error.reason();
+  };
+  EXPECT_THAT(refusal(int32_t{1}, 1.0F), AllOf(HasSubstr("int32"), HasSubstr("float")));
+  EXPECT_THAT(refusal(int32_t{1}, uint32_t{1}), AllOf(HasSubstr(" int32"), HasSubstr("uint32")));
+  EXPECT_THAT(refusal(int64_t{1}, 1.0), AllOf(HasSubstr("int64"), HasSubstr("double")));
+  EXPECT_THAT(refusal(1.0F, Pixel{}), AllOf(HasSubstr("float"), HasSubstr("Pixel")));
+  EXPECT_THAT(refusal(Level{}, int32_t{1}), AllOf(HasSubstr("Level"), HasSubstr("int32")));
+  EXPECT_THAT(refusal(std::array<int32_t, 2>{}, std::array<float, 2>{}),
+              AllOf(HasSubstr("int32"), HasSubstr("float")));
+  EXPECT_THAT(refusal(std::vector<int32_t>{1}, std::vector<float>{1}),
+              AllOf(HasSubstr("int32"), HasSubstr("float")));
+  EXPECT_THAT(refusal(std::vector<std::vector<int32_t>>{{1}}, std::vector<std::vector<float>>{{1}}),
+              AllOf(HasSubstr("int32"), HasSubstr("float")));
+  EXPECT_THAT(refusal(std::vector<std::string>{"a"}, std::string("a")), HasSubstr("string"));
+}
+
+// A codec of one's own for any tuple of numbers, which doesn't say of which.
+struct Numbers {
+  std::string name() const { return "numbers"; }
+  template <class... Ts>
+  void encode(const std::tuple<Ts...>& value, std::string& out) const {
+    std::apply([&](auto... each) { ((out += std::to_string(each) + " "), ...); }, value);
+  }
+  std::tuple<int32_t, int32_t> decode(const Record&) const { return {}; }
+};
+struct OtherNumbers : Numbers {
+  std::tuple<int32_t, float> decode(const Record&) const { return {}; }
+};
+
+TEST_F(Cache, AFileOfAnotherTupleIsRefusedThoughItsCodecHasTheSameName) {
+  collect(from_vector(std::vector<std::tuple<int32_t, int32_t>>(3)).cache(path(), Numbers{}));
+  const Error error = error_of([&] {
+    collect(from_vector(std::vector<std::tuple<int32_t, float>>(3)).cache(path(), OtherNumbers{}));
+  });
+  EXPECT_THAT(error.reason(), AllOf(HasSubstr("<int32, int32>"), HasSubstr("<int32, float>")));
 }
 
 TEST_F(Cache, AFileOfChangedSourcesIsRefusedByName) {

@@ -317,8 +317,8 @@ TEST(IteratorState, WhatIsNoStateIsRefused) {
   }
   proto::IteratorState newer;
   newer.ParseFromString(state);
-  newer.set_version(3);
-  EXPECT_THAT(refuse(with_crc(newer)), HasSubstr("version 3"));
+  newer.set_version(4);
+  EXPECT_THAT(refuse(with_crc(newer)), HasSubstr("version 4"));
 }
 
 // Undamaged, but no place of this pipeline.
