@@ -20,7 +20,7 @@ struct StageContext {
   size_t chunk_size = 64;            // source elements that one thread does in one go
   std::shared_ptr<SkipLog> skipped;  // what ignore_errors leaves out
   std::shared_ptr<MemoryAccount> memory;
-  std::shared_ptr<FileFingerprints> files;   // null: what is read is no part of the plan
+  std::shared_ptr<FileFingerprints> files;   // that were opened
   std::shared_ptr<PipelineMonitor> monitor;  // null: nothing new is measured by itself
   // Whose input is being made: what an Executor does and waits for is done for it. The monitor's.
   StageMonitor* stage = nullptr;
@@ -29,7 +29,6 @@ struct StageContext {
   StageContext unmonitored() const {
     StageContext context = *this;
     context.monitor = nullptr;
-    context.files = nullptr;
     return context;
   }
 };
