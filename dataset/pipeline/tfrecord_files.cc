@@ -140,22 +140,19 @@ class RecordStage final : public Stage<Record> {
   // Makes the current file ready: mapped once for all passes, or a stream from its start.
   void open() {
     if (opened_) return;
-    if (mapped_[file_] || map_if_plain(file_)) {
-      open_ahead(file_ + 1);
-    } else {
-      open_stream(paths_[file_]);
-    }
-    opened_ = true;
-  }
-
-  void open_stream(const std::string& path) {
+    const std::string& path = paths_[file_];
     try {
-      stream_.emplace(file_system_, path, options_);
+      if (mapped_[file_] || map_if_plain(file_)) {
+        open_ahead(file_ + 1);
+      } else {
+        stream_.emplace(file_system_, path, options_);
+        fingerprints_->opened(file_system_, path);
+      }
     } catch (...) {
       fingerprints_->failed_to_open(path);
       throw;
     }
-    fingerprints_->opened(file_system_, path);
+    opened_ = true;
   }
 
   // False where the file is one for a stream: compressed, no regular file, on a file system that

@@ -138,7 +138,7 @@ TEST(MappedRecordFile, MovesWithItsRecords) {
 }
 
 // A file with its index.
-class IndexedFile : public testing::Test {
+class MappedIndexedFile : public testing::Test {
  protected:
   static constexpr size_t kCount = 1500;
   TemporaryDirectory directory;
@@ -198,7 +198,7 @@ class IndexedFile : public testing::Test {
   }
 };
 
-TEST_F(IndexedFile, ADamagedHeaderCostsItsRecordOnly) {
+TEST_F(MappedIndexedFile, ADamagedHeaderCostsItsRecordOnly) {
   for (const size_t size : {10, 1000}) {  // the index is looked at last, and first
     write(size);
     write_index(index_of(starts));
@@ -214,7 +214,7 @@ TEST_F(IndexedFile, ADamagedHeaderCostsItsRecordOnly) {
   }
 }
 
-TEST_F(IndexedFile, AnIndexThatDoesNotFitIsIgnored) {
+TEST_F(MappedIndexedFile, AnIndexThatDoesNotFitIsIgnored) {
   for (const size_t size : {10, 1000}) {
     write(size);
     const std::string right = index_of(starts);
@@ -236,7 +236,7 @@ TEST_F(IndexedFile, AnIndexThatDoesNotFitIsIgnored) {
   }
 }
 
-TEST_F(IndexedFile, NoIndexMakesAWrongRecord) {
+TEST_F(MappedIndexedFile, NoIndexMakesAWrongRecord) {
   write(1000);
   // Two records that the sample misses; one longer, one shorter.
   std::vector<uint64_t> lying = starts;
@@ -260,7 +260,7 @@ TEST_F(IndexedFile, NoIndexMakesAWrongRecord) {
   EXPECT_EQ(as_text(open().read(0).data), content);
 }
 
-TEST_F(IndexedFile, AnIndexThatDisagreesBeforeTheDamageIsIgnored) {
+TEST_F(MappedIndexedFile, AnIndexThatDisagreesBeforeTheDamageIsIgnored) {
   write(10);
   damage(starts[500]);
   starts[100] += 5;
@@ -268,7 +268,7 @@ TEST_F(IndexedFile, AnIndexThatDisagreesBeforeTheDamageIsIgnored) {
   EXPECT_EQ(error_of([&] { open(); }).offset(), starts[500]);
 }
 
-TEST_F(IndexedFile, OpeningCanBeStopped) {
+TEST_F(MappedIndexedFile, OpeningCanBeStopped) {
   for (const size_t size : {10, 1000}) {
     write(size);
     write_index(index_of(starts));
