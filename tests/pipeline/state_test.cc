@@ -1,5 +1,6 @@
 // Saved at any place and restored into a fresh iterator, a pipeline goes on as if nothing had been.
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -257,11 +258,12 @@ TEST_F(FileState, OnlyFilesThatWereOpenedAreRead) {
   constexpr uint64_t kOpened = 3;
   // To look at a file's content: its status, opening it, and 18 blocks at most.
   constexpr uint64_t kContent = 20;
+  write("ten", 0, 10, Compression::none);
+  write("ten.gz", 0, 10, Compression::gzip);
   std::vector<std::string> paths;
   for (uint64_t i = 0; i < kFiles; ++i) {
-    const std::string name = "many-" + std::to_string(i);
-    write(name, 0, 10, i == 1 ? Compression::gzip : Compression::none);
-    paths.push_back(path(name));
+    paths.push_back(path("many-" + std::to_string(i)));
+    std::filesystem::copy_file(path(i == 1 ? "ten.gz" : "ten"), paths.back());
   }
   FaultyFileSystem files(posix_file_system());
   const auto records = tfrecord_files(files, paths).with_options({.threads = 1, .chunk_size = 5});
@@ -282,8 +284,9 @@ TEST_F(FileState, OnlyFilesThatWereOpenedAreRead) {
   EXPECT_LE(calls_of([&] { restored.restore(state); }), kFiles + kContent * kOpened + kContent);
   EXPECT_EQ(restored.position(), 25u);
   EXPECT_EQ(as_text(restored.next()->data), "record 5");
-  // Nothing is opened to restore the beginning.
-  EXPECT_EQ(calls_of([&] { records.iterate().restore(records.iterate().state()); }), 2 * kFiles);
+  // The beginning: sizes, saved and restored, and no file's content.
+  EXPECT_LT(calls_of([&] { records.iterate().restore(records.iterate().state()); }),
+            2 * kFiles + kContent);
 }
 
 TEST_F(FileState, AChangeInTheMiddleIsSeen) {
