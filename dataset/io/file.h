@@ -71,6 +71,8 @@ class MappedFile {
   // pages take of this process's is given back. They may be read again all the same. For whoever
   // goes through a file that is larger than what he may keep.
   virtual void release(uint64_t /*offset*/, uint64_t /*size*/) const {}
+  // Advice to start reading `size` bytes from `offset` on into memory; doesn't wait for them.
+  virtual void will_need(uint64_t /*offset*/, uint64_t /*size*/) const {}
   // Fills `out`, which lies within the file; with zeros where that is damaged(). For whoever goes
   // through a large file once: pages that are copied needn't be mapped, which takes longer.
   virtual void read(uint64_t offset, std::span<std::byte> out) const;

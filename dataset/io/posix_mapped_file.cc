@@ -51,12 +51,11 @@ class PosixMapping final : public MappedFile {
   bool damaged() const override { return (guard_ && guard_->tripped()) || was_cut(); }
 
   void release(uint64_t offset, uint64_t size) const override {
-    static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-    const uint64_t end = std::min<uint64_t>(offset + size, bytes_.size());
-    const uint64_t first = offset / page * page;
-    if (first >= end) return;
-    // Advice: where it isn't taken, nothing is wrong.
-    ::madvise(const_cast<std::byte*>(bytes_.data()) + first, end - first, MADV_DONTNEED);
+    advise(offset, size, MADV_DONTNEED);
+  }
+
+  void will_need(uint64_t offset, uint64_t size) const override {
+    advise(offset, size, MADV_WILLNEED);
   }
 
   // What can't be read (the file was cut, or another one has its name) is copied from the mapping,
@@ -77,6 +76,15 @@ class PosixMapping final : public MappedFile {
   const std::string& path() const override { return path_; }
 
  private:
+  // Where the advice isn't taken, nothing is wrong.
+  void advise(uint64_t offset, uint64_t size, int advice) const {
+    static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    const uint64_t end = std::min<uint64_t>(offset + size, bytes_.size());
+    const uint64_t first = offset / page * page;
+    if (first >= end) return;
+    ::madvise(const_cast<std::byte*>(bytes_.data()) + first, end - first, advice);
+  }
+
   bool is_mapped_one(const struct stat& file) const {
     return file.st_dev == opened_.st_dev && file.st_ino == opened_.st_ino;
   }

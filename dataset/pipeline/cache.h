@@ -61,8 +61,6 @@ class CacheStage final : public Stage<T> {
         charge_(context.memory),
         chunk_size_(upstream->chunk_size()),
         executor_(std::move(upstream), context) {
-    if (!context.files) return;
-    context.files->include(source_.fingerprints);
     context.files->include(contents_.fingerprints());
   }
 
@@ -193,7 +191,7 @@ class CacheNode final : public UnaryNode<T> {
       : UnaryNode<T>(std::move(upstream)),
         contents_(std::make_unique<CacheContents<T>>(options.max_bytes)) {}
   std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
-    CacheSource source;
+    CacheSource source{.fingerprints = std::make_shared<FileFingerprints>(context.files)};
     StageContext input = context;
     input.files = source.fingerprints;
     input.open_files = source.open_files;

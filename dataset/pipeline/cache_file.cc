@@ -16,6 +16,17 @@ constexpr std::string_view kMagic = "recordpipe cache 1\n";
 constexpr std::string_view kEnd = "recordpipe cache end\n";
 constexpr size_t kIdSize = 16;
 
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .path = path,
+               .reason = "a cache of another pipeline: " + reason,
+               .hint = "remove it, or name another file"});
+}
+
+const std::byte* bytes_of(std::string_view text) {
+  return reinterpret_cast<const std::byte*>(text.data());
+}
+
 void append_number(uint64_t number, std::string& out) {
   std::array<std::byte, 8> bytes;
   store_little_endian(number, bytes.data());
@@ -26,7 +37,11 @@ std::string header_of(const CacheIdentity& identity) {
   std::string header(kMagic);
   header += identity.elements;
   header += '\0';
+  // A whole pass opens all files.
   FileFingerprints files;
+  for (const auto& [file_system, path] : identity.plan.source_files()) {
+    files.opened(*file_system, path, fingerprint_of(*file_system, path));
+  }
   return header + save_iterator_state(identity.plan, {}, files);
 }
 
@@ -36,15 +51,31 @@ std::string end_of(uint64_t elements) {
   return end;
 }
 
-std::string_view text_of(const Record& record) {
-  return {reinterpret_cast<const char*>(record.data.data()), record.data.size()};
+// What the last record says of the files that inputs have read, behind end_of(). False where that
+// is no such list.
+bool check_input_files(FileSystem& file_system, const std::string& cache, std::string_view list) {
+  const auto next = [&](size_t size) {
+    const std::string_view part = list.substr(0, size);
+    list.remove_prefix(part.size());
+    return part;
+  };
+  while (!list.empty()) {
+    if (list.size() < 2 * sizeof(uint64_t)) return false;
+    const auto content = load_little_endian<uint64_t>(bytes_of(next(8)));
+    const auto size = load_little_endian<uint64_t>(bytes_of(next(8)));
+    if (size > list.size()) return false;
+    const std::string path(next(size));
+    if (!file_system.status(path)) continue;
+    if (fingerprint_of(file_system, path).content != content) {
+      refuse(cache,
+             printable(path) + ": is another file than it was made from, or has changed since");
+    }
+  }
+  return true;
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
-  throw Error({.kind = ErrorKind::invalid_argument,
-               .path = path,
-               .reason = "a cache of another pipeline: " + reason,
-               .hint = "remove it, or name another file"});
+std::string_view text_of(const Record& record) {
+  return {reinterpret_cast<const char*>(record.data.data()), record.data.size()};
 }
 
 void check_header(const std::string& path, std::string_view header, const CacheIdentity& identity) {
@@ -79,7 +110,9 @@ CacheReader::CacheReader(FileSystem& file_system, const std::string& path,
   const Record header = file_.read(0);
   if (!text_of(header).starts_with(kMagic)) throw damaged("not a cache file");
   check_header(path, text_of(header), identity);
-  if (text_of(file_.read(file_.size() - 1)) != end_of(size())) {
+  const std::string_view last = text_of(file_.read(file_.size() - 1));
+  const std::string end = end_of(size());
+  if (!last.starts_with(end) || !check_input_files(file_system, path, last.substr(end.size()))) {
     throw damaged("not a whole cache file");
   }
   for (uint64_t i = 0; i < size(); ++i) {
@@ -101,7 +134,9 @@ Record CacheReader::read(uint64_t i) const {
 
 CacheWriter::CacheWriter(FileSystem& file_system, const std::string& path,
                          const CacheIdentity& identity)
-    : writer_(file_system, path) {
+    : file_system_(file_system),
+      sources_(identity.plan.source_files()),
+      writer_(file_system, path) {
   const std::string header = header_of(identity);
   writer_.write(std::as_bytes(std::span(header)));
 }
@@ -117,8 +152,14 @@ void CacheWriter::write() {
   ++elements_;
 }
 
-void CacheWriter::finish() {
-  const std::string end = end_of(elements_);
+void CacheWriter::finish(const FileFingerprints& files) {
+  std::string end = end_of(elements_);
+  for (const FileFingerprints::Opened& file : files.opened_besides(sources_)) {
+    if (file.file_system != &file_system_) continue;
+    append_number(file.fingerprint.content, end);
+    append_number(file.path.size(), end);
+    end += file.path;
+  }
   writer_.write(std::as_bytes(std::span(end)));
   writer_.close();
 }

@@ -2,10 +2,13 @@
 //
 //   first record   what it was made from: "recordpipe cache 1\n", the type of the elements and the
 //                  codec's name ("int32 as 4 bytes"), a zero byte, and the pipeline and its files
-//                  as in a saved iterator (iterator_state.h)
+//                  as in a saved iterator (iterator_state.h), all of them by content
 //   elements       8 bytes epoch and 8 bytes index of the element's id, little-endian, and what the
 //                  codec makes of it
-//   last record    "recordpipe cache end\n" and the number of elements, 8 bytes, little-endian
+//   last record    "recordpipe cache end\n", the number of elements, 8 bytes, little-endian, and
+//                  for each file that the inputs of interleave and flat_map have read through the
+//                  cache's own FileSystem: the fingerprint of its content and the length of its
+//                  path, 8 bytes each, and the path
 #pragma once
 
 #include <cstddef>
@@ -13,8 +16,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dataset/io/file.h"
+#include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/plan_description.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/record/record.h"
@@ -33,7 +38,8 @@ struct CacheIdentity {
 class CacheReader {
  public:
   // Throws Error{invalid_argument} for a cache that was made from something else, naming what, and
-  // Error{corrupted} for one that is damaged or no cache.
+  // Error{corrupted} for one that is damaged or no cache. Files that inputs have read are compared
+  // where they are still there under their paths.
   CacheReader(FileSystem& file_system, const std::string& path, const CacheIdentity& identity);
 
   uint64_t size() const { return file_.size() - 2; }
@@ -59,12 +65,15 @@ class CacheWriter {
     encode(bytes_);
     write();
   }
-  void finish();
+  // `files`: all that were opened to compute the elements.
+  void finish(const FileFingerprints& files);
 
  private:
   void start(const ElementId& id);
   void write();
 
+  FileSystem& file_system_;
+  const std::vector<SourceFile> sources_;
   RecordWriter writer_;
   std::string bytes_;
   uint64_t elements_ = 0;

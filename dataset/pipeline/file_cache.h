@@ -30,8 +30,11 @@ namespace recordpipe {
 // middle, or has an element that fails leaves none (tf.data's rule), and neither does one that
 // finds another process or iterator writing it: the next pass looks again.
 //
-// A file that was made from other operators, parameters or source files is refused by name. Other
-// functions, or other values in a vector, are not seen: remove the file then.
+// A file that was made from other operators, parameters or source files is refused by name, and so
+// is one where a file that the inputs of interleave and flat_map have read has changed. Remove the
+// cache yourself where functions are others, or values in a vector, or where such an input's file
+// was moved, was read through another FileSystem than the cache, or not by tfrecord_files: that is
+// not seen.
 //
 // Saved: how many elements this pass has handed on.
 template <Element T, CacheCodecOf<T> Codec>
@@ -39,13 +42,14 @@ class FileCacheStage final : public Stage<T> {
  public:
   FileCacheStage(std::unique_ptr<Stage<T>> upstream, FileSystem& file_system,
                  const std::string& path, CacheIdentity identity, const Codec& codec,
-                 const StageContext& context)
+                 const StageContext& context)  // whose files are those of `upstream`
       : file_system_(file_system),
         path_(path),
         identity_(std::move(identity)),
         codec_(codec),
         open_files_(context.open_files),
         chunk_size_(upstream->chunk_size()),
+        files_(context.files),
         executor_(std::move(upstream), context) {}
 
   size_t do_plan(std::span<Ticket> out, Wait) override {
@@ -180,7 +184,7 @@ class FileCacheStage final : public Stage<T> {
       executor_.release(executor_.position());
       if (chunk_.empty()) {
         if (writer_ && !stopping_) {
-          writer_->finish();
+          writer_->finish(*files_);
           writer_.reset();
         }
         return 0;
@@ -220,6 +224,7 @@ class FileCacheStage final : public Stage<T> {
   const Codec& codec_;  // the node's
   const std::shared_ptr<OpenFiles> open_files_;
   const size_t chunk_size_;
+  const std::shared_ptr<FileFingerprints> files_;
   Executor<T> executor_;
   typename Executor<T>::Chunk chunk_;
   size_t chunk_at_ = 0;
@@ -243,11 +248,13 @@ class FileCacheNode final : public UnaryNode<T> {
         path_(std::move(path)),
         codec_(std::move(codec)) {}
   std::unique_ptr<Stage<T>> build_stage(const StageContext& context) const override {
+    StageContext own = context;
+    own.files = std::make_shared<FileFingerprints>(context.files);
     return std::make_unique<FileCacheStage<T, Codec>>(
-        this->upstream().make_stage(context), file_system_, path_,
+        this->upstream().make_stage(own), file_system_, path_,
         CacheIdentity{element_type_name<T>() + " as " + std::string(codec_.name()),
                       this->upstream().describe()},
-        codec_, context);
+        codec_, own);
   }
 
   PlanDescription describe() const override {

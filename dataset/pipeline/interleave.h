@@ -39,7 +39,7 @@ namespace recordpipe {
 //
 // Saved: whose turn it is, which elements of the input are open and the place in each of them; the
 // input's place is that of the oldest open one. The plan doesn't know the files that inputs will
-// read, so a saved state, or a cache, is not refused when those have changed.
+// read, so the state says which they have opened (iterator_state.h).
 template <Element U>
 class InterleaveStage final : public StoreStage<U> {
  public:

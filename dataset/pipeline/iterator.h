@@ -58,7 +58,9 @@ class Iterator {
   // Where the iterator stands: after the elements that next() has returned, whatever was planned or
   // prefetched beyond them. A serialized recordpipe.IteratorState (proto/iterator_state.proto), at
   // most 16 KiB and 8 bytes for each element in a shuffle's buffer; beyond that some 10 bytes for
-  // each input that an interleave has open, and what a scan's state takes. Throws
+  // each input that an interleave has open, 16 for each file that inputs have opened, and what a
+  // scan's state takes. The first call asks for the sizes of files that were not opened yet; no
+  // call reads a file. Throws
   // Error{invalid_argument} after an error, which has no place to go on from.
   std::string state() const {
     if (failed_) {
@@ -75,8 +77,10 @@ class Iterator {
   // Goes to where `state` was taken, in another run, with other threads, chunk sizes or prefetch
   // depths, and in the state's epoch, whatever epoch this iterator was made with. Throws
   // Error{invalid_argument}, naming the operator or the file, where it was saved from another plan
-  // or the files have changed: then the iterator stays where it is. Where the place can't be
-  // reached all the same, it throws what comes in between, and starts its own epoch over.
+  // or the sources' files have changed (iterator_state.h says what is compared): then the iterator
+  // stays where it is. Where the place can't be reached all the same, it throws what comes in
+  // between, and starts its own epoch over: a file that an input of interleave or flat_map has read
+  // has changed, say.
   void restore(std::string_view state) {
     const IteratorPlace place =
         load_iterator_state(pass_->node->describe(), state, *pass_->context.files);
@@ -84,6 +88,7 @@ class Iterator {
     failed_ = false;
     try {
       restore_place(pass_->executor, place.plan, place.epoch);
+      require_input_files(*pass_->context.files);
     } catch (...) {
       pass_->executor.restart(epoch_);
       earlier_ = 0;

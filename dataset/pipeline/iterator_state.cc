@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -33,29 +35,53 @@ constexpr char kHint[] = "restore it into the pipeline it was saved from, over t
                .hint = kHint});
 }
 
-struct SourceFile {
-  FileSystem* file_system;
-  std::string path;
-};
+constexpr char kHasChanged[] =
+    "is another file than the state was saved with, or has changed since";
 
-void collect_files(const PlanDescription& plan, std::vector<SourceFile>& out) {
-  for (const PlanDescription& input : plan.inputs) collect_files(input, out);
-  for (const std::string& file : plan.files) out.push_back({plan.file_system, file});
-}
+// The numbers of files [begin, end), one run after the other, that were opened.
+using Runs = google::protobuf::RepeatedField<uint32_t>;
 
 // How many files a fingerprint stands for.
 size_t files_per_fingerprint(size_t files) {
   return std::max<size_t>(1, (files + kMaxFingerprints - 1) / kMaxFingerprints);
 }
 
-std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, size_t per_fingerprint,
-                                   FileFingerprints& known) {
+Runs opened_runs(std::span<const SourceFile> files, const FileFingerprints& known) {
+  Runs runs;
+  bool in_run = false;
+  for (size_t i = 0; i <= files.size(); ++i) {
+    const bool is_open = i < files.size() && known.was_opened(*files[i].file_system, files[i].path);
+    if (is_open != std::exchange(in_run, is_open)) runs.Add(static_cast<uint32_t>(i));
+  }
+  return runs;
+}
+
+// Of the files in `opened` the content counts, of the others name and size.
+std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, const Runs& opened,
+                                   size_t per_fingerprint, FileFingerprints& known) {
   std::vector<uint64_t> all;
+  int run = 0;  // the next number in `opened`
   for (size_t i = 0; i < files.size(); ++i) {
+    while (run < opened.size() && opened[run] <= i) ++run;
+    const auto& [file_system, path] = files[i];
+    const uint64_t fingerprint =
+        run % 2 == 1 ? known.content(*file_system, path) : known.name_and_size(*file_system, path);
     if (i % per_fingerprint == 0) all.push_back(0);
-    all.back() = derive_key(all.back(), known.of(*files[i].file_system, files[i].path));
+    all.back() = derive_key(all.back(), fingerprint);
   }
   return all;
+}
+
+// Names and contents, by turns and sorted, of the files that inputs have opened.
+std::vector<uint64_t> input_files(std::span<const SourceFile> sources,
+                                  const FileFingerprints& known) {
+  std::set<std::pair<uint64_t, uint64_t>> inputs;
+  for (const FileFingerprints::Opened& file : known.opened_besides(sources)) {
+    inputs.emplace(file.fingerprint.name, file.fingerprint.content);
+  }
+  std::vector<uint64_t> out;
+  for (const auto& [name, content] : inputs) out.insert(out.end(), {name, content});
+  return out;
 }
 
 void write(const PlanState& from, proto::PlanState& to, int depth = 1) {
@@ -117,14 +143,14 @@ PlanState read(const proto::PlanState& from) {
 
 void check_files(const PlanDescription& plan, const proto::IteratorState& state,
                  FileFingerprints& known) {
-  std::vector<SourceFile> files;
-  collect_files(plan, files);
+  const std::vector<SourceFile> files = plan.source_files();
   const size_t per_fingerprint = files_per_fingerprint(files.size());
   const auto& saved = state.file_fingerprints();
   if (state.files_per_fingerprint() != per_fingerprint) {
     refuse("a state of another number of files");
   }
-  const std::vector<uint64_t> here = fingerprints(files, per_fingerprint, known);
+  const std::vector<uint64_t> here =
+      fingerprints(files, state.opened_files(), per_fingerprint, known);
   if (static_cast<size_t>(saved.size()) != here.size()) {
     refuse("a state of another number of files");
   }
@@ -132,28 +158,37 @@ void check_files(const PlanDescription& plan, const proto::IteratorState& state,
     if (saved[static_cast<int>(i)] == here[i]) continue;
     const size_t first = i * per_fingerprint;
     const size_t last = std::min(first + per_fingerprint, files.size()) - 1;
-    refuse(first == last ? "is another file than the state was saved with, or has changed since"
+    refuse(first == last ? kHasChanged
                          : "or one of the files up to " + printable(files[last].path) +
                                " is another than the state was saved with, or has changed since",
            files[first].path);
   }
 }
 
+void expect_input_files(const google::protobuf::RepeatedField<uint64_t>& files,
+                        FileFingerprints& known) {
+  if (files.size() % 2 != 0) refuse("not a saved iterator state");
+  std::multimap<uint64_t, uint64_t> contents_by_name;
+  for (int i = 0; i < files.size(); i += 2) contents_by_name.emplace(files[i], files[i + 1]);
+  known.expect(std::move(contents_by_name));
+}
+
 }  // namespace
 
 std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place,
                                 FileFingerprints& known) {
-  std::vector<SourceFile> files;
-  collect_files(plan, files);
+  const std::vector<SourceFile> files = plan.source_files();
   const size_t per_fingerprint = files_per_fingerprint(files.size());
   proto::IteratorState state;
   state.set_version(kVersion);
   state.set_plan_hash(plan.hash());
   state.set_plan_text(plan.text(/*with_free=*/false).substr(0, kMaxText));
-  for (const uint64_t hash : fingerprints(files, per_fingerprint, known)) {
+  *state.mutable_opened_files() = opened_runs(files, known);
+  for (const uint64_t hash : fingerprints(files, state.opened_files(), per_fingerprint, known)) {
     state.add_file_fingerprints(hash);
   }
   state.set_files_per_fingerprint(static_cast<uint32_t>(per_fingerprint));
+  for (const uint64_t number : input_files(files, known)) state.add_input_files(number);
   write(place.plan, *state.mutable_place());
   state.set_position(place.position);
   state.set_epoch(place.epoch);
@@ -178,7 +213,13 @@ IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view 
   }
   known.forget_unopened();
   check_files(plan, state, known);
+  expect_input_files(state.input_files(), known);
   return {read(state.place()), state.position(), state.epoch()};
+}
+
+void require_input_files(FileFingerprints& known) {
+  std::string changed = known.take_unexpected();
+  if (!changed.empty()) refuse(kHasChanged, std::move(changed));
 }
 
 }  // namespace recordpipe

@@ -2,8 +2,16 @@
 //
 // A serialized recordpipe.proto.IteratorState (proto/iterator_state.proto). It says which plan it
 // belongs to (the operators and what they were given; functions can't be compared) and what the
-// files were, by a sample of each: file_fingerprints.h says which changes it sees. Folders don't
-// count, so data may be moved.
+// files were. To restore it, these must be the same:
+//   - of the sources' files that the saving iterator had opened: name and content, by a sample of
+//     it (file_fingerprints.h says which changes that sees). Their blocks are read again;
+//   - of the sources' other files: name and size;
+//   - of files that were opened by the inputs of interleave and flat_map (the datasets that
+//   elements
+//     became): name and content, where restoring opens them again. That are all files from which
+//     records before the place are still to come, or from which some had come and not all. Files
+//     that are opened after the place was reached are not compared.
+// Folders don't count, so data may be moved.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +32,18 @@ struct IteratorPlace {
   uint64_t epoch = 0;
 };
 
-// Throws what looking at the files throws.
+// Looks at the files that `files` doesn't know: at most at name and size of those that weren't
+// opened. Throws what that throws.
 std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place,
                                 FileFingerprints& files);
 
 // Throws Error{invalid_argument} where `state` is no state, of another version (naming both), of
-// another plan (naming the operator), or of files that have changed since (naming the file).
+// another plan (naming the operator), or of source files that have changed since (naming the file).
 IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view state,
                                   FileFingerprints& files);
+
+// When the loaded place was reached: throws Error{invalid_argument}, naming the file, where an
+// input on the way there had to open a file that has changed since or can't be opened.
+void require_input_files(FileFingerprints& files);
 
 }  // namespace recordpipe

@@ -26,7 +26,18 @@ void append_text(const PlanDescription& plan, size_t indent, bool with_free, std
   out += operator_text(plan, with_free) + "\n";
 }
 
+void append_files(const PlanDescription& plan, std::vector<SourceFile>& out) {
+  for (const PlanDescription& input : plan.inputs) append_files(input, out);
+  for (const std::string& file : plan.files) out.push_back({plan.file_system, file});
+}
+
 }  // namespace
+
+std::vector<SourceFile> PlanDescription::source_files() const {
+  std::vector<SourceFile> all;
+  append_files(*this, all);
+  return all;
+}
 
 std::string PlanDescription::text(bool with_free) const {
   std::string out;

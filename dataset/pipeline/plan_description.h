@@ -34,6 +34,11 @@ concept HasParameters = requires(const F& function) {
   { function.parameters() } -> std::same_as<std::vector<Parameter>>;
 };
 
+struct SourceFile {
+  FileSystem* file_system = nullptr;
+  std::string path;
+};
+
 // An operator and those it takes its elements from.
 struct PlanDescription {
   std::string name;
@@ -56,6 +61,9 @@ struct PlanDescription {
   // The same for plans of the same operators, parameters and inputs, free ones and files left out.
   // What functions do is not seen, but for the parameters of those that have some (HasParameters).
   uint64_t hash() const;
+
+  // The files of all its sources.
+  std::vector<SourceFile> source_files() const;
 
   void add(std::vector<Parameter> given) {
     for (Parameter& parameter : given) parameters.emplace_back(std::move(parameter));

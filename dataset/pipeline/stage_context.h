@@ -21,7 +21,7 @@ struct StageContext {
   size_t chunk_size = 64;            // source elements that one thread does in one go
   std::shared_ptr<SkipLog> skipped;  // what ignore_errors leaves out
   std::shared_ptr<MemoryAccount> memory;
-  std::shared_ptr<FileFingerprints> files;  // null: what is read is no part of the plan
+  std::shared_ptr<FileFingerprints> files;  // that were opened
   // Where sources put the files that their elements point into. Null: elements are not kept longer
   // than the stages live.
   std::shared_ptr<OpenFiles> open_files;
@@ -33,7 +33,6 @@ struct StageContext {
   StageContext unmonitored() const {
     StageContext context = *this;
     context.monitor = nullptr;
-    context.files = nullptr;
     context.open_files = nullptr;
     return context;
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <utility>
 
 #include "dataset/base/error.h"
@@ -13,6 +14,7 @@
 #include "dataset/pipeline/keep_alive.h"
 #include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
+#include "dataset/pipeline/open_ahead.h"
 #include "dataset/pipeline/record_keeper.h"
 #include "dataset/pipeline/record_paths.h"
 #include "dataset/pipeline/record_producer.h"
@@ -34,6 +36,14 @@ class RecordStage final : public Stage<Record> {
         mapped_owner_(std::make_shared<MappedFiles>(paths.size())),
         mapped_(*mapped_owner_) {
     if (context.open_files) context.open_files->add(mapped_owner_);
+    if (!context.pool || paths.size() < 2) return;
+    ahead_ = std::make_shared<OpenAhead>(
+        context.pool,
+        [this](size_t number, const std::stop_token& stop) { return map(number, stop); });
+  }
+
+  ~RecordStage() override {
+    if (ahead_) ahead_->stop();
   }
 
   void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
@@ -134,56 +144,106 @@ class RecordStage final : public Stage<Record> {
   void open() {
     if (opened_) return;
     const std::string& path = paths_[file_];
-    if (!mapped_[file_] && is_mappable(path)) {
-      try {
-        map(file_);
-      } catch (const Error& error) {
-        // A damaged file: as a stream it yields the records before the damage, then the error.
-        if (error.kind() != ErrorKind::truncated && error.kind() != ErrorKind::corrupted) throw;
+    try {
+      if (mapped_[file_] || map_if_plain(file_)) {
+        open_ahead(file_ + 1);
+      } else {
+        stream_.emplace(file_system_, path, options_);
+        fingerprints_->opened(file_system_, path);
       }
-    }
-    if (!mapped_[file_]) {
-      stream_.emplace(file_system_, path, options_);
-      if (fingerprints_) fingerprints_->opened(file_system_, path);
+    } catch (...) {
+      fingerprints_->failed_to_open(path);
+      throw;
     }
     opened_ = true;
   }
 
+  // False where the file is one for a stream: compressed, no regular file, on a file system that
+  // can't map, or damaged (a stream yields the records before the damage, then the error).
+  bool map_if_plain(size_t number) {
+    if (take_opened(number)) return true;
+    if (!is_regular(paths_[number])) return false;
+    try {
+      keep(number, map(number, {}));
+      return true;
+    } catch (const Error& error) {
+      const ErrorKind kind = error.kind();
+      const bool is_for_stream = kind == ErrorKind::unsupported || kind == ErrorKind::truncated ||
+                                 kind == ErrorKind::corrupted;
+      if (!is_for_stream) throw;
+      return false;
+    }
+  }
+
+  bool is_regular(const std::string& path) {
+    try {
+      const auto status = file_system_.status(path);
+      return status && status->kind == FileKind::regular;
+    } catch (const Error& error) {
+      // A server that tells no sizes.
+      if (error.kind() != ErrorKind::unsupported) throw;
+      return false;
+    }
+  }
+
   // For random access: mapped, or an error that says why it can't be.
   const MappedRecordFile& mapped_file(size_t number) {
-    const std::string& path = paths_[number];
-    if (!mapped_[number]) {
-      if (const auto status = file_system_.status(path)) require_random_access(path, *status);
-      map(number);
+    if (!mapped_[number] && !take_opened(number)) {
+      const std::string& path = paths_[number];
+      const auto status = file_system_.status(path);
+      if (status && status->kind != FileKind::regular) {
+        refuse_random_access(path, "no regular file", "use shuffle");
+      }
+      try {
+        keep(number, map(number, {}));
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::unsupported) throw;
+        refuse_random_access(path, error.reason(),
+                             "decompress or download it first, or use shuffle");
+      }
     }
+    open_ahead(number + 1);
     return *mapped_[number];
   }
 
-  void require_random_access(const std::string& path, const FileStatus& status) {
-    const bool is_regular = status.kind == FileKind::regular;
-    const Compression compression =
-        is_regular ? detect_compression(file_system_, path, options_) : Compression::none;
-    if (is_regular && compression == Compression::none) return;
-    const std::string which =
-        is_regular ? "compressed with " + std::string(to_string(compression)) : "no regular file";
+  [[noreturn]] static void refuse_random_access(const std::string& path, const std::string& why,
+                                                const std::string& hint) {
     throw Error({.kind = ErrorKind::unsupported,
                  .path = path,
-                 .reason = which + ": tfrecord_files can't give its records in any order, as "
-                                   "global_shuffle needs them",
-                 .hint = is_regular ? "decompress it, or use shuffle" : "use shuffle"});
+                 .reason = why + ": tfrecord_files can't give its records in any order, as "
+                                 "global_shuffle needs them",
+                 .hint = hint});
   }
 
-  void map(size_t number) {
-    mapped_[number].emplace(file_system_, paths_[number], options_);
-    if (fingerprints_)
-      fingerprints_->opened(file_system_, paths_[number], mapped_[number]->bytes());
+  // On any thread.
+  OpenRecordFile map(size_t number, const std::stop_token& stop) const {
+    const std::string& path = paths_[number];
+    MappedRecordFile file(file_system_, path, options_, {.use_index = true, .stop = stop});
+    const FileFingerprint fingerprint = fingerprint_of(path, file.bytes());
+    return {std::move(file), fingerprint};
+  }
+
+  void keep(size_t number, OpenRecordFile opened) {
+    mapped_[number].emplace(std::move(opened.file));
+    fingerprints_->opened(file_system_, paths_[number], opened.fingerprint);
     index_memory_.add(mapped_[number]->size() * sizeof(uint64_t));
   }
 
-  bool is_mappable(const std::string& path) {
-    const auto status = file_system_.status(path);
-    if (!status || status->kind != FileKind::regular) return false;
-    return detect_compression(file_system_, path, options_) == Compression::none;
+  bool take_opened(size_t number) {
+    auto opened = ahead_ ? ahead_->take(number) : std::nullopt;
+    if (opened) keep(number, std::move(*opened));
+    return opened.has_value();
+  }
+
+  // Has the files from `first` on opened that will be wanted next.
+  void open_ahead(size_t first) {
+    if (!ahead_) return;
+    std::vector<size_t> numbers;
+    const size_t end = std::min(first + kFilesAhead, paths_.size());
+    for (size_t number = first; number < end; ++number) {
+      if (!mapped_[number]) numbers.push_back(number);
+    }
+    ahead_->want(numbers);
   }
 
   // Of the current file; returns how many there were.
@@ -233,6 +293,8 @@ class RecordStage final : public Stage<Record> {
     return planned;
   }
 
+  static constexpr size_t kFilesAhead = 4;
+
   FileSystem& file_system_;
   const std::vector<std::string>& paths_;
   const RecordReadOptions options_;
@@ -240,8 +302,9 @@ class RecordStage final : public Stage<Record> {
   const std::shared_ptr<FileFingerprints> fingerprints_;
   const std::shared_ptr<MappedFiles> mapped_owner_;
   MappedFiles& mapped_;
-  std::vector<uint64_t> ends_;  // how many records there are up to the end of each file
-  MemoryCharge index_memory_;   // 8 bytes for each record of mapped_
+  std::shared_ptr<OpenAhead> ahead_;  // null: there is no other thread, or only one file
+  std::vector<uint64_t> ends_;        // how many records there are up to the end of each file
+  MemoryCharge index_memory_;         // 8 bytes for each record of mapped_
   ValueStore<Record> store_;
   RecordKeeper keeper_;
   std::optional<RecordReader> stream_;

@@ -6,25 +6,69 @@
 #include <vector>
 
 #include "dataset/base/error.h"
+#include "dataset/base/stop.h"
 #include "dataset/checksum/crc32c.h"
 #include "dataset/record/record_error.h"
 #include "dataset/record/record_format.h"
+#include "dataset/record/record_index.h"
 #include "dataset/record/record_reader.h"
 #include "dataset/record/stream_compression.h"
 
 namespace recordpipe {
+
+namespace {
+
+// A file this small takes less time to walk than its index to open.
+constexpr uint64_t kSmallFile = uint64_t{1} << 20;
+// Headers that are compared with an index.
+constexpr size_t kSample = 16;
+// The walk asks for so much ahead while records are short. Of long records it reads the headers
+// alone.
+constexpr uint64_t kReadahead = uint64_t{2} << 20;
+constexpr uint64_t kLongRecord = uint64_t{128} << 10;
+// How often a stop is looked for, in records.
+constexpr size_t kStopInterval = 4096;
+
+// Where the records start and the last one ends, as the index of the file at `path` says; empty
+// where there is no index, or none of a file of `size` bytes.
+std::vector<uint64_t> indexed_starts(FileSystem& file_system, const std::string& path,
+                                     uint64_t size, const std::stop_token& stop) {
+  std::vector<uint64_t> starts;
+  try {
+    const std::string index_path = record_index_path(path);
+    const auto status = file_system.status(index_path);
+    if (!status || status->kind != FileKind::regular) return {};  // a FIFO would be waited for
+    RecordIndexReader index(file_system, index_path);
+    while (const auto entry = index.read()) {
+      if (entry->end() > size) return {};
+      if (starts.size() % kStopInterval == 0) throw_if_stopped(stop, path);
+      starts.push_back(entry->offset);
+    }
+    if (index.end() != size) return {};
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::cancelled) throw;
+    return {};
+  }
+  starts.push_back(size);
+  return starts;
+}
+
+}  // namespace
 
 struct MappedRecordFile::State {
   std::unique_ptr<MappedFile> file;
   CrcCheck crc;
   // Where each record starts, and where the last one ends.
   std::vector<uint64_t> starts;
+  // `starts` came from an index: a header is only known to be there once it was read.
+  bool is_indexed = false;
   // A bit for each record whose CRC was right. Nothing is published with it, so threads may set it
   // in any order, or check a record twice.
   mutable std::vector<std::atomic<uint64_t>> checked;
 
-  State(std::unique_ptr<MappedFile> mapped, const RecordReadOptions& options)
-      : file(std::move(mapped)), crc(options.crc) {
+  State(FileSystem& file_system, const std::string& path, const RecordReadOptions& options,
+        const RecordMapOptions& map_options)
+      : file(file_system.map(path)), crc(options.crc) {
     const auto head = bytes().first(std::min(bytes().size(), kRecordHeaderSize));
     const Compression compression = detect_record_compression(head, options);
     if (compression != Compression::none) {
@@ -34,14 +78,64 @@ struct MappedRecordFile::State {
                              ", which can't be mapped",
                    .hint = "read it as a stream, or decompress it first"});
     }
-    uint64_t offset = 0;
-    while (offset < bytes().size()) {
-      starts.push_back(offset);
-      offset += kRecordOverhead + length_at(offset);
-    }
-    starts.push_back(offset);
+    find_records(file_system, path, map_options);
     starts.shrink_to_fit();
     if (crc == CrcCheck::once) checked = std::vector<std::atomic<uint64_t>>(starts.size() / 64 + 1);
+  }
+
+  void find_records(FileSystem& file_system, const std::string& path,
+                    const RecordMapOptions& options) {
+    const bool use_index = options.use_index && crc != CrcCheck::never;
+    const auto read_index = [&] {
+      return indexed_starts(file_system, path, bytes().size(), options.stop);
+    };
+    if (use_index && bytes().size() > kSmallFile) {
+      starts = read_index();
+      is_indexed = !starts.empty() && sample_fits();
+      if (is_indexed) return;
+    }
+    try {
+      walk(options.stop);
+    } catch (const Error& error) {
+      if (!use_index || error.kind() != ErrorKind::corrupted) throw;
+      const std::vector<uint64_t> walked = std::exchange(starts, read_index());
+      is_indexed =
+          starts.size() > walked.size() && std::equal(walked.begin(), walked.end(), starts.begin());
+      if (!is_indexed) throw;
+    }
+  }
+
+  // Up to damage, which throws, its place is the last of `starts`.
+  void walk(const std::stop_token& stop) {
+    starts.clear();
+    uint64_t offset = 0;
+    uint64_t length = 0;
+    uint64_t advised = 0;  // up to here
+    while (offset < bytes().size()) {
+      if (starts.size() % kStopInterval == 0) throw_if_stopped(stop, file->path());
+      if (length < kLongRecord && offset + kReadahead > advised) {
+        advised = std::max(advised, offset);
+        file->will_need(advised, kReadahead);
+        advised += kReadahead;
+      }
+      starts.push_back(offset);
+      length = length_at(offset);
+      offset += kRecordOverhead + length;
+    }
+    starts.push_back(offset);
+  }
+
+  bool sample_fits() const {
+    const size_t records = starts.size() - 1;
+    for (size_t i = 0; i < kSample && records > 0; ++i) {
+      if (!is_record_here(i * (records - 1) / (kSample - 1))) return false;
+    }
+    return true;
+  }
+
+  bool is_record_here(size_t i) const {
+    const auto header = bytes().subspan(starts[i]).first<kRecordHeaderSize>();
+    return decode_record_header(header) == starts[i + 1] - starts[i] - kRecordOverhead;
   }
 
   std::span<const std::byte> bytes() const { return file->bytes(); }
@@ -111,17 +205,20 @@ struct MappedRecordFile::State {
     const auto footer =
         bytes().subspan(starts[i + 1] - kRecordFooterSize).first<kRecordFooterSize>();
     // The length again, with CRC checks off too: it says that the record still is where it was.
-    const bool intact = decode_record_length(header) == record.data.size();
+    const bool intact =
+        is_indexed ? is_record_here(i) : decode_record_length(header) == record.data.size();
     if (intact && is_right(i, record.data, footer)) return record;
     if (file->damaged()) throw cut_while_mapped(file->path(), record.offset);
+    if (!intact && is_indexed)
+      throw not_as_indexed(file->path(), record.offset, starts[i + 1] - starts[i]);
     if (!intact) throw corrupted_length(file->path(), record.offset, header);
     throw corrupted_data(file->path(), record.offset, crc32c(record.data), footer);
   }
 };
 
 MappedRecordFile::MappedRecordFile(FileSystem& file_system, const std::string& path,
-                                   RecordReadOptions options)
-    : state_(std::make_unique<State>(file_system.map(path), options)) {}
+                                   RecordReadOptions options, const RecordMapOptions& map_options)
+    : state_(std::make_unique<State>(file_system, path, options, map_options)) {}
 
 MappedRecordFile::~MappedRecordFile() = default;
 MappedRecordFile::MappedRecordFile(MappedRecordFile&&) noexcept = default;

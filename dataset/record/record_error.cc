@@ -103,6 +103,15 @@ Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,
                 .hint = std::move(hint)});
 }
 
+Error not_as_indexed(const std::string& path, uint64_t offset, uint64_t size) {
+  return Error({.kind = ErrorKind::corrupted,
+                .path = path,
+                .offset = offset,
+                .reason = "no record of " + std::to_string(size) + " bytes, as the index says,",
+                .hint = "the record is damaged, or the index belongs to another file or is older "
+                        "than this one: make it anew (tfrecord index)"});
+}
+
 Error cut_while_mapped(const std::string& path, uint64_t offset) {
   return Error({.kind = ErrorKind::truncated,
                 .path = path,

@@ -31,6 +31,9 @@ Error impossible_length(const std::string& path, uint64_t offset, uint64_t lengt
 Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,
                      std::span<const std::byte, kRecordFooterSize> footer);
 
+// An index says that a record of `size` bytes, framing included, is at `offset`, and none is.
+Error not_as_indexed(const std::string& path, uint64_t offset, uint64_t size);
+
 // A file that was whole when it was mapped and isn't any more.
 Error cut_while_mapped(const std::string& path, uint64_t offset);
 

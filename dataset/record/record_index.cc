@@ -218,10 +218,7 @@ std::vector<std::byte> read_indexed_record(const RandomAccessFile& file,
   const bool checked = options.crc != CrcCheck::never;
   const bool same =
       decode_record_length(header) == entry.length() && (!checked || decode_record_header(header));
-  if (!same) {
-    refuse(ErrorKind::corrupted,
-           "no record of " + std::to_string(entry.size) + " bytes, as the index says,", kMakeAnew);
-  }
+  if (!same) throw not_as_indexed(file.path(), entry.offset, entry.size);
   if (checked && !record_footer_matches(footer, data)) {
     throw corrupted_data(file.path(), entry.offset, crc32c(data), footer);
   }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -68,16 +69,30 @@ class RecordReader {
   std::unique_ptr<State> state_;
 };
 
+// How a MappedRecordFile is opened.
+struct RecordMapOptions {
+  // Whether the index PATH.idx (record_index.h) may say where the records are. It is used
+  //   - for a file of more than 1 MiB, in place of walking the headers, where it ends where the
+  //     file does and 16 of its records are where it says,
+  //   - where a header is damaged, if it agrees with the headers before the damage: then the
+  //     damaged record is one that read() refuses, and those after it can be read.
+  // In all other cases, and with CrcCheck::never, an index is ignored.
+  bool use_index = false;
+  // Opening throws Error{cancelled} soon after a stop was requested.
+  std::stop_token stop = {};
+};
+
 // A plain file, mapped and indexed: any record in O(1). Safe to use from several threads.
 //
-// Opening walks the headers (every length CRC is checked, unless told never to); a record's data
-// CRC is checked by read().
+// Opening walks the headers (every length CRC is checked, unless told never to), or takes the
+// records' places from an index (RecordMapOptions). read() checks a record's data CRC, and where
+// the place came from an index, its header's CRC and length, too.
 class MappedRecordFile {
  public:
   // Throws Error{unsupported} for a compressed file, and what RecordReader::read would have thrown
   // for a file that is damaged or cut.
-  MappedRecordFile(FileSystem& file_system, const std::string& path,
-                   RecordReadOptions options = {});
+  MappedRecordFile(FileSystem& file_system, const std::string& path, RecordReadOptions options = {},
+                   const RecordMapOptions& map_options = {});
   ~MappedRecordFile();
   MappedRecordFile(MappedRecordFile&&) noexcept;
   MappedRecordFile& operator=(MappedRecordFile&&) noexcept;
@@ -87,7 +102,7 @@ class MappedRecordFile {
   // Error{truncated} where the file was cut short after it was mapped (where the CRC isn't checked:
   // where the cut lies before the record).
   Record read(size_t i) const;
-  // The same without touching the data: not checked.
+  // The same without touching the data: not checked, where the place came from an index not at all.
   Record view(size_t i) const;
   // Has the processor fetch what read(i) will touch into its cache while something else is done,
   // which it can't foresee where records are read in a random order: the first 4 KiB where the CRC

@@ -242,6 +242,33 @@ TEST_F(Cache, AFileOfChangedSourcesIsRefusedByName) {
   EXPECT_THAT(error.reason(), HasSubstr("has changed since"));
 }
 
+TEST_F(Cache, AFileOfChangedInputsIsRefusedByName) {
+  const auto write = [&](const std::string& name, const std::string& text) {
+    RecordWriter writer(posix_file_system(), path(name));
+    writer.write(as_bytes(text));
+    writer.close();
+  };
+  for (const char* name : {"one", "two", "three"}) write(name, name);
+  const auto cached = from_vector(std::vector<std::string>{"one", "two", "three"})
+                          .interleave(
+                              [this](const std::string& name) {
+                                return tfrecord_files({path(name)}).map([](const Record& record) {
+                                  return as_text(record.data);
+                                });
+                              },
+                              2)
+                          .cache(path());
+  const auto elements = collect(cached);
+  EXPECT_EQ(collect(cached), elements);
+  write("two", "2nd");
+  const Error error = error_of([&] { collect(cached); });
+  EXPECT_EQ(error.path(), path());
+  EXPECT_THAT(error.reason(), HasSubstr(path("two")));
+  EXPECT_THAT(error.reason(), HasSubstr("has changed since"));
+  write("two", "two");
+  EXPECT_EQ(collect(cached), elements);
+}
+
 TEST_F(Cache, AFileThatIsDamagedOrCutIsRefused) {
   collect(counted().cache(path()));
   const auto bytes = read_all(*posix_file_system().open_source(path()), 1 << 20);

@@ -1,5 +1,6 @@
 // Saved at any place and restored into a fresh iterator, a pipeline goes on as if nothing had been.
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/faulty_file_system.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
@@ -191,7 +193,7 @@ TEST_F(FileState, GoesOnInPlainAndCompressedFiles) {
 TEST_F(FileState, AChangedFileIsRefusedByName) {
   const auto dataset = lines({"a", "b.gz", "d"});
   Iterator<std::string> iterator = dataset.iterate();
-  for (int i = 0; i < 80; ++i) iterator.next();
+  for (int i = 0; i < 130; ++i) iterator.next();
   const std::string state = iterator.state();
   write("d", 121, 33, Compression::none);  // as long as before
   Iterator<std::string> fresh = dataset.iterate();
@@ -230,7 +232,48 @@ TEST_F(FileState, AFileThatIsNotOpenYetIsLookedAtAgainToRestore) {
   Iterator<std::string> iterator = dataset.concatenate(lines({"d"})).iterate();
   const std::string state = iterator.state();
   write("d", 121, 33, Compression::none);
-  EXPECT_EQ(error_of([&] { iterator.restore(state); }).path(), path("d"));
+  iterator.restore(state);  // of such a file name and size count
+  EXPECT_EQ(rest_of(iterator).back(), "record 153");
+  write("d", 120, 32, Compression::none);
+  EXPECT_EQ(error_of([&] { dataset.concatenate(lines({"d"})).iterate().restore(state); }).path(),
+            path("d"));
+}
+
+// A checkpoint of a pass over many files must not wait for all of them.
+TEST_F(FileState, OnlyFilesThatWereOpenedAreRead) {
+  constexpr uint64_t kFiles = 1000;
+  constexpr uint64_t kOpened = 3;
+  // To look at a file's content: its status, opening it, and 18 blocks at most.
+  constexpr uint64_t kContent = 20;
+  write("ten", 0, 10, Compression::none);
+  write("ten.gz", 0, 10, Compression::gzip);
+  std::vector<std::string> paths;
+  for (uint64_t i = 0; i < kFiles; ++i) {
+    paths.push_back(path("many-" + std::to_string(i)));
+    std::filesystem::copy_file(path(i == 1 ? "ten.gz" : "ten"), paths.back());
+  }
+  FaultyFileSystem files(posix_file_system());
+  const auto records = tfrecord_files(files, paths).with_options({.threads = 1, .chunk_size = 5});
+  const auto calls_of = [&](const auto& action) {
+    const uint64_t before = files.calls();
+    action();
+    return files.calls() - before;
+  };
+  auto iterator = records.iterate();
+  for (int i = 0; i < 25; ++i) iterator.next();
+  std::string state;
+  EXPECT_EQ(calls_of([&] { state = iterator.state(); }), kFiles - kOpened);  // their sizes
+  EXPECT_EQ(calls_of([&] { EXPECT_EQ(iterator.state(), state); }), 0u);
+  for (int i = 0; i < 200; ++i) iterator.next();
+  EXPECT_EQ(calls_of([&] { iterator.state(); }), 0u);
+
+  auto restored = records.iterate();
+  EXPECT_LE(calls_of([&] { restored.restore(state); }), kFiles + kContent * kOpened + kContent);
+  EXPECT_EQ(restored.position(), 25u);
+  EXPECT_EQ(as_text(restored.next()->data), "record 5");
+  // The beginning: sizes, saved and restored, and no file's content.
+  EXPECT_LT(calls_of([&] { records.iterate().restore(records.iterate().state()); }),
+            2 * kFiles + kContent);
 }
 
 TEST_F(FileState, AChangeInTheMiddleIsSeen) {
@@ -247,7 +290,9 @@ TEST_F(FileState, AChangeInTheMiddleIsSeen) {
       file.commit();
     };
     write_with(0, 0);
-    const std::string state = lines({"m"}).iterate().state();
+    Iterator<std::string> iterator = lines({"m"}).iterate();
+    iterator.next();
+    const std::string state = iterator.state();
     for (int part = 1; part < 15; part += 3) {
       write_with(records / 15 * part, changed);
       Iterator<std::string> fresh = lines({"m"}).iterate();
@@ -266,6 +311,117 @@ TEST_F(FileState, MovedFilesAreTheSame) {
   Iterator<std::string> fresh = lines({"elsewhere/a", "elsewhere/d"}).iterate();
   fresh.restore(state);
   EXPECT_TRUE(rest_of(fresh) == rest_of(iterator));
+}
+
+// Files that no plan names: elements become datasets of them.
+class InputFileState : public FileState {
+ protected:
+  static constexpr int kFiles = 12;
+  static constexpr int kRecords = 20;
+
+  void SetUp() override {
+    for (int i = 0; i < kFiles; ++i) write_input(i, i * kRecords);
+  }
+  static std::string name(int i) { return (i < 10 ? "part-0" : "part-") + std::to_string(i); }
+  static Compression compression(int i) {
+    return i % 4 == 1 ? Compression::gzip : Compression::none;
+  }
+  // All records have the same length, wherever they start.
+  void write_input(int i, int first) { write(name(i), 1000 + first, kRecords, compression(i)); }
+
+  auto open() const {
+    return [folder = directory_.path()](int i) {
+      return tfrecord_files({folder + "/" + name(i)}).map([](const Record& record) {
+        return as_text(record.data);
+      });
+    };
+  }
+};
+
+TEST_F(InputFileState, GoesOnInTheFilesOfInputs) {
+  const auto parts = from_vector(numbers(kFiles));
+  const auto turns = parts.interleave(open(), 3, 2).repeat(2);
+  expect_resumes_anywhere(turns, on_any_machine(turns), 7);
+  const auto shuffled = turns.shuffle(60, 1).prefetch(4);
+  expect_resumes_anywhere(shuffled, on_any_machine(shuffled), 31);
+}
+
+TEST_F(InputFileState, AChangedFileOfAnInputIsRefusedByName) {
+  const auto parts = from_vector(numbers(kFiles));
+  for (const auto& dataset :
+       {parts.interleave(open(), 3, 2), parts.flat_map(open()),
+        parts.interleave(open(), 3).prefetch(5),
+        parts.interleave(
+            [open = open()](int i) { return from_vector(std::vector{i}).flat_map(open); }, 3)}) {
+    // Saved when each third file was read in part; part-01 is compressed.
+    for (const auto& [read, changed] : {std::pair(5, 0), std::pair(25, 1)}) {
+      const auto run = dataset.with_options({.threads = 2, .chunk_size = 4});
+      Iterator<std::string> saving = run.iterate();
+      for (int i = 0; i < read; ++i) ASSERT_NE(saving.next(), nullptr);
+      const std::string state = saving.state();
+      const std::vector<std::string> rest = rest_of(saving);
+
+      write_input(changed, 500);
+      Iterator<std::string> fresh = run.iterate();
+      Error error = error_of([&] { fresh.restore(state); });
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      EXPECT_EQ(error.path(), path(name(changed)));
+      EXPECT_THAT(error.reason(), HasSubstr("has changed"));
+      EXPECT_EQ(fresh.position(), 0u);
+      posix_file_system().remove(path(name(changed)));
+      EXPECT_EQ(error_of([&] { fresh.restore(state); }).path(), path(name(changed)));
+
+      write_input(changed, changed * kRecords);
+      fresh.restore(state);
+      EXPECT_EQ(rest_of(fresh), rest);
+    }
+  }
+}
+
+// Records from a file that was read to its end wait in a shuffle's buffer.
+TEST_F(InputFileState, AChangedFileWhoseRecordsAreBufferedIsRefused) {
+  const auto dataset = from_vector(numbers(kFiles)).flat_map(open()).shuffle(6 * kRecords, 1);
+  Iterator<std::string> saving = dataset.iterate();
+  saving.next();
+  const std::string state = saving.state();
+  write_input(2, 500);
+  Iterator<std::string> fresh = dataset.iterate();
+  EXPECT_EQ(error_of([&] { fresh.restore(state); }).path(), path(name(2)));
+}
+
+TEST_F(InputFileState, AFileThatIsNotReadYetMayChange) {
+  const auto dataset =
+      from_vector(numbers(kFiles)).flat_map(open()).with_options({.threads = 1, .chunk_size = 1});
+  Iterator<std::string> saving = dataset.iterate();
+  saving.next();
+  const std::string state = saving.state();
+  write_input(kFiles - 1, 500);
+  Iterator<std::string> fresh = dataset.iterate();
+  fresh.restore(state);
+  EXPECT_EQ(rest_of(fresh).back(), "record 1519");
+}
+
+TEST_F(InputFileState, MovedFilesOfInputsAreTheSame) {
+  const auto in = [&](const std::string& folder) {
+    return from_vector(numbers(kFiles))
+        .interleave(
+            [folder](int i) {
+              return tfrecord_files({folder + "/" + name(i)}).map([](const Record& record) {
+                return as_text(record.data);
+              });
+            },
+            3);
+  };
+  Iterator<std::string> saving = in(path("")).iterate();
+  for (int i = 0; i < 50; ++i) saving.next();
+  const std::string state = saving.state();
+  posix_file_system().make_directories(path("elsewhere"));
+  for (int i = 0; i < kFiles; ++i) {
+    posix_file_system().rename(path(name(i)), path("elsewhere/" + name(i)));
+  }
+  Iterator<std::string> fresh = in(path("elsewhere")).iterate();
+  fresh.restore(state);
+  EXPECT_EQ(rest_of(fresh).size(), static_cast<size_t>(kFiles * kRecords - 50));
 }
 
 TEST(IteratorState, AnotherPlanIsRefusedByName) {
@@ -315,10 +471,14 @@ TEST(IteratorState, WhatIsNoStateIsRefused) {
     damaged[at] = static_cast<char>(damaged[at] ^ 0x11);
     refuse(damaged);
   }
-  proto::IteratorState newer;
-  newer.ParseFromString(state);
-  newer.set_version(4);
-  EXPECT_THAT(refuse(with_crc(newer)), HasSubstr("version 4"));
+  proto::IteratorState other;
+  other.ParseFromString(state);
+  for (const uint32_t version : {2, 4}) {
+    other.set_version(version);
+    EXPECT_THAT(refuse(with_crc(other)),
+                AllOf(HasSubstr("a state of version " + std::to_string(version)),
+                      HasSubstr("version 3")));
+  }
 }
 
 // Undamaged, but no place of this pipeline.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/single_file_system.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
@@ -223,6 +225,95 @@ TEST_F(TfrecordFiles, AFifoIsReadAsAStream) {
     std::ofstream(fifo, std::ios::binary) << std::ifstream(source, std::ios::binary).rdbuf();
   });
   EXPECT_EQ(texts(tfrecord_files({fifo})), expected({100}));
+}
+
+TEST_F(TfrecordFiles, WithAnIndexADamagedHeaderIsOneElementThatFails) {
+  const std::string path = write("a", 0, 300);
+  uint64_t offset = 0;
+  std::ofstream index(path + ".idx");
+  for (int i = 0; i < 300; ++i) {
+    const uint64_t size = payload(0, i).size() + 16;
+    index << offset << " " << size << "\n";
+    if (i == 200) {
+      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(static_cast<std::streamoff>(offset));
+      file.put('#');
+    }
+    offset += size;
+  }
+  index.close();
+  auto others = expected({300, 5});
+  others.erase(others.begin() + 200);
+  const auto records = tfrecord_files({path, write("b", 1, 5)});
+  for (const size_t threads : {1, 4}) {
+    const auto run = records.with_options({.threads = threads, .chunk_size = 32});
+    EXPECT_EQ(texts(run.ignore_errors()), others);
+    auto iterator = run.iterate();
+    for (int i = 0; i < 200; ++i) ASSERT_NE(iterator.next(), nullptr) << i;
+    const Error error = error_of([&] { iterator.next(); });
+    EXPECT_EQ(error.kind(), ErrorKind::corrupted);
+    EXPECT_EQ(error.path(), path);
+    EXPECT_THAT(error.hint(), HasSubstr("index"));
+  }
+  EXPECT_EQ(collect(records.global_shuffle(3).ignore_errors()).size(), 304u);
+  // Without, it is the end of the file, and of all behind it.
+  std::filesystem::remove(path + ".idx");
+  EXPECT_EQ(texts(records.ignore_errors().take(200)), expected({200}));
+  EXPECT_THROW(collect(records.ignore_errors()), Error);
+}
+
+TEST_F(TfrecordFiles, AreOpenedAheadWithTheSameElementsAndErrors) {
+  std::vector<std::string> paths;
+  std::vector<int> counts;
+  for (int file = 0; file < 60; ++file) {
+    counts.push_back(file % 7 == 3 ? 0 : 20 + file);
+    paths.push_back(write(std::to_string(file), file, counts.back(),
+                          file % 10 == 9 ? Compression::gzip : Compression::none));
+  }
+  const auto on = [](const Dataset<Record>& records, size_t threads) {
+    return records.with_options({.threads = threads, .chunk_size = 5});
+  };
+  for (const size_t threads : {1, 2, 8}) {
+    EXPECT_EQ(texts(on(tfrecord_files(paths).repeat(2).take(10'000), threads)).size(),
+              2 * expected(counts).size());
+    EXPECT_EQ(texts(on(tfrecord_files(paths), threads)), expected(counts));
+    // Given up while files are being opened.
+    for (int i = 0; i < 20; ++i)
+      EXPECT_EQ(collect(on(tfrecord_files(paths), threads).take(3)).size(), 3u);
+  }
+  std::filesystem::resize_file(paths[40], std::filesystem::file_size(paths[40]) - 1);
+  std::filesystem::remove(paths[50]);
+  std::vector<int> before(counts.begin(), counts.begin() + 41);
+  --before.back();
+  const auto all_before = expected(before);
+  for (const size_t threads : {1, 2, 8}) {
+    auto iterator = on(tfrecord_files(paths), threads).iterate();
+    for (const std::string& text : all_before) ASSERT_EQ(as_text(iterator.next()->data), text);
+    const Error error = error_of([&] { iterator.next(); });
+    EXPECT_EQ(error.kind(), ErrorKind::truncated);
+    EXPECT_EQ(error.path(), paths[40]);
+  }
+}
+
+TEST_F(TfrecordFiles, WhatCannotBeMappedIsReadAsAStream) {
+  // A file system that maps nothing, as that of URLs.
+  class Unmapped final : public SingleFileSystem {
+   public:
+    using SingleFileSystem::SingleFileSystem;
+    std::unique_ptr<MappedFile> map(const std::string& path) override {
+      throw Error({.kind = ErrorKind::unsupported, .path = path, .reason = "can't be mapped"});
+    }
+  };
+  const std::string source = write("a", 0, 100);
+  std::ifstream file(source, std::ios::binary);
+  Unmapped files(std::string(std::istreambuf_iterator<char>(file), {}));
+  const auto records = tfrecord_files(files, {"a"});
+  EXPECT_EQ(texts(records), expected({100}));
+  EXPECT_EQ(texts(records.shuffle(10, 1).repeat(2)).size(), 200u);
+  const Error error = error_of([&] { collect(records.global_shuffle(1)); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_THAT(error.reason(), AllOf(HasSubstr("can't be mapped"), HasSubstr("global_shuffle")));
+  EXPECT_THAT(error.hint(), HasSubstr("use shuffle"));
 }
 
 }  // namespace

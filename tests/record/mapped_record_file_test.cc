@@ -1,6 +1,8 @@
 // What only mapped files meet: they can change while they are mapped.
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -133,6 +135,151 @@ TEST(MappedRecordFile, MovesWithItsRecords) {
   EXPECT_EQ(as_text(record.data), "foo");
   EXPECT_EQ(moved.read(0).data.data(), record.data.data());
   EXPECT_EQ(moved.path(), directory / "a");
+}
+
+// A file with its index.
+class MappedIndexedFile : public testing::Test {
+ protected:
+  static constexpr size_t kCount = 1500;
+  TemporaryDirectory directory;
+  const std::string path = directory / "a.tfrecords";
+  std::vector<std::string> texts;
+  std::vector<uint64_t> starts;
+
+  // Records of about `size` bytes: kCount of 1,000 take more than 1 MiB.
+  void write(size_t size) {
+    texts.clear();
+    starts.clear();
+    uint64_t end = 0;
+    RecordWriter writer(posix_file_system(), path);
+    for (size_t i = 0; i < kCount; ++i) {
+      texts.push_back(std::to_string(i) + std::string(size + i * 7 % 31, 'x'));
+      writer.write(as_bytes(texts.back()));
+      starts.push_back(end);
+      end += texts.back().size() + kRecordOverhead;
+    }
+    writer.close();
+    starts.push_back(end);
+  }
+
+  static std::string line(uint64_t begin, uint64_t end) {
+    return std::to_string(begin) + " " + std::to_string(end - begin) + "\n";
+  }
+  static std::string index_of(const std::vector<uint64_t>& starts) {
+    std::string text;
+    for (size_t i = 0; i + 1 < starts.size(); ++i) text += line(starts[i], starts[i + 1]);
+    return text;
+  }
+  void write_index(const std::string& text) const {
+    std::ofstream(path + ".idx", std::ios::binary | std::ios::trunc) << text;
+  }
+  void damage(uint64_t offset) const {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.put('\x77');
+  }
+
+  MappedRecordFile open(CrcCheck crc = CrcCheck::once) const {
+    return {posix_file_system(), path, {.crc = crc}, {.use_index = true}};
+  }
+  // All records but those in [bad, bad_end), which are refused.
+  void expect_records(const MappedRecordFile& file, size_t bad = 0, size_t bad_end = 0) const {
+    ASSERT_EQ(file.size(), kCount);
+    for (size_t i = 0; i < kCount; ++i) {
+      if (i < bad || i >= bad_end) {
+        ASSERT_EQ(as_text(file.read(i).data), texts[i]) << i;
+        continue;
+      }
+      const Error error = error_of([&] { file.read(i); });
+      EXPECT_EQ(error.kind(), ErrorKind::corrupted);
+      EXPECT_EQ(error.path(), path);
+      EXPECT_EQ(error.offset(), file.view(i).offset);
+    }
+  }
+};
+
+TEST_F(MappedIndexedFile, ADamagedHeaderCostsItsRecordOnly) {
+  for (const size_t size : {10, 1000}) {  // the index is looked at last, and first
+    write(size);
+    write_index(index_of(starts));
+    expect_records(open());
+    // The first record and one in between; of a large file, some that the check of the index meets.
+    for (const size_t bad : {size_t{0}, kCount / 3, kCount - 1}) {
+      write(size);
+      damage(starts[bad] + 1);
+      expect_records(open(), bad, bad + 1);
+      EXPECT_EQ(error_of([&] { MappedRecordFile(posix_file_system(), path); }).offset(),
+                starts[bad]);
+    }
+  }
+}
+
+TEST_F(MappedIndexedFile, AnIndexThatDoesNotFitIsIgnored) {
+  for (const size_t size : {10, 1000}) {
+    write(size);
+    const std::string right = index_of(starts);
+    // Half of the records with lengths of their neighbours: those of a file written anew.
+    std::vector<uint64_t> stale = starts;
+    for (size_t i = 1; i + 1 < stale.size(); i += 2) stale[i] += 3;
+    const std::string longer = right + line(starts.back(), starts.back() + 20);
+    for (const std::string& text :
+         {std::string(), index_of(stale), right + "\n", longer, right.substr(0, right.size() - 1),
+          right.substr(0, right.rfind('\n', right.size() - 2) + 1), std::string(100, '\0'),
+          line(0, starts.back()), "0 18446744073709551615\n" + right, right + "-1 5\n"}) {
+      write_index(text);
+      expect_records(open());
+    }
+    std::filesystem::remove(path + ".idx");
+    std::filesystem::create_directory(path + ".idx");
+    expect_records(open());
+    std::filesystem::remove(path + ".idx");
+  }
+}
+
+TEST_F(MappedIndexedFile, NoIndexMakesAWrongRecord) {
+  write(1000);
+  // Two records that the sample misses; one longer, one shorter.
+  std::vector<uint64_t> lying = starts;
+  lying[701] += 40;
+  write_index(index_of(lying));
+  expect_records(open(), 700, 702);
+  // Without CRCs nothing could tell.
+  expect_records(open(CrcCheck::never));
+  // A file in a record: the index says where the inner one's records are.
+  texts = {"a", "b"};
+  RecordWriter inner(posix_file_system(), directory / "inner");
+  for (const std::string& text : texts) inner.write(as_bytes(text));
+  inner.close();
+  std::ifstream file(directory / "inner", std::ios::binary);
+  const std::string content(std::istreambuf_iterator<char>(file), {});
+  RecordWriter outer(posix_file_system(), path);
+  outer.write(as_bytes(content));
+  outer.close();
+  write_index("0 12\n12 17\n29 17\n46 4\n");
+  EXPECT_EQ(open().size(), 1u);
+  EXPECT_EQ(as_text(open().read(0).data), content);
+}
+
+TEST_F(MappedIndexedFile, AnIndexThatDisagreesBeforeTheDamageIsIgnored) {
+  write(10);
+  damage(starts[500]);
+  starts[100] += 5;
+  write_index(index_of(starts));
+  EXPECT_EQ(error_of([&] { open(); }).offset(), starts[500]);
+}
+
+TEST_F(MappedIndexedFile, OpeningCanBeStopped) {
+  for (const size_t size : {10, 1000}) {
+    write(size);
+    write_index(index_of(starts));
+    std::stop_source stop;
+    stop.request_stop();
+    const Error error = error_of([&] {
+      MappedRecordFile(posix_file_system(), path, {},
+                       {.use_index = true, .stop = stop.get_token()});
+    });
+    EXPECT_EQ(error.kind(), ErrorKind::cancelled);
+  }
 }
 
 }  // namespace

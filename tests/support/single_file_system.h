@@ -12,7 +12,7 @@
 
 namespace recordpipe {
 
-class SingleFileSystem final : public FileSystem {
+class SingleFileSystem : public FileSystem {
  public:
   explicit SingleFileSystem(std::string content) : content_(std::move(content)) {}
 

@@ -178,11 +178,15 @@ void TrainingSession::note_changes(const TrainingState& state) const {
 }
 
 // An iterator tells its place by what it has kept on the way there: that depends on how far its
-// threads were ahead, and on where it began. A new one that goes there has nothing but the place.
+// threads were ahead, and on where it began. A new one that goes there has nothing but the place
+// and the files that it opened on its way; a second one goes there straight.
 std::string TrainingSession::input_state() const {
-  Iterator<ImageBatch> there = dataset_->iterate();
-  there.restore(batches_->state());
-  return there.state();
+  const auto at = [this](const std::string& state) {
+    Iterator<ImageBatch> there = dataset_->iterate();
+    there.restore(state);
+    return there.state();
+  };
+  return at(at(batches_->state()));
 }
 
 TrainingState TrainingSession::state() const {

@@ -1,0 +1,82 @@
+// Records of files at URLs as a Dataset.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/pipeline/tfrecord_files.h"
+#include "dataset/record/record_writer.h"
+#include "tests/io/http_reading_fixture.h"
+#include "tests/pipeline/collect.h"
+#include "tests/pipeline/resume.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe {
+namespace {
+
+using testing::HasSubstr;
+
+class HttpFiles : public HttpReadingTest {
+ protected:
+  HttpFiles() : urls_({server.http("/plain"), server.http("/zipped.gz"), server.http("/empty")}) {
+    put("plain", 0, 300, Compression::none);
+    put("zipped.gz", 300, 400, Compression::gzip);
+    put("empty", 0, 0, Compression::none);
+  }
+
+  void put(const std::string& name, int first, int end, Compression compression) {
+    const std::string path = directory_ / name;
+    RecordWriter writer(posix_file_system(), path, {.compression = compression});
+    for (int i = first; i < end; ++i) writer.write(as_bytes("record " + std::to_string(i)));
+    writer.close();
+    const auto bytes = read_all(*posix_file_system().open_source(path), 1 << 20);
+    server.put(name, as_text(bytes));
+  }
+
+  static Dataset<std::string> texts(const Dataset<Record>& records) {
+    return records.map([](const Record& record) { return as_text(record.data); });
+  }
+  static std::vector<std::string> expected(int count) {
+    std::vector<std::string> out;
+    for (int i = 0; i < count; ++i) out.push_back("record " + std::to_string(i));
+    return out;
+  }
+
+  TemporaryDirectory directory_;
+  const std::vector<std::string> urls_;
+  HttpFileSystem files_ = files();
+};
+
+TEST_F(HttpFiles, PlainAndCompressedOnesAreRead) {
+  for (const size_t threads : {1, 4}) {
+    const auto records = tfrecord_files(files_, urls_).with_options({.threads = threads});
+    EXPECT_EQ(collect(texts(records)), expected(400));
+  }
+  // Where the server sends whole files only, without their sizes.
+  server.misbehave("no_range&close");
+  EXPECT_EQ(collect(texts(tfrecord_files(files_, urls_))), expected(400));
+}
+
+TEST_F(HttpFiles, APassIsResumed) {
+  const auto shuffled = texts(tfrecord_files(files_, urls_)).shuffle(50, 1);
+  expect_resumes_anywhere(shuffled, {shuffled.with_options({.threads = 1})}, 150);
+  auto saving = texts(tfrecord_files(files_, urls_)).iterate();
+  saving.next();
+  const std::string state = saving.state();
+  put("plain", 1, 301, Compression::none);
+  auto restored = texts(tfrecord_files(files_, urls_)).iterate();
+  EXPECT_EQ(error_of([&] { restored.restore(state); }).path(), urls_[0]);
+}
+
+TEST_F(HttpFiles, HaveNoRandomAccess) {
+  auto iterator = tfrecord_files(files_, {urls_[0]}).global_shuffle(1).iterate();
+  const Error error = error_of([&] { iterator.next(); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_EQ(error.path(), urls_[0]);
+  EXPECT_THAT(error.reason(), HasSubstr("global_shuffle"));
+  EXPECT_THAT(error.hint(), HasSubstr("download"));
+}
+
+}  // namespace
+}  // namespace recordpipe
