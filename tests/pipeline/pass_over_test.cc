@@ -102,7 +102,10 @@ TEST(PassOver, AnErrorWhileAShuffleIsRestored) {
       return n < 100 ? std::optional(n++) : std::nullopt;
     };
   });
-  const auto shuffled = source.filter([](int64_t x) { return x % 3 != 1; }).shuffle(20, 1);
+  // Small chunks, so that the state is one with a filled buffer.
+  const auto shuffled = source.filter([](int64_t x) { return x % 3 != 1; })
+                            .shuffle(20, 1)
+                            .with_options({.threads = 1, .chunk_size = 1});
   const std::vector<int64_t> expected = collect(shuffled);
   auto iterator = shuffled.iterate();
   for (int i = 0; i < 30; ++i) iterator.next();
