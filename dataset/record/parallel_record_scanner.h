@@ -29,7 +29,7 @@ struct IntactRecords {
 };
 
 struct ParallelScanOptions {
-  size_t threads = 0;  // that compute CRCs, beside the caller's; 0: as many as there are cores
+  size_t threads = 0;  // that compute CRCs, beside the caller's; 0: available_cpus()
   // What a thread takes at a time. 0: 32 MiB over the threads, 1 to 8 MiB.
   uint64_t chunk_size = 0;
   std::stop_token stop = {};
