@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <thread>
+
+#include "dataset/base/available_cpus.h"
 
 namespace recordpipe {
 
-// 0 stands for as many as there are cores. Never many more than those: they would only cost memory.
+// 0: available_cpus(). Never many more than those: they would only cost memory.
 inline size_t thread_count(size_t asked) {
   constexpr size_t kAlwaysAllowed = 16;
-  const auto cores = std::max<size_t>(1, std::thread::hardware_concurrency());
-  return asked == 0 ? cores : std::min(asked, std::max(kAlwaysAllowed, 4 * cores));
+  const size_t cpus = available_cpus();
+  return asked == 0 ? cpus : std::min(asked, std::max(kAlwaysAllowed, 4 * cpus));
 }
 
 }  // namespace recordpipe

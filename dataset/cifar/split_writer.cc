@@ -4,9 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <thread>
 #include <utility>
 
+#include "dataset/base/available_cpus.h"
 #include "dataset/base/stop.h"
 #include "dataset/cifar/cifar_example.h"
 #include "dataset/cifar/split_files.h"
@@ -85,8 +85,7 @@ std::vector<FinishedFile> write_split(FileSystem& file_system, const std::string
       throw;
     }
   };
-  const size_t workers =
-      std::min<size_t>(options.shards, std::max(std::thread::hardware_concurrency(), 1u));
+  const size_t workers = std::min<size_t>(options.shards, available_cpus());
   std::vector<std::future<void>> others;
   for (size_t i = 1; i < workers; ++i) others.push_back(std::async(std::launch::async, work));
   work();

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <future>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "dataset/base/available_cpus.h"
 #include "dataset/base/error.h"
 #include "dataset/base/stop.h"
 #include "dataset/cifar/archive.h"
@@ -46,7 +46,7 @@ CifarBatch draw_batch(const SyntheticCifarOptions& options, size_t place) {
   CifarBatch batch;
   batch.labels.resize(rows);
   batch.pixels = std::make_unique_for_overwrite<std::byte[]>(rows * kCifarImageSize);
-  const size_t parts = std::max(std::thread::hardware_concurrency(), 1u);
+  const size_t parts = available_cpus();
   std::vector<std::future<void>> drawn;
   for (size_t part = 0; part < parts; ++part) {
     drawn.push_back(std::async(std::launch::async, [&, part] {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/base/available_cpus.h"
 #include "dataset/base/error.h"
 #include "dataset/io/deflate_block.h"
 
@@ -23,8 +24,7 @@ constexpr int kLevelOfLargeTables = 10;  // zstd's
 size_t threads_for(const ParallelDeflateOptions& options) {
   const bool large =
       options.format == Compression::zstd && !options.fast && options.level >= kLevelOfLargeTables;
-  const size_t cores = std::max<size_t>(1, std::thread::hardware_concurrency());
-  return std::min(options.threads > 0 ? options.threads : cores,
+  return std::min(options.threads > 0 ? options.threads : available_cpus(),
                   large ? kMostThreadsOfLargeTables : kMostThreads);
 }
 

@@ -25,7 +25,7 @@ struct ParallelDeflateOptions {
   // the same size. Which bytes it gives may differ from one processor to another. Where the library
   // was built without ISA-L, and for other formats: the same as level 1.
   bool fast = false;
-  // 0: as many as there are cores. 16 at most; for zstd's levels above 9, two at most, for each
+  // 0: available_cpus(). 16 at most; for zstd's levels above 9, two at most, for each
   // takes some 12 MiB.
   size_t threads = 0;
 };

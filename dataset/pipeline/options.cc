@@ -1,11 +1,10 @@
 // From options to what the stages share.
 #include "dataset/pipeline/options.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
-#include <thread>
 
+#include "dataset/base/available_cpus.h"
 #include "dataset/base/error.h"
 #include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/memory_account.h"
@@ -27,10 +26,7 @@ StageContext make_stage_context(const PipelineOptions& options) {
                            std::to_string(PipelineOptions::kMaxChunkSize)});
   }
   StageContext context;
-  context.threads = options.threads;
-  if (context.threads == 0) {
-    context.threads = std::max<size_t>(1, std::thread::hardware_concurrency());
-  }
+  context.threads = options.threads > 0 ? options.threads : available_cpus();
   context.tune_threads = options.threads == 0;
   context.chunk_size = options.chunk_size;
   context.skipped = std::make_shared<SkipLog>();

@@ -12,9 +12,9 @@ namespace recordpipe {
 
 struct PipelineOptions {
   // Threads that compute elements, the one that iterates (or a prefetch thread) included: always as
-  // many. 0: as many as the machine has cores, or fewer if that is enough to keep the consumer from
-  // waiting, found out while it runs. At most kMaxThreads. Each stays with a chunk of its own, or a
-  // batch where that is more: two more than threads are in memory at once.
+  // many. 0: available_cpus() (cores, CPU affinity, cgroup quota), or fewer if that is enough to
+  // keep the consumer from waiting, found out while it runs. At most kMaxThreads. Each stays with a
+  // chunk of its own, or a batch where that is more: two more than threads are in memory at once.
   size_t threads = 0;
   // Source elements that one thread does in one go, the grain of the work: 1 to kMaxChunkSize.
   size_t chunk_size = 64;

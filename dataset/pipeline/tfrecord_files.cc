@@ -283,12 +283,13 @@ class RecordStage final : public Stage<Record> {
       for (; planned < out.size(); ++planned) {
         const std::optional<Record> record = stream_->read();
         if (!record) break;
-        Record kept = keeper_.keep(*record, paths_[file_]);
+        Record kept = keep_record(*record, paths_[file_]);
         out[planned] = {{epoch_, index_++}, store_.put(kept)};
         ++record_;
       }
     } catch (...) {
-      if (planned == 0) throw;  // else thrown again by the next call
+      if (planned == 0) throw;
+      failure_ = std::current_exception();  // thrown by the next call
     }
     return planned;
   }
@@ -306,7 +307,6 @@ class RecordStage final : public Stage<Record> {
   std::vector<uint64_t> ends_;        // how many records there are up to the end of each file
   MemoryCharge index_memory_;         // 8 bytes for each record of mapped_
   ValueStore<Record> store_;
-  RecordKeeper keeper_;
   std::optional<RecordReader> stream_;
   std::exception_ptr failure_;
   bool opened_ = false;

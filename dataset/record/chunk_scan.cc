@@ -43,7 +43,7 @@ ChunkFacts scan_chunk(const MappedFile& file, uint64_t begin, uint64_t end, std:
   MappedScanInput input(file, begin, end, resident(end - begin));
   RecordWalk walk(input, begin, {.horizon = end + (end - begin) / 2}, std::move(stop));
   if (!walk.find_before(touched)) return facts;
-  facts.begin = walk.position();
+  const uint64_t first = walk.position();
   while (walk.position() < end && facts.stretches.size() < kMostStretches) {
     const uint64_t from = walk.position();
     if (const uint64_t records = walk.pass_intact(end); records > 0) {
@@ -58,8 +58,11 @@ ChunkFacts scan_chunk(const MappedFile& file, uint64_t begin, uint64_t end, std:
       facts.stretches.push_back(IntactRecords{from, walk.position(), 1});
     }
   }
+  touched = std::max(touched, walk.position());
+  // The record that was found may be gone: another program may change the file.
+  if (facts.stretches.empty()) return facts;
+  facts.begin = first;
   facts.end = walk.position();
-  touched = std::max(touched, facts.end);
   return facts;
 }
 

@@ -16,7 +16,8 @@ namespace recordpipe {
 
 // What a walk that comes by `begin` meets from there up to `end`.
 struct ChunkFacts {
-  std::optional<uint64_t> begin = {};  // nothing: no record's start was found
+  // Nothing: no record's start was found. Else there is at least one stretch.
+  std::optional<uint64_t> begin = {};
   uint64_t end = 0;
   std::vector<ParallelRecordScanner::Stretch> stretches = {};
 };

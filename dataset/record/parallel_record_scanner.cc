@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <map>
 #include <utility>
 #include <vector>
@@ -64,6 +65,21 @@ class ParallelRecordScanner::State {
         threads_(thread_count(options.threads)) {}
 
   std::optional<Stretch> next() {
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      return next_stretch();
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+  }
+
+  uint64_t offset() const { return offset_; }
+
+ private:
+  uint64_t size() const { return bytes_.size(); }
+
+  std::optional<Stretch> next_stretch() {
     while (true) {
       while (!damaged_ && planned_.size() < most_planned_ && plan_next()) {
       }
@@ -74,11 +90,6 @@ class ParallelRecordScanner::State {
       if (auto stretch = take()) return stretch;
     }
   }
-
-  uint64_t offset() const { return offset_; }
-
- private:
-  uint64_t size() const { return bytes_.size(); }
 
   // Plans what begins at plan_end_; false where only a walk can tell, or at the end of the file.
   bool plan_next() {
@@ -100,7 +111,7 @@ class ParallelRecordScanner::State {
     if (*end - plan_end_ > chunk_size_ / 2) {
       plan_pieces(*end);
     } else {
-      plan_records();
+      plan_records(*end);
     }
     return true;
   }
@@ -147,11 +158,10 @@ class ParallelRecordScanner::State {
     add(std::move(planned));
   }
 
-  // The records up to the next chunk or a long one.
-  void plan_records() {
+  // The record that ends at `end`, and those after it up to the next chunk or a long one.
+  void plan_records(uint64_t end) {
     const uint64_t begin = plan_end_;
     const uint64_t next_chunk = (begin / chunk_size_ + 1) * chunk_size_;
-    uint64_t end = begin;
     while (end < next_chunk) {
       const auto next = end_of_record(end);
       if (!next || *next - end > chunk_size_ / 2) break;
@@ -255,7 +265,8 @@ class ParallelRecordScanner::State {
   uint64_t walk_until_ = 0;
   uint64_t lost_ = 0;     // bytes that were planned and read in vain
   bool damaged_ = false;  // at plan_end_ a walk must tell
-  JobThreads threads_;    // last: joined before what its jobs use is gone
+  std::exception_ptr failure_;
+  JobThreads threads_;  // last: joined before what its jobs use is gone
 };
 
 ParallelRecordScanner::ParallelRecordScanner(const MappedFile& file,

@@ -29,7 +29,7 @@ struct IntactRecords {
 };
 
 struct ParallelScanOptions {
-  size_t threads = 0;  // that compute CRCs, beside the caller's; 0: as many as there are cores
+  size_t threads = 0;  // that compute CRCs, beside the caller's; 0: available_cpus()
   // What a thread takes at a time. 0: 32 MiB over the threads, 1 to 8 MiB.
   uint64_t chunk_size = 0;
   std::stop_token stop = {};
@@ -49,7 +49,9 @@ class ParallelRecordScanner {
 
   // What follows, in the file's order: intact records (at least one; several calls may give parts
   // of what lies between two regions), or a damaged region, whole. Nothing at the end, and ever
-  // after. Throws Error{cancelled} once a stop was requested.
+  // after. Throws Error{cancelled} once a stop was requested, and what reading the file throws;
+  // then every further call throws the same again. A file that another program changes meanwhile
+  // yields stretches without gaps or overlaps all the same, each of which held when it was read.
   std::optional<Stretch> next();
 
   // Where the next stretch begins: how far the scan is.

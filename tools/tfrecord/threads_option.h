@@ -7,7 +7,7 @@
 
 namespace recordpipe {
 
-// Adds --threads; 0, the default, stands for as many as there are cores
+// Adds --threads; 0, the default, stands for available_cpus()
 // (dataset/base/thread_count.h).
 void add_threads(CLI::App& app, size_t& threads);
 

@@ -1,9 +1,12 @@
 #include "trainer/backend/cpu/cpu_backend.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <new>
 
 #include <omp.h>
 
+#include "dataset/base/available_cpus.h"
 #include "dataset/base/error.h"
 #include "trainer/backend/cpu/cpu_runner.h"
 
@@ -12,9 +15,13 @@ namespace {
 
 constexpr size_t most_threads = 1024;
 
-// OpenMP's own choice, asked for before a backend makes another.
+// OpenMP's own choice, asked for before a backend makes another. Unless the user has made it,
+// OpenMP knows nothing of a cgroup's CPU quota.
 int default_threads() {
-  static const int threads = omp_get_max_threads();
+  static const int threads =
+      std::getenv("OMP_NUM_THREADS")
+          ? omp_get_max_threads()
+          : std::min(omp_get_max_threads(), static_cast<int>(available_cpus()));
   return threads;
 }
 

@@ -11,7 +11,7 @@ namespace recordpipe {
 
 struct CpuBackendOptions {
   // OpenMP threads that compute, the caller's included, at most 1024; 0: as many as OMP_NUM_THREADS
-  // says, or one for each processor.
+  // says, or available_cpus().
   size_t threads = 0;
 };
 
