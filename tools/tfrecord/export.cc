@@ -159,7 +159,7 @@ Command export_command() {
           R"(json    A line a record, as "show --json" prints it but without offsets; an Event as its bytes.
 csv     A header line and a row an Example. A feature with one value is that value, one with none
         or several a JSON list, a missing one an empty cell; bytes that are no text are
-        {"base64": "..."}.
+        {"base64": "..."}. Text that reads as a number stands in quotes.
 npz     An array a feature, for features that every record has, of one kind and with as many values.
         int64 is <i8, float <f4. Bytes of one length are uint8 [records, values, length], or with
         --shape [records, height, width, channels], which takes them for interleaved unless --layout
