@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What subcommands have in common: where results may go, and command lines that make no sense."""
+import json
 import os
 import signal
 import stat
@@ -9,7 +10,7 @@ import unittest
 from pathlib import Path
 
 from started import Started
-from tfrecord_test_case import DATA, PROGRAM, TfrecordTest, named_example, record
+from tfrecord_test_case import PROGRAM, TfrecordTest, named_example, record
 
 READERS = ["info", "verify", "salvage", "show", "schema", "stats", "index", "export --to json", "view", "bench"]
 
@@ -285,7 +286,7 @@ class Values(TfrecordTest):
                 self.assertEqual((result.returncode, result.stderr), (0, b""))
 
     def test_records_that_were_not_read_may_have_what_was_asked_for(self):
-        self.write("a", named_example({"label": [3]}), named_example({"label": [4]}))
+        self.write("a", named_example({"label": [3], "x": [bytes(300_000)]}))
         self.write("b", named_example({"label": [4], "rare": [1]}))
         for command in (["show"], ["show", "-o", "out"], ["convert", "-o", "out"],
                         ["export", "-o", "out.jsonl"], ["view", "-o", "out.html"]):
@@ -305,11 +306,15 @@ class Values(TfrecordTest):
 
     def test_a_feature_that_only_other_records_have(self):
         """--where may choose just the records without it."""
-        png = (DATA / "images" / "rgb8.png").read_bytes()
         without = named_example({"label": [3]})
-        for records in ((without, named_example({"label": [4], "mask": [png]})),
-                        (named_example({"label": [4], "mask": [png], "x": [bytes(4 << 20)]}), without)):
-            self.write("a", *records)
+        self.write("a", without, named_example({"label": [4], "mask": ["x"]}))
+        # One that is too large for a block, and that Python would sum up for seconds.
+        (self.folder / "large.jsonl").write_text(json.dumps({"label": 4, "mask": "x" * (4 << 20)}))
+        self.run_it("create", "large.jsonl", "-o", "large")
+        large = (self.folder / "large").read_bytes()
+        small = (self.folder / "a").read_bytes()
+        for content in (small, record(without) + large, large + record(without)):
+            (self.folder / "a").write_bytes(content)
             for edit, expected in (("--drop", without), ("--select", b"\n\0"), ("--rename", without)):
                 name = "mask=m" if edit == "--rename" else "mask"
                 for shards in ([], ["--shards", 1], ["--shuffle"]):
