@@ -20,6 +20,7 @@
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_output.h"
 #include "tools/tfrecord/record_selection.h"
+#include "tools/tfrecord/standard_streams.h"
 #include "tools/tfrecord/text_table.h"
 
 namespace recordpipe {
@@ -212,9 +213,9 @@ class Conversion {
 };
 
 void print_json(const ConvertReport& report) {
-  fmt::print("{}", json_line({{"files", to_json(report.files)},
-                              {"regions_skipped", report.skipped.regions},
-                              {"bytes_skipped", report.skipped.bytes}}));
+  print(json_line({{"files", to_json(report.files)},
+                   {"regions_skipped", report.skipped.regions},
+                   {"bytes_skipped", report.skipped.bytes}}));
 }
 
 int convert(const CommandContext& context, const ConvertArguments& arguments) {
@@ -231,7 +232,7 @@ int convert(const CommandContext& context, const ConvertArguments& arguments) {
         report.read_in_vain
             ? fmt::format("; --where fits none of {}", counted(*report.read_in_vain, "record"))
             : "";
-    fmt::print("{}{}\n", describe(report.files), why);
+    print_line(describe(report.files) + why);
   }
   return kExitOk;
 }

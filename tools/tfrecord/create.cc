@@ -10,12 +10,14 @@
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
+#include "dataset/io/http_url.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_output.h"
+#include "tools/tfrecord/standard_streams.h"
 
 namespace recordpipe {
 namespace {
@@ -35,7 +37,7 @@ const std::map<std::string, std::string, std::less<>> kEndings = {
     {".tar", "cifar"}, {".tgz", "cifar"},  {".tar.gz", "cifar"}};
 
 std::string format_of(FileSystem& files, const std::string& path) {
-  std::string name = path;
+  std::string name(without_query(path));
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   for (const std::string_view compressed : {".gz", ".zst"}) {
     if (name.ends_with(compressed) && !name.ends_with(".tar.gz")) {
@@ -45,7 +47,7 @@ std::string format_of(FileSystem& files, const std::string& path) {
   for (const auto& [ending, format] : kEndings) {
     if (name.ends_with(ending)) return format;
   }
-  if (!is_standard_input(path)) {
+  if (!is_standard_input(path) && !is_http_url(path)) {
     const auto status = files.status(path);
     if (status && status->kind == FileKind::directory) return "images";
     if (!status) {
@@ -53,7 +55,9 @@ std::string format_of(FileSystem& files, const std::string& path) {
     }
   }
   throw UsageError(fmt::format("what {} holds can't be told from its name: give --from",
-                               is_standard_input(path) ? "standard input" : path));
+                               is_standard_input(path) ? "standard input"
+                               : is_http_url(path)     ? HttpUrl(path).shown()
+                                                       : path));
 }
 
 FeatureTypes parse_types(const std::vector<std::string>& given) {
@@ -127,9 +131,9 @@ int create(const CommandContext& context, const CreateArguments& arguments) {
   const std::vector<WrittenFile> written = output.close();
   context.progress.clear();
   if (arguments.json) {
-    fmt::print("{}", json_line({{"files", to_json(written)}}));
+    print(json_line({{"files", to_json(written)}}));
   } else if (arguments.output.path != "-") {
-    fmt::print("{}\n", describe(written));
+    print_line(describe(written));
   }
   return kExitOk;
 }
@@ -139,7 +143,7 @@ CommandAction define(CLI::App& app) {
   app.add_option("INPUT", arguments->inputs,
                  "Files to make records of, or a folder of images; - is standard input")
       ->required()
-      ->type_name("");
+      ->type_name("FILE");
   app.add_option("--from", arguments->format, "What the inputs are; left out, their names say")
       ->check(CLI::IsMember({"json", "csv", "numpy", "images", "cifar"}).description(""))
       ->type_name("json|csv|numpy|images|cifar");

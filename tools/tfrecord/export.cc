@@ -15,6 +15,7 @@
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_selection.h"
+#include "tools/tfrecord/standard_streams.h"
 #include "tools/tfrecord/text_table.h"
 
 namespace recordpipe {
@@ -115,9 +116,9 @@ int export_records(const CommandContext& context, const ExportArguments& argumen
   }
   const std::string& path = arguments.target.output;
   if (arguments.json) {
-    fmt::print("{}", json_line({{"path", path}, {"format", format}, {"records", report.taken}}));
+    print(json_line({{"path", path}, {"format", format}, {"records", report.taken}}));
   } else if (path != "-") {
-    fmt::print("wrote {} to {}\n", counted(report.taken, "record"), printable(path));
+    print_line(fmt::format("wrote {} to {}", counted(report.taken, "record"), printable(path)));
   }
   return kExitOk;
 }
