@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """http URLs as inputs of tfrecord's subcommands, from a local server."""
+import functools
 import gzip
 import http.server
 import threading
@@ -47,6 +48,12 @@ class Files(http.server.SimpleHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+@functools.cache
+def long_records():
+    return b"".join(record(named_example({"n": [i], "x": [bytes([i]) * 1_000_000]}))
+                    for i in range(4))
 
 
 class UrlTest(TfrecordTest):
@@ -116,8 +123,7 @@ class Ranges(UrlTest):
 
     def setUp(self):
         super().setUp()
-        self.path = self.write("a", *[named_example({"n": [i], "x": [bytes([i]) * 1_000_000]})
-                                      for i in range(4)])
+        (self.folder / "a").write_bytes(long_records())
         self.run_it("index", "a")
 
     def fetched(self):
