@@ -20,6 +20,7 @@
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_output.h"
 #include "tools/tfrecord/record_selection.h"
+#include "tools/tfrecord/standard_streams.h"
 #include "tools/tfrecord/text_table.h"
 
 namespace recordpipe {
@@ -116,7 +117,9 @@ class Conversion {
     ConvertReport report = written();
     report.read_in_vain = read_in_vain_;
     context_.progress.clear();
-    if (selection_.where) warn_of_missing(*selection_.where, "convert", context_.progress);
+    if (selection_.where && looked_at_all_) {
+      warn_of_missing(*selection_.where, "convert", context_.progress);
+    }
     return report;
   }
 
@@ -133,6 +136,7 @@ class Conversion {
   uint64_t select(const std::string& activity, const std::function<void(RecordPieces)>& consume) {
     const SelectionReport report = select_records(context_, paths_, selection_, activity, consume);
     if (report.taken > 0) require_found(report);
+    looked_at_all_ = report.looked_at_all;
     if (selection_.where && report.taken == 0) read_in_vain_ = report.read;
     return report.taken;
   }
@@ -148,7 +152,7 @@ class Conversion {
   void require_found(const SelectionReport& report) const {
     const auto require = [&](const std::string& name) {
       if (report.found.contains(name)) return;
-      throw no_such_feature(name);
+      throw no_such_feature(name, report.looked_at_all);
     };
     if (selection_.edit.select) std::ranges::for_each(*selection_.edit.select, require);
     std::ranges::for_each(selection_.edit.drop, require);
@@ -202,15 +206,16 @@ class Conversion {
   const ConvertArguments& arguments_;
   RecordSelection selection_;
   const std::vector<std::string> paths_;
+  bool looked_at_all_ = true;
   bool counting_ = false;  // what is passed over will be passed over again
   Skipped skipped_;
   std::optional<uint64_t> read_in_vain_;
 };
 
 void print_json(const ConvertReport& report) {
-  fmt::print("{}", json_line({{"files", to_json(report.files)},
-                              {"regions_skipped", report.skipped.regions},
-                              {"bytes_skipped", report.skipped.bytes}}));
+  print(json_line({{"files", to_json(report.files)},
+                   {"regions_skipped", report.skipped.regions},
+                   {"bytes_skipped", report.skipped.bytes}}));
 }
 
 int convert(const CommandContext& context, const ConvertArguments& arguments) {
@@ -227,7 +232,7 @@ int convert(const CommandContext& context, const ConvertArguments& arguments) {
         report.read_in_vain
             ? fmt::format("; --where fits none of {}", counted(*report.read_in_vain, "record"))
             : "";
-    fmt::print("{}{}\n", describe(report.files), why);
+    print_line(describe(report.files) + why);
   }
   return kExitOk;
 }

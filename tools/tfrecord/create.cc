@@ -10,12 +10,14 @@
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
+#include "dataset/io/http_url.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_output.h"
+#include "tools/tfrecord/standard_streams.h"
 
 namespace recordpipe {
 namespace {
@@ -35,7 +37,7 @@ const std::map<std::string, std::string, std::less<>> kEndings = {
     {".tar", "cifar"}, {".tgz", "cifar"},  {".tar.gz", "cifar"}};
 
 std::string format_of(FileSystem& files, const std::string& path) {
-  std::string name = path;
+  std::string name(without_query(path));
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   for (const std::string_view compressed : {".gz", ".zst"}) {
     if (name.ends_with(compressed) && !name.ends_with(".tar.gz")) {
@@ -45,7 +47,7 @@ std::string format_of(FileSystem& files, const std::string& path) {
   for (const auto& [ending, format] : kEndings) {
     if (name.ends_with(ending)) return format;
   }
-  if (!is_standard_input(path)) {
+  if (!is_standard_input(path) && !is_http_url(path)) {
     const auto status = files.status(path);
     if (status && status->kind == FileKind::directory) return "images";
     if (!status) {
@@ -53,7 +55,9 @@ std::string format_of(FileSystem& files, const std::string& path) {
     }
   }
   throw UsageError(fmt::format("what {} holds can't be told from its name: give --from",
-                               is_standard_input(path) ? "standard input" : path));
+                               is_standard_input(path) ? "standard input"
+                               : is_http_url(path)     ? HttpUrl(path).shown()
+                                                       : path));
 }
 
 FeatureTypes parse_types(const std::vector<std::string>& given) {
@@ -127,9 +131,9 @@ int create(const CommandContext& context, const CreateArguments& arguments) {
   const std::vector<WrittenFile> written = output.close();
   context.progress.clear();
   if (arguments.json) {
-    fmt::print("{}", json_line({{"files", to_json(written)}}));
+    print(json_line({{"files", to_json(written)}}));
   } else if (arguments.output.path != "-") {
-    fmt::print("{}\n", describe(written));
+    print_line(describe(written));
   }
   return kExitOk;
 }
@@ -139,7 +143,7 @@ CommandAction define(CLI::App& app) {
   app.add_option("INPUT", arguments->inputs,
                  "Files to make records of, or a folder of images; - is standard input")
       ->required()
-      ->type_name("");
+      ->type_name("FILE");
   app.add_option("--from", arguments->format, "What the inputs are; left out, their names say")
       ->check(CLI::IsMember({"json", "csv", "numpy", "images", "cifar"}).description(""))
       ->type_name("json|csv|numpy|images|cifar");
@@ -167,14 +171,17 @@ Command create_command() {
       .description =
           R"(json    One object a line (.json, .jsonl, .ndjson; compressed ones too): what "show --json" and
         "export" print, or {"name": value or [values]}. Whole numbers, true and false are int64,
-        numbers with a point float, strings and {"base64": "..."} bytes; null is no feature. Some
-        programs (jq 1.6) write 1.0 as 1: --types says what a feature is nevertheless. All lines are
+        numbers with a point float, strings and {"base64": "..."} bytes; null is no feature. A list
+        with both kinds of numbers is float; a whole number in it that no float holds exactly is an
+        error, unless --types says float. Some programs (jq 1.6) write 1.0 as 1: --types says what a
+        feature is nevertheless. All lines are
         written in one of the two ways; there are up to 1,000,000 names of features.
 csv     A header line with the features' names, then a record a line (RFC 4180). A column whose
         cells are all whole numbers is int64, one of numbers float (nan, inf and -inf are some, in
         capitals or not), any other bytes, unless --types says so; a whole number in a column of
-        floats that no float holds exactly is an error then. An empty cell is no feature, "" is
-        empty bytes. A cell that is a JSON list is a list, and {"base64": "..."} bytes. Lines end
+        floats that no float holds exactly is an error then. A cell in quotes is text: "7" is bytes,
+        and so is its column, unless --types says so. An empty cell is no feature, "" is empty
+        bytes. A cell that is a JSON list is a list, and {"base64": "..."} bytes. Lines end
         with LF or CR LF and have up to 100,000 cells. A pipe is kept in a temporary file, unless
         --types tells all its columns.
 numpy   .npy and .npz: row i of every array is record i, a feature named as the array (.npy: as the

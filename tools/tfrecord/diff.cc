@@ -46,9 +46,11 @@ class Diff {
  public:
   Diff(const CommandContext& context, const DiffArguments& arguments,
        const std::vector<std::string>& a, const std::vector<std::string>& b)
-      : arguments_(arguments),
-        a_(context, a, arguments.reading, "diff"),
-        b_(context, b, arguments.reading, "diff"),
+      : context_(context),
+        arguments_(arguments),
+        progress_(context, "diff", both(a, b)),
+        a_(context, a, arguments.reading, progress_),
+        b_(context, b, arguments.reading, progress_),
         output_(context, arguments.output) {}
 
   // Whether they are the same.
@@ -65,11 +67,18 @@ class Diff {
     while (b_.next()) ++records_b_;
     const bool same = different_records_ == 0 && records_a_ == records_b_;
     write_summary(same);
+    context_.progress.clear();
     output_.close();
     return same;
   }
 
  private:
+  static std::vector<std::string> both(std::vector<std::string> a,
+                                       const std::vector<std::string>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+
   void compare(const Record& a, const Record& b) {
     if (std::ranges::equal(a.data, b.data)) return;
     message_a_.read(a.data);
@@ -135,7 +144,9 @@ class Diff {
 
   void write_json(const nlohmann::ordered_json& json) { output_.write(json_line(json)); }
 
+  const CommandContext& context_;
   const DiffArguments& arguments_;
+  InputProgress progress_;
   InputRecords a_;
   InputRecords b_;
   Output output_;
@@ -154,7 +165,6 @@ int diff(const CommandContext& context, const DiffArguments& arguments) {
     throw UsageError("standard input can be read once only");
   }
   const bool same = Diff(context, arguments, a, b).run();
-  context.progress.clear();
   return same ? kExitOk : kExitFailed;
 }
 
@@ -162,8 +172,8 @@ CommandAction define(CLI::App& app) {
   const auto arguments = std::make_shared<DiffArguments>();
   const char* const what =
       "A file, pattern or URL, or several separated by commas; - is standard input";
-  app.add_option("A", arguments->a, what)->required()->type_name("");
-  app.add_option("B", arguments->b, what)->required()->type_name("");
+  app.add_option("A", arguments->a, what)->required()->type_name("FILE");
+  app.add_option("B", arguments->b, what)->required()->type_name("FILE");
   add_reading_options(app, arguments->reading);
   add_output(app, arguments->output);
   app.add_option("--tolerance", arguments->tolerance,

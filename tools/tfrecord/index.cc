@@ -17,6 +17,7 @@
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/output_check.h"
 #include "tools/tfrecord/scan_file.h"
+#include "tools/tfrecord/standard_streams.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/threads_option.h"
 
@@ -54,7 +55,7 @@ void write_entries(std::span<const std::byte> framed, uint64_t count, RecordInde
 }
 
 uint64_t write_index(const Arguments& arguments, const CommandContext& context,
-                     const std::string& path) {
+                     const std::string& path, InputProgress& progress) {
   Output out(context, index_of(arguments, path));
   RecordIndexWriter index(out);
   scan_file(context, path, {}, arguments.threads,
@@ -67,7 +68,8 @@ uint64_t write_index(const Arguments& arguments, const CommandContext& context,
                                 .offset = region.begin,
                                 .reason = region.reason,
                                 .hint = region.hint});
-                 }});
+                 }},
+            progress);
   index.close();
   out.close();
   return index.records();
@@ -83,20 +85,22 @@ uint64_t check_index(const Arguments& arguments, const CommandContext& context,
   return check_record_index(index, *file, distant ? IndexedHeaders::some : IndexedHeaders::all);
 }
 
-void print_json(const nlohmann::ordered_json& json) { fmt::print("{}", json_line(json)); }
+void print_json(const nlohmann::ordered_json& json) { print(json_line(json)); }
 
-int index_file(const Arguments& arguments, const CommandContext& context, const std::string& path) {
+int index_file(const Arguments& arguments, const CommandContext& context, const std::string& path,
+               InputProgress& progress) {
   const std::string index = index_of(arguments, path);
   // A FIFO that nobody named would be waited for.
   if (arguments.index.empty() && !is_http_url(path)) require_replaceable(context.files, index);
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
-                                           : write_index(arguments, context, path);
+                                           : write_index(arguments, context, path, progress);
   if (arguments.json) {
     print_json({{"path", path}, {"index", index}, {"records", records}});
   } else if (arguments.check) {
-    fmt::print("{}: fits {}, {}\n", printable(index), printable(path), counted(records, "record"));
+    print_line(fmt::format("{}: fits {}, {}", printable(index), printable(path),
+                           counted(records, "record")));
   } else if (index != "-") {
-    fmt::print("{}: {}\n", printable(index), counted(records, "record"));
+    print_line(fmt::format("{}: {}", printable(index), counted(records, "record")));
   }
   return kExitOk;
 }
@@ -123,9 +127,10 @@ int run(const Arguments& arguments, const CommandContext& context) {
     for (const std::string& path : paths) indexes.push_back(record_index_path(path));
     require_not_read(paths, indexes);
   }
+  InputProgress progress(context, "scan", paths);
   return for_each_input(context, "index", paths, [&](const std::string& path) {
     try {
-      return index_file(arguments, context, path);
+      return index_file(arguments, context, path, progress);
     } catch (const Error& error) {
       if (arguments.json) print_json({{"path", path}, {"error", text_of(error)}});
       throw;

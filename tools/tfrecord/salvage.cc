@@ -54,14 +54,17 @@ int run(const Arguments& arguments, const CommandContext& context) {
   Output out(context, arguments.output);
   RecordWriter writer(out,
                       {.compression = compression_for(arguments.output, arguments.compression)});
+  std::optional<Output> json;
+  if (arguments.json) json.emplace(context, "-");
   DamageReport report(arguments.json, [&](std::string_view text) {
     context.progress.clear();
     if (arguments.json) {
-      fmt::print("{}", text);
+      json->write(text);
     } else {
       std::fwrite(text.data(), 1, text.size(), stderr);  // fails without harm to the records
     }
   });
+  InputProgress progress(context, "scan", paths);
   int status = kExitOk;
   for (const std::string& path : paths) {
     report.begin(path);
@@ -72,9 +75,11 @@ int run(const Arguments& arguments, const CommandContext& context) {
                          write_copied(framed, count, writer);
                          report.intact(count);
                        },
-                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }});
+                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
+                  progress);
     if (totals.cut) throw cut_while_mapped(path, totals.bytes);
     report.end(totals);
+    if (json) json->flush();
     if (!totals.intact()) status = kExitFailed;
   }
   if (status != kExitOk && writer.records() == 0) {
@@ -86,7 +91,7 @@ int run(const Arguments& arguments, const CommandContext& context) {
   out.close();
   if (!arguments.json) {
     context.progress.warn(
-        fmt::format("wrote {} to {}", counted(writer.records(), "record"), out.path()));
+        fmt::format("wrote {} to {}", counted(writer.records(), "record"), printable(out.path())));
   }
   return status;
 }

@@ -34,40 +34,30 @@ struct Arguments {
 };
 
 InferredSchema schema_of(const CommandContext& context, const std::string& path,
-                         const RecordReadOptions& reading) {
+                         const RecordReadOptions& reading, InputProgress& progress) {
   InferredSchema schema;
-  RecordCursor cursor(context, path, reading, {});
-  uint64_t bytes = 0;
-  const auto counted = [&](uint64_t more) {
-    bytes += more;
-    context.progress.update({.activity = "look", .done = bytes});
-    return true;
-  };
-  struct Part {
-    InferredSchema schema;
-    uint64_t bytes;
-  };
-  pass_over_records<Part>([&] { return cursor.read(); }, 0, thread_count(0),
-                          [](const RecordBlock& block) {
-                            MessageView message;
-                            Part part = {.schema = {}, .bytes = block.bytes()};
-                            for (size_t i = 0; i < block.size(); ++i) {
-                              message.read(block[i].data);
-                              part.schema.add(message, block[i].data.size());
-                            }
-                            return part;
-                          },
-                          [&](const Part& part) {
-                            schema.merge(part.schema);
-                            return counted(part.bytes);
-                          },
-                          [&](uint64_t, const Record& record) {
-                            MessageView message;
-                            message.read(record.data);
-                            schema.add(message, record.data.size());
-                            return counted(record.data.size());
-                          },
-                          {.growth = 4});
+  RecordCursor cursor(context, path, reading, {}, progress);
+  pass_over_records<InferredSchema>([&] { return cursor.read(); }, 0, thread_count(0),
+                                    [](const RecordBlock& block) {
+                                      MessageView message;
+                                      InferredSchema part;
+                                      for (size_t i = 0; i < block.size(); ++i) {
+                                        message.read(block[i].data);
+                                        part.add(message, block[i].data.size());
+                                      }
+                                      return part;
+                                    },
+                                    [&](const InferredSchema& part) {
+                                      schema.merge(part);
+                                      return true;
+                                    },
+                                    [&](uint64_t, const Record& record) {
+                                      MessageView message;
+                                      message.read(record.data);
+                                      schema.add(message, record.data.size());
+                                      return true;
+                                    },
+                                    {.growth = 4});
   return schema;
 }
 
@@ -130,8 +120,10 @@ int run(const CommandContext& context, const Arguments& arguments) {
     throw UsageError("--json, --cpp and --python exclude each other");
   }
   InferredSchema schema;
-  for (const std::string& path : expand_inputs(context.files, arguments.inputs.files)) {
-    schema.merge(schema_of(context, path, arguments.inputs.reading));
+  const auto paths = expand_inputs(context.files, arguments.inputs.files);
+  InputProgress progress(context, "look", paths);
+  for (const std::string& path : paths) {
+    schema.merge(schema_of(context, path, arguments.inputs.reading, progress));
   }
   context.progress.clear();
   if (arguments.cpp || arguments.python) require_decodable(schema);

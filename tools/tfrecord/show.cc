@@ -97,20 +97,24 @@ class Show {
         range_(chosen_range(arguments)),
         features_(arguments.features),
         left_(arguments.limit),
-        on_terminal_(arguments.output == "-" && ::isatty(STDOUT_FILENO) != 0),
         output_(context, arguments.output) {
+    if (arguments.output == "-" && ::isatty(STDOUT_FILENO) != 0) context.progress.hide();
     if (!arguments.where.empty()) where_.emplace(arguments.where);
   }
 
   void run() {
     const auto paths = expand_inputs(context_.files, arguments_.inputs.files);
+    InputProgress progress = range_.all() ? InputProgress(context_, "show", paths)
+                                          : InputProgress(context_, "show", std::nullopt);
     for (const std::string& path : paths) {
       if (left_ == 0) break;
-      show_file(path, paths.size() > 1 ? std::string_view(path) : std::string_view());
+      show_file(path, progress, paths.size() > 1 ? std::string_view(path) : std::string_view());
     }
     if (where_) where_->require_possible();
     output_.close();
-    if (where_) warn_of_missing(*where_, "show", context_.progress);
+    // Others may have what those that were read don't.
+    const bool looked_at_all = left_ > 0 && range_.all();
+    if (where_ && looked_at_all) warn_of_missing(*where_, "show", context_.progress);
     for (const std::string& name : features_.missing()) {
       context_.progress.warn("tfrecord show: no record that was shown has a feature " +
                              printable(name));
@@ -118,18 +122,13 @@ class Show {
   }
 
  private:
-  void show_file(const std::string& path, std::string_view shown_path) {
-    RecordCursor cursor(context_, path, arguments_.inputs.reading, range_);
+  void show_file(const std::string& path, InputProgress& progress, std::string_view shown_path) {
+    RecordCursor cursor(context_, path, arguments_.inputs.reading, range_, progress);
     const uint64_t first = cursor.next();
-    uint64_t bytes = 0;
     pass_over_records<Printed>(
         [&] { return cursor.read(); }, first, thread_count(0),
         [&](const RecordBlock& block) { return print_block(block, shown_path); },
-        [&](Printed printed) {
-          bytes += printed.text.size();
-          if (!on_terminal_) context_.progress.update({.activity = "show", .done = bytes});
-          return write(printed);
-        },
+        [&](const Printed& printed) { return write(printed); },
         [&](uint64_t number, const Record& record) {
           return write_large(number, record, shown_path);
         },
@@ -222,7 +221,6 @@ class Show {
   const FeatureFilter features_;
   std::optional<Where> where_;
   uint64_t left_;
-  const bool on_terminal_;  // records are seen to come: no bar among them
   Output output_;
 };
 

@@ -29,45 +29,35 @@ struct Arguments {
   bool json = false;
 };
 
-// What a block of records adds.
-struct Part {
-  StatisticsPart statistics = {};
-  uint64_t bytes = 0;
-};
-
 int run(const CommandContext& context, const Arguments& arguments) {
   std::vector<std::string> only = arguments.features;
   std::ranges::sort(only);
   FeatureStatistics all;
-  uint64_t bytes = 0;
-  const auto counted = [&](uint64_t more) {
-    bytes += more;
-    context.progress.update({.activity = "count", .done = bytes});
-    return true;
-  };
-  for (const std::string& path : expand_inputs(context.files, arguments.inputs.files)) {
-    RecordCursor cursor(context, path, arguments.inputs.reading, {});
-    pass_over_records<Part>(
+  const auto paths = expand_inputs(context.files, arguments.inputs.files);
+  InputProgress progress(context, "count", paths);
+  for (const std::string& path : paths) {
+    RecordCursor cursor(context, path, arguments.inputs.reading, {}, progress);
+    pass_over_records<StatisticsPart>(
         [&] { return cursor.read(); }, 0, thread_count(arguments.threads),
         [&](const RecordBlock& block) {
           MessageView message;
-          Part part = {.bytes = block.bytes()};
+          StatisticsPart part;
           for (size_t i = 0; i < block.size(); ++i) {
             message.read(block[i].data);
-            part.statistics.add(message, only);
+            part.add(message, only);
           }
-          part.statistics.settle();
+          part.settle();
           return part;
         },
-        [&](const Part& part) {
-          all.merge(part.statistics);
-          return counted(part.bytes);
+        [&](const StatisticsPart& part) {
+          all.merge(part);
+          return true;
         },
         [&](uint64_t, const Record& record) {
           MessageView message;
           message.read(record.data);
           all.add(message, only);
-          return counted(record.data.size());
+          return true;
         },
         {.block_size = size_t{512} << 10, .large_size = size_t{1} << 20, .growth = 4});
   }

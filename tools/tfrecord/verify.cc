@@ -26,13 +26,14 @@ struct Arguments {
 };
 
 int verify(const Arguments& arguments, const CommandContext& context, const std::string& path,
-           DamageReport& report) {
+           DamageReport& report, InputProgress& progress) {
   report.begin(path);
   try {
     const ScanTotals totals =
         scan_file(context, path, arguments.reading, arguments.threads,
                   {.intact = [&](auto, uint64_t count) { report.intact(count); },
-                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }});
+                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
+                  progress);
     report.end(totals);
     return totals.intact() ? kExitOk : kExitFailed;
   } catch (const Error& error) {
@@ -45,8 +46,9 @@ int run(const Arguments& arguments, const CommandContext& context) {
   const auto paths = expand_inputs(context.files, arguments.files);
   Output out(context, arguments.output);
   DamageReport report(arguments.json, [&](std::string_view text) { out.write(text); });
+  InputProgress progress(context, "scan", paths);
   const int status = for_each_input(context, "verify", paths, [&](const std::string& path) {
-    const int result = verify(arguments, context, path, report);
+    const int result = verify(arguments, context, path, report, progress);
     out.flush();
     return result;
   });

@@ -1,6 +1,7 @@
 // tfrecord view: a page of a file's records, for a browser.
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "tools/tfrecord/nearest_names.h"
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/output.h"
+#include "tools/tfrecord/standard_streams.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/view/card.h"
 #include "tools/tfrecord/view/page.h"
@@ -57,19 +59,21 @@ class View {
     }
     Output out(context_, arguments_.output);  // before hours of reading for nothing
     const std::vector<std::string> paths = expand_inputs(context_.files, arguments_.inputs.files);
+    InputProgress progress(context_, "view", paths);
     for (const std::string& path : paths) {
       if (sample_.is_full()) {
         more_ = true;
         break;
       }
-      read_file(path);
+      read_file(path, progress);
     }
     for (const std::string& damage : damage_) context_.progress.warn("tfrecord view: " + damage);
     if (where_) {
       where_->require_possible();
-      warn_of_missing(*where_, "view", context_.progress);
+      if (!more_) warn_of_missing(*where_, "view", context_.progress);
     }
     require_what_was_named();
+    context_.progress.clear();
     const uint64_t bytes = write_page(out, {.files = files_,
                                             .sampling = sampling(),
                                             .damage = damage_,
@@ -78,16 +82,16 @@ class View {
                                             .images = images_,
                                             .labels = labels_});
     out.close();
-    context_.progress.clear();
     if (arguments_.output != "-") {
-      fmt::print("wrote {}, {}, to {}\n", shown_records(), byte_count(bytes), arguments_.output);
+      print_line(fmt::format("wrote {}, {}, to {}", shown_records(), byte_count(bytes),
+                             printable(arguments_.output)));
     }
     return damage_.empty() ? kExitOk : kExitFailed;
   }
 
  private:
-  void read_file(const std::string& path) {
-    RecordReader reader = open_records(context_, path, arguments_.inputs.reading);
+  void read_file(const std::string& path, InputProgress& progress) {
+    RecordReader reader = open_records(context_, path, arguments_.inputs.reading, progress);
     files_.push_back(reader.path());
     try {
       for (uint64_t number = 0;; ++number) {
@@ -99,9 +103,6 @@ class View {
           break;
         }
         add(*record, number);
-        if (number % 256 == 0) {
-          context_.progress.update({"view " + reader.path(), reader.offset(), std::nullopt});
-        }
       }
     } catch (const Error& error) {
       if (!is_damage(error.kind()) && error.kind() != ErrorKind::limit_exceeded) throw;
@@ -111,6 +112,9 @@ class View {
 
   void add(const Record& record, uint64_t number) {
     message_.read(record.data);
+    for (const std::string& name : {arguments_.image, arguments_.label}) {
+      if (message_.find_feature(name)) present_.insert(name);
+    }
     if (where_ && !where_->matches(message_)) return;
     overview_.add(message_, record.data.size());
     // The feature must be known for its counts, whether the record is shown or not.
@@ -140,7 +144,7 @@ class View {
 
   void require_feature(const std::string& name) const {
     const InferredSchema& schema = overview_.schema;
-    if (name.empty() || schema.features.contains(name) || schema.left_out > 0) return;
+    if (name.empty() || present_.contains(name)) return;
     std::vector<std::string> names;
     for (const auto& [present, feature] : schema.features) names.push_back(present);
     throw Error({.kind = ErrorKind::not_found,
@@ -192,7 +196,8 @@ class View {
   MessageView message_;
   std::vector<std::string> files_;
   std::vector<std::string> damage_;
-  bool more_ = false;  // records than were read
+  bool more_ = false;              // records than were read
+  std::set<std::string> present_;  // of --image and --label, what some record has
 };
 
 constexpr char kDescription[] =
