@@ -1,7 +1,8 @@
 # The CUDA backend, recordpipe::trainer_cuda: whether it is built, in recordpipe_has_cuda.
 #
-# RECORDPIPE_CUDA=AUTO builds it where nvcc, cuDNN and cuBLASLt are found, and says why not; ON makes
-# that an error; OFF, the default within another project, doesn't look. Found where the toolkit is, or in CMAKE_PREFIX_PATH: nvcc by CUDACXX,
+# RECORDPIPE_CUDA=AUTO builds it where nvcc, cuDNN, cuBLASLt and a driver are found, and says why
+# not; ON needs no driver, and makes it an error if something else is missing; OFF, the default within
+# another project, doesn't look. Found where the toolkit is, or in CMAKE_PREFIX_PATH: nvcc by CUDACXX,
 # CMAKE_CUDA_COMPILER, PATH or /usr/local/cuda.
 #
 # Included by the root's CMakeLists.txt itself: a language is enabled above all that use it.
@@ -23,6 +24,17 @@ if(RECORDPIPE_SANITIZE)
   message(STATUS "Left out: recordpipe::trainer_cuda, for the sanitizers don't know CUDA")
   return()
 endif()
+if(RECORDPIPE_CUDA STREQUAL AUTO)
+  # Compiling the kernels takes minutes, for nothing where no GPU can be used. A toolkit brings no
+  # libcuda.so.1, drivers do.
+  find_library(driver libcuda.so.1 PATHS /usr/lib/wsl/lib NO_CACHE)
+  if(NOT driver AND NOT EXISTS /dev/nvidiactl)
+    message(STATUS "Left out: recordpipe::trainer_cuda, for there is no NVIDIA driver "
+                   "(-DRECORDPIPE_CUDA=ON builds it nevertheless)")
+    return()
+  endif()
+endif()
+
 set(missing "")
 include(CheckLanguage)
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
