@@ -3,17 +3,35 @@ include(GoogleTest)
 find_package(GTest REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
+# A test program's sources are compiled several at a time: what they include and instantiate is much
+# the same, and takes most of the time. Off, a change of one source compiles that one only.
+option(RECORDPIPE_UNITY_TESTS "Compile the sources of a test program together" ON)
+
+# Two thirds of the time to compile, for what is mostly templates. The libraries are optimised.
+function(recordpipe_configure_test target)
+  if(RECORDPIPE_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+    target_compile_definitions(${target} PRIVATE RECORDPIPE_SANITIZED)
+  endif()
+endfunction()
+
+# GoogleTest's headers, precompiled once for all tests.
+add_library(recordpipe_test_headers OBJECT EXCLUDE_FROM_ALL
+            ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+target_link_libraries(recordpipe_test_headers PRIVATE GTest::gmock)
+recordpipe_configure(recordpipe_test_headers)
+recordpipe_configure_test(recordpipe_test_headers)
+recordpipe_precompile(recordpipe_test_headers <gmock/gmock.h> <gtest/gtest.h>)
+
 # recordpipe_test(NAME SOURCES ... LINK ... LABELS ... ENVIRONMENT NAME=VALUE...): a GoogleTest
 # program; each of its tests is one for CTest.
 function(recordpipe_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
-  recordpipe_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gmock_main)
+  recordpipe_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gmock_main
+                     PRECOMPILE AS recordpipe_test_headers)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${RECORDPIPE_UNITY_TESTS})
   target_compile_definitions(${name} PRIVATE RECORDPIPE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
-  # Two thirds of the time to compile, for what is mostly templates. The libraries are optimised.
-  if(RECORDPIPE_SANITIZE)
-    target_compile_options(${name} PRIVATE -O0)
-    target_compile_definitions(${name} PRIVATE RECORDPIPE_SANITIZED)
-  endif()
+  recordpipe_configure_test(${name})
   set(properties "")
   foreach(property LABELS ENVIRONMENT)
     if(arg_${property})
