@@ -48,8 +48,12 @@ say "Packages"
 
 say "Building (release)"
 # From the project's folder: presets are read from there.
-(cd "$here" && cmake --preset release >/dev/null &&
-  cmake --build --preset release --parallel "$(nproc)")
+# Only the programs that run below: all of them take several times as long.
+build() {
+  (cd "$here" && cmake --preset release >/dev/null &&
+    cmake --build --preset release --parallel "$(nproc)" --target "$@")
+}
+build generate_cifar10_tfrecords cifar10_main
 programs=$here/build/release
 
 say "TFRecord files in $data_dir"
@@ -70,7 +74,7 @@ say "Training for about $minutes minutes$synthetic_words; results go to $job_dir
 # The recipe that got furthest in five minutes on two cores.
 train=("$programs/cifar10_main" --data-dir "$data_dir" --job-dir "$job_dir" --minutes "$minutes"
   --num-layers 14 --train-batch-size 64 --learning-rate 0.1 --learning-rate-schedule cosine
-  --warmup-steps 200 --batch-norm-decay 0.99)
+  --warmup-steps 200 --batch-norm-decay 0.99 --report "$job_dir/report.html")
 status=0
 "${train[@]}" || status=$?
 if ((status == 130)) && [[ -d "$job_dir" ]]; then
@@ -78,4 +82,24 @@ if ((status == 130)) && [[ -d "$job_dir" ]]; then
   printf ' %q' "${train[@]}"
   echo
 fi
-exit "$status"
+((status == 0)) || exit "$status"
+
+# In single quotes where need be, to be pasted.
+quoted() { printf ' %q' "$@"; }
+cat <<END
+
+==> Done. The training's report, for any browser:
+ $(quoted "$job_dir/report.html")
+Curves, histograms and images in TensorBoard, where that is installed:
+ $(quoted tensorboard --logdir "$job_dir")
+
+Three things to try next:
+- Look at the records, as a page of images:
+ $(quoted cmake --build "$programs" --target tfrecord)
+ $(quoted "$programs/tfrecord" view "$data_dir/train.tfrecords" -o "$data_dir/train.html")
+- Feed a program of your own: examples/records_to_batches.cc is one to start from
+ $(quoted cmake --build "$programs" --target records_to_batches)
+ $(quoted "$programs/records_to_batches" "$data_dir/points.tfrecords")
+- Go on training where it ended, for $minutes minutes more:
+ $(quoted "${train[@]}")
+END

@@ -47,21 +47,19 @@ function(recordpipe_foreign_of item package pkgconfig)
   endforeach()
 endfunction()
 
-# recordpipe_install_library(NAME DESCRIPTION TEXT HEADERS PATTERNS...): target recordpipe_NAME with
-# its public headers, as component NAME, and recordpipe-NAME.pc. To be called when all is linked to
-# it; does nothing where it was left out.
+# recordpipe_component(NAME DESCRIPTION): target recordpipe_NAME is installed.
+function(recordpipe_component name description)
+  set_property(GLOBAL APPEND PROPERTY recordpipe_to_install ${name})
+  set_target_properties(recordpipe_${name} PROPERTIES
+                        EXPORT_NAME ${name} RECORDPIPE_DESCRIPTION "${description}")
+endfunction()
+
+# Target recordpipe_NAME with its public headers, as component NAME, and recordpipe-NAME.pc.
 function(recordpipe_install_library name)
-  cmake_parse_arguments(arg "" "DESCRIPTION" "HEADERS" ${ARGN})
   set(target recordpipe_${name})
-  if(NOT TARGET ${target})
-    return()
-  endif()
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  if(arg_HEADERS)
-    list(TRANSFORM arg_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/)
-    file(GLOB headers CONFIGURE_DEPENDS ${arg_HEADERS})
-    target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
-                   FILES ${headers})
+  get_target_property(description ${target} RECORDPIPE_DESCRIPTION)
+  get_target_property(headers ${target} HEADER_SET)
+  if(headers)
     set(header_set FILE_SET HEADERS DESTINATION ${recordpipe_include_dir})
   endif()
   install(TARGETS ${target} EXPORT recordpipe-${name} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -108,8 +106,13 @@ function(recordpipe_install_library name)
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# recordpipe_install_package(): the package of all components that were installed before.
+# recordpipe_install_package(): all components, and the package of them. To be called when all is
+# linked to them.
 function(recordpipe_install_package)
+  get_property(names GLOBAL PROPERTY recordpipe_to_install)
+  foreach(name IN LISTS names)
+    recordpipe_install_library(${name})
+  endforeach()
   get_property(recordpipe_components GLOBAL PROPERTY recordpipe_components)
   list(JOIN recordpipe_components "\n" recordpipe_components)
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/recordpipe-config.cmake.in

@@ -30,7 +30,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr size_t kRows = 11;
+constexpr size_t kImages = 11;
 
 struct Image {
   std::string pixels;
@@ -50,7 +50,7 @@ Image image_of(const CifarBatch& batch, size_t row) {
 std::vector<Image> images_of_batches(const std::vector<int>& numbers) {
   std::vector<Image> images;
   for (const int number : numbers) {
-    const CifarBatch batch = make_batch(CifarDataset::cifar10, kRows, number);
+    const CifarBatch batch = make_batch(CifarDataset::cifar10, kImages, number);
     for (size_t row = 0; row < batch.rows(); ++row) images.push_back(image_of(batch, row));
   }
   return images;
@@ -96,7 +96,7 @@ class ConvertTest : public testing::Test {
   TemporaryDirectory directory;
   const std::string data_dir = directory / "data";
   const std::string archive = directory / "a.tar.gz";
-  const std::string good = archive_bytes(python_members(kRows));
+  const std::string good = archive_bytes(python_members(kImages));
 };
 
 // --- what the files hold --------------------------------------------------------------------
@@ -111,7 +111,7 @@ TEST_F(ConvertTest, SplitsHoldTheirBatchesInTheTutorialsOrder) {
 
   ASSERT_EQ(report.files.size(), 3u);
   EXPECT_EQ(report.files[0].path, data_dir + "/train.tfrecords");
-  EXPECT_EQ(report.files[0].records, 4 * kRows);
+  EXPECT_EQ(report.files[0].records, 4 * kImages);
   EXPECT_EQ(report.files[0].bytes, content_of("train.tfrecords").size());
   EXPECT_GT(report.files[0].seconds, 0);
   Sha256 hash;
@@ -123,7 +123,7 @@ TEST_F(ConvertTest, TheSameBytesHoweverTheArchiveIsPacked) {
   convert(good);
   const std::string train = content_of("train.tfrecords");
   const std::string eval = content_of("eval.tfrecords");
-  convert(archive_bytes(binary_members(kRows)));
+  convert(archive_bytes(binary_members(kImages)));
   EXPECT_EQ(content_of("train.tfrecords"), train);
   EXPECT_EQ(content_of("eval.tfrecords"), eval);
   convert(good);
@@ -181,7 +181,7 @@ TEST_F(ConvertTest, CompressedFilesHoldTheSameRecords) {
     const std::string path = data_dir + "/validation-00000-of-00002.tfrecords";
     EXPECT_EQ(detect_compression(files, path), compression);
     const auto all = images_of_batches({4});
-    EXPECT_EQ(images_in(path), std::vector(all.begin(), all.begin() + kRows / 2));
+    EXPECT_EQ(images_in(path), std::vector(all.begin(), all.begin() + kImages / 2));
   }
 }
 
@@ -205,7 +205,7 @@ TEST_F(ConvertTest, Cifar100HasBothLabelsAndAFifthForValidation) {
 
 TEST_F(ConvertTest, KeepsWhatTheArchiveExtractsTo) {
   for (const bool binary : {false, true}) {
-    const auto members = binary ? binary_members(kRows) : python_members(kRows);
+    const auto members = binary ? binary_members(kImages) : python_members(kImages);
     const CifarConvertReport report = convert(archive_bytes(members), {.keep_extracted = true});
     EXPECT_EQ(report.extracted,
               data_dir + (binary ? "/cifar-10-batches-bin" : "/cifar-10-batches-py"));
@@ -220,7 +220,7 @@ TEST_F(ConvertTest, KeepsWhatTheArchiveExtractsTo) {
 }
 
 TEST_F(ConvertTest, ExtractsUnderThePublishedNamesOnly) {
-  auto members = python_members(kRows);
+  auto members = python_members(kImages);
   for (TarEntry& member : members) member.name = "else" + member.name.substr(19);
   members.push_back({.name = "else/notes.txt", .content = "mine"});
   members.push_back({.name = "../escaped", .content = "out"});
@@ -234,7 +234,7 @@ TEST_F(ConvertTest, ExtractsUnderThePublishedNamesOnly) {
 }
 
 TEST_F(ConvertTest, ExtractsNothingOfAStrayFile) {
-  auto members = python_members(kRows);
+  auto members = python_members(kImages);
   members.insert(members.begin(), {.name = "test", .content = "no batch"});
   const CifarConvertReport report = convert(archive_bytes(members), {.keep_extracted = true});
   EXPECT_EQ(report.extracted, data_dir + "/cifar-10-batches-py");
@@ -247,7 +247,7 @@ TEST_F(ConvertTest, ExtractsNothingOfAStrayFile) {
 TEST_F(ConvertTest, NothingHasItsNameBeforeTheArchiveIsCheckedToItsEnd) {
   convert(good);
   const std::string before = content_of("train.tfrecords");
-  std::string other = archive_bytes(binary_members(kRows + 1));
+  std::string other = archive_bytes(binary_members(kImages + 1));
   other[other.size() - 5] ^= 1;  // gzip's CRC
   EXPECT_EQ(error_of(other, {.shards = 1, .keep_extracted = true}).kind(), ErrorKind::corrupted);
   EXPECT_EQ(content_of("train.tfrecords"), before);

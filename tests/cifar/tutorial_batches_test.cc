@@ -30,8 +30,8 @@ class TutorialBatches : public ::testing::Test {
   }
 };
 
-std::vector<Bytes> run(const std::vector<std::string>& files,
-                       const Cifar10TutorialOptions& options) {
+std::vector<Bytes> run_tutorial(const std::vector<std::string>& files,
+                                const Cifar10TutorialOptions& options) {
   std::vector<Bytes> out;
   for (const ImageBatch& batch : cifar10_tutorial_batches(files, options))
     out.push_back(bytes_of(batch));
@@ -96,28 +96,28 @@ TEST_F(TutorialBatches, EvaluationSeesTheMiddleOfEachImageOnce) {
   const auto files = two_files();
   for (const Layout layout : {Layout::nhwc, Layout::nchw}) {
     const Cifar10TutorialOptions options{.batch_size = 30, .layout = layout};
-    const auto batches = run(files, options);
+    const auto batches = run_tutorial(files, options);
     ASSERT_EQ(batches.size(), 4u);
     EXPECT_EQ(batches.back().labels.size(), 10u);
     EXPECT_TRUE(batches == run_plainly(100, options));
   }
-  EXPECT_EQ(run(files, {.batch_size = 30, .drop_remainder = true}).size(), 3u);
+  EXPECT_EQ(run_tutorial(files, {.batch_size = 30, .drop_remainder = true}).size(), 3u);
 }
 
 TEST_F(TutorialBatches, EndAfterSoManyImages) {
   const auto files = two_files();
-  const auto all = run(files, {.batch_size = 30});
-  const auto some = run(files, {.batch_size = 30, .take = 70});
+  const auto all = run_tutorial(files, {.batch_size = 30});
+  const auto some = run_tutorial(files, {.batch_size = 30, .take = 70});
   ASSERT_EQ(some.size(), 3u);
   EXPECT_TRUE(some[1] == all[1]);
   EXPECT_EQ(some[2].labels,
             std::vector<int32_t>(all[2].labels.begin(), all[2].labels.begin() + 10));
-  EXPECT_TRUE(run(files, {.batch_size = 30, .take = 101}) == all) << "there are no more";
-  EXPECT_EQ(run(files, {.batch_size = 30, .epochs = 2, .take = 150}).size(), 5u);
+  EXPECT_TRUE(run_tutorial(files, {.batch_size = 30, .take = 101}) == all) << "there are no more";
+  EXPECT_EQ(run_tutorial(files, {.batch_size = 30, .epochs = 2, .take = 150}).size(), 5u);
   size_t shared = 0;
   for (const size_t w : {0, 1})
     for (const Bytes& batch :
-         run(files, {.batch_size = 30, .take = 71, .num_shards = 2, .shard_index = w}))
+         run_tutorial(files, {.batch_size = 30, .take = 71, .num_shards = 2, .shard_index = w}))
       shared += batch.labels.size();
   EXPECT_EQ(shared, 71u);
 }
@@ -135,24 +135,24 @@ TEST_F(TutorialBatches, TheSameBytesAtAnyThreadCountAsThePlainTwins) {
       options.threads = threads;
       for (const size_t prefetch : {0, 3}) {
         options.prefetch = prefetch;
-        EXPECT_TRUE(run(files, options) == expected) << threads << " threads";
+        EXPECT_TRUE(run_tutorial(files, options) == expected) << threads << " threads";
       }
     }
-    EXPECT_TRUE(run(zipped, options) == expected) << "gzip";
+    EXPECT_TRUE(run_tutorial(zipped, options) == expected) << "gzip";
   }
 }
 
 TEST_F(TutorialBatches, AnotherSeedGivesAnotherOrderAndOtherDistortions) {
   const auto files = two_files();
-  const auto shuffled = run(files, {.seed = 7, .shuffle_buffer = 100});
-  EXPECT_FALSE(run(files, {.seed = 8, .shuffle_buffer = 100}) == shuffled);
-  const auto distorted = run(files, {.seed = 7, .distort = true});
-  EXPECT_FALSE(run(files, {.seed = 8, .distort = true}) == distorted);
-  EXPECT_EQ(run(files, {.seed = 8, .distort = true})[0].labels, distorted[0].labels);
+  const auto shuffled = run_tutorial(files, {.seed = 7, .shuffle_buffer = 100});
+  EXPECT_FALSE(run_tutorial(files, {.seed = 8, .shuffle_buffer = 100}) == shuffled);
+  const auto distorted = run_tutorial(files, {.seed = 7, .distort = true});
+  EXPECT_FALSE(run_tutorial(files, {.seed = 8, .distort = true}) == distorted);
+  EXPECT_EQ(run_tutorial(files, {.seed = 8, .distort = true})[0].labels, distorted[0].labels);
 }
 
 TEST_F(TutorialBatches, EachEpochIsDistortedAnew) {
-  const auto batches = run(two_files(), {.batch_size = 100, .distort = true, .epochs = 2});
+  const auto batches = run_tutorial(two_files(), {.batch_size = 100, .distort = true, .epochs = 2});
   ASSERT_EQ(batches.size(), 2u);
   EXPECT_EQ(batches[0].labels, batches[1].labels);
   EXPECT_FALSE(batches[0].pixels == batches[1].pixels);
@@ -162,7 +162,7 @@ TEST_F(TutorialBatches, ASavedPlaceGoesOnWithTheSameBytes) {
   const auto files = two_files();
   Cifar10TutorialOptions options{
       .batch_size = 16, .shuffle_buffer = 50, .distort = true, .epochs = 3};
-  const auto all = run(files, options);
+  const auto all = run_tutorial(files, options);
   const Dataset<ImageBatch> batches = cifar10_tutorial_batches(files, options);
   Iterator<ImageBatch> first = batches.iterate();
   for (int i = 0; i < 9; ++i) ASSERT_NE(first.next(), nullptr);  // in the second epoch
@@ -198,7 +198,7 @@ TEST_F(TutorialBatches, APlaceInOtherBatchesIsRefused) {
 TEST_F(TutorialBatches, ShardsDealTheWholeBatch) {
   const auto files = two_files();
   Cifar10TutorialOptions options{.batch_size = 20, .shuffle_buffer = 50, .distort = true};
-  const auto whole = run(files, options);
+  const auto whole = run_tutorial(files, options);
   ASSERT_EQ(whole.size(), 5u);
   constexpr size_t workers = 4;
   std::vector<Bytes> dealt(whole.size());
@@ -210,7 +210,7 @@ TEST_F(TutorialBatches, ShardsDealTheWholeBatch) {
   options.num_shards = workers;
   for (size_t w = 0; w < workers; ++w) {
     options.shard_index = w;
-    const auto share = run(files, options);
+    const auto share = run_tutorial(files, options);
     ASSERT_EQ(share.size(), whole.size());
     const size_t bytes = 24 * 24 * 3 * sizeof(float);
     for (size_t b = 0; b < share.size(); ++b) {
@@ -235,7 +235,7 @@ TEST_F(TutorialBatches, ADamagedRecordEndsTheIterationWithItsPlace) {
   writer.write(as_bytes(example_of({std::vector<uint8_t>(3072), 10})));
   writer.close();
   try {
-    run({path}, {});
+    run_tutorial({path}, {});
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("'label' is 10"));

@@ -6,6 +6,7 @@ was called.
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -40,10 +41,13 @@ class Quickstart(unittest.TestCase):
                               text=True, check=False, cwd=self.root / "bin",
                               env=dict(os.environ, PATH=path))
 
-    def calls(self):
+    def all_calls(self):
         lines = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
         self.log.unlink(missing_ok=True)
-        return [line for line in lines if not line.startswith("cmake")]
+        return lines
+
+    def calls(self):
+        return [line for line in self.all_calls() if not line.startswith("cmake")]
 
     def test_installs_makes_the_files_and_trains(self):
         default = self.root / "data/cifar10"
@@ -62,6 +66,39 @@ class Quickstart(unittest.TestCase):
                 self.assertRegex(trained, rf"^cifar10_main --data-dir {data_dir} --job-dir "
                                           rf"{data_dir}/jobs/[-0-9]+ --minutes {minutes} ")
 
+    def test_builds_only_the_programs_that_it_runs(self):
+        self.run_it("--synthetic")
+        configured, built = [call for call in self.all_calls() if call.startswith("cmake")]
+        self.assertEqual(configured, "cmake --preset release")
+        self.assertRegex(built, r"^cmake --build --preset release --parallel \d+ "
+                                r"--target generate_cifar10_tfrecords cifar10_main$")
+
+    def test_ends_with_what_to_look_at_and_what_to_try(self):
+        result = self.run_it("--synthetic", "--data-dir", "x y")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        *_, trained = self.calls()
+        # The report that the training wrote, as the shell would take it.
+        job_dir = re.search(r"--job-dir (.*) --minutes", trained)[1]
+        self.assertIn(f"--report {job_dir}/report.html", trained)
+        quoted = job_dir.replace(" ", "\\ ")
+        end = result.stdout[result.stdout.index("==> Done"):]
+        self.assertIn(f" {quoted}/report.html\n", end)
+        self.assertIn(f" tensorboard --logdir {quoted}\n", end)
+        self.assertEqual(len(re.findall(r"^- ", end, re.MULTILINE)), 3)
+        # The commands can be pasted: their programs are there once their targets are built.
+        for name in ("tfrecord", "records_to_batches"):
+            shutil.copy(self.root / "build/release/cifar10_main",
+                        self.root / "build/release" / name)
+        commands = [line for line in end.splitlines() if line.startswith(f"  {self.root}/build/") or
+                    line.startswith("  cmake ")]
+        path = f"{self.root / 'bin'}:{os.environ['PATH']}"
+        subprocess.run(["bash", "-ec", "\n".join(commands)], check=True, cwd=self.root / "bin",
+                       env=dict(os.environ, PATH=path))
+        build = f"cmake --build {self.root}/build/release --target"
+        self.assertEqual(self.all_calls(), [
+            f"{build} tfrecord", "tfrecord view x y/train.tfrecords -o x y/train.html",
+            f"{build} records_to_batches", "records_to_batches x y/points.tfrecords", trained])
+
     def test_a_failure_ends_it(self):
         for program, status in (("install_packages.sh", 1), ("cmake", 1),
                                 ("generate_cifar10_tfrecords", 1),
@@ -69,7 +106,9 @@ class Quickstart(unittest.TestCase):
             with self.subTest(program):
                 wish = self.root / f"{program}.status"
                 wish.write_text(str(status), encoding="utf-8")
-                self.assertEqual(self.run_it().returncode, status)
+                result = self.run_it()
+                self.assertEqual(result.returncode, status)
+                self.assertNotIn("Done", result.stdout)
                 wish.unlink()
                 self.assertEqual(any("cifar10_main" in call for call in self.calls()),
                                  program == "cifar10_main")

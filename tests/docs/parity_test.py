@@ -43,15 +43,15 @@ def google_tests():
 
 @functools.cache
 def sources():
-    """{test program: its source files}, as CMakeLists.txt lists them."""
-    text = (ROOT / "CMakeLists.txt").read_text()
-    found = {name: block.split() for name, block in re.findall(
-        r"recordpipe_(?:test|program)\((\S+)\s+SOURCES(.*?)LINK", text, re.DOTALL)}
-    for name in re.findall(r"recordpipe_cuda_test\((\w+_test)", text):
-        found[name] = found["${name}"]
-    for names in re.findall(r"foreach\(program ([^)]+)\)", text):
-        for name in names.split():
-            found[name] = [f"tests/trainer/{name}.cc"]
+    """{test program: its source files}, as the CMakeLists.txt below tests/ list them."""
+    found = {}
+    for lists in sorted((ROOT / "tests").rglob("CMakeLists.txt")):
+        folder, text = lists.parent.relative_to(ROOT), lists.read_text()
+        for name, block in re.findall(r"recordpipe_(?:test|program)\((\S+)\s+SOURCES(.*?)LINK", text,
+                                      re.DOTALL):
+            found[name] = [os.path.normpath(folder / source) for source in block.split()]
+        for name in re.findall(r"recordpipe_cuda_test\((\w+_test)", text):
+            found[name] = found["${name}"]
     return found
 
 

@@ -18,7 +18,7 @@
 namespace recordpipe {
 namespace {
 
-std::string deterministic(const google::protobuf::Message& message) {
+std::string deterministic_bytes(const google::protobuf::Message& message) {
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -38,7 +38,7 @@ TEST(FeatureWriter, Int64s) {
            std::vector<int64_t>(10000, 300)}) {
     proto::Feature feature;
     feature.mutable_int64_list()->mutable_value()->Add(values.begin(), values.end());
-    EXPECT_EQ(to_hex(int64s_feature(values)), to_hex(deterministic(feature)));
+    EXPECT_EQ(to_hex(int64s_feature(values)), to_hex(deterministic_bytes(feature)));
   }
 }
 
@@ -50,7 +50,7 @@ TEST(FeatureWriter, Floats) {
                                        std::vector<float>(10000, 0.1f)}) {
     proto::Feature feature;
     feature.mutable_float_list()->mutable_value()->Add(values.begin(), values.end());
-    EXPECT_EQ(to_hex(floats_feature(values)), to_hex(deterministic(feature)));
+    EXPECT_EQ(to_hex(floats_feature(values)), to_hex(deterministic_bytes(feature)));
   }
 }
 
@@ -64,7 +64,7 @@ TEST(FeatureWriter, Bytes) {
       feature.mutable_bytes_list()->add_value(value);
       spans.push_back(as_bytes(value));
     }
-    EXPECT_EQ(to_hex(bytes_feature(spans)), to_hex(deterministic(feature)));
+    EXPECT_EQ(to_hex(bytes_feature(spans)), to_hex(deterministic_bytes(feature)));
   }
 }
 
@@ -78,7 +78,7 @@ TEST(FeatureWriter, AMapOfFeatures) {
   }
   std::string bytes;
   append_feature_map(kExampleFeatures, features, bytes);
-  EXPECT_EQ(to_hex(bytes), to_hex(deterministic(example)));
+  EXPECT_EQ(to_hex(bytes), to_hex(deterministic_bytes(example)));
 }
 
 TEST(FeatureWriter, AppendsBehindWhatIsThere) {

@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 
 Record record_of(std::string_view example) { return {.data = as_bytes(example)}; }
 
-std::vector<Record> records_of(const std::vector<std::string>& examples) {
+std::vector<Record> examples_as_records(const std::vector<std::string>& examples) {
   std::vector<Record> records;
   for (const std::string& example : examples) records.push_back(record_of(example));
   return records;
@@ -36,7 +36,7 @@ std::vector<std::string> texts(const BytesValues& values) {
 }
 
 // An Example with feature "k", whose Feature message is given in hex; all shorter than 64 bytes.
-std::string example_with(const std::string& hex) {
+std::string example_of_k(const std::string& hex) {
   const auto nested = [](char tag, const std::string& content) {
     return std::string{tag, static_cast<char>(content.size())} + content;
   };
@@ -44,7 +44,7 @@ std::string example_with(const std::string& hex) {
 }
 
 ExampleBatch parse(const std::vector<std::string>& examples, const ExampleSchema& schema) {
-  return parse_example(records_of(examples), ExampleCollator(schema));
+  return parse_example(examples_as_records(examples), ExampleCollator(schema));
 }
 
 // k as a ragged column of one row.
@@ -103,7 +103,7 @@ TEST(ParseExample, WhatIsMissingGetsItsDefaults) {
       {"k", FixedLen{FeatureKind::int64s, {}, std::vector<int64_t>{8}}},
       {"ragged", Ragged{FeatureKind::floats}}};
   const std::vector<std::string> both = {"", ExampleBuilder().set_int64("int64", 5).serialize(),
-                                         example_with("")};  // k with no list in it
+                                         example_of_k("")};  // k with no list in it
   const ExampleBatch batch = parse(both, schema);
   const auto bytes = batch.dense<FeatureKind::bytes>("bytes");
   EXPECT_THAT(texts(bytes.row(0)), ElementsAre("a", "bc"));
@@ -137,7 +137,7 @@ TEST(ParseExample, AnotherKindIsRefusedAndNamed) {
     EXPECT_THAT(error.what(), HasSubstr("feature 'k' holds int64s, not floats"));
   }
   // Of a list with nothing in it the kind counts too.
-  EXPECT_EQ(refusal(example_with("1a00"), {{"k", Ragged{FeatureKind::bytes}}}).kind(),
+  EXPECT_EQ(refusal(example_of_k("1a00"), {{"k", Ragged{FeatureKind::bytes}}}).kind(),
             ErrorKind::unsupported);
 }
 
@@ -145,7 +145,7 @@ TEST(ParseExample, AnotherNumberIsRefusedAndNamed) {
   const auto fixed = [](std::vector<size_t> shape) {
     return ExampleSchema{{"k", FixedLen{FeatureKind::int64s, std::move(shape)}}};
   };
-  const std::string two = example_with("1a 04 0a02 0102");
+  const std::string two = example_of_k("1a 04 0a02 0102");
   EXPECT_EQ(parse({two}, fixed({2})).dense<FeatureKind::int64s>("k").values[1], 2);
   for (const std::vector<size_t>& shape : {std::vector<size_t>{}, {1}, {3}, {2, 2}}) {
     const Error error = refusal(two, fixed(shape));
@@ -153,15 +153,15 @@ TEST(ParseExample, AnotherNumberIsRefusedAndNamed) {
     EXPECT_THAT(error.what(), HasSubstr("feature 'k' holds 2 values, not "));
   }
   // An empty list is there, as it is for TensorFlow.
-  EXPECT_THAT(refusal(example_with("1a00"), fixed({})).what(), HasSubstr("0 values, not 1"));
+  EXPECT_THAT(refusal(example_of_k("1a00"), fixed({})).what(), HasSubstr("0 values, not 1"));
 }
 
 TEST(ParseExample, PackedUnpackedAndInPieces) {
-  EXPECT_THAT(int64s_of_k(example_with("1a 05 0a03 010203")), ElementsAre(1, 2, 3));
-  EXPECT_THAT(int64s_of_k(example_with("1a 06 0801 0802 0803")), ElementsAre(1, 2, 3));
-  EXPECT_THAT(int64s_of_k(example_with("1a 09 0a0101 0a00 0802 0803")), ElementsAre(1, 2, 3));
-  EXPECT_THAT(int64s_of_k(example_with("1a 03 0a0101 1a 02 0802")), ElementsAre(1, 2));
-  const ExampleBatch floats = parse({example_with("12 0b 0a04 0000c03f 0d 00002040")},
+  EXPECT_THAT(int64s_of_k(example_of_k("1a 05 0a03 010203")), ElementsAre(1, 2, 3));
+  EXPECT_THAT(int64s_of_k(example_of_k("1a 06 0801 0802 0803")), ElementsAre(1, 2, 3));
+  EXPECT_THAT(int64s_of_k(example_of_k("1a 09 0a0101 0a00 0802 0803")), ElementsAre(1, 2, 3));
+  EXPECT_THAT(int64s_of_k(example_of_k("1a 03 0a0101 1a 02 0802")), ElementsAre(1, 2));
+  const ExampleBatch floats = parse({example_of_k("12 0b 0a04 0000c03f 0d 00002040")},
                                     {{"k", FixedLen{FeatureKind::floats, {2}}}});
   EXPECT_THAT(floats.dense<FeatureKind::floats>("k").values, ElementsAre(1.5, 2.5));
 }
@@ -176,24 +176,24 @@ TEST(ParseExample, TheWholeRangeOfInt64) {
 // The last list is shorter than one before it that doesn't count: it must not be left in the rows
 // after it.
 TEST(ParseExample, AnotherKindReplacesAList) {
-  const std::string example = example_with("1a 0a 0a08 0102030405060708 0a 00 1a 03 0a0109");
+  const std::string example = example_of_k("1a 0a 0a08 0102030405060708 0a 00 1a 03 0a0109");
   EXPECT_THAT(int64s_of_k(example), ElementsAre(9));
   const ExampleBatch dense = parse({example, example}, {{"k", FixedLen{FeatureKind::int64s}}});
   EXPECT_THAT(dense.dense<FeatureKind::int64s>("k").values, ElementsAre(9, 9));
 
-  const std::string bytes = example_with("0a 0a 0a08 6161616161616161 1a 00 0a 03 0a0162");
+  const std::string bytes = example_of_k("0a 0a 0a08 6161616161616161 1a 00 0a 03 0a0162");
   const ExampleBatch ragged = parse({bytes, bytes}, {{"k", Ragged{FeatureKind::bytes}}});
   EXPECT_THAT(texts(ragged.ragged<FeatureKind::bytes>("k").values), ElementsAre("b", "b"));
 }
 
 TEST(ParseExample, OfADuplicateKeyTheLastWins) {
-  const std::string both = example_with("1a 05 0a03 010203") + example_with("1a 03 0a0109");
+  const std::string both = example_of_k("1a 05 0a03 010203") + example_of_k("1a 03 0a0109");
   EXPECT_THAT(int64s_of_k(both), ElementsAre(9));
-  EXPECT_EQ(refusal(example_with("1a 03 0a0109") + example_with("0a 00"),
+  EXPECT_EQ(refusal(example_of_k("1a 03 0a0109") + example_of_k("0a 00"),
                     {{"k", FixedLen{FeatureKind::int64s}}})
                 .kind(),
             ErrorKind::unsupported);
-  EXPECT_THAT(int64s_of_k(example_with("1a 03 0a0109") + example_with("")), IsEmpty());
+  EXPECT_THAT(int64s_of_k(example_of_k("1a 03 0a0109") + example_of_k("")), IsEmpty());
 }
 
 TEST(ParseExample, ConcatenatedMessagesMerge) {
@@ -206,13 +206,13 @@ TEST(ParseExample, ConcatenatedMessagesMerge) {
 }
 
 TEST(ParseExample, UnknownFieldsAndGroupsAreSkipped) {
-  EXPECT_THAT(int64s_of_k(from_hex("7b 0801 7c") + example_with("7b 7c 1a 05 2001 0a0109") +
+  EXPECT_THAT(int64s_of_k(from_hex("7b 0801 7c") + example_of_k("7b 7c 1a 05 2001 0a0109") +
                           from_hex("2001")),
               ElementsAre(9));
 }
 
 TEST(ParseExample, DamageIsRefusedWithItsPlaceInTheRecord) {
-  const std::string cut = example_with("1a 05 0a03 0102");
+  const std::string cut = example_of_k("1a 05 0a03 0102");
   const Record record{.data = as_bytes(cut), .offset = 100, .path = "a.tfrecords"};
   const Error error = error_of([&] { parse_single_example(record, ExampleCollator({})); });
   EXPECT_EQ(error.kind(), ErrorKind::corrupted);
@@ -229,32 +229,32 @@ TEST(ParseExample, LengthsThatLieAreRefused) {
     EXPECT_EQ(refusal(from_hex(hex), schema).kind(), ErrorKind::corrupted) << hex;
   }
   for (const char* hex : {"1a ffffffff07", "1a 03 0a 7f 01", "1a 03 0a 01 80"}) {
-    EXPECT_EQ(refusal(example_with(hex), schema).kind(), ErrorKind::corrupted) << hex;
+    EXPECT_EQ(refusal(example_of_k(hex), schema).kind(), ErrorKind::corrupted) << hex;
   }
 }
 
 TEST(ParseExample, FeaturesThatAreNotWantedAreCheckedToo) {
-  EXPECT_EQ(refusal(example_with("1a 03 0a 01 80"), {}).kind(), ErrorKind::corrupted);
+  EXPECT_EQ(refusal(example_of_k("1a 03 0a 01 80"), {}).kind(), ErrorKind::corrupted);
 }
 
 TEST(ParseExample, AnErrorLeavesAnEmptyBatchThatCanBeUsedAgain) {
   const ExampleCollator collator({{"k", Ragged{FeatureKind::int64s}}});
-  const std::string good = example_with("1a 05 0a03 010203");
-  const std::string bad = example_with("0a00");
-  ExampleBatch batch = parse_example(records_of({good, good}), collator);
+  const std::string good = example_of_k("1a 05 0a03 010203");
+  const std::string bad = example_of_k("0a00");
+  ExampleBatch batch = parse_example(examples_as_records({good, good}), collator);
   collator.reset(batch, 2);
   collator.set(batch, 0, record_of(good));
   EXPECT_THROW(collator.set(batch, 1, record_of(bad)), Error);
   EXPECT_EQ(batch.size(), 0u);
   EXPECT_THAT(batch.ragged<FeatureKind::int64s>("k").values, IsEmpty());
   EXPECT_THAT(batch.ragged<FeatureKind::int64s>("k").row_splits, ElementsAre(0));
-  batch = parse_example(records_of({good}), collator, std::move(batch));
+  batch = parse_example(examples_as_records({good}), collator, std::move(batch));
   EXPECT_THAT(batch.ragged<FeatureKind::int64s>("k").row(0), ElementsAre(1, 2, 3));
 }
 
 TEST(ParseExample, RecordsAreKeptUntilTheBatchIsFinishedAndNoLonger) {
   const ExampleCollator collator({{"k", Ragged{FeatureKind::bytes}}});
-  const std::string example = example_with("0a 05 0a03 616263");
+  const std::string example = example_of_k("0a 05 0a03 616263");
   std::shared_ptr<std::byte[]> buffer(new std::byte[example.size()]);
   std::ranges::copy(as_bytes(example), buffer.get());
   ExampleBatch batch;

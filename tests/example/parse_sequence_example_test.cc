@@ -20,29 +20,30 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string golden(const std::string& name) {
-  std::ifstream in(RECORDPIPE_DATA_DIR "/golden/sequences/" + name + ".pb", std::ios::binary);
+std::string golden_sequence(const std::string& name) {
+  std::ifstream in(RECORDPIPE_DATA_DIR "/golden_sequence/sequences/" + name + ".pb",
+                   std::ios::binary);
   EXPECT_TRUE(in) << name;
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-SequenceExampleBatch parse(const std::vector<std::string>& sequences,
-                           const SequenceExampleSchema& schema) {
+SequenceExampleBatch parse_sequences(const std::vector<std::string>& sequences,
+                                     const SequenceExampleSchema& schema) {
   std::vector<Record> records;
   for (const std::string& sequence : sequences) records.push_back({.data = as_bytes(sequence)});
   return parse_sequence_example(records, SequenceExampleCollator(schema));
 }
 
-Error refusal(const std::string& sequence, const SequenceExampleSchema& schema) {
-  return error_of([&] { parse({sequence}, schema); });
+Error sequence_refusal(const std::string& sequence, const SequenceExampleSchema& schema) {
+  return error_of([&] { parse_sequences({sequence}, schema); });
 }
 
 TEST(ParseSequenceExample, AContextAndStepsOfBothForms) {
-  const SequenceExampleBatch batch =
-      parse({golden("steps"), golden("no-steps"), golden("steps")},
-            {.context = {{"label", FixedLen{FeatureKind::int64s, {}, std::vector<int64_t>{-1}}}},
-             .feature_lists = {{"frames", FixedLenSequence{FeatureKind::bytes, {}, true}},
-                               {"words", Ragged{FeatureKind::int64s}}}});
+  const SequenceExampleBatch batch = parse_sequences(
+      {golden_sequence("steps"), golden_sequence("no-steps"), golden_sequence("steps")},
+      {.context = {{"label", FixedLen{FeatureKind::int64s, {}, std::vector<int64_t>{-1}}}},
+       .feature_lists = {{"frames", FixedLenSequence{FeatureKind::bytes, {}, true}},
+                         {"words", Ragged{FeatureKind::int64s}}}});
   EXPECT_EQ(batch.size(), 3u);
   EXPECT_THAT(batch.context().dense<FeatureKind::int64s>("label").values, ElementsAre(3, -1, 3));
 
@@ -64,9 +65,10 @@ TEST(ParseSequenceExample, AContextAndStepsOfBothForms) {
 
 TEST(ParseSequenceExample, PiecesMerge) {
   const SequenceExampleBatch batch =
-      parse({golden("pieces")}, {.feature_lists = {{"a", FixedLenSequence{FeatureKind::int64s}},
-                                                   {"b", FixedLenSequence{FeatureKind::int64s}},
-                                                   {"c", FixedLenSequence{FeatureKind::int64s}}}});
+      parse_sequences({golden_sequence("pieces")},
+                      {.feature_lists = {{"a", FixedLenSequence{FeatureKind::int64s}},
+                                         {"b", FixedLenSequence{FeatureKind::int64s}},
+                                         {"c", FixedLenSequence{FeatureKind::int64s}}}});
   const auto values = [&](const char* name) {
     return batch.feature_lists().dense<FeatureKind::int64s>(name).values;
   };
@@ -79,8 +81,8 @@ TEST(ParseSequenceExample, StepsOfAFixedShape) {
   // Two steps of two values each; the first unpacked.
   const std::string sequence =
       from_hex("12 17 0a 15 0a01 6b 12 10 0a 06 1a04 0801 0802 0a 06 1a04 0a02 0304");
-  const SequenceExampleBatch batch =
-      parse({sequence}, {.feature_lists = {{"k", FixedLenSequence{FeatureKind::int64s, {2}}}}});
+  const SequenceExampleBatch batch = parse_sequences(
+      {sequence}, {.feature_lists = {{"k", FixedLenSequence{FeatureKind::int64s, {2}}}}});
   const auto column = batch.feature_lists().dense<FeatureKind::int64s>("k");
   EXPECT_EQ(column.items(0), 2u);
   EXPECT_THAT(column.shape, ElementsAre(2u));
@@ -88,14 +90,16 @@ TEST(ParseSequenceExample, StepsOfAFixedShape) {
 }
 
 TEST(ParseSequenceExample, AMissingListIsNamedUnlessItMayBeMissing) {
-  const Error error = refusal(golden("no-steps"),
-                              {.feature_lists = {{"b", FixedLenSequence{FeatureKind::floats}}}});
+  const Error error =
+      sequence_refusal(golden_sequence("no-steps"),
+                       {.feature_lists = {{"b", FixedLenSequence{FeatureKind::floats}}}});
   EXPECT_EQ(error.kind(), ErrorKind::not_found);
   EXPECT_THAT(error.what(), HasSubstr("feature list 'b' is missing"));
   // One without steps is there.
   const SequenceExampleBatch batch =
-      parse({golden("no-steps")}, {.feature_lists = {{"a", FixedLenSequence{FeatureKind::floats}},
-                                                     {"b", Ragged{FeatureKind::floats}}}});
+      parse_sequences({golden_sequence("no-steps")},
+                      {.feature_lists = {{"a", FixedLenSequence{FeatureKind::floats}},
+                                         {"b", Ragged{FeatureKind::floats}}}});
   EXPECT_EQ(batch.feature_lists().dense<FeatureKind::floats>("a").items(0), 0u);
   EXPECT_EQ(batch.feature_lists().ragged<FeatureKind::floats>("b").steps(0), 0u);
 }
@@ -104,17 +108,18 @@ TEST(ParseSequenceExample, AStepOfAnotherKindOrNumberIsNamed) {
   for (const FeatureListSchema& lists :
        {FeatureListSchema{{"a", FixedLenSequence{FeatureKind::int64s}}},
         FeatureListSchema{{"a", Ragged{FeatureKind::int64s}}}}) {
-    const Error error = refusal(golden("kinds-differ"), {.feature_lists = lists});
+    const Error error = sequence_refusal(golden_sequence("kinds-differ"), {.feature_lists = lists});
     EXPECT_EQ(error.kind(), ErrorKind::unsupported);
     EXPECT_THAT(error.what(), HasSubstr("feature list 'a' holds bytes, not int64s, at step 1"));
   }
-  EXPECT_THAT(refusal(golden("steps"),
-                      {.feature_lists = {{"words", FixedLenSequence{FeatureKind::int64s}}}})
-                  .what(),
-              HasSubstr("feature list 'words' holds 2 values, not 1, at step 0"));
+  EXPECT_THAT(
+      sequence_refusal(golden_sequence("steps"),
+                       {.feature_lists = {{"words", FixedLenSequence{FeatureKind::int64s}}}})
+          .what(),
+      HasSubstr("feature list 'words' holds 2 values, not 1, at step 0"));
   // A step with nothing in it has no kind and no values.
-  EXPECT_THAT(refusal(from_hex("12 09 0a 07 0a01 6b 12 02 0a 00"),
-                      {.feature_lists = {{"k", FixedLenSequence{FeatureKind::int64s}}}})
+  EXPECT_THAT(sequence_refusal(from_hex("12 09 0a 07 0a01 6b 12 02 0a 00"),
+                               {.feature_lists = {{"k", FixedLenSequence{FeatureKind::int64s}}}})
                   .what(),
               HasSubstr("holds 0 values, not 1, at step 0"));
 }
@@ -128,19 +133,19 @@ TEST(ParseSequenceExample, AnExamplesBytesAreAContext) {
 }
 
 TEST(ParseSequenceExample, ListsThatAreNotWantedAreCheckedToo) {
-  const std::string whole = golden("steps");
+  const std::string whole = golden_sequence("steps");
   for (size_t size = 1; size < whole.size(); ++size) {
     std::string cut = whole.substr(0, size);
     // A cut between the context and the lists leaves a whole message.
     if (size == 2 + static_cast<size_t>(whole[1])) continue;
-    const Error error = refusal(cut, {});
+    const Error error = sequence_refusal(cut, {});
     EXPECT_EQ(error.kind(), ErrorKind::corrupted) << size;
   }
 }
 
 TEST(ParseSequenceExample, ListsAreAskedForAsTheSchemaHasThem) {
   const SequenceExampleBatch batch =
-      parse({""}, {.feature_lists = {{"k", Ragged{FeatureKind::int64s}}}});
+      parse_sequences({""}, {.feature_lists = {{"k", Ragged{FeatureKind::int64s}}}});
   EXPECT_NO_THROW(batch.feature_lists().ragged<FeatureKind::int64s>("k"));
   EXPECT_THROW(batch.feature_lists().dense<FeatureKind::int64s>("k"), Error);
   EXPECT_THROW(batch.feature_lists().ragged<FeatureKind::floats>("k"), Error);

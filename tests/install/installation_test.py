@@ -118,7 +118,7 @@ class Installation(unittest.TestCase):
         self.assertEqual(linked - COMPILERS_OWN - self.case.libraries, set())
 
     def test_by_find_package(self):
-        shutil.copy(HERE / "CMakeLists.txt", self.folder)
+        shutil.copy(HERE / "consumer/CMakeLists.txt", self.folder)
         hidden = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON"
                   for package in sorted(ALL_PACKAGES - self.case.packages)]
         run("cmake", "-G", "Ninja", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
@@ -152,7 +152,7 @@ class Refusals(unittest.TestCase):
 
     def configure(self, *options):
         with tempfile.TemporaryDirectory(prefix="recordpipe-") as folder:
-            shutil.copy(HERE / "CMakeLists.txt", folder)
+            shutil.copy(HERE / "consumer/CMakeLists.txt", folder)
             result = subprocess.run(
                 ["cmake", "-G", "Ninja", "-B", "build", "-DSOURCE=none.cc",
                  f"-DCMAKE_PREFIX_PATH={Installation.prefix}", *options],

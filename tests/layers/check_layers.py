@@ -59,7 +59,7 @@ LIBRARIES = {
     "cudnn.h": ["trainer/backend/cuda/"],
     "nccl.h": ["trainer/backend/cuda/nccl_"],
     "fmt/": ["trainer/", "tools/"],
-    "spdlog/": ["trainer/", "tools/"],
+    "spdlog/": ["trainer/programs/log.cc"],
     "CLI/": ["trainer/", "tools/"],
     "gtest/": [],
     "gmock/": [],

@@ -27,7 +27,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kThree = {"first", "", std::string(30, 'z')};
+const std::vector<std::string> kThreeRecords = {"first", "", std::string(30, 'z')};
 
 std::string file_of(const std::vector<std::string>& records, Compression compression) {
   MemorySink sink;
@@ -37,12 +37,12 @@ std::string file_of(const std::vector<std::string>& records, Compression compres
   return sink.content;
 }
 
-RecordReader reader_of(std::string content, RecordReadOptions options = {}) {
+RecordReader stream_reader_of(std::string content, RecordReadOptions options = {}) {
   return RecordReader(std::make_unique<MemorySource>(std::move(content), "a.gz"), options);
 }
 
 // The records before the end or the error, which is handed back.
-std::pair<std::vector<std::string>, std::optional<Error>> read_records(RecordReader reader) {
+std::pair<std::vector<std::string>, std::optional<Error>> read_to_the_end(RecordReader reader) {
   std::vector<std::string> records;
   try {
     while (const auto record = reader.read()) records.push_back(as_text(record->data));
@@ -66,39 +66,40 @@ INSTANTIATE_TEST_SUITE_P(Formats, CompressedStream,
 
 // At a record's boundary too: there TensorFlow takes it for the end.
 TEST_P(CompressedStream, ACutAtEveryLengthIsTruncated) {
-  const std::string content = file_of(kThree, GetParam());
+  const std::string content = file_of(kThreeRecords, GetParam());
   for (size_t size = 0; size < content.size(); ++size) {
     SCOPED_TRACE(size);
     const auto [records, error] =
-        read_records(reader_of(content.substr(0, size), {.compression = GetParam()}));
+        read_to_the_end(stream_reader_of(content.substr(0, size), {.compression = GetParam()}));
     ASSERT_TRUE(error);
     EXPECT_EQ(error->kind(), ErrorKind::truncated);
     EXPECT_EQ(error->path(), "a.gz");
-    EXPECT_TRUE(is_start_of(records, kThree));
+    EXPECT_TRUE(is_start_of(records, kThreeRecords));
   }
-  const auto [records, error] =
-      read_records(reader_of(content.substr(0, content.size() - 1), {.compression = GetParam()}));
-  EXPECT_EQ(records, kThree);
+  const auto [records, error] = read_to_the_end(
+      stream_reader_of(content.substr(0, content.size() - 1), {.compression = GetParam()}));
+  EXPECT_EQ(records, kThreeRecords);
   EXPECT_THAT(error->reason(), HasSubstr("ends before its trailer"));
 }
 
 TEST_P(CompressedStream, AFlippedBitNeverGivesOtherRecords) {
-  const std::string content = file_of(kThree, GetParam());
+  const std::string content = file_of(kThreeRecords, GetParam());
   for (size_t bit = 0; bit < 8 * content.size(); ++bit) {
     SCOPED_TRACE(bit);
     std::string damaged = content;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
-    const auto [records, error] = read_records(reader_of(damaged, {.compression = GetParam()}));
-    EXPECT_TRUE(is_start_of(records, kThree));
+    const auto [records, error] =
+        read_to_the_end(stream_reader_of(damaged, {.compression = GetParam()}));
+    EXPECT_TRUE(is_start_of(records, kThreeRecords));
     if (!error) {
-      EXPECT_EQ(records, kThree);
+      EXPECT_EQ(records, kThreeRecords);
     }
   }
 }
 
 TEST_P(CompressedStream, CantBeMapped) {
   TemporaryDirectory directory;
-  write_file(directory / "a", file_of(kThree, GetParam()));
+  write_file(directory / "a", file_of(kThreeRecords, GetParam()));
   const Error error = error_of([&] { MappedRecordFile(posix_file_system(), directory / "a"); });
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
   EXPECT_THAT(error.reason(), HasSubstr(std::string(to_string(GetParam()))));
@@ -112,7 +113,8 @@ TEST_P(CompressedStream, IsFoundOutWithChecksOffToo) {
       RecordWriter writer(sink, {.compression = GetParam(), .compression_level = level});
       for (const std::string& record : wanted) writer.write(as_bytes(record));
       writer.close();
-      const auto [records, error] = read_records(reader_of(sink.content, {.crc = CrcCheck::never}));
+      const auto [records, error] =
+          read_to_the_end(stream_reader_of(sink.content, {.crc = CrcCheck::never}));
       EXPECT_FALSE(error) << error->what();
       EXPECT_EQ(records, wanted);
     }
@@ -120,8 +122,8 @@ TEST_P(CompressedStream, IsFoundOutWithChecksOffToo) {
 }
 
 TEST_P(CompressedStream, PlainReadAsCompressedIsRefused) {
-  const auto [records, error] =
-      read_records(reader_of(file_of(kThree, Compression::none), {.compression = GetParam()}));
+  const auto [records, error] = read_to_the_end(
+      stream_reader_of(file_of(kThreeRecords, Compression::none), {.compression = GetParam()}));
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::corrupted);
   EXPECT_TRUE(records.empty());
@@ -136,7 +138,7 @@ TEST_P(CompressedStream, DamageInsideIsAtTheInflatedOffset) {
   wrong.back() ^= 1;
   writer.write_framed(as_bytes(wrong), 2);
   writer.close();
-  const auto [records, error] = read_records(reader_of(sink.content));
+  const auto [records, error] = read_to_the_end(stream_reader_of(sink.content));
   EXPECT_EQ(records, std::vector<std::string>{"first"});
   ASSERT_TRUE(error);
   EXPECT_EQ(error->offset(), 21u);
@@ -146,7 +148,7 @@ TEST(RecordStream, ConcatenatedMembersAreOneFile) {
   for (const Compression compression : {Compression::gzip, Compression::zstd}) {
     const std::string content =
         file_of({"a", "b"}, compression) + file_of({}, compression) + file_of({"c"}, compression);
-    const auto [records, error] = read_records(reader_of(content));
+    const auto [records, error] = read_to_the_end(stream_reader_of(content));
     EXPECT_FALSE(error);
     EXPECT_THAT(records, testing::ElementsAre("a", "b", "c"));
   }
@@ -179,7 +181,7 @@ TEST(RecordStream, ALengthThatLiesCostsNoMemory) {
 
 TEST(RecordStream, ARecordAboveTheCapIsRefusedAtItsHeader) {
   RecordReader reader =
-      reader_of(file_of({"four", "fives"}, Compression::none), {.max_record_size = 4});
+      stream_reader_of(file_of({"four", "fives"}, Compression::none), {.max_record_size = 4});
   EXPECT_EQ(as_text(reader.read()->data), "four");
   const Error error = error_of([&] { reader.read(); });
   EXPECT_EQ(error.kind(), ErrorKind::limit_exceeded);
@@ -200,14 +202,15 @@ std::string bomb_of(Compression compression, std::span<const std::byte> start) {
 
 // Refused at the first header, not inflated.
 TEST_P(CompressedStream, ABombIsRefusedAtOnce) {
-  RecordReader reader = reader_of(bomb_of(GetParam(), {}));
+  RecordReader reader = stream_reader_of(bomb_of(GetParam(), {}));
   const Error error = error_of([&] { reader.read(); });
   EXPECT_EQ(error.kind(), ErrorKind::corrupted);
   EXPECT_EQ(error.offset(), 0u);
 }
 
 TEST_P(CompressedStream, ABombInARecordIsBoundedByTheCap) {
-  RecordReader reader = reader_of(bomb_of(GetParam(), encode_record_header(uint64_t{1} << 40)));
+  RecordReader reader =
+      stream_reader_of(bomb_of(GetParam(), encode_record_header(uint64_t{1} << 40)));
   EXPECT_EQ(error_of([&] { reader.read(); }).kind(), ErrorKind::limit_exceeded);
 }
 
@@ -222,15 +225,15 @@ TEST(RecordStream, AFifoIsRead) {
   TemporaryDirectory directory;
   const std::string fifo = directory / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  const std::string content = file_of(kThree, Compression::gzip);
+  const std::string content = file_of(kThreeRecords, Compression::gzip);
   std::thread writer([&] {
     const auto out = posix_file_system().create(fifo, CreateMode::append);
     for (const char byte : content) out->write(std::as_bytes(std::span(&byte, 1)));
   });
-  const auto [records, error] = read_records(RecordReader(posix_file_system(), fifo));
+  const auto [records, error] = read_to_the_end(RecordReader(posix_file_system(), fifo));
   writer.join();
   EXPECT_FALSE(error);
-  EXPECT_EQ(records, kThree);
+  EXPECT_EQ(records, kThreeRecords);
 }
 
 // A log that is written as things happen: each record can be had before the next one is there.
@@ -243,7 +246,7 @@ TEST(RecordStream, ALiveFifoGivesEachRecordAsItComes) {
     bool all_in_time = true;
     std::thread writer([&] {
       const auto out = posix_file_system().create(fifo, CreateMode::append);
-      for (const std::string& record : kThree) {
+      for (const std::string& record : kThreeRecords) {
         out->write(as_bytes(file_of({record}, compression)));  // a member of its own
         // Far more than it takes; the pipe then ends, so that a failure is no hang.
         all_in_time = all_in_time && received.try_acquire_for(std::chrono::seconds(20));
@@ -257,7 +260,7 @@ TEST(RecordStream, ALiveFifoGivesEachRecordAsItComes) {
     }
     writer.join();
     EXPECT_TRUE(all_in_time) << to_string(compression);
-    EXPECT_EQ(records, kThree);
+    EXPECT_EQ(records, kThreeRecords);
   }
 }
 
@@ -265,7 +268,7 @@ TEST(RecordStream, ATrickleGivesTheSameRecords) {
   const std::vector<std::string> wanted = {"first", "", std::string(300000, 'z'), "last"};
   for (const Compression compression :
        {Compression::none, Compression::gzip, Compression::zlib, Compression::zstd}) {
-    const auto [records, error] = read_records(
+    const auto [records, error] = read_to_the_end(
         RecordReader(std::make_unique<TrickleSource>(file_of(wanted, compression), "slow")));
     EXPECT_FALSE(error);
     EXPECT_EQ(records, wanted);
@@ -290,7 +293,7 @@ TEST(RecordStream, WhatASourceGivesBeforeItFailsIsRead) {
   // The second record is no longer than what was looked at to find out the compression.
   for (const std::string& first : {std::string(), std::string(100, 'x')}) {
     const std::string content = file_of({first, "second"}, Compression::none);
-    const auto [records, error] = read_records(
+    const auto [records, error] = read_to_the_end(
         RecordReader(std::make_unique<Failing>(content.substr(0, content.size() - 5))));
     ASSERT_TRUE(error);
     EXPECT_EQ(error->kind(), ErrorKind::io);
@@ -299,7 +302,7 @@ TEST(RecordStream, WhatASourceGivesBeforeItFailsIsRead) {
 }
 
 TEST(RecordStream, RecordsLieInTheReadersBuffer) {
-  RecordReader reader = reader_of(file_of({"first", "second"}, Compression::none));
+  RecordReader reader = stream_reader_of(file_of({"first", "second"}, Compression::none));
   const std::byte* first = reader.read()->data.data();
   EXPECT_EQ(reader.read()->data.data(), first + 5 + kRecordOverhead);
 }
@@ -331,7 +334,7 @@ TEST(RecordStream, RecordsBeforeAReadErrorAreGiven) {
              file_of(std::vector<std::string>(50, std::string(20000, 'x')), Compression::none));
   FaultyFileSystem files(posix_file_system());
   files.fail_call(4, FaultyFileSystem::Fault::error, EIO);  // open, look, read 256 KiB, this one
-  const auto [records, error] = read_records(RecordReader(files, path));
+  const auto [records, error] = read_to_the_end(RecordReader(files, path));
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::io);
   EXPECT_EQ(records.size(), 13u);

@@ -20,7 +20,6 @@
 namespace recordpipe {
 namespace {
 
-Network small_resnet() { return resnet({.layers = 8, .input = {3, 8, 8}}); }
 
 template <class Backend>
 class EachBackend : public testing::Test {

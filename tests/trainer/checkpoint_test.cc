@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Network small_network() {
+Network checkpointed_network() {
   Network network({3, 4, 4});
   const NodeId x = network.batch_norm(network.conv2d(0, "conv", {.filters = 4}), "bn");
   network.softmax_cross_entropy(network.dense(x, "dense", 3));
@@ -40,7 +40,7 @@ class CheckpointTest : public testing::Test {
 
   TemporaryDirectory directory;
   const std::string path = directory / "a.safetensors";
-  const Network network = small_network();
+  const Network network = checkpointed_network();
   ReferenceVariables<float> variables{network.variables()};
 };
 

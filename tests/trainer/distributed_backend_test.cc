@@ -19,15 +19,10 @@
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
 #include "trainer/backend/replicated/tower_backend.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 #include "trainer/training/trainer.h"
 
 namespace recordpipe {
 namespace {
-
-Network small_cnn() { return tutorial_cnn({.input = {3, 8, 8}}); }
-Network small_resnet() { return resnet({.layers = 8, .input = {3, 8, 8}}); }
 
 std::unique_ptr<Backend> one_thread() {
   return std::make_unique<CpuBackend>(CpuBackendOptions{.threads = 1});

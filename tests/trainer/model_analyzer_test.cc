@@ -18,7 +18,7 @@ const OperationCost& operation(const ModelAnalysis& analysis, const std::string&
 }
 
 // Every kind of operation but those of the next test.
-Network small_network() {
+Network analyzed_network() {
   Network network({1, 4, 4});
   NodeId x = network.conv2d(0, "conv", {.filters = 2, .relu = true, .biases = ParameterOptions{}});
   const NodeId shortcut = network.pool_and_pad(x, "shortcut", 2, 4);
@@ -32,7 +32,7 @@ Network small_network() {
 // conv: 16 pixels · 2 channels · 9 taps = 288 multiply-adds, 32 outputs with bias and ReLU; down: 4
 // pixels · 4 channels · 2 · 9 taps = 288; bn: 16 values, 4 each.
 TEST(ModelAnalyzer, WritesALineForEachVariableAndOperation) {
-  EXPECT_EQ(to_text(analyze_model(small_network())), R"(---------
+  EXPECT_EQ(to_text(analyze_model(analyzed_network())), R"(---------
 Variables: name (type shape) [size]
 ---------
 conv/weights (float32 2x1x3x3) [18, bytes: 72]
@@ -107,7 +107,7 @@ TEST(ModelAnalyzer, KnowsResNet44) {
 }
 
 TEST(ModelAnalyzer, SaysTheSameAsJson) {
-  const ModelAnalysis analysis = analyze_model(small_network());
+  const ModelAnalysis analysis = analyze_model(analyzed_network());
   const std::string text = to_json(analysis);
   EXPECT_EQ(text.find('\n'), std::string::npos);
   const auto json = nlohmann::json::parse(text);

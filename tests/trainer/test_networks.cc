@@ -5,6 +5,8 @@
 #include <variant>
 
 #include "dataset/base/philox.h"
+#include "trainer/model/resnet.h"
+#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {
@@ -229,6 +231,9 @@ std::vector<NamedNetwork> layer_networks() {
   add("ResidualOfItself", with_residual_of_itself());
   return networks;
 }
+
+Network small_cnn() { return tutorial_cnn({.input = {3, 8, 8}}); }
+Network small_resnet() { return resnet({.layers = 8, .input = {3, 8, 8}}); }
 
 Network branching_network() {
   Network network({3, 4, 4});

@@ -36,6 +36,10 @@ struct NamedNetwork {
 };
 std::vector<NamedNetwork> layer_networks();
 
+// The tutorials' networks, for images of 3 x 8 x 8; this ResNet has 8 layers.
+Network small_cnn();
+Network small_resnet();
+
 // The output of each kind of layer is read twice, that of a batch norm three times: gradients add
 // up. For two images or more: batch norm of one number has nothing to normalise.
 Network branching_network();

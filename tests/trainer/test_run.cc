@@ -51,7 +51,7 @@ Dataset<ImageBatch> pictures(uint64_t seed, size_t batch_size, std::function<voi
       .prefetch(2);
 }
 
-Network small_network() {
+Network trained_network() {
   Network network({format.channels, format.height, format.width});
   const NodeId x = network.batch_norm(network.conv2d(0, "conv", {.filters = 4}), "bn");
   network.softmax_cross_entropy(network.dense(x, "dense", classes));
@@ -62,7 +62,7 @@ Network small_network() {
 
 void TestRun::run(std::optional<uint64_t> last_step, Hooks hooks) {
   notes.clear();
-  const Network network = small_network();
+  const Network network = trained_network();
   CpuBackend backend({.threads = 1});
   const auto variables = backend.make_variables(network);
   Trainer trainer(backend, network, *variables, {.batch_size = batch_size, .average_decay = 0.99});

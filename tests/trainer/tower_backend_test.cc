@@ -15,14 +15,9 @@
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {
-
-Network small_cnn() { return tutorial_cnn({.input = {3, 8, 8}}); }
-Network small_resnet() { return resnet({.layers = 8, .input = {3, 8, 8}}); }
 
 template <class Inner>
 class Towers : public testing::Test {
@@ -32,8 +27,8 @@ class Towers : public testing::Test {
   }
   Inner plain;
 };
-using Backends = testing::Types<CpuBackend, ReferenceBackend<float>>;
-TYPED_TEST_SUITE(Towers, Backends);
+using TowerBackends = testing::Types<CpuBackend, ReferenceBackend<float>>;
+TYPED_TEST_SUITE(Towers, TowerBackends);
 
 TYPED_TEST(Towers, GiveWhatTheWholeBatchGives) {
   const Network network = small_cnn();

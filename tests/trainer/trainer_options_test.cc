@@ -23,7 +23,7 @@ namespace recordpipe {
 namespace {
 
 using Floats = std::vector<float>;
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 double constant(uint64_t) { return 0.05; }
 
@@ -221,7 +221,7 @@ TYPED_TEST(TrainerOptionsOnEachBackend, ALossThatIsNoNumberChangesNothing) {
   Training<TypeParam> run({.batch_size = 4, .average_decay = 0.9});
   run.step();
   ImageBatch batch = random_batch(run.network, 4, 2);
-  reinterpret_cast<float*>(batch.image_at(1))[7] = nan;
+  reinterpret_cast<float*>(batch.image_at(1))[7] = not_a_number;
   const State before(*run.variables);
   const Error error = error_of([&] { run.trainer.step(batch, constant); });
   EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
@@ -231,7 +231,7 @@ TYPED_TEST(TrainerOptionsOnEachBackend, ALossThatIsNoNumberChangesNothing) {
   EXPECT_EQ(run.trainer.steps_done(), 1u);
   run.step();
 
-  run.write("stage2/block0/conv2/weights", nan);
+  run.write("stage2/block0/conv2/weights", not_a_number);
   EXPECT_THAT(error_of([&] { run.step(); }).reason(), testing::EndsWith("is stage2/block0/conv2"));
   EXPECT_THROW(run.step(), NotFiniteError);
 }

@@ -12,16 +12,13 @@
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
-#include "trainer/model/resnet.h"
 #include "trainer/model/tutorial_cnn.h"
 #include "trainer/training/evaluate.h"
 
 namespace recordpipe {
 namespace {
 
-double constant(uint64_t) { return 0.05; }
-
-Network small_resnet() { return resnet({.layers = 8, .input = {3, 8, 8}}); }
+double constant_rate(uint64_t) { return 0.05; }
 
 std::vector<float> all_values(const Variables& variables) {
   std::vector<float> all;
@@ -34,8 +31,8 @@ std::vector<float> all_values(const Variables& variables) {
 
 template <class T>
 class TrainerOnEachBackend : public testing::Test {};
-using Backends = testing::Types<CpuBackend, ReferenceBackend<float>>;
-TYPED_TEST_SUITE(TrainerOnEachBackend, Backends);
+using TrainerBackends = testing::Types<CpuBackend, ReferenceBackend<float>>;
+TYPED_TEST_SUITE(TrainerOnEachBackend, TrainerBackends);
 
 // Random images with random labels can only be learnt by heart: that takes all layers' gradients.
 TYPED_TEST(TrainerOnEachBackend, LearnsATinySetByHeart) {
@@ -46,12 +43,12 @@ TYPED_TEST(TrainerOnEachBackend, LearnsATinySetByHeart) {
   Trainer trainer(backend, network, *variables, {.batch_size = 8});
   const ImageBatch batch = random_batch(network, 8, 1);
 
-  const StepResult first = trainer.step(batch, constant);
+  const StepResult first = trainer.step(batch, constant_rate);
   EXPECT_EQ(first.step, 1u);
   EXPECT_EQ(first.learning_rate, 0.05);
   EXPECT_NEAR(first.batch.loss, std::log(11.0), 1.5);
   StepResult last;
-  for (int step = 0; step < 40; ++step) last = trainer.step(batch, constant);
+  for (int step = 0; step < 40; ++step) last = trainer.step(batch, constant_rate);
   EXPECT_EQ(trainer.steps_done(), 41u);
   EXPECT_LT(last.batch.loss, 0.1);
   EXPECT_EQ(last.batch.correct, 8u);
@@ -66,9 +63,9 @@ TYPED_TEST(TrainerOnEachBackend, LearnsATinySetByHeartWithTheTutorialCnn) {
                   {.batch_size = 6, .momentum = 0.9, .weight_decay = 0.004});
   const ImageBatch batch = random_batch(network, 6, 1);
 
-  EXPECT_NEAR(trainer.step(batch, constant).batch.loss, std::log(10.0), 0.1);
+  EXPECT_NEAR(trainer.step(batch, constant_rate).batch.loss, std::log(10.0), 0.1);
   StepResult last;
-  for (int step = 0; step < 60; ++step) last = trainer.step(batch, constant);
+  for (int step = 0; step < 60; ++step) last = trainer.step(batch, constant_rate);
   EXPECT_LT(last.batch.loss, 0.1);
   EXPECT_EQ(last.batch.correct, 6u);
 }
@@ -112,7 +109,7 @@ TEST(Trainer, GivesTheSameWeightsAtEveryRun) {
         initialize(*variables, 1);
         Trainer trainer(backend, network, *variables, {.batch_size = 24});
         for (uint64_t step = 0; step < 5; ++step)
-          trainer.step(random_batch(network, 24, step), constant);
+          trainer.step(random_batch(network, 24, step), constant_rate);
         runs.push_back(all_values(*variables));
       }
       EXPECT_EQ(runs[0], runs[1]) << threads << " threads";
@@ -127,7 +124,8 @@ TEST(Trainer, GoesOnFromValuesAndMomentum) {
   const auto copy = backend.make_variables(network);
   initialize(*variables, 1);
   Trainer trainer(backend, network, *variables, {.batch_size = 8});
-  for (uint64_t step = 0; step < 3; ++step) trainer.step(random_batch(network, 8, step), constant);
+  for (uint64_t step = 0; step < 3; ++step)
+    trainer.step(random_batch(network, 8, step), constant_rate);
 
   for (VariableId id = 0; id < network.variables().size(); ++id) {
     copy->write(id, variables->read(id));
@@ -137,7 +135,8 @@ TEST(Trainer, GoesOnFromValuesAndMomentum) {
   Trainer resumed(backend, network, *copy, {.batch_size = 8});
   resumed.set_steps_done(trainer.steps_done());
   const ImageBatch batch = random_batch(network, 8, 99);
-  EXPECT_EQ(trainer.step(batch, constant).batch.loss, resumed.step(batch, constant).batch.loss);
+  EXPECT_EQ(trainer.step(batch, constant_rate).batch.loss,
+            resumed.step(batch, constant_rate).batch.loss);
   EXPECT_EQ(resumed.steps_done(), 4u);
   EXPECT_EQ(all_values(*variables), all_values(*copy));
 }
@@ -152,7 +151,7 @@ TEST(Trainer, StopsWhereTheLossIsNoNumber) {
       variables->write(id, std::vector<float>(11, std::numeric_limits<float>::quiet_NaN()));
   const std::vector<float> weights = variables->read(0);
   Trainer trainer(backend, network, *variables, {.batch_size = 4});
-  EXPECT_THROW(trainer.step(random_batch(network, 4, 1), constant), Error);
+  EXPECT_THROW(trainer.step(random_batch(network, 4, 1), constant_rate), Error);
   EXPECT_EQ(trainer.steps_done(), 0u);
   EXPECT_EQ(variables->read(0), weights);
 }
@@ -175,13 +174,13 @@ TEST(Trainer, RefusesBatchesThatDoNotFit) {
   const auto variables = backend.make_variables(network);
   initialize(*variables, 1);
   Trainer trainer(backend, network, *variables, {.batch_size = 4});
-  EXPECT_THROW(trainer.step(random_batch(network, 3, 1), constant), Error);
-  EXPECT_THROW(trainer.step(random_batch(network, 5, 1), constant), Error);
-  EXPECT_THROW(trainer.step(random_batch(Network({3, 9, 8}), 4, 1), constant), Error);
+  EXPECT_THROW(trainer.step(random_batch(network, 3, 1), constant_rate), Error);
+  EXPECT_THROW(trainer.step(random_batch(network, 5, 1), constant_rate), Error);
+  EXPECT_THROW(trainer.step(random_batch(Network({3, 9, 8}), 4, 1), constant_rate), Error);
   ImageBatch batch = random_batch(network, 4, 1);
   for (const int32_t label : {-1, 11}) {
     batch.set_label(2, label);
-    EXPECT_THROW(trainer.step(batch, constant), Error);
+    EXPECT_THROW(trainer.step(batch, constant_rate), Error);
   }
   EXPECT_EQ(trainer.steps_done(), 0u);
 }

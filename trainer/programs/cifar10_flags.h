@@ -58,7 +58,7 @@ struct Cifar10Flags {
   std::string analyze_model;  // "text" or "json": print what the network costs, and end
 };
 
-// Prints help or what is wrong, and throws UsageError (flag_helpers.h), where there is nothing to
+// Prints help or what is wrong, and throws UsageError (usage_error.h), where there is nothing to
 // run.
 Cifar10Flags parse_cifar10_flags(int argc, char** argv);
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "dataset/base/error.h"
 #include "dataset/cifar/cifar10_dataset.h"
@@ -15,6 +14,7 @@
 #include "trainer/model/resnet.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
+#include "trainer/programs/log.h"
 #include "trainer/programs/processes.h"
 #include "trainer/programs/training_run.h"
 
@@ -173,13 +173,13 @@ int train_cifar10(const Cifar10Flags& flags) {
        .profile_steps = flags.profile_steps,
        .report = flags.report,
        .report_title = fmt::format("ResNet-{} on CIFAR-10", flags.num_layers)});
-  spdlog::info("ResNet of {} layers, {} parameters, on {}", flags.num_layers,
-               network.parameter_count(), backend->name());
+  log_info("ResNet of {} layers, {} parameters, on {}", flags.num_layers, network.parameter_count(),
+           backend->name());
   if (flags.log_device_placement) log_placement(*backend, network);
   if (const int signal = run.train()) return 128 + signal;
   if (processes->rank() > 0) return 0;
   try {
-    spdlog::info("evaluating {} images", data.eval_images);
+    log_info("evaluating {} images", data.eval_images);
     const Evaluation evaluation = run.evaluate(evaluation_batches(flags, data.eval_files));
     if (!run.checkpoint().empty()) fmt::print("checkpoint {}\n", printable(run.checkpoint()));
     if (flags.confusion_matrix) print_confusion(evaluation.confusion);
@@ -187,7 +187,7 @@ int train_cifar10(const Cifar10Flags& flags) {
     run.write_report(FinalEvaluation{.step = run.step(), .evaluation = evaluation});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled) throw;
-    spdlog::info("{}; run it again for the accuracy", error.what());
+    log_info("{}; run it again for the accuracy", error.what());
     return 128 + interrupted();
   }
   return 0;

@@ -3,8 +3,6 @@
 #include <functional>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "dataset/base/error.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
@@ -13,6 +11,7 @@
 #ifdef RECORDPIPE_CUDA
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/multi_gpu_backend.h"
+#include "trainer/programs/log.h"
 #endif
 
 namespace recordpipe {
@@ -55,14 +54,14 @@ std::unique_ptr<Backend> make_for(const std::string& device, size_t threads,
   if (device == "auto") {
     try {
       auto backend = make_cuda();
-      spdlog::info("device auto: {}", backend->name());
+      log_info("device auto: {}", backend->name());
       return backend;
     } catch (const Error& error) {
       // None, or none that has memory left.
       if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::limit_exceeded)
         throw;
       require_fp32(precision, error.reason());
-      spdlog::info("device auto: cpu, because {}", error.reason());
+      log_info("device auto: cpu, because {}", error.reason());
     }
   }
   require_fp32(precision, "the device is " + device);
@@ -122,9 +121,9 @@ std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
 }
 
 void log_placement(const Backend& backend, const Network& network) {
-  for (const NetworkNode& node : network.nodes()) spdlog::info("{}: {}", node.name, backend.name());
+  for (const NetworkNode& node : network.nodes()) log_info("{}: {}", node.name, backend.name());
   for (const VariableSpec& variable : network.variables())
-    spdlog::info("{}: {}", variable.name, backend.name());
+    log_info("{}: {}", variable.name, backend.name());
 }
 
 }  // namespace recordpipe

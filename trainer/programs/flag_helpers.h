@@ -2,11 +2,9 @@
 // flags that all of them take, and how a wrong command line ends.
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -14,26 +12,14 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-namespace recordpipe {
+#include "trainer/programs/parse_number.h"
+#include "trainer/programs/usage_error.h"
 
-// Flags that make no sense: the program ends with 2.
-struct UsageError {
-  int exit_code;  // 0 after --help
-};
+namespace recordpipe {
 
 constexpr size_t most_images = 1 << 20;  // in a batch
 constexpr uint64_t most_steps = 1'000'000'000'000;
 constexpr double smallest = 1e-12, largest = 1e6;  // of numbers without natural limits
-
-// The number that is the whole of `text`. Not CLI11's: that takes -1 for 2^64 - 1, 010 for 8, and
-// NaN for a number in any range.
-template <class Number>
-std::optional<Number> parse_number(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
-}
 
 // An option whose value is a number in [least, most] that `fits`.
 template <class Number>

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "dataset/base/error.h"
 #include "tools/interrupt.h"
 #include "trainer/backend/replicated/mpi_communicator.h"
-#include "trainer/programs/flag_helpers.h"
+#include "trainer/programs/log.h"
+#include "trainer/programs/parse_number.h"
+#include "trainer/programs/usage_error.h"
 
 namespace recordpipe {
 namespace {
@@ -29,7 +30,7 @@ void refuse_several() {
   const size_t size = number_of("OMPI_COMM_WORLD_SIZE", "PMI_SIZE");
   if (size <= 1) return;
   if (number_of("OMPI_COMM_WORLD_RANK", "PMI_RANK") == 0)
-    spdlog::error(
+    log_error(
         "mpirun has started {} processes: give them --sync, to train one network together, or "
         "start one",
         size);
@@ -45,8 +46,7 @@ std::unique_ptr<Communicator> join_processes(bool sync) {
   }
   auto processes = join_mpi();
   if (processes->rank() > 0) {
-    spdlog::set_level(spdlog::level::err);
-    spdlog::set_pattern(fmt::format("%H:%M:%S %^process {}: %v%$", processes->rank()));
+    log_errors_only(processes->rank());
   }
   return processes;
 }

@@ -3,13 +3,11 @@
 #include <exception>
 #include <optional>
 
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include "tools/interrupt.h"
 #include "tools/standard_descriptors.h"
-#include "trainer/programs/flag_helpers.h"
+#include "trainer/programs/log.h"
 #include "trainer/programs/openmp_spinning.h"
+#include "trainer/programs/usage_error.h"
 
 namespace recordpipe {
 
@@ -17,8 +15,7 @@ int program_main(const char* name, int argc, char** argv,
                  const std::function<int(int argc, char** argv)>& run) {
   open_standard_descriptors();
   limit_openmp_spinning(argv);  // it may start the program again: before signals are blocked
-  spdlog::set_default_logger(spdlog::stderr_color_mt(name));
-  spdlog::set_pattern("%H:%M:%S %^%v%$");
+  set_up_log(name);
   try {
     // A step may be long, and its checkpoint large.
     const Interrupt interrupt(std::nullopt);
@@ -26,7 +23,7 @@ int program_main(const char* name, int argc, char** argv,
   } catch (const UsageError& usage) {
     return usage.exit_code;
   } catch (const std::exception& error) {
-    spdlog::error("{}: {}", name, error.what());
+    log_error("{}: {}", name, error.what());
     return 1;
   }
 }

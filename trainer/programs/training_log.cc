@@ -5,8 +5,9 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
+
+#include "trainer/programs/log.h"
 
 namespace recordpipe {
 namespace {
@@ -68,7 +69,7 @@ void TrainingLog::step(const StepResult& result, double waited) {
 void TrainingLog::note(const std::string& text) {
   if (status_shown_) std::fputs("\r\x1b[K", stderr);
   status_shown_ = false;
-  spdlog::info(text);
+  log_info("{}", text);
 }
 
 // The mean since the lines before; it includes the weight decay's penalty, as the tutorial's does.
@@ -78,17 +79,16 @@ double TrainingLog::recent_loss() const {
 
 void TrainingLog::write_lines(const StepResult& result) {
   if (options_.words == LogWords::tutorial) {
-    spdlog::info("step {}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch){}", result.step,
-                 recent_loss(), recent_.images_per_second(),
-                 recent_.seconds / static_cast<double>(recent_.steps), suffix_);
+    log_info("step {}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch){}", result.step,
+             recent_loss(), recent_.images_per_second(),
+             recent_.seconds / static_cast<double>(recent_.steps), suffix_);
     return;
   }
-  spdlog::info("learning_rate = {:.6g}, loss = {:.4f}, accuracy = {:.4f} ({:.3f} sec){}",
-               result.learning_rate, recent_loss(), recent_.accuracy(), recent_.seconds, suffix_);
-  spdlog::info(
-      "Average examples/sec: {:.1f} ({:.1f}), step = {} of {}, input wait {:.1f}%, {} left{}",
-      total_.images_per_second(), recent_.images_per_second(), result.step, options_.last_step,
-      recent_.wait_percent(), time_left(result.step), suffix_);
+  log_info("learning_rate = {:.6g}, loss = {:.4f}, accuracy = {:.4f} ({:.3f} sec){}",
+           result.learning_rate, recent_loss(), recent_.accuracy(), recent_.seconds, suffix_);
+  log_info("Average examples/sec: {:.1f} ({:.1f}), step = {} of {}, input wait {:.1f}%, {} left{}",
+           total_.images_per_second(), recent_.images_per_second(), result.step, options_.last_step,
+           recent_.wait_percent(), time_left(result.step), suffix_);
 }
 
 void TrainingLog::write_status(const StepResult& result) {

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "dataset/base/error.h"
 #include "dataset/cifar/class_names.h"
 #include "dataset/io/atomic_file.h"
 #include "tools/interrupt.h"
 #include "trainer/programs/evaluation.h"
+#include "trainer/programs/log.h"
 #include "trainer/programs/processes.h"
 #include "trainer/report/report.h"
 #include "trainer/session/checkpoint_saver_hook.h"
@@ -215,9 +215,9 @@ uint64_t TrainingRun::measure_last_step() {
   const double left = std::max(0.0, budget - (steady_seconds() - start));
   uint64_t last_step = first_step + 1 + static_cast<uint64_t>(left / per_step);
   processes_.broadcast(std::as_writable_bytes(std::span(&last_step, 1)));
-  spdlog::info("{:.1f} ms a step{}: training to step {}{}", 1e3 * per_step,
-               options_.synthetic ? " on synthetic data" : "", last_step,
-               restored ? "" : fmt::format("; --train-steps {} repeats this run", last_step));
+  log_info("{:.1f} ms a step{}: training to step {}{}", 1e3 * per_step,
+           options_.synthetic ? " on synthetic data" : "", last_step,
+           restored ? "" : fmt::format("; --train-steps {} repeats this run", last_step));
   return last_step;
 }
 
@@ -237,7 +237,7 @@ void TrainingRun::write_report(std::optional<FinalEvaluation> evaluation) {
                   {"steps", std::to_string(step())}};
   for (const auto& [name, value] : options_.settings) report.facts.push_back({name, value});
   recordpipe::write_report(posix_file_system(), options_.report, report);
-  spdlog::info("wrote {}", printable(options_.report));
+  log_info("wrote {}", printable(options_.report));
 }
 
 }  // namespace recordpipe

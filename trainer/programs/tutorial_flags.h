@@ -48,7 +48,7 @@ struct TutorialEvalFlags : TutorialFlags {
   bool moving_averages = true;  // evaluates the averages of the weights, as the tutorial does
 };
 
-// Each prints help or what is wrong, and throws UsageError (flag_helpers.h), where there is nothing
+// Each prints help or what is wrong, and throws UsageError (usage_error.h), where there is nothing
 // to run.
 TutorialTrainFlags parse_cifar10_train_flags(int argc, char** argv);
 TutorialTrainFlags parse_cifar10_multi_gpu_train_flags(int argc, char** argv);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "dataset/base/error.h"
 #include "dataset/cifar/cifar10_dataset.h"
@@ -20,6 +19,7 @@
 #include "trainer/model/tutorial_cnn.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
+#include "trainer/programs/log.h"
 #include "trainer/programs/processes.h"
 #include "trainer/programs/training_run.h"
 #include "trainer/session/write_events.h"
@@ -125,8 +125,8 @@ class TutorialEvaluation {
     evaluated_step_ = step;
     const double precision =
         static_cast<double>(result.correct) / static_cast<double>(result.images);
-    spdlog::info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}", precision, result.loss,
-                 printable(path));
+    log_info("precision @ 1 = {:.3f}, loss = {:.4f}, of {}", precision, result.loss,
+             printable(path));
     write_summary(step, precision, result.loss);
     if (flags_.confusion_matrix) print_confusion(evaluation.confusion);
     print_accuracy(result, step, is_synthetic(flags_));
@@ -150,12 +150,12 @@ class TutorialEvaluation {
 
   void warn_once(const Error& damaged) {
     if (warned_.insert(damaged.path()).second)
-      spdlog::warn("skipped: {}: {}", printable(damaged.path()), damaged.reason());
+      log_warning("skipped: {}: {}", printable(damaged.path()), damaged.reason());
   }
 
   // The scalar has the tutorial's name. An evaluation is worth having without its event file.
   void write_summary(uint64_t step, double precision, double loss) {
-    write_or_note([](const std::string& text) { spdlog::warn(text); },
+    write_or_note([](const std::string& text) { log_warning("{}", text); },
                   [&] {
                     events_.add_summary(step, {{"Precision @ 1", ScalarSummary{precision}},
                                                {"loss", ScalarSummary{loss}}});
@@ -244,8 +244,8 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
                                       .report = flags.report,
                                       .report_title = "The tutorial's network on CIFAR-10"};
   TrainingRun run(*backend, network, *processes, options);
-  spdlog::info("the tutorial's network, {} parameters, on {}", network.parameter_count(),
-               backend->name());
+  log_info("the tutorial's network, {} parameters, on {}", network.parameter_count(),
+           backend->name());
   if (flags.log_device_placement) log_placement(*backend, network);
   const int signal = run.train();
   if (processes->rank() == 0) run.write_report({});
@@ -268,12 +268,12 @@ int evaluate_tutorial_cnn(const TutorialEvalFlags& flags) {
            .reason = "no checkpoint in this folder",
            .hint = "train first: cifar10_train --train-dir " + printable(flags.checkpoint_dir)});
     if (!flags.run_once && !evaluation.has_evaluated())
-      spdlog::info("no checkpoint to evaluate in {} yet; looking again every {} s",
-                   printable(flags.checkpoint_dir), flags.eval_interval_secs);
+      log_info("no checkpoint to evaluate in {} yet; looking again every {} s",
+               printable(flags.checkpoint_dir), flags.eval_interval_secs);
     while (!one && !flags.run_once && pause(flags.eval_interval_secs)) evaluation.evaluate_newest();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::cancelled) throw;
-    spdlog::info("{}", error.what());
+    log_info("{}", error.what());
   }
   const int signal = interrupted();
   return signal ? 128 + signal : 0;

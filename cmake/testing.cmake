@@ -1,0 +1,74 @@
+# Functions for tests. Paths are relative to the folder that calls them.
+include(GoogleTest)
+find_package(GTest REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# A test program's sources are compiled several at a time: what they include and instantiate is much
+# the same, and takes most of the time. Off, a change of one source compiles that one only.
+option(RECORDPIPE_UNITY_TESTS "Compile the sources of a test program together" ON)
+
+# Two thirds of the time to compile, for what is mostly templates. The libraries are optimised.
+function(recordpipe_configure_test target)
+  if(RECORDPIPE_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+    target_compile_definitions(${target} PRIVATE RECORDPIPE_SANITIZED)
+  endif()
+endfunction()
+
+# GoogleTest's headers, precompiled once for all tests.
+add_library(recordpipe_test_headers OBJECT EXCLUDE_FROM_ALL
+            ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+target_link_libraries(recordpipe_test_headers PRIVATE GTest::gmock)
+recordpipe_configure(recordpipe_test_headers)
+recordpipe_configure_test(recordpipe_test_headers)
+recordpipe_precompile(recordpipe_test_headers <gmock/gmock.h> <gtest/gtest.h>)
+
+# recordpipe_test(NAME SOURCES ... LINK ... LABELS ... ENVIRONMENT NAME=VALUE...): a GoogleTest
+# program; each of its tests is one for CTest.
+function(recordpipe_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  recordpipe_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gmock_main
+                     PRECOMPILE AS recordpipe_test_headers)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${RECORDPIPE_UNITY_TESTS})
+  target_compile_definitions(${name} PRIVATE RECORDPIPE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
+  recordpipe_configure_test(${name})
+  set(properties "")
+  foreach(property LABELS ENVIRONMENT)
+    if(arg_${property})
+      list(JOIN arg_${property} "\\;" values)
+      list(APPEND properties ${property} "${values}")
+    endif()
+  endforeach()
+  if(properties)
+    list(PREPEND properties PROPERTIES)
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
+                       ${properties})
+endfunction()
+
+# recordpipe_command_test(NAME COMMAND ... ENVIRONMENT NAME=VALUE... PROPERTIES NAME VALUE...): a
+# command is one test for CTest.
+function(recordpipe_command_test name)
+  cmake_parse_arguments(arg "" "" "COMMAND;ENVIRONMENT;PROPERTIES" ${ARGN})
+  add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+  if(arg_PROPERTIES)
+    set_tests_properties(${name} PROPERTIES ${arg_PROPERTIES})
+  endif()
+  if(arg_ENVIRONMENT)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
+endfunction()
+
+# recordpipe_python_tests(NAME SCRIPT CLASS... ENVIRONMENT ... PROPERTIES ...): the classes of a
+# script of Python's unittest, as tests NAME.CLASS; without a class all of them, as test NAME.
+function(recordpipe_python_tests name script)
+  cmake_parse_arguments(arg "" "" "ENVIRONMENT;PROPERTIES" ${ARGN})
+  set(command Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/${script})
+  set(rest ENVIRONMENT ${arg_ENVIRONMENT} PROPERTIES ${arg_PROPERTIES})
+  foreach(class IN LISTS arg_UNPARSED_ARGUMENTS)
+    recordpipe_command_test(${name}.${class} COMMAND ${command} ${class} ${rest})
+  endforeach()
+  if(NOT arg_UNPARSED_ARGUMENTS)
+    recordpipe_command_test(${name} COMMAND ${command} ${rest})
+  endif()
+endfunction()
