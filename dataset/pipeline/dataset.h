@@ -24,10 +24,11 @@
 //     when all elements before it have been delivered, the same at any thread count, and again at
 //     every further call.
 //   - Memory is bounded by the chunks in flight (about 2 + threads of them at the end, at each
-//     prefetch and operator that must see values, and in each open input of an interleave), by the
-//     buffers and caches you ask for, by 8 bytes for each record of a mapped file, and by what a
-//     shuffle holds: 24 bytes an element, and the element itself where it was computed before
-//     (behind filter, prefetch, or a compressed file).
+//     prefetch and operator that must see values, and in each open input of an interleave, which
+//     holds up to two chunks, or 2 MiB of small elements, besides), by the buffers and caches you
+//     ask for, by 8 bytes for each record of a mapped file, and by what a shuffle holds: 24 bytes
+//     an element, and the element itself where it was computed before (behind filter, prefetch, or
+//     a compressed file).
 //   - Dropping an iterator at any moment stops and joins everything it started, as soon as the
 //     chunks that are in work at that moment are done.
 #pragma once
@@ -127,8 +128,9 @@ class Dataset {
   }
 
   // The elements of function(T) -> Dataset<U>, `block_length` from each of `cycle_length` (1 to
-  // 65,536) that are open at the same time, in turns. Options and epochs of those datasets don't
-  // count.
+  // 65,536) that are open at the same time, in turns. The open ones are read ahead in parallel:
+  // what their generators and scans share must be thread-safe. Options and epochs of those datasets
+  // don't count.
   template <class F>
   auto interleave(F function, size_t cycle_length, size_t block_length = 1) const {
     require(cycle_length > 0 && cycle_length <= 65536,

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -16,12 +17,12 @@
 #include <vector>
 
 #include "dataset/pipeline/executor.h"
-#include "dataset/pipeline/keep_alive.h"
 #include "dataset/pipeline/map.h"
 #include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/open_input.h"
 #include "dataset/pipeline/stage.h"
+#include "dataset/pipeline/task_queue.h"
 #include "dataset/pipeline/value_store.h"
 
 namespace recordpipe {
@@ -33,6 +34,11 @@ namespace recordpipe {
 // Each open input is run by an Executor of its own, all on the same threads. Its passes begin in an
 // epoch that is derived from the id of the element that opened it, and so are its elements' ids:
 // what is random in it differs from input to input and from epoch to epoch.
+//
+// Inputs are read ahead in parallel, by tasks on the pool (task_queue.h): a task plans and computes
+// the next elements of one input, which inflates a compressed file, while those before are handed
+// out. Inputs are opened ahead of their turn where the cycle has empty places. Nothing is read
+// ahead while less than half of memory_limit is free.
 //
 // An element that fails is one that fails here. Where an input can't be opened, or ends with an
 // error, that is one failing element, and the other inputs go on.
@@ -50,6 +56,7 @@ class InterleaveStage final : public StoreStage<U> {
       : block_length_(block_length),
         context_(context.unmonitored()),
         inputs_(std::move(inputs), context),
+        queue_(std::make_shared<TaskQueue>(context_)),
         cycle_(cycle_length) {}
 
   size_t do_plan(std::span<Ticket> out, Wait) override {
@@ -109,6 +116,9 @@ class InterleaveStage final : public StoreStage<U> {
     go_to(numbers.input(0), taken, epoch);
     turn_ = turn;
     taken_in_turn_ = taken_in_turn;
+    for (const Place& open : cycle_) {
+      if (open && may_read_ahead()) open->read_ahead();
+    }
   }
 
   void do_request_stop() override {
@@ -118,12 +128,22 @@ class InterleaveStage final : public StoreStage<U> {
     for (const auto& open : cycle_) {
       if (open) open->request_stop();
     }
+    for (const NextInput& next : ahead_) {
+      if (next.open) next.open->request_stop();
+    }
   }
 
   size_t chunk_size() const override { return context_.chunk_size; }
 
  private:
   using Place = std::unique_ptr<OpenInput<U>>;
+
+  // An input that has no place yet: open, or why it can't be opened.
+  struct NextInput {
+    ElementId id = {};
+    Place open = {};
+    std::exception_ptr error = {};
+  };
 
   // The next step reads on in an input, or opens one.
   bool next_may_be_long() const {
@@ -141,10 +161,13 @@ class InterleaveStage final : public StoreStage<U> {
         if (++taken_in_turn_ == block_length_) next_turn();
       } else if (!stopping_) {
         close(open);
+        open_ahead();
         next_turn();
       }
     } else if (!inputs_ended_) {
       ticket = open_next(open);
+      if (open && may_read_ahead()) open->read_ahead();
+      open_ahead();
     } else {
       next_turn();
     }
@@ -165,12 +188,13 @@ class InterleaveStage final : public StoreStage<U> {
     } catch (...) {
       return failing(open.id(), std::current_exception());
     }
-    keep_alive(open.chunk().values[open.at()], open.source());
-    Ticket ticket = this->keep(open.chunk(), open.at());
-    open.pass();
-    // Not the same id as within the input: operators there have drawn for that.
-    ticket.id.epoch = derive_key(ticket.id.epoch, kHandedOn);
-    return ticket;
+    if (may_read_ahead()) open.read_ahead();
+    return open.take();
+  }
+
+  bool may_read_ahead() const {
+    const MemoryAccount& memory = *context_.memory;
+    return context_.pool && (!memory.is_limited() || memory.has_room_for(memory.limit() / 2));
   }
 
   // Opens the next input in `place`; a ticket where it can't be opened. At the end of the inputs
@@ -186,24 +210,45 @@ class InterleaveStage final : public StoreStage<U> {
         return {};
       }
     }
-    const size_t at = input_at_++;
-    const ElementId id = input_chunk_.tickets[at].id;
-    if (auto error = input_chunk_.take_error_at(at)) return failing(id, std::move(error));
-    Place open;
-    try {
-      const uint64_t position = inputs_.position() + at;
-      PlanState here;
-      inputs_.save(position, here);
-      open = std::make_unique<OpenInput<U>>(std::move(input_chunk_.values[at]), context_, id,
-                                            position, std::move(here));
-    } catch (...) {
-      return failing(id, std::current_exception());
-    }
+    if (ahead_.empty()) open_one_ahead();
     const std::lock_guard lock(mutex_);
-    if (stopping_) open->request_stop();
-    place = std::move(open);
+    NextInput next = std::move(ahead_.front());
+    ahead_.pop_front();
+    ++input_at_;
+    if (next.error) return failing(next.id, std::move(next.error));
+    place = std::move(next.open);
     ++open_count_;
     return {};
+  }
+
+  // Opens inputs for places of the cycle that are empty, so that they can be read before their turn
+  // comes: no more at once than there are threads.
+  void open_ahead() {
+    while (open_count_ + ahead_.size() < cycle_.size() && ahead_.size() < context_.threads &&
+           input_at_ + ahead_.size() < input_chunk_.size() && may_read_ahead()) {
+      open_one_ahead();
+      if (ahead_.back().open) ahead_.back().open->read_ahead();
+    }
+  }
+
+  void open_one_ahead() {
+    const size_t at = input_at_ + ahead_.size();
+    NextInput next{.id = input_chunk_.tickets[at].id, .error = input_chunk_.take_error_at(at)};
+    if (!next.error) {
+      try {
+        const uint64_t position = inputs_.position() + at;
+        PlanState here;
+        inputs_.save(position, here);
+        next.open = std::make_unique<OpenInput<U>>(
+            std::move(input_chunk_.values[at]), context_, next.id, position, std::move(here),
+            std::max(block_length_, kFetchSize), this->store(), *queue_);
+      } catch (...) {
+        next.error = std::current_exception();
+      }
+    }
+    const std::lock_guard lock(mutex_);
+    if (stopping_ && next.open) next.open->request_stop();
+    ahead_.push_back(std::move(next));
   }
 
   Ticket failing(const ElementId& opener, std::exception_ptr error) {
@@ -217,9 +262,16 @@ class InterleaveStage final : public StoreStage<U> {
     --open_count_;
   }
 
-  void go_to(const PlanState& base, uint64_t offset, uint64_t epoch) {
+  void drop_inputs() {
+    std::deque<NextInput> dropped;
+    const std::lock_guard lock(mutex_);
+    dropped.swap(ahead_);
     input_chunk_ = {};
     input_at_ = 0;
+  }
+
+  void go_to(const PlanState& base, uint64_t offset, uint64_t epoch) {
+    drop_inputs();
     restore_place(inputs_, base, epoch);
     if (pass_over(inputs_, offset) < offset) fail_state();
   }
@@ -229,22 +281,24 @@ class InterleaveStage final : public StoreStage<U> {
     for (Place& open : cycle_) {
       if (open) close(open);
     }
-    input_chunk_ = {};
-    input_at_ = 0;
+    drop_inputs();
     inputs_ended_ = false;
     turn_ = taken_in_turn_ = 0;
   }
 
-  static constexpr uint64_t kHandedOn = 0x696E707574;
+  // Elements that an input fetches at a time, at least: small ones are fetched in no time.
+  static constexpr size_t kFetchSize = 256;
 
   const size_t block_length_;
   const StageContext context_;
   Executor<Input> inputs_;
   typename Executor<Input>::Chunk input_chunk_;
-  size_t input_at_ = 0;
+  size_t input_at_ = 0;  // what comes next
   bool inputs_ended_ = false;
-  std::vector<Place> cycle_;  // guarded by mutex_ where another thread stops it
-  std::mutex mutex_;
+  const std::shared_ptr<TaskQueue> queue_;
+  std::mutex mutex_;  // guards the next two where another thread stops them
+  std::vector<Place> cycle_;
+  std::deque<NextInput> ahead_;  // opened for the elements of input_chunk_ from input_at_ on
   size_t open_count_ = 0;
   size_t turn_ = 0;  // a place in the cycle
   size_t taken_in_turn_ = 0;

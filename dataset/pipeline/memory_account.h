@@ -37,6 +37,7 @@ class MemoryAccount {
     }
   }
 
+  uint64_t limit() const { return limit_; }
   bool is_limited() const { return limit_ != UINT64_MAX; }
   bool has_room_for(uint64_t more) const {
     const uint64_t bytes = bytes_.load(std::memory_order_relaxed);
