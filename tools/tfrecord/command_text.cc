@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "tools/tfrecord/commands.h"
 

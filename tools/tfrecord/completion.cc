@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/completion_script.h"

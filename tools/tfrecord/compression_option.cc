@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 namespace recordpipe {
 

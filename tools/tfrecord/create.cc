@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"

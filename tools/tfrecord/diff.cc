@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"

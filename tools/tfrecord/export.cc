@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"

@@ -1,6 +1,6 @@
 #include "tools/tfrecord/feature_filter.h"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 namespace recordpipe {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "dataset/base/error.h"
 #include "dataset/base/stop.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <malloc.h>
 #include <sys/resource.h>
 

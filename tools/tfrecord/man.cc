@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/man_page.h"

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "dataset/io/atomic_file.h"
 #include "tools/tfrecord/standard_streams.h"

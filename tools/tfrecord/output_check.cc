@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <sys/stat.h>

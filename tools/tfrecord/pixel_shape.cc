@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "dataset/base/error.h"
 #include "tools/tfrecord/command.h"

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "dataset/base/error.h"
 #include "dataset/example/feature_statistics.h"

@@ -1,6 +1,6 @@
 #include "tools/tfrecord/threads_option.h"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "tools/tfrecord/number_check.h"
 

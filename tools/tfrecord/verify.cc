@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "dataset/base/error.h"
 #include "tools/tfrecord/commands.h"

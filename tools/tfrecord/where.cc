@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "trainer/programs/parse_number.h"
