@@ -1,15 +1,14 @@
 // tfrecord convert: other compression, other files, another order, fewer records, fewer features.
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
 #include "dataset/base/stop.h"
 #include "dataset/record/external_shuffle.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/damage_report.h"
 #include "tools/tfrecord/exact_sample.h"
@@ -71,6 +70,13 @@ RecordSelection selection_of(const ConvertArguments& arguments) {
                                .threads = arguments.output.threads};
   if (!arguments.where.empty()) selection.where.emplace(arguments.where);
   return selection;
+}
+
+// Whether every record and every feature of the inputs is written.
+bool keeps_everything(const ConvertArguments& arguments) {
+  return arguments.where.empty() && !arguments.fraction && !arguments.sample_count &&
+         !arguments.limit && arguments.select.empty() && arguments.drop.empty() &&
+         !arguments.skip_corrupt;
 }
 
 void check(const ConvertArguments& arguments) {
@@ -213,7 +219,7 @@ void print_json(const ConvertReport& report) {
                               {"bytes_skipped", report.skipped.bytes}}));
 }
 
-int convert(const CommandContext& context, const ConvertArguments& arguments) {
+ExitCode convert(const CommandContext& context, const ConvertArguments& arguments) {
   check(arguments);
   const ConvertReport report = Conversion(context, arguments).run();
   if (report.skipped.regions > 0) {
@@ -229,13 +235,14 @@ int convert(const CommandContext& context, const ConvertArguments& arguments) {
             : "";
     fmt::print("{}{}\n", describe(report.files), why);
   }
-  return kExitOk;
+  return ExitCode::ok;
 }
 
-CommandAction define(CLI::App& app) {
+CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<ConvertArguments>();
   add_inputs(app, arguments->input);
-  add_record_output(app, arguments->output);
+  add_record_output(app, arguments->output,
+                    [&given = *arguments] { return keeps_everything(given); });
   app.add_flag("--shuffle", arguments->shuffle,
                "Put the records into a random order, every one as likely; what doesn't fit into "
                "memory goes to temporary files");
@@ -272,13 +279,6 @@ CommandAction define(CLI::App& app) {
   return [arguments](const CommandContext& context) { return convert(context, *arguments); };
 }
 
-bool keeps_all_records(const CLI::App& app) {
-  constexpr std::array kLosing = {"--where",  "--sample", "--sample-count", "--limit",
-                                  "--select", "--drop",   "--skip-corrupt"};
-  return std::ranges::none_of(
-      kLosing, [&](const char* option) { return app.get_option(option)->count() > 0; });
-}
-
 }  // namespace
 
 Command convert_command() {
@@ -308,7 +308,6 @@ status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regio
   tfrecord convert all.tfrecords -o cats.tfrecords --where 'label == 3'
   tfrecord convert all.tfrecords -o small.tfrecords --select image,label
   tfrecord convert damaged.tfrecords -o good.tfrecords --skip-corrupt)",
-      .replaces_input = keeps_all_records,
       .define = define};
 }
 

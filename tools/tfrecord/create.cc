@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/inputs.h"
@@ -116,7 +116,7 @@ std::optional<uint64_t> count_records(const CommandContext& context, ExampleSour
   return count;
 }
 
-int create(const CommandContext& context, const CreateArguments& arguments) {
+ExitCode create(const CommandContext& context, const CreateArguments& arguments) {
   check_record_output(arguments.output);
   if (arguments.json && arguments.output.path == "-") {
     throw UsageError("--json would stand among the records: give -o a name");
@@ -131,12 +131,12 @@ int create(const CommandContext& context, const CreateArguments& arguments) {
   } else if (arguments.output.path != "-") {
     fmt::print("{}\n", describe(written));
   }
-  return kExitOk;
+  return ExitCode::ok;
 }
 
-CommandAction define(CLI::App& app) {
+CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<CreateArguments>();
-  app.add_option("INPUT", arguments->inputs,
+  app.add_input("INPUT", arguments->inputs,
                  "Files to make records of, or a folder of images; - is standard input")
       ->required()
       ->type_name("");

@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/input_records.h"
 #include "tools/tfrecord/inputs.h"
@@ -31,7 +31,7 @@ struct DiffArguments {
 };
 
 // One side: a file, or several of them separated by commas.
-std::vector<std::string> side(FileSystem& files, const std::string& given) {
+std::vector<std::string> parts_of(FileSystem& files, const std::string& given) {
   std::vector<std::string> parts;
   const bool is_name = given.find(',') == std::string::npos || files.status(given).has_value();
   for (size_t begin = 0; begin <= given.size();) {
@@ -39,7 +39,7 @@ std::vector<std::string> side(FileSystem& files, const std::string& given) {
     parts.push_back(given.substr(begin, end - begin));
     begin = end + 1;
   }
-  return expand_inputs(files, parts);
+  return parts;
 }
 
 class Diff {
@@ -147,23 +147,26 @@ class Diff {
   uint64_t differences_ = 0;
 };
 
-int diff(const CommandContext& context, const DiffArguments& arguments) {
-  const auto a = side(context.files, arguments.a);
-  const auto b = side(context.files, arguments.b);
+ExitCode diff(const CommandContext& context, const DiffArguments& arguments) {
+  const auto a = expand_inputs(context.files, parts_of(context.files, arguments.a));
+  const auto b = expand_inputs(context.files, parts_of(context.files, arguments.b));
   if (std::ranges::any_of(a, is_standard_input) && std::ranges::any_of(b, is_standard_input)) {
     throw UsageError("standard input can be read once only");
   }
   const bool same = Diff(context, arguments, a, b).run();
   context.progress.clear();
-  return same ? kExitOk : kExitFailed;
+  return same ? ExitCode::ok : ExitCode::no;
 }
 
-CommandAction define(CLI::App& app) {
+CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<DiffArguments>();
   const char* const what =
       "A file, pattern or URL, or several separated by commas; - is standard input";
-  app.add_option("A", arguments->a, what)->required()->type_name("");
-  app.add_option("B", arguments->b, what)->required()->type_name("");
+  const auto parts = [](const std::string& side) {
+    return [&side](FileSystem& files) { return parts_of(files, side); };
+  };
+  app.add_input("A", arguments->a, what, parts(arguments->a))->required()->type_name("");
+  app.add_input("B", arguments->b, what, parts(arguments->b))->required()->type_name("");
   add_reading_options(app, arguments->reading);
   add_output(app, arguments->output);
   app.add_option("--tolerance", arguments->tolerance,
@@ -188,8 +191,8 @@ Command diff_command() {
           R"(Compares the records of A with those of B, one by one and feature by feature: kinds, numbers of
 values, values. The order of a record's features, packed and unpacked lists, compression, and how
 records are dealt to files make no difference. Records that are neither Examples nor
-SequenceExamples are compared by their bytes. Exit status 1 where there is a difference. Memory:
-64 MiB, and the largest record of each side.
+SequenceExamples are compared by their bytes. Memory: 64 MiB, and
+the largest record of each side.
 
 --json prints {"record": N, "feature": NAME, "difference": "only in A", "only in B", "kind",
 "count", "values" or "bytes", "a": ..., "b": ...} for each difference shown, where a and b are the
@@ -199,6 +202,7 @@ which one on (from 0) they differ. At last comes {"same", "records_a", "records_
       .examples = R"(  tfrecord diff old.tfrecords new.tfrecords.gz
   tfrecord diff all.tfrecords 'shard-*'
   tfrecord diff a1.tfrecords,a2.tfrecords b.tfrecords --tolerance 1e-6)",
+      .answers_no = "A and B differ",
       .define = define};
 }
 

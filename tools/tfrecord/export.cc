@@ -3,10 +3,10 @@
 #include <memory>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/export_target.h"
 #include "tools/tfrecord/feature_filter.h"
@@ -76,7 +76,7 @@ void require_example(const ExportedRecord& record, const std::string& hint) {
 
 namespace {
 
-int export_records(const CommandContext& context, const ExportArguments& arguments) {
+ExitCode export_records(const CommandContext& context, const ExportArguments& arguments) {
   const std::string format = format_of(arguments);
   if (arguments.json && arguments.target.output == "-") {
     throw UsageError("--json would stand among the records: give -o a name");
@@ -115,15 +115,14 @@ int export_records(const CommandContext& context, const ExportArguments& argumen
   } else if (path != "-") {
     fmt::print("wrote {} to {}\n", counted(records, "record"), printable(path));
   }
-  return kExitOk;
+  return ExitCode::ok;
 }
 
-CommandAction define(CLI::App& app) {
+CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<ExportArguments>();
   add_inputs(app, arguments->input);
-  app.add_option("-o,--output", arguments->target.output,
+  app.add_output("-o,--output", arguments->target.output,
                  "The file or folder to write; - is standard output")
-      ->type_name("FILE")
       ->required();
   app.add_option("--to", arguments->format,
                  "What to write; left out, -o says: .json, .jsonl, .ndjson, .csv, .npz or FOLDER/")

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "dataset/base/error.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/file_facts.h"
 #include "tools/tfrecord/inputs.h"
@@ -162,13 +162,13 @@ std::string overview(const std::vector<FileFacts>& files) {
   return out + details(total);
 }
 
-int run(const CommandContext& context, const Arguments& arguments) {
+ExitCode run(const CommandContext& context, const Arguments& arguments) {
   std::vector<FileFacts> files;
-  int status = kExitOk;
+  ExitCode status = ExitCode::ok;
   for (const std::string& path : expand_inputs(context.files, arguments.inputs.files)) {
     files.push_back(find_file_facts(context, path, arguments.inputs.reading));
     if (files.back().error.empty()) continue;
-    status = kExitFailed;
+    status = combined(status, answer_of(files.back().error_kind));
     context.progress.warn("tfrecord info: " + files.back().error);
   }
   context.progress.clear();
@@ -211,7 +211,8 @@ Command info_command() {
           .summary = "Says what is in a file: records, bytes, sizes, kind, features",
           .description = kDescription,
           .examples = kExamples,
-          .define = [](CLI::App& app) -> CommandAction {
+          .answers_no = "a file is damaged",
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
 #include "dataset/record/record_error.h"
 #include "dataset/record/record_writer.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/compression_option.h"
 #include "tools/tfrecord/damage_report.h"
@@ -46,7 +46,7 @@ void write_copied(std::span<const std::byte> framed, uint64_t count, RecordWrite
   }
 }
 
-int run(const Arguments& arguments, const CommandContext& context) {
+ExitCode run(const Arguments& arguments, const CommandContext& context) {
   const auto paths = expand_inputs(context.files, arguments.files);
   if (arguments.json && arguments.output == "-") {
     throw UsageError("--json and the records can't both go to standard output: give -o FILE");
@@ -62,7 +62,7 @@ int run(const Arguments& arguments, const CommandContext& context) {
       std::fwrite(text.data(), 1, text.size(), stderr);  // fails without harm to the records
     }
   });
-  int status = kExitOk;
+  ExitCode status = ExitCode::ok;
   for (const std::string& path : paths) {
     report.begin(path);
     const ScanTotals totals =
@@ -75,9 +75,9 @@ int run(const Arguments& arguments, const CommandContext& context) {
                    .damaged = [&](const DamagedRegion& region) { report.damaged(region); }});
     if (totals.cut) throw cut_while_mapped(path, totals.bytes);
     report.end(totals);
-    if (!totals.intact()) status = kExitFailed;
+    if (!totals.intact()) status = ExitCode::no;
   }
-  if (status != kExitOk && writer.records() == 0) {
+  if (status != ExitCode::ok && writer.records() == 0) {
     throw Error({.kind = ErrorKind::corrupted,
                  .reason = "not one intact record was found",
                  .hint = "nothing was written"});
@@ -104,14 +104,12 @@ searched for at every byte, inside damaged records, too: none that its CRCs vouc
 Where a compressed file is damaged, reading goes on with the next gzip member or zstd frame, and
 what cannot be inflated is in no count of bytes; a single member, as gzip(1) makes it, ends there.
 Several files are written one after another. The output appears whole or not at all: not where there
-is no intact record. It can't take the place of an input.
-
-Exit status: 0 if nothing was lost; 1 if something was, and all that is intact is in the output. If
-an input can't be read or the output can't be written, it is 1, too, but then there is no output.)",
+is no intact record. It can't take the place of an input.)",
       .examples = R"(  tfrecord salvage damaged.tfrecords -o intact.tfrecords
   tfrecord salvage damaged.tfrecords.gz -o intact.tfrecords.gz
   tfrecord salvage --json 'train-*' -o train.tfrecords > lost.json)",
-      .define = [](CLI::App& app) -> CommandAction {
+      .answers_no = "an input is damaged, and its intact records are in the output",
+      .define = [](CommandApp& app) -> CommandAction {
         const auto arguments = std::make_shared<Arguments>();
         add_files(app, arguments->files);
         add_format_options(app, arguments->reading);

@@ -3,12 +3,12 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "dataset/base/error.h"
 #include "dataset/example/schema_inference.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
@@ -125,7 +125,7 @@ void require_decodable(const InferredSchema& schema) {
                       "kind, or take them apart by their features with tfrecord convert --where"});
 }
 
-int run(const CommandContext& context, const Arguments& arguments) {
+ExitCode run(const CommandContext& context, const Arguments& arguments) {
   if (int{arguments.json} + int{arguments.cpp} + int{arguments.python} > 1) {
     throw UsageError("--json, --cpp and --python exclude each other");
   }
@@ -141,7 +141,7 @@ int run(const CommandContext& context, const Arguments& arguments) {
                : arguments.python ? schema_as_python(schema)
                                   : as_text(schema));
   output.close();
-  return kExitOk;
+  return ExitCode::ok;
 }
 
 constexpr char kDescription[] =
@@ -174,7 +174,7 @@ Command schema_command() {
           .summary = "Says which features records have, also as code that reads them",
           .description = kDescription,
           .examples = kExamples,
-          .define = [](CLI::App& app) -> CommandAction {
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);

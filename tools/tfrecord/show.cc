@@ -8,13 +8,13 @@
 #include <system_error>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "dataset/base/error.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/record_writer.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/feature_filter.h"
 #include "tools/tfrecord/inputs.h"
@@ -102,7 +102,7 @@ class Show {
     if (!arguments.where.empty()) where_.emplace(arguments.where);
   }
 
-  void run() {
+  ExitCode run() {
     const auto paths = expand_inputs(context_.files, arguments_.inputs.files);
     for (const std::string& path : paths) {
       if (left_ == 0) break;
@@ -115,6 +115,8 @@ class Show {
       context_.progress.warn("tfrecord show: no record that was shown has a feature " +
                              printable(name));
     }
+    const bool selects = where_ || !arguments_.range.empty();
+    return selects && !any_ ? ExitCode::no : ExitCode::ok;
   }
 
  private:
@@ -187,6 +189,7 @@ class Show {
     std::string_view text = printed.text;
     if (left_ < printed.ends.size()) text = text.substr(0, printed.ends[left_ - 1]);
     left_ -= std::min<uint64_t>(left_, printed.ends.size());
+    any_ = any_ || !printed.ends.empty();
     output_.write(text);
     return left_ > 0;
   }
@@ -212,6 +215,7 @@ class Show {
       append(shown, text);
       output_.write(text);
     }
+    any_ = true;
     return --left_ > 0;
   }
 
@@ -222,6 +226,7 @@ class Show {
   const FeatureFilter features_;
   std::optional<Where> where_;
   uint64_t left_;
+  bool any_ = false;        // record was shown
   const bool on_terminal_;  // records are seen to come: no bar among them
   Output output_;
 };
@@ -264,7 +269,8 @@ Command show_command() {
           .summary = "Prints records as text, JSON or raw bytes",
           .description = kDescription,
           .examples = kExamples,
-          .define = [](CLI::App& app) -> CommandAction {
+          .answers_no = "--where or --range selects no record",
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
@@ -286,8 +292,8 @@ Command show_command() {
                 ->check(whole_number())
                 ->type_name("N");
             return [arguments](const CommandContext& context) {
-              Show(context, *arguments).run();
-              return kExitOk;
+              Show show(context, *arguments);
+              return show.run();
             };
           }};
 }

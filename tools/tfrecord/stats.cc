@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 
 #include "dataset/base/error.h"
 #include "dataset/example/feature_statistics.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/feature_filter.h"
 #include "tools/tfrecord/inputs.h"
@@ -35,7 +35,7 @@ struct Part {
   uint64_t bytes = 0;
 };
 
-int run(const CommandContext& context, const Arguments& arguments) {
+ExitCode run(const CommandContext& context, const Arguments& arguments) {
   std::vector<std::string> only = arguments.features;
   std::ranges::sort(only);
   FeatureStatistics all;
@@ -80,7 +80,7 @@ int run(const CommandContext& context, const Arguments& arguments) {
   Output output(context, arguments.output);
   output.write(arguments.json ? stats_as_json(all) : stats_as_text(all));
   output.close();
-  return kExitOk;
+  return ExitCode::ok;
 }
 
 constexpr char kDescription[] =
@@ -118,7 +118,7 @@ Command stats_command() {
           .summary = "Says what values features have: ranges, quantiles, counts",
           .description = kDescription,
           .examples = kExamples,
-          .define = [](CLI::App& app) -> CommandAction {
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);

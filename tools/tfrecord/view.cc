@@ -4,16 +4,17 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "dataset/base/error.h"
 #include "dataset/base/stop.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/nearest_names.h"
 #include "tools/tfrecord/number_check.h"
+#include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/view/card.h"
@@ -51,7 +52,7 @@ class View {
     if (!arguments.where.empty()) where_.emplace(arguments.where);
   }
 
-  int run() {
+  ExitCode run() {
     if (arguments_.output == "-" && ::isatty(STDOUT_FILENO) != 0) {
       throw UsageError("a page is nothing for a terminal: give -o page.html");
     }
@@ -82,7 +83,7 @@ class View {
     if (arguments_.output != "-") {
       fmt::print("wrote {}, {}, to {}\n", shown_records(), byte_count(bytes), arguments_.output);
     }
-    return damage_.empty() ? kExitOk : kExitFailed;
+    return exit_code_;
   }
 
  private:
@@ -105,7 +106,8 @@ class View {
       }
     } catch (const Error& error) {
       if (!is_damage(error.kind()) && error.kind() != ErrorKind::limit_exceeded) throw;
-      damage_.push_back(error.what());
+      damage_.push_back(text_of(error));
+      exit_code_ = combined(exit_code_, answer_of(error.kind()));
     }
   }
 
@@ -192,6 +194,7 @@ class View {
   MessageView message_;
   std::vector<std::string> files_;
   std::vector<std::string> damage_;
+  ExitCode exit_code_ = ExitCode::ok;
   bool more_ = false;  // records than were read
 };
 
@@ -209,9 +212,8 @@ the two is smoother. The page says what was guessed.
 everything, and shows records that are evenly spread. Either way there are at most --limit of them,
 and no more than fit into --max-bytes.
 
-Damage ends a file: what comes before it is shown, the page names the damage, and the exit status is
-1. It is 1 as well, without a page, where no record has the feature that --image or --label names,
-or where no record that would be shown fits --shape.)";
+Damage ends a file: what comes before it is shown, and the page names the damage. There is no page
+if no record that would be shown fits --shape.)";
 
 }  // namespace
 
@@ -224,7 +226,8 @@ Command view_command() {
   tfrecord view 'train-*' --sample spread --where 'label == 3' -o cats.html
   tfrecord view mnist.tfrecords.gz --image image_raw --shape 28x28 -o page.html
 )",
-          .define = [](CLI::App& app) -> CommandAction {
+          .answers_no = "a file is damaged, and the page shows the records before the damage",
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_where(app, arguments->where);
@@ -251,7 +254,7 @@ Command view_command() {
                            "The feature that is the label; left out, image/class/text, label or "
                            "the like")
                 ->type_name("NAME");
-            app.add_option(
+            app.add_input(
                    "--labels", arguments->labels,
                    "What labels 0, 1, ... are called: names with commas between them, or a file "
                    "with one a line")
