@@ -38,6 +38,28 @@ class Csv(CreateTest):
             named_example({"only": [nan], "whole": [3.0], "x": [inf]})])
         self.refused('"nan" is no int64', "a.csv", "--types", "x=int64")
 
+    def test_a_byte_order_mark_before_quotes(self):
+        for header in (b'id,x', b'"id",x', b'"id","x"'):
+            self.text("a.csv", b"\xef\xbb\xbf" + header + b"\r\n1,2\r\n")
+            expected = [named_example({"id": [1], "x": [2]})]
+            self.created("a.csv", expected=expected)
+            self.created("a.csv", "a.csv", expected=expected * 2)
+            self.created("-", "--from", "csv", input=(self.folder / "a.csv").read_bytes(),
+                         expected=expected)
+        self.text("a.csv", b"\xef\xbb\xbf")
+        self.created("a.csv", expected=[])
+
+    def test_what_stands_in_quotes_is_text(self):
+        self.text("a.csv", 'code,n,mixed,list\n"7",7,1,"[1]"\n"nan",8,"2","[2, 3]"\n"0.5",9,3,4\n')
+        self.created("a.csv", expected=[
+            named_example({"code": ["7"], "list": [1], "mixed": ["1"], "n": [7]}),
+            named_example({"code": ["nan"], "list": [2, 3], "mixed": ["2"], "n": [8]}),
+            named_example({"code": ["0.5"], "list": [4], "mixed": ["3"], "n": [9]})])
+        # Unless it is told to be numbers: some programs put all cells in quotes.
+        self.text("a.csv", '"n","x"\n"7","0.5"\n')
+        self.created("a.csv", "--types", "n=int64,x=float",
+                     expected=[named_example({"n": [7], "x": [0.5]})])
+
     def second(self):
         self.text("b.json", '{"features": {"id": [-2], "list": [], "x": [3.0], "zip": ["12"]}, '
                             '"kinds": {"list": "int64"}}')

@@ -22,6 +22,26 @@ class JsonLines(CreateTest):
             named_example({"image": [b"\xff\xfe\0"], "words": [b"a", b"\0"]}),
             named_example({"e": [100.0], "n": [-2**63, 2**63 - 1]})])
 
+    def test_whole_numbers_that_a_float_rounds(self):
+        """In a list with a fraction, as in a column of CSV."""
+        for line, number in (('{"a": 1, "v": [16777217, 0.5]}', 16777217),
+                             ('{"v": [0.5, -9007199254740993]}', -9007199254740993),
+                             ('{"v": [NaN, 16777217]}', 16777217),
+                             ('{"features": {"v": [16777217, 0.5]}}', 16777217),
+                             ('{"features": {}, "feature_lists": {"v": [[1], [16777217, 0.5]]}}',
+                              16777217)):
+            first = '{"features": {}}' if "features" in line else '{"a": 2}'
+            self.text("a.jsonl", first + "\n" + line + "\n")
+            self.refused(f'a.jsonl: line 2: "v": {number} is a whole number that a float, which all '
+                         "values of the list fit, can't hold exactly (--types v=float rounds it)",
+                         "a.jsonl")
+            self.run_it("create", "a.jsonl", "-o", "out", "--types", "v=float")
+            os.remove(self.folder / "out")
+        # Those that are held, however large.
+        self.text("a.jsonl", '{"v": [16777216, 33554436, -9223372036854775808, true, 0.5]}\n')
+        self.created("a.jsonl", expected=[
+            named_example({"v": [2.0**24, 33554436.0, -2.0**63, 1.0, 0.5]})])
+
     def test_what_show_prints(self):
         self.text("a.json", json.dumps({"path": "x", "record": 7, "offset": 99, "features": {
             "b": ["x", {"base64": "AP8="}], "a": [1]}}) + "\n" +

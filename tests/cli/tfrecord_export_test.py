@@ -72,6 +72,23 @@ class Csv(ExportTest):
             ',0,"",,"[""x"", ""y""]"\n'))
         self.same_again("a.csv")
 
+    def test_text_that_reads_as_a_number_stays_text(self):
+        texts = ["7", "-7", "0", "0.5", "1e3", "nan", "-INF", "Infinity", "007", "1e999", "7 ", "", "[7]"]
+        for text in texts:
+            self.write("a", named_example({"code": [text], "n": [7], "x": [7.0]}))
+            self.run_it("export", "a", "-o", "a.csv")
+            self.same_again("a.csv")
+        self.write("a", *(named_example({"code": [text]}) for text in ("7", "x", "8")),
+                   named_example({"code": ["7", "8"]}))
+        self.run_it("export", "a", "-o", "a.csv")
+        self.assertEqual(self.read("a.csv"), b'code\n"7"\nx\n"8"\n"[""7"", ""8""]"\n')
+        self.same_again("a.csv")
+
+    def test_a_name_that_begins_with_a_byte_order_mark(self):
+        self.write("a", named_example({"\ufeffx": [7]}))
+        self.run_it("export", "a", "-o", "a.csv")
+        self.same_again("a.csv")
+
     def test_what_a_table_cannot_hold(self):
         self.expect_failure("standard input has to be read twice", "export", "-", "-o", "a.csv",
                             status=2, input=self.read("a"))

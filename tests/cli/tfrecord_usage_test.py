@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What subcommands have in common: where results may go, and command lines that make no sense."""
+import json
 import os
 import signal
 import stat
@@ -9,7 +10,7 @@ import unittest
 from pathlib import Path
 
 from started import Started
-from tfrecord_test_case import PROGRAM, TfrecordTest, named_example
+from tfrecord_test_case import PROGRAM, TfrecordTest, named_example, record
 
 READERS = ["info", "verify", "salvage", "show", "schema", "stats", "index", "export --to json", "view", "bench"]
 
@@ -283,6 +284,54 @@ class Values(TfrecordTest):
             for expression in ("rare == 1", "not has(mask)", "label == 5"):
                 result = self.start(*command, "a", "--where", expression)
                 self.assertEqual((result.returncode, result.stderr), (0, b""))
+
+    def test_records_that_were_not_read_may_have_what_was_asked_for(self):
+        self.write("a", named_example({"label": [3], "x": [bytes(300_000)]}))
+        self.write("b", named_example({"label": [4], "rare": [1]}))
+        for command in (["show"], ["show", "-o", "out"], ["convert", "-o", "out"],
+                        ["export", "-o", "out.jsonl"], ["view", "-o", "out.html"]):
+            with self.subTest(command):
+                result = self.start(*command, "a", "b", "--limit", 1, "--where",
+                                    "rare == 1 or label == 3")
+                self.assertEqual((result.returncode, result.stderr), (0, b""))
+        for options in (["--range", ":1"], ["--record", 0]):
+            result = self.start("show", "a", *options, "--where", "rare == 1 or label == 3")
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+        for seed in range(8):
+            result = self.start("convert", "a", "b", "-o", "out", "--sample", "0.5", "--seed", seed,
+                                "--where", "rare == 1 or label > 2")
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.expect_failure("no record that was read has a feature named rare", "convert", "a", "b",
+                            "-o", "out", "--limit", 1, "--drop", "rare")
+
+    def test_a_feature_that_only_other_records_have(self):
+        """--where may choose just the records without it."""
+        without = named_example({"label": [3]})
+        self.write("a", without, named_example({"label": [4], "mask": ["x"]}))
+        # One that is too large for a block, and that Python would sum up for seconds.
+        (self.folder / "large.jsonl").write_text(json.dumps({"label": 4, "mask": "x" * (4 << 20)}))
+        self.run_it("create", "large.jsonl", "-o", "large")
+        large = (self.folder / "large").read_bytes()
+        small = (self.folder / "a").read_bytes()
+        for content in (small, record(without) + large, large + record(without)):
+            (self.folder / "a").write_bytes(content)
+            for edit, expected in (("--drop", without), ("--select", b"\n\0"), ("--rename", without)):
+                name = "mask=m" if edit == "--rename" else "mask"
+                for shards in ([], ["--shards", 1], ["--shuffle"]):
+                    self.run_it("convert", "a", "-o", "out", "--where", "not has(mask)", edit, name,
+                                *shards)
+                    out = "out-00000-of-00001" if "--shards" in shards else "out"
+                    self.assertEqual((self.folder / out).read_bytes(), record(expected))
+            self.run_it("export", "a", "-o", "out.jsonl", "--where", "not has(mask)", "--select", "mask")
+            self.assertEqual((self.folder / "out.jsonl").read_text(), '{"record": 0, "features": {}}\n')
+            for option in ("--image", "--label"):
+                text = self.run_it("view", "a", "-o", "out.html", "--where", "not has(mask)", option,
+                                   "mask", status=1 if option == "--image" else 0)
+                self.assertNotIn("no record has", text)
+            for command in (["convert", "--drop"], ["export", "--to", "json", "--select"],
+                            ["view", "--label"]):
+                self.expect_failure("has a feature named masc", command[0], "a", "-o", "nothing",
+                                    "--where", "not has(mask)", *command[1:], "masc")
 
     def test_a_condition_that_nothing_could_satisfy_writes_nothing(self):
         self.write("a", named_example({"label": [3], "name": ["cat"], "x": [0.5]}),

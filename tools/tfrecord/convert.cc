@@ -122,7 +122,9 @@ class Conversion {
     ConvertReport report = written();
     report.read_in_vain = read_in_vain_;
     context_.progress.clear();
-    if (selection_.where) warn_of_missing(*selection_.where, "convert", context_.progress);
+    if (selection_.where && looked_at_all_) {
+      warn_of_missing(*selection_.where, "convert", context_.progress);
+    }
     return report;
   }
 
@@ -139,6 +141,7 @@ class Conversion {
   uint64_t select(const std::string& activity, const std::function<void(RecordPieces)>& consume) {
     const SelectionReport report = select_records(context_, paths_, selection_, activity, consume);
     if (report.taken > 0) require_found(report);
+    looked_at_all_ = report.looked_at_all;
     if (selection_.where && report.taken == 0) read_in_vain_ = report.read;
     return report.taken;
   }
@@ -154,7 +157,7 @@ class Conversion {
   void require_found(const SelectionReport& report) const {
     const auto require = [&](const std::string& name) {
       if (report.found.contains(name)) return;
-      throw no_such_feature(name);
+      throw no_such_feature(name, report.looked_at_all);
     };
     if (selection_.edit.select) std::ranges::for_each(*selection_.edit.select, require);
     std::ranges::for_each(selection_.edit.drop, require);
@@ -208,6 +211,7 @@ class Conversion {
   const ConvertArguments& arguments_;
   RecordSelection selection_;
   const std::vector<std::string> paths_;
+  bool looked_at_all_ = true;
   bool counting_ = false;  // what is passed over will be passed over again
   Skipped skipped_;
   std::optional<uint64_t> read_in_vain_;

@@ -167,14 +167,17 @@ Command create_command() {
       .description =
           R"(json    One object a line (.json, .jsonl, .ndjson; compressed ones too): what "show --json" and
         "export" print, or {"name": value or [values]}. Whole numbers, true and false are int64,
-        numbers with a point float, strings and {"base64": "..."} bytes; null is no feature. Some
-        programs (jq 1.6) write 1.0 as 1: --types says what a feature is nevertheless. All lines are
+        numbers with a point float, strings and {"base64": "..."} bytes; null is no feature. A list
+        with both kinds of numbers is float; a whole number in it that no float holds exactly is an
+        error, unless --types says float. Some programs (jq 1.6) write 1.0 as 1: --types says what a
+        feature is nevertheless. All lines are
         written in one of the two ways; there are up to 1,000,000 names of features.
 csv     A header line with the features' names, then a record a line (RFC 4180). A column whose
         cells are all whole numbers is int64, one of numbers float (nan, inf and -inf are some, in
         capitals or not), any other bytes, unless --types says so; a whole number in a column of
-        floats that no float holds exactly is an error then. An empty cell is no feature, "" is
-        empty bytes. A cell that is a JSON list is a list, and {"base64": "..."} bytes. Lines end
+        floats that no float holds exactly is an error then. A cell in quotes is text: "7" is bytes,
+        and so is its column, unless --types says so. An empty cell is no feature, "" is empty
+        bytes. A cell that is a JSON list is a list, and {"base64": "..."} bytes. Lines end
         with LF or CR LF and have up to 100,000 cells. A pipe is kept in a temporary file, unless
         --types tells all its columns.
 numpy   .npy and .npz: row i of every array is record i, a feature named as the array (.npy: as the

@@ -1,6 +1,7 @@
 #include "tools/tfrecord/csv.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "dataset/base/error.h"
@@ -10,11 +11,22 @@ namespace {
 
 constexpr size_t kBufferSize = size_t{256} << 10;
 constexpr int kEnd = -1;
+// What spreadsheets put in front of a file.
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+bool needs_quotes(std::string_view text) {
+  return text.empty() || text.find_first_of(",\"\r\n") != text.npos ||
+         text.starts_with(kByteOrderMark);
+}
 
 }  // namespace
 
 CsvReader::CsvReader(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), buffer_(kBufferSize) {}
+    : source_(std::move(source)), buffer_(kBufferSize) {
+  end_ = read_fully(*source_, std::span(buffer_).first(kByteOrderMark.size()));
+  const std::string_view head(reinterpret_cast<const char*>(buffer_.data()), end_);
+  if (head == kByteOrderMark) begin_ = end_;
+}
 
 int CsvReader::peek() {
   if (begin_ == end_) {
@@ -106,11 +118,8 @@ void CsvReader::fail(const char* reason, const char* hint) const {
                .hint = hint});
 }
 
-void write_csv_cell(std::string_view text, Output& out) {
-  if (!text.empty() && text.find_first_of(",\"\r\n") == text.npos) {
-    out.write(text);
-    return;
-  }
+void write_csv_cell(std::string_view text, Output& out, bool in_quotes) {
+  if (!in_quotes && !needs_quotes(text)) return out.write(text);
   out.write("\"");
   write_quoted_csv(text, out);
   out.write("\"");

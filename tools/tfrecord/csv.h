@@ -27,13 +27,15 @@ inline bool is_json_cell(std::string_view text) {
   return text.starts_with('[') || text.starts_with("{\"base64\"");
 }
 
-// Rows end with "\n" or "\r\n"; a cell in quotes may hold both, commas, and quotes doubled.
+// Rows end with "\n" or "\r\n"; a cell in quotes may hold both, commas, and quotes doubled. A byte
+// order mark (UTF-8) at the start is skipped.
 class CsvReader {
  public:
   // Rows longer than this, or of more cells, are refused: Error{limit_exceeded}.
   static constexpr size_t kLongestRow = size_t{1} << 30;
   static constexpr size_t kMostCells = 100'000;
 
+  // Reads the first bytes.
   explicit CsvReader(std::unique_ptr<ByteSource> source);
 
   // The next row that is not an empty line; nothing at the end. Throws Error{corrupted} with the
@@ -61,9 +63,9 @@ class CsvReader {
   size_t row_size_ = 0;
 };
 
-// Writes a cell, quoted where it has to be, and where it is empty: nothing stands for a missing
-// one.
-void write_csv_cell(std::string_view text, Output& out);
+// Writes a cell, in quotes if `in_quotes`, if its text needs them, and if it is empty: nothing
+// stands for a missing cell.
+void write_csv_cell(std::string_view text, Output& out, bool in_quotes = false);
 // A part of what stands between a cell's quotes.
 void write_quoted_csv(std::string_view text, Output& out);
 

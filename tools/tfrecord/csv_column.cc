@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <limits>
 #include <span>
 
 #include "dataset/base/error.h"
@@ -23,12 +21,6 @@ constexpr size_t kLongestShown = 40;
 // 007 and the like: as a number it would lose its zeros.
 bool is_code(std::string_view text) {
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
-}
-
-bool is_rounded_by_float(int64_t value) {
-  const uint64_t size = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-  return std::bit_width(size) - (size == 0 ? 0 : std::countr_zero(size)) >
-         std::numeric_limits<float>::digits;
 }
 
 // Whether it is a whole number, or a list with one, that no float32 holds exactly.
@@ -75,7 +67,8 @@ std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view
 
 void CsvColumnGuess::look_at(const CsvCell& cell, const std::string& path, uint64_t line) {
   if (cell.missing() || type_ == kBytes) return;
-  if (is_code(cell.text)) type_ = kBytes;
+  // Quotes say that it is text; a list has them for its commas.
+  if (is_code(cell.text) || (cell.quoted && !is_json_cell(cell.text))) type_ = kBytes;
   while (type_ < kBytes && !feature_of_cell(cell, kTypes[type_])) ++type_;
   if (type_ == kBytes || rounded_ || !has_rounded_whole(cell.text)) return;
   const bool is_long = cell.text.size() > kLongestShown;

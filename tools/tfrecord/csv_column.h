@@ -13,7 +13,8 @@ namespace recordpipe {
 // The cell as a serialised Feature, or nothing where it is not of the type.
 std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view type);
 
-// The narrowest type that all the cells of a column fit.
+// The narrowest type that all the cells of a column fit. A cell in quotes is bytes, unless it holds
+// JSON.
 class CsvColumnGuess {
  public:
   // `path` and `line` are where it stands.

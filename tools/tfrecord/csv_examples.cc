@@ -136,15 +136,13 @@ class CsvSource final : public ExampleSource {
     if (!header) return columns;
     std::map<std::string, int> times;
     for (const CsvCell& cell : *header) {
-      std::string name = cell.text;
-      // What spreadsheets put in front of a file.
-      if (columns.empty() && name.starts_with("\xef\xbb\xbf")) name.erase(0, 3);
+      const std::string& name = cell.text;
       if (++times[name] > 1) {
         throw Error({.kind = ErrorKind::corrupted,
                      .path = reader.path(),
                      .reason = "line 1: two columns named \"" + printable(name) + "\""});
       }
-      columns.push_back(std::move(name));
+      columns.push_back(name);
     }
     return columns;
   }

@@ -84,36 +84,40 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   const auto paths = expand_inputs(context.files, arguments.input.files);
   RecordSelection selection = {.limit = arguments.limit, .reading = arguments.input.reading};
   if (!arguments.where.empty()) selection.where.emplace(arguments.where);
+  selection.named = {arguments.features.begin(), arguments.features.end()};
   const FeatureFilter features(arguments.features);
   const auto target = open_target(context, format, target_options(context.files, arguments));
   MessageView message;
+  SelectionReport report;
   const auto run = [&](const char* activity, auto visit) {
     uint64_t number = 0;
-    select_records(context, paths, selection, activity, [&](RecordPieces pieces) {
+    report = select_records(context, paths, selection, activity, [&](RecordPieces pieces) {
       const auto data = pieces.front();
       message.read(data);
       features.apply(message);
       visit(ExportedRecord{.number = number++, .data = data, .message = message});
     });
-    return number;
   };
   if (target->looks_first()) {
     require_readable_twice(context.files, paths, "--to json");
     run("look", [&](const ExportedRecord& record) { target->look(record); });
     target->end_look();
   }
-  const uint64_t records =
-      run("export", [&](const ExportedRecord& record) { target->write(record); });
-  const std::vector<std::string> missing = features.missing();
-  if (records > 0 && !missing.empty()) throw no_such_feature(missing.front());
+  run("export", [&](const ExportedRecord& record) { target->write(record); });
+  for (const std::string& name : features.missing()) {
+    if (report.taken == 0 || report.found.contains(name)) continue;
+    throw no_such_feature(name, report.looked_at_all);
+  }
   target->close();
   context.progress.clear();
-  if (selection.where) warn_of_missing(*selection.where, "export", context.progress);
+  if (selection.where && report.looked_at_all) {
+    warn_of_missing(*selection.where, "export", context.progress);
+  }
   const std::string& path = arguments.target.output;
   if (arguments.json) {
-    fmt::print("{}", json_line({{"path", path}, {"format", format}, {"records", records}}));
+    fmt::print("{}", json_line({{"path", path}, {"format", format}, {"records", report.taken}}));
   } else if (path != "-") {
-    fmt::print("wrote {} to {}\n", counted(records, "record"), printable(path));
+    fmt::print("wrote {} to {}\n", counted(report.taken, "record"), printable(path));
   }
   return ExitCode::ok;
 }
@@ -158,7 +162,7 @@ Command export_command() {
           R"(json    A line a record, as "show --json" prints it but without offsets; an Event as its bytes.
 csv     A header line and a row an Example. A feature with one value is that value, one with none
         or several a JSON list, a missing one an empty cell; bytes that are no text are
-        {"base64": "..."}.
+        {"base64": "..."}. Text that reads as a number stands in quotes.
 npz     An array a feature, for features that every record has, of one kind and with as many values.
         int64 is <i8, float <f4. Bytes of one length are uint8 [records, values, length], or with
         --shape [records, height, width, channels], which takes them for interleaved unless --layout

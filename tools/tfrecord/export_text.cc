@@ -7,6 +7,7 @@
 #include "tools/tfrecord/csv.h"
 #include "tools/tfrecord/export_target.h"
 #include "tools/tfrecord/json_text.h"
+#include "tools/tfrecord/number_text.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_json.h"
 
@@ -120,7 +121,8 @@ class CsvTarget final : public ExportTarget {
     } else if (is_json_cell(text)) {
       write_json([&](JsonText& json) { json.values(feature); });
     } else {
-      write_csv_cell(text, output_);
+      // Without quotes it would be read as a number.
+      write_csv_cell(text, output_, /*in_quotes=*/parse_float(text).has_value());
     }
   }
 

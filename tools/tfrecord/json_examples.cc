@@ -70,6 +70,18 @@ std::string kind_of(std::span<const JsonValue> values, const std::string& name) 
   fail(name, "values of several kinds in one list");
 }
 
+// Whole numbers among fractions: an identifier, say, would become another.
+void require_exact(std::span<const JsonValue> values, const std::string& name) {
+  for (const JsonValue& value : values) {
+    if (value.kind != Kind::integer || !is_rounded_by_float(value.integer)) continue;
+    throw Error({.kind = ErrorKind::corrupted,
+                 .reason = "\"" + printable(name) + "\": " + value.text +
+                           " is a whole number that a float, which all values of the list fit, "
+                           "can't hold exactly",
+                 .hint = "--types " + printable(name) + "=float rounds it"});
+  }
+}
+
 std::string feature_of_values(std::span<const JsonValue> values, std::string kind,
                               const std::string& name) {
   const std::string found = kind_of(values, name);
@@ -77,7 +89,10 @@ std::string feature_of_values(std::span<const JsonValue> values, std::string kin
   const bool fits = kind.empty() || found.empty() || kind == found ||
                     (are_numbers && (kind == "float" || kind == "int64"));
   if (!fits) fail(name, "values of kind " + found + ", where " + kind + " is wanted");
-  if (kind.empty()) kind = found;
+  if (kind.empty()) {
+    kind = found;
+    if (kind == "float") require_exact(values, name);
+  }
   if (kind == "bytes") {
     std::vector<std::string> strings;
     for (const JsonValue& value : values) strings.push_back(bytes_of(value));

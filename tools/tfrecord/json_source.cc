@@ -124,7 +124,8 @@ class JsonSource final : public ExampleSource {
       } catch (const Error& error) {
         throw Error({.kind = error.kind(),
                      .path = names_[place.file],
-                     .reason = "line " + std::to_string(place.line) + ": " + error.reason()});
+                     .reason = "line " + std::to_string(place.line) + ": " + error.reason(),
+                     .hint = error.hint()});
       }
     }
     return {std::move(records), examples.survey()};

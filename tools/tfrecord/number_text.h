@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -18,6 +19,13 @@ inline std::optional<int64_t> parse_int64(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [last, error] = std::from_chars(text.data(), end, value);
   return error == std::errc() && last == end ? std::optional(value) : std::nullopt;
+}
+
+// Whether no float32 holds it exactly.
+inline bool is_rounded_by_float(int64_t value) {
+  const uint64_t size = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  return std::bit_width(size) - (size == 0 ? 0 : std::countr_zero(size)) >
+         std::numeric_limits<float>::digits;
 }
 
 // NaN and the infinities, as C, Python, NumPy, pandas and R write them: in capitals or not, with a

@@ -23,7 +23,16 @@ struct SelectedBlock {
   RecordBlock block;
   std::vector<size_t> wanted = {};         // places in the block
   std::vector<EditedMessage> edited = {};  // of those, where there is an edit
+  FeatureNames found = {};                 // of the names, in records that aren't wanted
 };
+
+FeatureNames names_of(const RecordSelection& selection) {
+  FeatureNames names = selection.named;
+  if (const auto& select = selection.edit.select) names.insert(select->begin(), select->end());
+  names.insert(selection.edit.drop.begin(), selection.edit.drop.end());
+  for (const auto& [name, new_name] : selection.edit.rename) names.insert(name);
+  return names;
+}
 
 class Selector {
  public:
@@ -31,6 +40,7 @@ class Selector {
            const RecordSelection& selection, const std::string& activity,
            const std::function<void(RecordPieces)>& consume)
       : selection_(selection),
+        names_(names_of(selection)),
         input_(context, paths, selection.reading, activity, selection.on_damage),
         consume_(consume) {}
 
@@ -47,6 +57,7 @@ class Selector {
     }
     if (selection_.where) selection_.where->require_possible();
     report_.read = read_;
+    report_.looked_at_all = !is_full() && !selection_.fraction;
     return std::move(report_);
   }
 
@@ -68,10 +79,15 @@ class Selector {
     return std::ldexp(static_cast<double>(drawn >> 11), -53) < *selection_.fraction;
   }
 
-  bool is_wanted(const Record& record, MessageView& message) const {
+  // Adds to `found` which names a record has that isn't wanted.
+  bool is_wanted(const Record& record, MessageView& message, FeatureNames& found) const {
     if (!selection_.where) return true;
     message.read(record.data);
-    return selection_.where->matches(message);
+    if (selection_.where->matches(message)) return true;
+    for (const std::string& name : names_) {
+      if (message.find_feature(name) || message.find_feature_list(name)) found.insert(name);
+    }
+    return false;
   }
 
   SelectedBlock select(RecordBlock block) const {
@@ -79,7 +95,7 @@ class Selector {
     MessageView message;
     for (size_t i = 0; i < selected.block.size(); ++i) {
       const Record record = selected.block[i];
-      if (!is_wanted(record, message)) continue;
+      if (!is_wanted(record, message, selected.found)) continue;
       selected.wanted.push_back(i);
       if (!selection_.edit.empty()) selected.edited.push_back(edit(record));
     }
@@ -106,6 +122,7 @@ class Selector {
 
   // These give whether more are wanted.
   bool take_block(const SelectedBlock& selected) {
+    report_.found.insert(selected.found.begin(), selected.found.end());
     for (size_t i = 0; i < selected.wanted.size(); ++i) {
       const Record record = selected.block[selected.wanted[i]];
       if (!selected.edited.empty()) {
@@ -119,7 +136,7 @@ class Selector {
 
   bool take_large(const Record& record) {
     MessageView message;
-    if (is_wanted(record, message)) {
+    if (is_wanted(record, message, report_.found)) {
       if (selection_.edit.empty()) {
         take(record, RecordPieces(&record.data, 1));
       } else {
@@ -146,6 +163,7 @@ class Selector {
   }
 
   const RecordSelection& selection_;
+  const FeatureNames names_;
   InputRecords input_;
   const std::function<void(RecordPieces)>& consume_;
   uint64_t read_ = 0;
@@ -154,9 +172,10 @@ class Selector {
 
 }  // namespace
 
-Error no_such_feature(const std::string& name) {
+Error no_such_feature(const std::string& name, bool looked_at_all) {
   return Error({.kind = ErrorKind::not_found,
-                .reason = "no record has a feature named " + printable(name),
+                .reason = fmt::format("no record {}has a feature named {}",
+                                      looked_at_all ? "" : "that was read ", printable(name)),
                 .hint = "tfrecord schema lists the features"});
 }
 

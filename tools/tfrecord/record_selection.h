@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +27,8 @@ struct RecordSelection {
   // The first so many of those that are left.
   std::optional<uint64_t> limit = {};
   FeatureEdit edit = {};
+  // Features that SelectionReport::found tells of, as it does of the edit's.
+  FeatureNames named = {};
   RecordReadOptions reading = {};
   // Damage is passed over and told of, instead of thrown; `reading.crc` must not be `never`.
   OnDamage on_damage = nullptr;
@@ -37,8 +38,11 @@ struct RecordSelection {
 struct SelectionReport {
   uint64_t read = 0;
   uint64_t taken = 0;
-  // Of the edit's names, those that some record has.
-  std::set<std::string, std::less<>> found = {};
+  // False where a limit or a sample may have left out records.
+  bool looked_at_all = true;
+  // Of the names in `edit`, those that some record has, be it one that `where` doesn't fit. Of
+  // those in `named`, the ones of records that `where` doesn't fit: others were given to consume().
+  FeatureNames found = {};
 };
 
 // A record in pieces that stand one after another; one piece, if it isn't edited.
@@ -52,7 +56,7 @@ SelectionReport select_records(const CommandContext& context, const std::vector<
                                const RecordSelection& selection, const std::string& activity,
                                const std::function<void(RecordPieces)>& consume);
 
-// Error{not_found}: a name that no record has.
-Error no_such_feature(const std::string& name);
+// Error{not_found}: a name that no record has, or none of those that were looked at.
+Error no_such_feature(const std::string& name, bool looked_at_all = true);
 
 }  // namespace recordpipe

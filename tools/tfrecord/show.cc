@@ -110,7 +110,9 @@ class Show {
     }
     if (where_) where_->require_possible();
     output_.close();
-    if (where_) warn_of_missing(*where_, "show", context_.progress);
+    // Others may have what those that were read don't.
+    const bool looked_at_all = left_ > 0 && range_.all();
+    if (where_ && looked_at_all) warn_of_missing(*where_, "show", context_.progress);
     for (const std::string& name : features_.missing()) {
       context_.progress.warn("tfrecord show: no record that was shown has a feature " +
                              printable(name));

@@ -1,6 +1,7 @@
 // tfrecord view: a page of a file's records, for a browser.
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,7 +69,7 @@ class View {
     for (const std::string& damage : damage_) context_.progress.warn("tfrecord view: " + damage);
     if (where_) {
       where_->require_possible();
-      warn_of_missing(*where_, "view", context_.progress);
+      if (!more_) warn_of_missing(*where_, "view", context_.progress);
     }
     require_what_was_named();
     const uint64_t bytes = write_page(out, {.files = files_,
@@ -113,6 +114,9 @@ class View {
 
   void add(const Record& record, uint64_t number) {
     message_.read(record.data);
+    for (const std::string& name : {arguments_.image, arguments_.label}) {
+      if (message_.find_feature(name)) present_.insert(name);
+    }
     if (where_ && !where_->matches(message_)) return;
     overview_.add(message_, record.data.size());
     // The feature must be known for its counts, whether the record is shown or not.
@@ -142,7 +146,7 @@ class View {
 
   void require_feature(const std::string& name) const {
     const InferredSchema& schema = overview_.schema;
-    if (name.empty() || schema.features.contains(name) || schema.left_out > 0) return;
+    if (name.empty() || present_.contains(name)) return;
     std::vector<std::string> names;
     for (const auto& [present, feature] : schema.features) names.push_back(present);
     throw Error({.kind = ErrorKind::not_found,
@@ -195,7 +199,8 @@ class View {
   std::vector<std::string> files_;
   std::vector<std::string> damage_;
   ExitCode exit_code_ = ExitCode::ok;
-  bool more_ = false;  // records than were read
+  bool more_ = false;              // records than were read
+  std::set<std::string> present_;  // of --image and --label, what some record has
 };
 
 constexpr char kDescription[] =
