@@ -61,7 +61,7 @@ class ImageFolder(CreateTest):
             os.remove(self.folder / "d/dog/2.png")
             self.text("d/dog/3.png", png(1, 1))
             _, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 1)
+        self.assertEqual(process.returncode, 2)
         self.assertIn(b"tfrecord create: d/dog/2.png: open failed: No such file", errors)
 
     def test_links_that_lead_out(self):

@@ -190,7 +190,7 @@ class JsonLines(CreateTest):
         for word in ("-NaN", "+Infinity", "nan", "NaN0", "1NaN", "NaNNaN", "Infinity.5", "-inf"):
             for line, at in ((f'{{"x": {word}}}', 7), (f'{{"x": [NaN, {word}]}}', 13)):
                 self.text("a.json", '{"x": [-Infinity, NaN]}\n' + line + "\n")
-                last = self.run_it("create", "a.json", "-o", "out", status=1).splitlines()[-1]
+                last = self.run_it("create", "a.json", "-o", "out", status=2).splitlines()[-1]
                 found = re.search("a.json: line 2: no JSON at byte ([0-9]+)", last)
                 self.assertTrue(found and at <= int(found[1]) <= at + len(word) + 1, last)
         self.text("a.json", b'{"x": 1}\n{"x": 2}\0{"x": 3}\n')

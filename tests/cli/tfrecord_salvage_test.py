@@ -121,7 +121,7 @@ wrote 2 records to out
         (self.folder / "a").write_bytes(b"x" + THREE)
         result = subprocess.run(f"'{PROGRAM}' salvage a -o - > /dev/full", shell=True,
                                 cwd=self.folder, capture_output=True, check=False)
-        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.returncode, 2)
         self.assertIn(b"tfrecord salvage: standard output: write failed", result.stderr)
 
     def test_usage(self):

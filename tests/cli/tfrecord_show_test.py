@@ -288,17 +288,22 @@ class ShowChoice(TfrecordTest):
         self.assertEqual(self.shown("--where", "label == 3", "--range", "10:20"), [13, 18])
         self.assertEqual(self.shown("--limit", "0"), [])
         self.assertEqual(self.json("show", "--json", "a", "--limit", "1", "--feature", "label",
-                                   "--feature", "missing"),
+                                   "--feature", "missing", status=2),
                          [{"record": 0, "offset": 0, "features": {"label": [0]}}])
         self.assertEqual(self.run_it("show", "a", "--record", "7", "--feature", "name"),
                          "record 7 at 434: Example, 46 bytes\n  name  bytes  \"n7\"\n")
 
-    def test_names_that_no_record_has_are_told_of(self):
-        done = self.start("show", "a", "--json", "--feature", "label,nme", "--select", "y")
-        self.assertEqual(done.stderr.decode(),
-                         "tfrecord show: no record that was shown has a feature nme\n"
-                         "tfrecord show: no record that was shown has a feature y\n")
-        self.assertEqual(done.returncode, 0)
+    def test_a_name_that_no_record_has_is_an_error(self):
+        arguments = ["show", "a", "--json", "--feature", "label,nme", "--select", "y"]
+        done = self.start(*arguments)
+        self.assertEqual(done.stderr.decode(), "tfrecord show: no record has a feature named nme; "
+                                               "there are label, n, name\n")
+        self.assertEqual((done.returncode, done.stdout.count(b"\n")), (2, 50))
+        self.run_it(*arguments, "-o", "out", status=2)
+        self.assertFalse((self.folder / "out").exists())
+        for threads in (1, 4):
+            self.expect_failure("no record that was read has a feature named nme; there are", "show",
+                                "a", "--feature", "nme", "--limit", 3, "--threads", threads)
 
     def test_limit_counts_over_all_files(self):
         self.assertEqual(len(self.json("show", "--json", "a", "a", "--limit", "60")), 60)
@@ -351,7 +356,7 @@ class ShowDamage(TfrecordTest):
             for option in ["--json", "--format=text", "--format=raw"]:
                 (self.folder / "a").write_bytes(data)
                 result = self.start("show", option, "a")
-                self.assertEqual(result.returncode, 1)
+                self.assertEqual(result.returncode, 2)
                 self.assertIn(words, result.stderr.decode())
                 expected = self.write("b", *labelled(records))
                 self.assertEqual(result.stdout, self.start("show", option, expected).stdout)

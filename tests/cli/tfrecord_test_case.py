@@ -71,6 +71,12 @@ class TfrecordTest(unittest.TestCase):
         self.assertEqual(result.returncode, status, result.stderr.decode())
         return (result.stdout if status == 0 else result.stderr).decode()
 
+    def summary(self, *arguments, **options):
+        """What is said on standard error of a result that was written elsewhere."""
+        result = self.start(*arguments, **options)
+        self.assertEqual((result.returncode, result.stdout), (0, b""), result.stderr.decode())
+        return result.stderr.decode()
+
     def peak(self, *arguments, status=0):
         """The most memory that the program takes, in bytes, mapped pages included. What this process
         takes counts, too, if it is more: it must stay small."""
@@ -87,7 +93,7 @@ class TfrecordTest(unittest.TestCase):
         self.assertEqual(result.returncode, status, result.stderr.decode())
         return [json.loads(line) for line in result.stdout.splitlines()]
 
-    def expect_failure(self, words, *arguments, status=1, **options):
+    def expect_failure(self, words, *arguments, status=2, **options):
         """The last line of standard error names the subcommand and says `words`."""
         last = self.run_it(*arguments, status=status, **options).strip().splitlines()[-1]
         self.assertTrue(last.startswith(f"tfrecord {arguments[0]}: "), last)

@@ -16,6 +16,7 @@
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/number_check.h"
+#include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/schema_text.h"
 #include "tools/tfrecord/text_table.h"
@@ -132,11 +133,17 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
   require_readable_twice(context.files, paths, "a file");
   Output out(context, arguments.output);
   const ExitCode status = for_each_input(context, "bench", paths, [&](const std::string& path) {
-    const FileRates rates = measure_file(context.files, path,
-                                         {.time = std::chrono::duration<double>(arguments.seconds),
-                                          .reading = arguments.inputs.reading,
-                                          .stop = context.stop});
-    out.write(arguments.json ? json_line(json_of(rates)) : text_of(rates));
+    try {
+      const FileRates rates =
+          measure_file(context.files, path,
+                       {.time = std::chrono::duration<double>(arguments.seconds),
+                        .reading = arguments.inputs.reading,
+                        .stop = context.stop});
+      out.write(arguments.json ? json_line(json_of(rates)) : text_of(rates));
+    } catch (const Error& error) {
+      if (arguments.json) out.write(error_line(path, recordpipe::text_of(error)));
+      throw;
+    }
     out.flush();
     return ExitCode::ok;
   });

@@ -14,7 +14,12 @@ constexpr char kDescription[] = R"(Looks at, checks, repairs and converts TFReco
 
 FILE may be a path, a pattern ("train-*"), an http(s) URL or - for standard input; plain files and
 those compressed by gzip, zlib or zstd are told apart by themselves. "tfrecord COMMAND --help"
-describes a command and gives examples.)";
+describes a command and gives examples.
+
+Results go to standard output; summaries, notes and errors to standard error. --json prints JSON
+objects on standard output, one a line: commands that answer for each file print one for each, in
+their order. --where and --limit select records: a feature that is named, but that no record has, is
+an error.)";
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;

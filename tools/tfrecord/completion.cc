@@ -2,7 +2,6 @@
 #include <memory>
 #include <string>
 
-
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/completion_script.h"

@@ -15,10 +15,13 @@
 #include "tools/tfrecord/feature_filter.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
+#include "tools/tfrecord/limit_option.h"
+#include "tools/tfrecord/named_features.h"
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_output.h"
 #include "tools/tfrecord/record_selection.h"
+#include "tools/tfrecord/summary.h"
 #include "tools/tfrecord/text_table.h"
 
 namespace recordpipe {
@@ -84,9 +87,7 @@ void check(const ConvertArguments& arguments) {
   if (arguments.fraction && arguments.sample_count) {
     throw UsageError("--sample and --sample-count are two ways to sample: give one of them");
   }
-  if (arguments.json && arguments.output.path == "-") {
-    throw UsageError("--json would stand among the records: give -o a name");
-  }
+  check_json_summary(arguments.json, arguments.output.path);
   if (arguments.skip_corrupt && arguments.input.reading.crc == CrcCheck::never) {
     throw UsageError("--skip-corrupt and --no-crc contradict each other");
   }
@@ -121,10 +122,6 @@ class Conversion {
   ConvertReport run() {
     ConvertReport report = written();
     report.read_in_vain = read_in_vain_;
-    context_.progress.clear();
-    if (selection_.where && looked_at_all_) {
-      warn_of_missing(*selection_.where, "convert", context_.progress);
-    }
     return report;
   }
 
@@ -140,8 +137,9 @@ class Conversion {
   // How many were taken.
   uint64_t select(const std::string& activity, const std::function<void(RecordPieces)>& consume) {
     const SelectionReport report = select_records(context_, paths_, selection_, activity, consume);
-    if (report.taken > 0) require_found(report);
-    looked_at_all_ = report.looked_at_all;
+    if (report.taken > 0) {
+      require_found(names_of(selection_), report.found, report.present, report.looked_at_all);
+    }
     if (selection_.where && report.taken == 0) read_in_vain_ = report.read;
     return report.taken;
   }
@@ -151,17 +149,6 @@ class Conversion {
                            describe(region));
     skipped_.regions += 1;
     skipped_.bytes += region.size();
-  }
-
-  // A name that was mistyped would go unnoticed.
-  void require_found(const SelectionReport& report) const {
-    const auto require = [&](const std::string& name) {
-      if (report.found.contains(name)) return;
-      throw no_such_feature(name, report.looked_at_all);
-    };
-    if (selection_.edit.select) std::ranges::for_each(*selection_.edit.select, require);
-    std::ranges::for_each(selection_.edit.drop, require);
-    for (const auto& [name, new_name] : selection_.edit.rename) require(name);
   }
 
   // How many records there are must be known before the first is written: they are read twice.
@@ -211,17 +198,10 @@ class Conversion {
   const ConvertArguments& arguments_;
   RecordSelection selection_;
   const std::vector<std::string> paths_;
-  bool looked_at_all_ = true;
   bool counting_ = false;  // what is passed over will be passed over again
   Skipped skipped_;
   std::optional<uint64_t> read_in_vain_;
 };
-
-void print_json(const ConvertReport& report) {
-  fmt::print("{}", json_line({{"files", to_json(report.files)},
-                              {"regions_skipped", report.skipped.regions},
-                              {"bytes_skipped", report.skipped.bytes}}));
-}
 
 ExitCode convert(const CommandContext& context, const ConvertArguments& arguments) {
   check(arguments);
@@ -231,13 +211,15 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
                           describe_damage(report.skipped.regions, report.skipped.bytes));
   }
   if (arguments.json) {
-    print_json(report);
+    print_summary(context, {{"files", to_json(report.files)},
+                            {"regions_skipped", report.skipped.regions},
+                            {"bytes_skipped", report.skipped.bytes}});
   } else if (arguments.output.path != "-") {
     const std::string why =
         report.read_in_vain
             ? fmt::format("; --where fits none of {}", counted(*report.read_in_vain, "record"))
             : "";
-    fmt::print("{}{}\n", describe(report.files), why);
+    print_summary(context, describe(report.files) + why);
   }
   return ExitCode::ok;
 }
@@ -264,9 +246,7 @@ CommandAction define(CommandApp& app) {
       ->check(whole_number())
       ->type_name("S")
       ->capture_default_str();
-  app.add_option("--limit", arguments->limit, "Take the first N records, of those that are wanted")
-      ->check(whole_number())
-      ->type_name("N");
+  add_limit(app, arguments->limit);
   add_features(app, arguments->select, "Keep only these features");
   app.add_option("--drop", arguments->drop, "Leave these features out")
       ->delimiter(',')
@@ -279,7 +259,7 @@ CommandAction define(CommandApp& app) {
   app.add_flag("--skip-corrupt", arguments->skip_corrupt,
                "Pass over damage, and take every record behind it that salvage would take; what is "
                "passed over is said");
-  app.add_flag("--json", arguments->json, "Print what was written as JSON");
+  add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return convert(context, *arguments); };
 }
 

@@ -12,10 +12,12 @@
 #include "tools/tfrecord/input_records.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
+#include "tools/tfrecord/limit_option.h"
 #include "tools/tfrecord/message_diff.h"
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/where.h"
 
 namespace recordpipe {
 namespace {
@@ -25,8 +27,10 @@ struct DiffArguments {
   std::string b = {};
   std::string output = "-";
   RecordReadOptions reading = {};
+  std::string where = {};
+  std::optional<uint64_t> limit = {};
   double tolerance = 0;
-  uint64_t limit = 20;
+  uint64_t differences = 20;
   bool json = false;
 };
 
@@ -49,20 +53,23 @@ class Diff {
       : arguments_(arguments),
         a_(context, a, arguments.reading, "diff"),
         b_(context, b, arguments.reading, "diff"),
-        output_(context, arguments.output) {}
+        output_(context, arguments.output) {
+    if (!arguments.where.empty()) where_.emplace(arguments.where);
+  }
 
   // Whether they are the same.
   bool run() {
     while (true) {
-      const auto a = a_.next();
-      const auto b = b_.next();
-      if (a) ++records_a_;
-      if (b) ++records_b_;
+      const auto a = next(a_, records_a_);
+      const auto b = next(b_, records_b_);
       if (!a || !b) break;
       compare(*a, *b);
     }
-    while (a_.next()) ++records_a_;
-    while (b_.next()) ++records_b_;
+    while (next(a_, records_a_)) continue;
+    while (next(b_, records_b_)) continue;
+    const bool looked_at_all =
+        !arguments_.limit || std::max(records_a_, records_b_) < *arguments_.limit;
+    if (where_) where_->require_possible(looked_at_all);
     const bool same = different_records_ == 0 && records_a_ == records_b_;
     write_summary(same);
     output_.close();
@@ -70,6 +77,20 @@ class Diff {
   }
 
  private:
+  // The next selected record of a side, of which there were `records`.
+  std::optional<Record> next(InputRecords& side, uint64_t& records) {
+    if (records == arguments_.limit) return std::nullopt;
+    while (const auto record = side.next()) {
+      if (where_) {
+        selected_.read(record->data);
+        if (!where_->matches(selected_)) continue;
+      }
+      ++records;
+      return record;
+    }
+    return std::nullopt;
+  }
+
   void compare(const Record& a, const Record& b) {
     if (std::ranges::equal(a.data, b.data)) return;
     message_a_.read(a.data);
@@ -79,7 +100,7 @@ class Diff {
     if (differences.empty()) return;
     ++different_records_;
     for (const FeatureDifference& difference : differences) {
-      if (differences_++ < arguments_.limit) write(difference);
+      if (differences_++ < arguments_.differences) write(difference);
     }
   }
 
@@ -117,8 +138,9 @@ class Diff {
                   {"differences", differences_}});
       return;
     }
-    if (differences_ > arguments_.limit) {
-      output_.write(fmt::format("... and {} more\n", grouped(differences_ - arguments_.limit)));
+    if (differences_ > arguments_.differences) {
+      output_.write(
+          fmt::format("... and {} more\n", grouped(differences_ - arguments_.differences)));
     }
     if (records_a_ != records_b_) {
       output_.write(
@@ -139,6 +161,8 @@ class Diff {
   InputRecords a_;
   InputRecords b_;
   Output output_;
+  std::optional<Where> where_;
+  MessageView selected_;
   MessageView message_a_;
   MessageView message_b_;
   uint64_t records_a_ = 0;
@@ -173,7 +197,9 @@ CommandAction define(CommandApp& app) {
                  "Numbers that are no further apart are the same")
       ->check(number_between(0, std::numeric_limits<float>::max()))
       ->type_name("X");
-  app.add_option("--limit", arguments->limit, "Show the first K differences")
+  add_where(app, arguments->where);
+  add_limit(app, arguments->limit);
+  app.add_option("--differences", arguments->differences, "Show the first K differences")
       ->check(whole_number())
       ->type_name("K")
       ->capture_default_str();
@@ -198,7 +224,9 @@ the largest record of each side.
 "count", "values" or "bytes", "a": ..., "b": ...} for each difference shown, where a and b are the
 first values as text; of bytes that are no short text, how many they are, beside "first_byte": from
 which one on (from 0) they differ. At last comes {"same", "records_a", "records_b",
-"records_different", "differences"}.)",
+"records_different", "differences"}.
+
+--where and --limit select records of each side; "record" counts those that are selected.)",
       .examples = R"(  tfrecord diff old.tfrecords new.tfrecords.gz
   tfrecord diff all.tfrecords 'shard-*'
   tfrecord diff a1.tfrecords,a2.tfrecords b.tfrecords --tolerance 1e-6)",

@@ -16,6 +16,7 @@
 #include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/scan_file.h"
+#include "tools/tfrecord/summary.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/threads_option.h"
 
@@ -93,8 +94,6 @@ uint64_t check_index(const Arguments& arguments, const CommandContext& context,
   return check_record_index(index, *file, distant ? IndexedHeaders::some : IndexedHeaders::all);
 }
 
-void print_json(const nlohmann::ordered_json& json) { fmt::print("{}", json_line(json)); }
-
 ExitCode index_file(const Arguments& arguments, const CommandContext& context,
                     const std::string& path) {
   const std::string index = index_of(arguments, path);
@@ -103,11 +102,11 @@ ExitCode index_file(const Arguments& arguments, const CommandContext& context,
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
                                            : write_index(arguments, context, path);
   if (arguments.json) {
-    print_json({{"path", path}, {"index", index}, {"records", records}});
+    print_summary(context, {{"path", path}, {"index", index}, {"records", records}});
   } else if (arguments.check) {
     fmt::print("{}: fits {}, {}\n", printable(index), printable(path), counted(records, "record"));
   } else if (index != "-") {
-    fmt::print("{}: {}\n", printable(index), counted(records, "record"));
+    print_summary(context, printable(index) + ": " + counted(records, "record"));
   }
   return ExitCode::ok;
 }
@@ -117,9 +116,7 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
   if (!arguments.index.empty() && paths.size() != 1) {
     throw UsageError("-o is for one file, and there are " + std::to_string(paths.size()));
   }
-  if (arguments.json && arguments.index == "-" && !arguments.check) {
-    throw UsageError("--json and the index can't both go to standard output: give -o FILE");
-  }
+  if (!arguments.check) check_json_summary(arguments.json, arguments.index);
   for (const std::string& path : paths) {
     if (arguments.check && is_standard_input(path)) {
       throw UsageError("--check reads a file at many places: standard input can't be");
@@ -135,7 +132,7 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
         try {
           return index_file(arguments, context, path);
         } catch (const Error& error) {
-          if (arguments.json) print_json({{"path", path}, {"error", text_of(error)}});
+          if (arguments.json) fmt::print("{}", error_line(path, text_of(error)));
           throw;
         }
       },

@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-
 #include "dataset/base/error.h"
 #include "dataset/base/stop.h"
 #include "dataset/io/glob.h"

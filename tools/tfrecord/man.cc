@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/man_page.h"

@@ -17,8 +17,10 @@
 #include "tools/tfrecord/compression_option.h"
 #include "tools/tfrecord/damage_report.h"
 #include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/scan_file.h"
+#include "tools/tfrecord/summary.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/threads_option.h"
 
@@ -46,11 +48,23 @@ void write_copied(std::span<const std::byte> framed, uint64_t count, RecordWrite
   }
 }
 
+ScanTotals salvage(const Arguments& arguments, const CommandContext& context,
+                   const std::string& path, RecordWriter& writer, DamageReport& report) {
+  const ScanTotals totals =
+      scan_file(context, path, arguments.reading, arguments.threads,
+                {.intact =
+                     [&](std::span<const std::byte> framed, uint64_t count) {
+                       write_copied(framed, count, writer);
+                       report.intact(count);
+                     },
+                 .damaged = [&](const DamagedRegion& region) { report.damaged(region); }});
+  if (totals.cut) throw cut_while_mapped(path, totals.bytes);
+  return totals;
+}
+
 ExitCode run(const Arguments& arguments, const CommandContext& context) {
   const auto paths = expand_inputs(context.files, arguments.files);
-  if (arguments.json && arguments.output == "-") {
-    throw UsageError("--json and the records can't both go to standard output: give -o FILE");
-  }
+  check_json_summary(arguments.json, arguments.output);
   Output out(context, arguments.output);
   RecordWriter writer(out,
                       {.compression = compression_for(arguments.output, arguments.compression)});
@@ -65,17 +79,14 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
   ExitCode status = ExitCode::ok;
   for (const std::string& path : paths) {
     report.begin(path);
-    const ScanTotals totals =
-        scan_file(context, path, arguments.reading, arguments.threads,
-                  {.intact =
-                       [&](std::span<const std::byte> framed, uint64_t count) {
-                         write_copied(framed, count, writer);
-                         report.intact(count);
-                       },
-                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }});
-    if (totals.cut) throw cut_while_mapped(path, totals.bytes);
-    report.end(totals);
-    if (!totals.intact()) status = ExitCode::no;
+    try {
+      const ScanTotals totals = salvage(arguments, context, path, writer, report);
+      report.end(totals);
+      if (!totals.intact()) status = ExitCode::no;
+    } catch (const Error& error) {
+      report.failed(text_of(error));
+      throw;
+    }
   }
   if (status != ExitCode::ok && writer.records() == 0) {
     throw Error({.kind = ErrorKind::corrupted,

@@ -14,10 +14,12 @@
 #include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_cursor.h"
+#include "tools/tfrecord/record_filter.h"
 #include "tools/tfrecord/record_pass.h"
 #include "tools/tfrecord/schema_code.h"
 #include "tools/tfrecord/schema_text.h"
 #include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/threads_option.h"
 
 namespace recordpipe {
 namespace {
@@ -28,15 +30,16 @@ constexpr std::array<MessageKind, 4> kKinds = {MessageKind::example, MessageKind
 struct Arguments {
   InputArguments inputs = {};
   std::string output = "-";
+  FilterArguments filter = {};
+  size_t threads = 0;
   bool json = false;
   bool cpp = false;
   bool python = false;
 };
 
-InferredSchema schema_of(const CommandContext& context, const std::string& path,
-                         const RecordReadOptions& reading) {
-  InferredSchema schema;
-  RecordCursor cursor(context, path, reading, {});
+void add_file(const CommandContext& context, const Arguments& arguments, const std::string& path,
+              RecordFilter& filter, InferredSchema& schema) {
+  RecordCursor cursor(context, path, arguments.inputs.reading, {});
   uint64_t bytes = 0;
   const auto counted = [&](uint64_t more) {
     bytes += more;
@@ -47,12 +50,14 @@ InferredSchema schema_of(const CommandContext& context, const std::string& path,
     InferredSchema schema;
     uint64_t bytes;
   };
-  pass_over_records<Part>([&] { return cursor.read(); }, 0, thread_count(0),
-                          [](const RecordBlock& block) {
+  const auto read = [&] { return cursor.read(); };
+  pass_over_records<Part>([&] { return filter.next(read); }, 0, thread_count(arguments.threads),
+                          [&](const RecordBlock& block) {
                             MessageView message;
                             Part part = {.schema = {}, .bytes = block.bytes()};
                             for (size_t i = 0; i < block.size(); ++i) {
                               message.read(block[i].data);
+                              if (!filter.matches(message)) continue;
                               part.schema.add(message, block[i].data.size());
                             }
                             return part;
@@ -64,11 +69,10 @@ InferredSchema schema_of(const CommandContext& context, const std::string& path,
                           [&](uint64_t, const Record& record) {
                             MessageView message;
                             message.read(record.data);
-                            schema.add(message, record.data.size());
+                            if (filter.matches(message)) schema.add(message, record.data.size());
                             return counted(record.data.size());
                           },
                           {.growth = 4});
-  return schema;
 }
 
 std::string as_json(const InferredSchema& schema) {
@@ -130,9 +134,12 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
     throw UsageError("--json, --cpp and --python exclude each other");
   }
   InferredSchema schema;
+  RecordFilter filter(arguments.filter);
   for (const std::string& path : expand_inputs(context.files, arguments.inputs.files)) {
-    schema.merge(schema_of(context, path, arguments.inputs.reading));
+    if (filter.is_full()) break;
+    add_file(context, arguments, path, filter, schema);
   }
+  filter.require_possible();
   context.progress.clear();
   if (arguments.cpp || arguments.python) require_decodable(schema);
   Output output(context, arguments.output);
@@ -178,6 +185,8 @@ Command schema_command() {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
+            add_filter(app, arguments->filter);
+            add_threads(app, arguments->threads);
             app.add_flag("--json", arguments->json, "Print one JSON object");
             app.add_flag("--cpp", arguments->cpp, "Print C++ for recordpipe's decoder");
             app.add_flag("--python", arguments->python, "Print Python for tf.io.parse_example");

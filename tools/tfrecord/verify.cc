@@ -2,7 +2,6 @@
 #include <memory>
 #include <string>
 
-
 #include "dataset/base/error.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
