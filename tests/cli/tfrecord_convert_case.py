@@ -34,7 +34,7 @@ class ConvertTest(TfrecordTest):
         self.plain = (self.folder / "a").read_bytes()
 
     def convert(self, *arguments, **options):
-        self.run_it("convert", *arguments, **options)
+        return self.run_it("convert", *arguments, **options)
 
     def read(self, name):
         return (self.folder / name).read_bytes()

@@ -216,7 +216,8 @@ class ShowJson(TfrecordTest):
         self.assertEqual(base64.b64decode(lines[1]["features"]["a"][0]["base64"]), large[0])
         self.assertEqual(lines[3]["features"]["a"], [large[1].decode()])
         self.assertEqual(len(self.json("show", "--json", "--no-crc", "a", "--limit", "2")), 2)
-        self.assertEqual(self.run_it("show", "--no-crc", "--where", "len(a) == 0", "a"), "")
+        self.assertEqual(self.run_it("show", "--no-crc", "--where", "len(a) == 0", "a", status=1), "")
+        self.assertEqual(self.json("show", "--no-crc", "--where", "len(a) == 0", "a", status=1), [])
 
     def test_empty_file_and_zero_length_records(self):
         self.write("empty")
@@ -246,8 +247,9 @@ class ShowChoice(TfrecordTest):
         self.write("a", *[named_example({"label": [i % 5], "name": [f"n{i}"], "n": [i]})
                           for i in range(50)])
 
-    def shown(self, *arguments):
-        return [line["record"] for line in self.json("show", "--json", "a", *arguments)]
+    def shown(self, *arguments, status=0):
+        lines = self.json("show", "--json", "a", *arguments, status=status)
+        return [line["record"] for line in lines]
 
     def test_record_and_range(self):
         for with_index in [False, True]:
@@ -261,8 +263,8 @@ class ShowChoice(TfrecordTest):
             self.assertEqual(self.shown("--range", "3:6"), [3, 4, 5])
             self.assertEqual(self.shown("--range", ":2"), [0, 1])
             self.assertEqual(self.shown("--range", "48:"), [48, 49])
-            self.assertEqual(self.shown("--range", "6:3"), [])
-            self.assertEqual(self.shown("--range", "100:"), [])
+            self.assertEqual(self.shown("--range", "6:3", status=1), [])
+            self.assertEqual(self.shown("--range", "100:", status=1), [])
             self.assertEqual(self.shown("--range", ":"), list(range(50)))
             self.expect_failure("a: no record 50: it has 50", "show", "a", "--record", "50")
 
@@ -297,7 +299,7 @@ class ShowChoice(TfrecordTest):
         arguments = ["show", "a", "--json", "--feature", "label,nme", "--select", "y"]
         done = self.start(*arguments)
         self.assertEqual(done.stderr.decode(), "tfrecord show: no record has a feature named nme; "
-                                               "there are label, n, name\n")
+                                               "there are name, n, label\n")
         self.assertEqual((done.returncode, done.stdout.count(b"\n")), (2, 50))
         self.run_it(*arguments, "-o", "out", status=2)
         self.assertFalse((self.folder / "out").exists())

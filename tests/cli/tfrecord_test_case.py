@@ -77,6 +77,14 @@ class TfrecordTest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (0, b""), result.stderr.decode())
         return result.stderr.decode()
 
+    def notes(self, *arguments, status=0, **options):
+        """What is said on standard error before the summary of a result, which stands last."""
+        result = self.start(*arguments, **options)
+        self.assertEqual(result.returncode, status, result.stderr.decode())
+        lines = result.stderr.decode().splitlines(True)
+        self.assertTrue(lines.pop().startswith("wrote "), lines)
+        return "".join(lines)
+
     def peak(self, *arguments, status=0):
         """The most memory that the program takes, in bytes, mapped pages included. What this process
         takes counts, too, if it is more: it must stay small."""

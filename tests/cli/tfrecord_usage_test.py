@@ -287,6 +287,8 @@ class Values(TfrecordTest):
                              f"tfrecord {command[0]}: --where asks for boxes, which no record has; "
                              "there are label, rare\n")
             self.assertEqual(list(self.folder.glob("out*")), [])
+        for command in (["show", "-o", "out"], ["convert", "-o", "out"],
+                        ["export", "-o", "out.jsonl"]):
             for expression, status in (("rare == 1", 0), ("not has(mask)", 0),
                                        ("label == 5", 1 if command[0] == "show" else 0)):
                 self.expect_no_warning(*command, "a", "--where", expression, status=status)
