@@ -58,6 +58,10 @@ class Reading(TfrecordTest):
         self.assertNotIn(b"Sanitizer", result.stderr, words)
         return result
 
+    def status_of_damage(self, reader, intact):
+        nothing_to_write = reader == "salvage" and intact == 0
+        return 1 if reader in ANSWERING and not nothing_to_write else 2
+
     def expect_error(self, reader, path, result, *said, statuses=(1, 2)):
         """What was printed names the path and says one of these words."""
         printed = (result.stdout + result.stderr).decode()
@@ -75,7 +79,7 @@ class Reading(TfrecordTest):
 
 class Records(Reading):
     def test_all_cases(self):
-        for name, (content, _, regions) in CASES.items():
+        for name, (content, records, regions) in CASES.items():
             (self.folder / "bad").write_bytes(content)
             for reader in READERS:
                 with self.subTest(case=name, reader=reader):
@@ -86,7 +90,7 @@ class Records(Reading):
                     if regions:
                         self.expect_error(reader, "bad", result, str(regions[0][0]),
                                           "before its trailer",
-                                          statuses=[1 if reader in ANSWERING else 2])
+                                          statuses=[self.status_of_damage(reader, records)])
                     elif reader != "diff":
                         self.assertEqual(result.returncode, 0, result.stderr.decode())
                     left = self.take_left()
