@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "dataset/base/one_line.h"
+
 namespace recordpipe {
 namespace {
 
@@ -35,16 +37,28 @@ TerminalProgress::TerminalProgress(bool quiet, bool lines)
 
 TerminalProgress::~TerminalProgress() { clear(); }
 
-void TerminalProgress::update(const Progress& progress) {
-  if (quiet_ || !(terminal_ || lines_)) return;
+void TerminalProgress::begin(std::string_view activity) {
   const std::lock_guard lock(mutex_);
-  if (activity_ != progress.activity) begin(progress);
+  begin_locked(activity, 0);
+}
+
+void TerminalProgress::hide() {
+  const std::lock_guard lock(mutex_);
+  erase();
+  hidden_ = true;
+}
+
+void TerminalProgress::update(const Progress& progress) {
+  if (!draws()) return;
+  const std::lock_guard lock(mutex_);
+  if (hidden_) return;
+  if (activity_ != progress.activity) begin_locked(progress.activity, progress.done);
   if (progress.done == 0 && !progress.total) return;  // nothing has come yet: not even a size
   const auto now = std::chrono::steady_clock::now();
   const bool ended = progress.total && progress.done >= *progress.total;
   if (terminal_) {
-    if (!drawn_ && now - start_ < kBarDelay) return;
-    if (drawn_ && !ended && now - last_ < kBarInterval) return;
+    if (now - start_ < kBarDelay) return;
+    if (!(drawn_ && ended) && now - last_ < kBarInterval) return;
   } else if (now - last_ < kLineInterval) {
     return;
   }
@@ -73,7 +87,7 @@ void TerminalProgress::note(const std::string& text) {
 void TerminalProgress::warn(const std::string& text) {
   const std::lock_guard lock(mutex_);
   erase();
-  std::fprintf(stderr, "%s\n", text.c_str());
+  std::fprintf(stderr, "%s\n", one_line(text).c_str());
 }
 
 void TerminalProgress::clear() {
@@ -81,11 +95,11 @@ void TerminalProgress::clear() {
   erase();
 }
 
-void TerminalProgress::begin(const Progress& progress) {
+void TerminalProgress::begin_locked(std::string_view activity, uint64_t done) {
   erase();
-  activity_ = progress.activity;
+  activity_ = activity;
   start_ = last_ = std::chrono::steady_clock::now();
-  first_done_ = progress.done;
+  first_done_ = done;
 }
 
 void TerminalProgress::draw(const std::string& text) {

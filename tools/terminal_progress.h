@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "dataset/base/progress.h"
 
@@ -27,8 +28,16 @@ class TerminalProgress {
   TerminalProgress(const TerminalProgress&) = delete;
   TerminalProgress& operator=(const TerminalProgress&) = delete;
 
+  // Whether update() draws anything here.
+  bool draws() const { return terminal_ || (lines_ && !quiet_); }
+  // Work begins, from its first byte, also if it is called as the work before was. (Work of another
+  // name begins with its first update().)
+  void begin(std::string_view activity);
   void update(const Progress& progress);
-  // A line of text, which doesn't tear the bar. Nothing where quiet.
+  // Draws no bar from now on: results come to the terminal, which a bar would tear.
+  void hide();
+  // A line of text, which doesn't tear the bar; control characters in it, of files' names say, are
+  // written \xNN. Nothing where quiet.
   void note(const std::string& text);
   // The same, for what must be known: quiet or not.
   void warn(const std::string& text);
@@ -36,7 +45,7 @@ class TerminalProgress {
   void clear();
 
  private:
-  void begin(const Progress& progress);
+  void begin_locked(std::string_view activity, uint64_t done);
   void draw(const std::string& text);
   void erase();
 
@@ -49,6 +58,7 @@ class TerminalProgress {
   std::chrono::steady_clock::time_point last_;  // when something was drawn
   uint64_t first_done_ = 0;  // what was there when the work began: a resumed download
   bool drawn_ = false;       // a bar is on the screen
+  bool hidden_ = false;
 };
 
 }  // namespace recordpipe

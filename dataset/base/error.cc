@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "dataset/base/utf8.h"
+#include "dataset/base/one_line.h"
 
 namespace recordpipe {
 namespace {
@@ -13,9 +13,9 @@ namespace {
 std::string message_of(const Error::Parts& parts) {
   std::string message;
   if (!parts.path.empty()) message += printable(parts.path) + ": ";
-  message += parts.reason;
+  message += one_line(parts.reason);
   if (parts.offset) message += " at " + std::to_string(*parts.offset);
-  if (!parts.hint.empty()) message += " (" + parts.hint + ")";
+  if (!parts.hint.empty()) message += " (" + one_line(parts.hint) + ")";
   return message;
 }
 
@@ -93,22 +93,6 @@ Error system_error(int code, std::string_view action, std::string path) {
                 .hint = std::move(hint)});
 }
 
-std::string printable(std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const auto byte = static_cast<unsigned char>(text.front());
-    const size_t length = utf8_length(text);
-    if (length == 0 || byte < 0x20 || byte == 0x7f || byte == '\\') {
-      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-      text.remove_prefix(1);
-    } else {
-      out += text.substr(0, length);
-      text.remove_prefix(length);
-    }
-  }
-  return out;
-}
+std::string printable(std::string_view text) { return one_line(text, Backslashes::escape); }
 
 }  // namespace recordpipe

@@ -2,7 +2,6 @@
 // host.
 #include "dataset/io/http_url.h"
 
-#include <algorithm>
 #include <memory>
 #include <new>
 
@@ -53,18 +52,7 @@ std::string without_secrets(std::string_view text) {
 
 bool is_http(const std::string& scheme) { return scheme == "http" || scheme == "https"; }
 
-bool starts_with_any_case(std::string_view text, std::string_view lower) {
-  return text.size() >= lower.size() &&
-         std::equal(lower.begin(), lower.end(), text.begin(), [](char a, char b) {
-           return a == b || (b >= 'A' && b <= 'Z' && a == static_cast<char>(b - 'A' + 'a'));
-         });
-}
-
 }  // namespace
-
-bool is_http_url(std::string_view path) {
-  return starts_with_any_case(path, "http://") || starts_with_any_case(path, "https://");
-}
 
 HttpUrl::HttpUrl(std::string_view text) : text_(text) {
   const ParsedUrl url = new_url();

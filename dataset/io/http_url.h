@@ -4,10 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace recordpipe {
+#include "dataset/io/url_path.h"
 
-// Whether `path` starts with http:// or https://, in letters of any case.
-bool is_http_url(std::string_view path);
+namespace recordpipe {
 
 class HttpUrl {
  public:

@@ -10,6 +10,7 @@
 #include "dataset/base/error.h"
 #include "dataset/base/philox.h"
 #include "dataset/checksum/crc32c.h"
+#include "dataset/io/url_path.h"
 #include "dataset/record/record_error.h"
 
 namespace recordpipe {
@@ -82,7 +83,9 @@ bool is_record_at(const RandomAccessFile& file, const RecordIndexEntry& entry) {
 
 }  // namespace
 
-std::string record_index_path(const std::string& path) { return path + ".idx"; }
+std::string record_index_path(const std::string& path) {
+  return std::string(path).insert(without_query(path).size(), ".idx");
+}
 
 RecordIndexReader::RecordIndexReader(FileSystem& file_system, const std::string& path)
     : RecordIndexReader(file_system.open_source(path)) {}

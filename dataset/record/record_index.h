@@ -33,7 +33,8 @@ struct RecordIndexEntry {
   bool operator==(const RecordIndexEntry&) const = default;
 };
 
-// Where the index of the file at `path` is: PATH.idx.
+// Where the index of the file at `path` is: PATH.idx. Of a URL with a query (a presigned one, say)
+// the query stays: https://host/a.idx?token=... of https://host/a?token=...
 std::string record_index_path(const std::string& path);
 
 // Reads entries in order, each compared with those before it: the first record starts at 0, each

@@ -27,6 +27,14 @@ TEST(Error, MessageIsOneLineWhateverThePath) {
   EXPECT_STREQ(error.what(), "a\\x0ab\\xff: read failed");
 }
 
+TEST(Error, MessageIsOneLineWhateverTheReason) {
+  const Error error({.kind = ErrorKind::corrupted,
+                     .path = "a\\",
+                     .reason = "no member \x1b[2J\\n",
+                     .hint = "see\nthere"});
+  EXPECT_STREQ(error.what(), "a\\x5c: no member \\x1b[2J\\n (see\\x0athere)");
+}
+
 TEST(Error, SystemErrorsKeepTheirKind) {
   EXPECT_EQ(system_error(ENOENT, "open", "x").kind(), ErrorKind::not_found);
   EXPECT_EQ(system_error(ENOSPC, "write", "x").kind(), ErrorKind::no_space);
@@ -41,6 +49,11 @@ TEST(Printable, KeepsUtf8AndEscapesTheRest) {
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
   EXPECT_EQ(printable("\xf0\x9f\x98"), "\\xf0\\x9f\\x98");  // cut short
   EXPECT_EQ(printable("a\tb\\"), "a\\x09b\\x5c");
+  EXPECT_EQ(printable("\x1b[2J\x7f"), "\\x1b[2J\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J\xc2\xa0"),
+            "\\xc2\\x9b"
+            "2J\xc2\xa0");  // U+009B is ESC [
 }
 
 }  // namespace

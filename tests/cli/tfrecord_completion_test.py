@@ -60,6 +60,17 @@ class Shells(TfrecordTest):
         self.assertEqual(self.offered("man", "--all", "="),
                          ["compopt -o dirnames -o filenames", ""])
 
+    def test_inputs_of_all_commands_are_files(self):
+        files = ["compopt -o default -o filenames", ""]
+        for command in ("info", "verify", "show", "convert", "create", "export", "diff"):
+            self.assertEqual(self.offered(command, "x"), files, command)
+        self.assertEqual(self.offered("diff", "a", "x"), files)
+        zsh = self.script("zsh").read_text()
+        for command, arguments in (("info", ["*:FILE:_files"]), ("create", ["*:INPUT:_files"]),
+                                   ("diff", [":A:_files", ":B:_files"])):
+            case = zsh.split(f"\n        {command})\n")[1].split(" ;;\n")[0]
+            self.assertEqual(re.findall(r"'(\*?:[^']*)'", case), arguments)
+
     def test_another_shell_is_a_mistake(self):
         result = self.start("completion", "fish")
         self.assertEqual(result.returncode, 2)

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Standard input, output and error that are closed, full, or pipes that nobody reads."""
+import fcntl
 import itertools
 import os
 import signal
 import subprocess
+import time
 import unittest
 
+from started import Started
 from tfrecord_test_case import PROGRAM, TfrecordTest, named_example, record
 
 CLOSED_PIPE = 128 + signal.SIGPIPE
@@ -123,6 +126,41 @@ class Pipes(DescriptorsTest):
             result = self.start(command, "a", "-o", f"/dev/fd/{write}", pass_fds=[write])
             self.assertEqual(result.returncode, CLOSED_PIPE)
             self.assertNotIn(b"Broken pipe", result.stderr)
+
+
+class NonBlocking(DescriptorsTest):
+    """O_NONBLOCK is of the open file: whoever shares it (a shell, node, ssh) may have set it."""
+
+    def result(self, *arguments):
+        """Standard output as a non-blocking pipe that is read when the program waits for room."""
+        read, write = os.pipe()
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+        os.set_blocking(write, False)
+        with Started([PROGRAM, *arguments], cwd=self.folder, stdout=write,
+                     stderr=subprocess.PIPE) as process:
+            # Its pipe is full before it is read.
+            os.close(write)
+            time.sleep(0.3)
+            with open(read, "rb") as pipe:
+                output = pipe.read()
+            errors = process.stderr.read()
+        self.assertEqual((process.returncode, errors), (0, b""))
+        return output
+
+    def test_results_are_whole(self):
+        for name in range(40):
+            self.write(f"{name:02}-" + 100 * "x", *self.records)
+        self.write("large", *[named_example({"label": [number]}) for number in range(3000)])
+        for arguments in (["show", "--json", "large"], ["convert", "large", "-o", "-"],
+                          ["verify", "--json", *sorted(map(str, self.folder.glob("*x")))],
+                          ["salvage", "--json", *sorted(map(str, self.folder.glob("*x"))), "-o", "out"],
+                          ["index", "--json", *sorted(map(str, self.folder.glob("*x")))],
+                          ["create", "--help"]):
+            with self.subTest(arguments[0]):
+                expected = subprocess.run([PROGRAM, *arguments], cwd=self.folder, check=True,
+                                          capture_output=True, timeout=120).stdout
+                self.assertGreater(len(expected), 4096)
+                self.assertEqual(self.result(*arguments), expected)
 
 
 if __name__ == "__main__":

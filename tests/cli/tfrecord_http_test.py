@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """http URLs as inputs of tfrecord's subcommands, from a local server."""
+import functools
 import gzip
 import http.server
 import threading
 import unittest
+import zipfile
 
-from tfrecord_test_case import TfrecordTest, named_example
+from tfrecord_create_case import npy
+from tfrecord_test_case import TfrecordTest, named_example, record
 
 
 class Files(http.server.SimpleHTTPRequestHandler):
@@ -13,11 +16,17 @@ class Files(http.server.SimpleHTTPRequestHandler):
 
     def do_GET(self):
         self.server.asked.append((self.path, self.headers.get("Range")))
-        path = self.server.folder / self.path.lstrip("/")
+        name, _, query = self.path.lstrip("/").partition("?")
+        path = self.server.folder / name
+        if self.server.query not in ("", query):
+            self.send_error(403)
+            return
         if not path.is_file():
             self.send_error(404)
             return
         data, wanted = path.read_bytes(), self.headers.get("Range")
+        if not self.server.has_ranges:
+            wanted = None
         first, last = 0, len(data) - 1
         if wanted:
             begin, end = wanted.removeprefix("bytes=").split("-")
@@ -41,11 +50,18 @@ class Files(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+@functools.cache
+def long_records():
+    return b"".join(record(named_example({"n": [i], "x": [bytes([i]) * 1_000_000]}))
+                    for i in range(4))
+
+
 class UrlTest(TfrecordTest):
     def setUp(self):
         super().setUp()
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files)
         self.server.folder, self.server.asked = self.folder, []
+        self.server.has_ranges, self.server.query = True, ""
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
@@ -108,8 +124,7 @@ class Ranges(UrlTest):
 
     def setUp(self):
         super().setUp()
-        self.path = self.write("a", *[named_example({"n": [i], "x": [bytes([i]) * 1_000_000]})
-                                      for i in range(4)])
+        (self.folder / "a").write_bytes(long_records())
         self.run_it("index", "a")
 
     def fetched(self):
@@ -137,6 +152,68 @@ class Ranges(UrlTest):
         self.run_it("index", self.url("a"), "-o", "remote.idx")
         self.assertEqual((self.folder / "remote.idx").read_bytes(),
                          (self.folder / "a.idx").read_bytes())
+
+
+class Presigned(Ranges):
+    """URLs that end in a query, without which the server gives nothing."""
+    QUERY = "X-Amz-Date=20260101T000000Z&X-Amz-Signature=a/b.c"
+
+    def setUp(self):
+        super().setUp()
+        self.server.query = self.QUERY
+
+    def url(self, name):
+        return super().url(name) + "?" + self.QUERY
+
+    def fetched(self):
+        self.server.asked[:] = [(name.partition("?")[0], wanted) for name, wanted in self.server.asked]
+        return super().fetched()
+
+    def test_the_index_is_found(self):
+        shown = self.run_it("show", "--json", "--record", "3", "--feature", "n", self.url("a"))
+        self.assertEqual(shown, self.run_it("show", "--json", "--record", "3", "--feature", "n", "a"))
+        self.assertIn(f"/a.idx?{self.QUERY}", [name for name, _ in self.asked()])
+        found, = self.json("info", "--json", self.url("a"))
+        self.assertTrue(found["files"][0]["indexed"])
+        self.run_it("index", "--check", self.url("a"))
+
+
+class Arrays(UrlTest):
+    def setUp(self):
+        super().setUp()
+        with zipfile.ZipFile(self.folder / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("x.npy", npy("'|u1'", "(2,)", b"\5\6"))
+        (self.folder / "b.npy").write_bytes(npy("'|u1'", "(2,)", b"\7\x08"))
+
+    def expect_records(self, url, name, values):
+        self.run_it("create", url, "-o", "out")
+        self.assertEqual((self.folder / "out").read_bytes(),
+                         b"".join(record(named_example({name: [value]})) for value in values))
+
+    def test_are_read_at_their_urls(self):
+        for query in ("", "X-Amz-Signature=a/b.c"):
+            self.server.query = query
+            suffix = "?" + query if query else ""
+            self.expect_records(self.url("a.npz" + suffix), "x", [5, 6])
+            self.expect_records(self.url("b.npy" + suffix), "b", [7, 8])
+
+    def test_from_a_server_without_ranges(self):
+        self.server.has_ranges = False
+        self.expect_records(self.url("a.npz"), "x", [5, 6])
+
+    def test_failures_name_the_url_and_no_secret(self):
+        self.expect_failure("the server answered 404", "create", self.url("none.npz?secret=1"), "-o",
+                            "out")
+        (self.folder / "bad.npz").write_bytes(b"PK\3\4 and nothing")
+        (self.folder / "bad.npy").write_bytes(b"no array")
+        for name, words in (("bad.npz", self.url("bad.npz") + ": "),
+                            ("bad.npy", self.url("bad.npy") + ": not a .npy file"),
+                            ("a.what", "give --from")):
+            text = self.run_it("create", self.url(name) + "?token=secret", "-o", "out",
+                               status=2 if name == "a.what" else 1)
+            self.assertIn(words, text)
+            self.assertNotIn("secret", text)
+        self.assertFalse((self.folder / "out").exists())
 
 
 if __name__ == "__main__":

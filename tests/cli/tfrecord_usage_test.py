@@ -243,6 +243,51 @@ class Streams(TfrecordTest):
         self.assertEqual((self.folder / "out").read_bytes(), self.content)
 
 
+class Names(TfrecordTest):
+    """Names of files may hold what a terminal obeys: ESC, DEL, U+009B."""
+    NAME = "a\x1b]0;title\x07\x7f\u009b2J"
+    SHOWN = r"a\x1b]0;title\x07\x7f\xc2\x9b2J"
+
+    def expect_harmless(self, text):
+        self.assertNotRegex(text, r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+    def test_what_is_said_of_them(self):
+        one = named_example({"label": [3]})
+        (self.folder / "rows.csv").write_text("a\n1\n")
+        sound, damaged = "sound" + self.NAME, "damaged" + self.NAME
+        self.write(sound, one)
+        (self.folder / damaged).write_bytes(record(one)[:-1])
+        out = "out" + self.NAME
+        for arguments, said in (
+                (["convert", sound, "-o", out], "wrote 1 record, "),
+                (["convert", sound, "-o", out, "--shards", 2], "wrote 1 record, "),
+                (["convert", "--skip-corrupt", damaged, "-o", out], "skipped"),
+                (["create", "rows.csv", "-o", out], "wrote 1 record, "),
+                (["export", sound, "--to", "json", "-o", out], "wrote 1 record "),
+                (["view", sound, "-o", out], "wrote 1 record, "),
+                (["salvage", damaged, sound, "-o", out], "wrote 1 record "),
+                (["index", sound], "1 record"), (["index", "--check", sound], "fits"),
+                (["verify", sound, damaged], "intact, 1 record"), (["info", sound], "records "),
+                (["show", sound, sound], "record 0"), (["show", damaged], "truncated"),
+                (["create", self.NAME, "-o", "out"], "no such file"),
+                (["create", sound, "-o", "out"], "give --from"),
+                (["convert", sound, "-o", "out", "--rename", self.NAME], "OLD=NEW"),
+                (["show", sound, "--feature", self.NAME], "no record that was shown has"),
+                (["show", sound, "--range", self.NAME], "makes no sense"),
+                (["show", sound, "--format", self.NAME], "json"), (["show", sound, "--" + self.NAME], "--help"),
+                (["info", sound, "-o", sound], "would be replaced"), ([self.NAME], "no command")):
+            with self.subTest(arguments):
+                result = self.start(*arguments)
+                text = (result.stdout + result.stderr).decode()
+                self.expect_harmless(text)
+                self.assertIn(said, text)
+
+    def test_a_name_is_recognised(self):
+        self.write(self.NAME, named_example({"label": [3]}))
+        self.assertEqual(self.run_it("convert", self.NAME, "-o", self.NAME),
+                         f"wrote 1 record, 34 bytes, to {self.SHOWN}\n")
+
+
 class Values(TfrecordTest):
     def test_what_went_wrong_is_said_of_the_command(self):
         for arguments, words in ((["show", "a", "--nope"], "tfrecord show: "),

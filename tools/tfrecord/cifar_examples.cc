@@ -22,14 +22,16 @@ class CifarSource final : public ExampleSource {
       : context_(context), paths_(std::move(paths)) {}
 
   void run(const Consume& consume) override {
+    InputProgress progress(context_, "create", paths_);
     for (const std::string& path : paths_) {
       std::string batches;
-      read_cifar_archive(open_input(context_, path), [&](const CifarArchiveKind& kind, size_t place,
-                                                         const CifarBatch& batch) {
-        consume_batch(batch, path, consume);
-        batches += fmt::format("{}{} ({})", batches.empty() ? "" : ", ",
-                               cifar_batch_names(kind.dataset)[place], grouped(batch.rows()));
-      });
+      read_cifar_archive(progress.counted(open_input(context_, path)),
+                         [&](const CifarArchiveKind& kind, size_t place, const CifarBatch& batch) {
+                           consume_batch(batch, path, consume);
+                           batches += fmt::format("{}{} ({})", batches.empty() ? "" : ", ",
+                                                  cifar_batch_names(kind.dataset)[place],
+                                                  grouped(batch.rows()));
+                         });
       if (!told_.insert(path).second) continue;
       context_.progress.warn(
           fmt::format("tfrecord create: {}: training and test images together, in the archive's "

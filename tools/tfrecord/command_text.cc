@@ -49,8 +49,7 @@ OptionText option_text(const CLI::Option& option) {
 }  // namespace
 
 bool OptionText::is_file() const {
-  const std::string& what = names.front().front() == '-' ? value : names.front();
-  return choices.empty() && what.find("FILE") != what.npos;
+  return choices.empty() && (value.find("FILE") != value.npos || names.front() == "FILE");
 }
 
 bool OptionText::is_folder() const {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
+#include "dataset/io/http_url.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/example_source.h"
@@ -36,7 +37,7 @@ const std::map<std::string, std::string, std::less<>> kEndings = {
     {".tar", "cifar"}, {".tgz", "cifar"},  {".tar.gz", "cifar"}};
 
 std::string format_of(FileSystem& files, const std::string& path) {
-  std::string name = path;
+  std::string name(without_query(path));
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   for (const std::string_view compressed : {".gz", ".zst"}) {
     if (name.ends_with(compressed) && !name.ends_with(".tar.gz")) {
@@ -46,7 +47,7 @@ std::string format_of(FileSystem& files, const std::string& path) {
   for (const auto& [ending, format] : kEndings) {
     if (name.ends_with(ending)) return format;
   }
-  if (!is_standard_input(path)) {
+  if (!is_standard_input(path) && !is_http_url(path)) {
     const auto status = files.status(path);
     if (status && status->kind == FileKind::directory) return "images";
     if (!status) {
@@ -54,7 +55,9 @@ std::string format_of(FileSystem& files, const std::string& path) {
     }
   }
   throw UsageError(fmt::format("what {} holds can't be told from its name: give --from",
-                               is_standard_input(path) ? "standard input" : path));
+                               is_standard_input(path) ? "standard input"
+                               : is_http_url(path)     ? HttpUrl(path).shown()
+                                                       : path));
 }
 
 FeatureTypes parse_types(const std::vector<std::string>& given) {
@@ -137,7 +140,7 @@ CommandAction define(CommandApp& app) {
   app.add_input("INPUT", arguments->inputs,
                 "Files to make records of, or a folder of images; - is standard input")
       ->required()
-      ->type_name("");
+      ->type_name("FILE");
   app.add_option("--from", arguments->format, "What the inputs are; left out, their names say")
       ->check(CLI::IsMember({"json", "csv", "numpy", "images", "cifar"}).description(""))
       ->type_name("json|csv|numpy|images|cifar");

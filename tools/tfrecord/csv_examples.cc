@@ -23,7 +23,6 @@
 namespace recordpipe {
 namespace {
 
-constexpr uint64_t kRowsBetweenSigns = 1024;
 // A file whose header line was read.
 struct Table {
   std::unique_ptr<CsvReader> reader;
@@ -37,7 +36,8 @@ class CsvSource final : public ExampleSource {
       : context_(context),
         paths_(std::move(paths)),
         directory_(options.temporary_directory),
-        types_(options.types) {}
+        types_(options.types),
+        progress_(context, "look", paths_) {}
 
   std::optional<uint64_t> count() override {
     look(true);
@@ -46,10 +46,11 @@ class CsvSource final : public ExampleSource {
 
   void run(const Consume& consume) override {
     look(false);
+    progress_.begin_again("create");
     uint64_t made = 0;
     for (const std::string& path : paths_) {
       Table table = open_again(path);
-      for_each_row(table, "create", [&](const std::vector<CsvCell>& row) {
+      for_each_row(table, [&](const std::vector<CsvCell>& row) {
         const std::string record = record_of(table, row);
         consume(std::as_bytes(std::span(record)));
         ++made;
@@ -73,8 +74,8 @@ class CsvSource final : public ExampleSource {
   Table open_again(const std::string& path) {
     if (const auto begun = begun_.extract(path)) return std::move(begun.mapped());
     const auto spool = spools_.find(path);
-    Table table =
-        table_of(spool == spools_.end() ? open_text(context_, path) : spool->second.open());
+    Table table = table_of(spool == spools_.end() ? open_text(context_, path, progress_)
+                                                  : spool->second.open());
     if (!std::ranges::all_of(table.columns, [&](const auto& name) { return is_told(name); })) {
       fail_changed(path);
     }
@@ -89,9 +90,8 @@ class CsvSource final : public ExampleSource {
   }
 
   template <typename Visit>
-  void for_each_row(Table& table, const char* activity, Visit visit) {
+  void for_each_row(Table& table, Visit visit) {
     CsvReader& reader = *table.reader;
-    uint64_t rows = 0;
     while (const auto row = reader.next()) {
       if (row->size() != table.columns.size()) {
         throw Error({.kind = ErrorKind::corrupted,
@@ -101,9 +101,6 @@ class CsvSource final : public ExampleSource {
                                std::to_string(table.columns.size())});
       }
       throw_if_stopped(context_.stop, reader.path());
-      if (++rows % kRowsBetweenSigns == 0) {
-        context_.progress.update({.activity = activity, .done = rows});
-      }
       visit(*row);
     }
   }
@@ -155,7 +152,7 @@ class CsvSource final : public ExampleSource {
     rows_ = 0;
     for (const std::string& path : paths_) {
       const bool is_once = is_read_once(context_.files, path);
-      auto source = open_text(context_, path);
+      auto source = open_text(context_, path, progress_);
       if (is_once)
         source = spools_.try_emplace(path, directory_).first->second.keep(std::move(source));
       Table table = table_of(std::move(source));
@@ -171,7 +168,7 @@ class CsvSource final : public ExampleSource {
       for (const std::string& name : table.columns) {
         columns.push_back(is_told(name) ? nullptr : &guesses[name]);
       }
-      for_each_row(table, "look", [&](const std::vector<CsvCell>& row) {
+      for_each_row(table, [&](const std::vector<CsvCell>& row) {
         for (size_t i = 0; i < row.size(); ++i) {
           if (columns[i]) columns[i]->look_at(row[i], table.reader->path(), table.reader->line());
         }
@@ -205,7 +202,8 @@ class CsvSource final : public ExampleSource {
   const CommandContext& context_;
   const std::vector<std::string> paths_;
   const std::string directory_;
-  FeatureTypes types_;                   // given, then also found
+  FeatureTypes types_;  // given, then also found
+  InputProgress progress_;
   std::set<std::string> known_;          // columns
   std::map<std::string, Spool> spools_;  // of pipes, by their paths
   std::map<std::string, Table> begun_;   // pipes that are read as they come

@@ -50,9 +50,11 @@ class Diff {
  public:
   Diff(const CommandContext& context, const DiffArguments& arguments,
        const std::vector<std::string>& a, const std::vector<std::string>& b)
-      : arguments_(arguments),
-        a_(context, a, arguments.reading, "diff"),
-        b_(context, b, arguments.reading, "diff"),
+      : context_(context),
+        arguments_(arguments),
+        progress_(context, "diff", both(a, b)),
+        a_(context, a, arguments.reading, progress_),
+        b_(context, b, arguments.reading, progress_),
         output_(context, arguments.output) {
     if (!arguments.where.empty()) where_.emplace(arguments.where);
   }
@@ -72,11 +74,18 @@ class Diff {
     if (where_) where_->require_possible(looked_at_all);
     const bool same = different_records_ == 0 && records_a_ == records_b_;
     write_summary(same);
+    context_.progress.clear();
     output_.close();
     return same;
   }
 
  private:
+  static std::vector<std::string> both(std::vector<std::string> a,
+                                       const std::vector<std::string>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+
   // The next selected record of a side, of which there were `records`.
   std::optional<Record> next(InputRecords& side, uint64_t& records) {
     if (records == arguments_.limit) return std::nullopt;
@@ -157,7 +166,9 @@ class Diff {
 
   void write_json(const nlohmann::ordered_json& json) { output_.write(json_line(json)); }
 
+  const CommandContext& context_;
   const DiffArguments& arguments_;
+  InputProgress progress_;
   InputRecords a_;
   InputRecords b_;
   Output output_;
@@ -178,7 +189,6 @@ ExitCode diff(const CommandContext& context, const DiffArguments& arguments) {
     throw UsageError("standard input can be read once only");
   }
   const bool same = Diff(context, arguments, a, b).run();
-  context.progress.clear();
   return same ? ExitCode::ok : ExitCode::no;
 }
 
@@ -189,8 +199,8 @@ CommandAction define(CommandApp& app) {
   const auto parts = [](const std::string& side) {
     return [&side](FileSystem& files) { return parts_of(files, side); };
   };
-  app.add_input("A", arguments->a, what, parts(arguments->a))->required()->type_name("");
-  app.add_input("B", arguments->b, what, parts(arguments->b))->required()->type_name("");
+  app.add_input("A", arguments->a, what, parts(arguments->a))->required()->type_name("FILE");
+  app.add_input("B", arguments->b, what, parts(arguments->b))->required()->type_name("FILE");
   add_reading_options(app, arguments->reading);
   add_output(app, arguments->output);
   app.add_option("--tolerance", arguments->tolerance,

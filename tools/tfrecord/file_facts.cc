@@ -24,8 +24,8 @@ constexpr uint64_t kProgressInterval = 4096;
 class FactFinder {
  public:
   FactFinder(const CommandContext& context, const std::string& path,
-             const RecordReadOptions& reading)
-      : context_(context), reading_(reading) {
+             const RecordReadOptions& reading, InputProgress& progress)
+      : context_(context), reading_(reading), progress_(progress) {
     facts_.path = path;
   }
 
@@ -61,7 +61,6 @@ class FactFinder {
     facts_.sizes.add(static_cast<double>(size));
     if (facts_.records % kProgressInterval != 0) return;
     throw_if_stopped(context_.stop, facts_.path);
-    context_.progress.update({.activity = "count", .done = facts_.content_bytes});
   }
 
   bool wants_sample() const {
@@ -89,6 +88,7 @@ class FactFinder {
     // A record that can't be read doesn't keep the others from being counted.
     while (const std::optional<RecordIndexEntry> entry = entries.read()) {
       count(entry->length());
+      progress_.add(entry->size);
       if (!wants_sample()) continue;
       try {
         sample(read_indexed_record(file, *entry, reading_));
@@ -102,8 +102,9 @@ class FactFinder {
   void read_stream() {
     uint64_t bytes = 0;
     try {
-      RecordReader reader(
-          std::make_unique<CountingSource>(open_input(context_, facts_.path), bytes), reading_);
+      RecordReader reader(std::make_unique<CountingSource>(
+                              progress_.counted(open_input(context_, facts_.path)), bytes),
+                          reading_);
       facts_.compression = reader.compression();
       facts_.was_read = true;
       while (const std::optional<Record> record = reader.read()) {
@@ -119,6 +120,7 @@ class FactFinder {
 
   const CommandContext& context_;
   const RecordReadOptions reading_;
+  InputProgress& progress_;
   FileFacts facts_;
   MessageView message_;
   uint64_t sampled_bytes_ = 0;
@@ -127,8 +129,8 @@ class FactFinder {
 }  // namespace
 
 FileFacts find_file_facts(const CommandContext& context, const std::string& path,
-                          const RecordReadOptions& reading) {
-  return FactFinder(context, path, reading).find();
+                          const RecordReadOptions& reading, InputProgress& progress) {
+  return FactFinder(context, path, reading, progress).find();
 }
 
 }  // namespace recordpipe

@@ -10,6 +10,7 @@
 #include "dataset/io/compression.h"
 #include "dataset/record/record_reader.h"
 #include "tools/tfrecord/command.h"
+#include "tools/tfrecord/input_progress.h"
 
 namespace recordpipe {
 
@@ -36,6 +37,6 @@ inline constexpr uint64_t kSampledBytes = uint64_t{1} << 20;
 // a stream, every CRC checked. Errors about the file are in `error`, beside what was found before;
 // only Error{cancelled} is thrown.
 FileFacts find_file_facts(const CommandContext& context, const std::string& path,
-                          const RecordReadOptions& reading);
+                          const RecordReadOptions& reading, InputProgress& progress);
 
 }  // namespace recordpipe

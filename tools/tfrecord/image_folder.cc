@@ -19,6 +19,7 @@
 #include "dataset/io/temporary_file.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/image_format.h"
+#include "tools/tfrecord/input_progress.h"
 
 namespace recordpipe {
 namespace {
@@ -113,7 +114,7 @@ class ImageFolder final : public ExampleSource {
   }
 
   void run(const Consume& consume) override {
-    uint64_t done = 0;
+    InputProgress progress(context_, "create", bytes_);
     uint64_t place = 0;
     for (size_t label = 0; label < classes_.size(); ++label) {
       for (uint64_t i = 0; i < classes_[label].images; ++i) {
@@ -125,8 +126,7 @@ class ImageFolder final : public ExampleSource {
         const std::vector<std::byte> content = read_all(*source, kLargestImage);
         const std::string example = example_of(image, content);
         consume(std::as_bytes(std::span(example)));
-        done += content.size();
-        context_.progress.update({.activity = "create", .done = done});
+        progress.add(content.size());
       }
     }
   }
@@ -178,6 +178,7 @@ class ImageFolder final : public ExampleSource {
         left_out_.add(its.name + "/" + file);
         continue;
       }
+      bytes_ += status->size;
       names_.append(file);
       ++its.images;
     }
@@ -211,6 +212,7 @@ class ImageFolder final : public ExampleSource {
   const std::filesystem::path root_;
   std::vector<ImageClass> classes_;  // sorted: labels are places in it
   NameList names_;                   // of the images, class after class, without their folders
+  uint64_t bytes_ = 0;               // of the images
   LeftOut left_out_;
 };
 

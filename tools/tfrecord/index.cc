@@ -16,6 +16,7 @@
 #include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/scan_file.h"
+#include "tools/tfrecord/standard_streams.h"
 #include "tools/tfrecord/summary.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/threads_option.h"
@@ -64,7 +65,7 @@ void write_entries(std::span<const std::byte> framed, uint64_t count, RecordInde
 }
 
 uint64_t write_index(const Arguments& arguments, const CommandContext& context,
-                     const std::string& path) {
+                     const std::string& path, InputProgress& progress) {
   Output out(context, index_of(arguments, path));
   RecordIndexWriter index(out);
   scan_file(context, path, {}, arguments.threads,
@@ -78,7 +79,8 @@ uint64_t write_index(const Arguments& arguments, const CommandContext& context,
                                 .reason = region.reason,
                                 .hint = region.hint,
                                 .remedy = region.remedy});
-                 }});
+                 }},
+            progress);
   index.close();
   out.close();
   return index.records();
@@ -95,16 +97,17 @@ uint64_t check_index(const Arguments& arguments, const CommandContext& context,
 }
 
 ExitCode index_file(const Arguments& arguments, const CommandContext& context,
-                    const std::string& path) {
+                    const std::string& path, InputProgress& progress) {
   const std::string index = index_of(arguments, path);
   // A FIFO that nobody named would be waited for.
   if (arguments.index.empty() && !is_http_url(path)) require_replaceable(context.files, index);
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
-                                           : write_index(arguments, context, path);
+                                           : write_index(arguments, context, path, progress);
   if (arguments.json) {
     print_summary(context, {{"path", path}, {"index", index}, {"records", records}});
   } else if (arguments.check) {
-    fmt::print("{}: fits {}, {}\n", printable(index), printable(path), counted(records, "record"));
+    print_line(fmt::format("{}: fits {}, {}", printable(index), printable(path),
+                           counted(records, "record")));
   } else if (index != "-") {
     print_summary(context, printable(index) + ": " + counted(records, "record"));
   }
@@ -126,13 +129,14 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
       throw UsageError("there is no place beside " + path + " for its index: give -o FILE");
     }
   }
+  InputProgress progress(context, "scan", paths);
   return for_each_input(
       context, "index", paths,
       [&](const std::string& path) {
         try {
-          return index_file(arguments, context, path);
+          return index_file(arguments, context, path, progress);
         } catch (const Error& error) {
-          if (arguments.json) fmt::print("{}", error_line(path, text_of(error)));
+          if (arguments.json) print(error_line(path, text_of(error)));
           throw;
         }
       },

@@ -167,8 +167,10 @@ std::string overview(const std::vector<FileFacts>& files) {
 ExitCode run(const CommandContext& context, const Arguments& arguments) {
   std::vector<FileFacts> files;
   ExitCode status = ExitCode::ok;
-  for (const std::string& path : expand_inputs(context.files, arguments.inputs.files)) {
-    files.push_back(find_file_facts(context, path, arguments.inputs.reading));
+  const auto paths = expand_inputs(context.files, arguments.inputs.files);
+  InputProgress progress(context, "count", paths);
+  for (const std::string& path : paths) {
+    files.push_back(find_file_facts(context, path, arguments.inputs.reading, progress));
     if (files.back().error.empty()) continue;
     status = combined(status, answer_of(files.back().error_kind));
     context.progress.warn("tfrecord info: " + files.back().error);

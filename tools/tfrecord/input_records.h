@@ -14,6 +14,7 @@
 #include "dataset/record/record_reader.h"
 #include "dataset/record/record_scanner.h"
 #include "tools/tfrecord/command.h"
+#include "tools/tfrecord/input_progress.h"
 
 namespace recordpipe {
 
@@ -22,11 +23,11 @@ using OnDamage = std::function<void(const std::string& path, const DamagedRegion
 
 class InputRecords {
  public:
-  // `activity` is what a bar on the terminal calls it. With `on_damage` all intact records come, as
+  // `progress` must live as long. With `on_damage` all intact records come, as
   // salvage finds them (record_scanner.h), and it is called for what lies between them; without it
   // damage is thrown.
   InputRecords(const CommandContext& context, std::vector<std::string> paths,
-               const RecordReadOptions& reading, std::string activity,
+               const RecordReadOptions& reading, InputProgress& progress,
                OnDamage on_damage = nullptr);
   InputRecords(const InputRecords&) = delete;
   InputRecords& operator=(const InputRecords&) = delete;
@@ -40,21 +41,17 @@ class InputRecords {
   void open();
   void close();
   std::optional<Record> scan();
-  void show_progress();
 
   const CommandContext& context_;
   const std::vector<std::string> paths_;
   const RecordReadOptions reading_;
-  const std::string activity_;
+  InputProgress& progress_;
   const OnDamage on_damage_;
   size_t file_ = 0;
-  uint64_t bytes_read_ = 0;  // of all inputs, as they are stored; the sources count into it
   // The present input: read in order, or scanned, which maps it where that can be done.
   std::optional<RecordReader> reader_;
   std::unique_ptr<MappedFile> mapped_;
   std::optional<RecordScanner> scanner_;
-  std::optional<uint64_t> bytes_to_read_;  // where all are files
-  uint64_t shown_ = 0;
 };
 
 }  // namespace recordpipe

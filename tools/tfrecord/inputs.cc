@@ -134,8 +134,8 @@ std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std:
 }
 
 RecordReader open_records(const CommandContext& context, const std::string& path,
-                          const RecordReadOptions& reading) {
-  return RecordReader(open_input(context, path), reading);
+                          const RecordReadOptions& reading, InputProgress& progress) {
+  return RecordReader(progress.counted(open_input(context, path)), reading);
 }
 
 }  // namespace recordpipe

@@ -11,6 +11,7 @@
 #include "dataset/record/record_reader.h"
 #include "tools/tfrecord/cli_forward.h"
 #include "tools/tfrecord/command.h"
+#include "tools/tfrecord/input_progress.h"
 
 namespace recordpipe {
 
@@ -45,7 +46,8 @@ void require_readable_twice(FileSystem& files, const std::vector<std::string>& p
 // Any of them as a stream. Once a stop was requested its reads throw Error{cancelled}, also one
 // that waits for a silent pipe.
 std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std::string& path);
+// The bytes that are read count in `progress`.
 RecordReader open_records(const CommandContext& context, const std::string& path,
-                          const RecordReadOptions& reading);
+                          const RecordReadOptions& reading, InputProgress& progress);
 
 }  // namespace recordpipe

@@ -53,7 +53,8 @@ class JsonSource final : public ExampleSource {
 
   void run(const Consume& consume) override {
     survey_ = {};
-    for (size_t file = 0; file < paths_.size(); ++file) run_file(file, consume);
+    InputProgress progress(context_, "create", paths_);
+    for (size_t file = 0; file < paths_.size(); ++file) run_file(file, progress, consume);
     require_typed();
     warn_of_mixed();
   }
@@ -79,10 +80,9 @@ class JsonSource final : public ExampleSource {
     }
   }
 
-  void run_file(size_t file, const Consume& consume) {
+  void run_file(size_t file, InputProgress& progress, const Consume& consume) {
     const std::string& path = paths_[file];
-    LineReader lines(open_text(context_, path));
-    uint64_t done = 0;
+    LineReader lines(open_text(context_, path, progress));
     parallel_in_order<Lines, Block>(
         threads_, [&] { return next_block(lines, file); },
         [&](const Lines& block) { return block_of(block); },
@@ -90,10 +90,8 @@ class JsonSource final : public ExampleSource {
           survey_.append(block.survey, names_);
           for (const std::string& record : block.records) {
             throw_if_stopped(context_.stop, path);
-            done += record.size();
             consume(std::as_bytes(std::span(record)));
           }
-          context_.progress.update({.activity = "create", .done = done});
         },
         [](const Lines& block) { return block.text.size(); });
   }

@@ -1,7 +1,6 @@
 // tfrecord: looks at, checks, repairs and converts TFRecord files. One subcommand a file; this one
 // parses the command line and turns what is thrown into a message and an exit status.
 #include <algorithm>
-#include <cerrno>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
@@ -19,6 +18,7 @@
 #include <sys/resource.h>
 
 #include "dataset/base/error.h"
+#include "dataset/base/one_line.h"
 #include "dataset/io/http_file_system.h"
 #include "tools/interrupt.h"
 #include "tools/standard_descriptors.h"
@@ -26,6 +26,7 @@
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/command_line.h"
 #include "tools/tfrecord/option_hints.h"
+#include "tools/tfrecord/standard_streams.h"
 
 namespace recordpipe {
 namespace {
@@ -34,19 +35,14 @@ constexpr int status_of(ExitCode code) { return static_cast<int>(code); }
 
 // Not fmt::print, which throws where standard error can't be written: the exit status still tells.
 int fail(const std::string& name, const char* what, int status) {
-  std::fprintf(stderr, "tfrecord %s: %s\n", name.c_str(), what);
+  std::fprintf(stderr, "tfrecord %s: %s\n", name.c_str(), one_line(what).c_str());
   return status;
-}
-
-void flush_standard_output() {
-  if (std::fflush(stdout) == 0) return;
-  throw std::system_error(errno, std::generic_category(), "standard output: write failed");
 }
 
 // As a shell tells of a program that SIGPIPE ended.
 constexpr int kExitClosedPipe = 128 + SIGPIPE;
 
-// Whoever read the results has seen enough: no reason for a message. fmt::print throws the same.
+// Whoever read the results has seen enough: no reason for a message.
 bool is_closed_pipe(const std::exception& error) {
   const auto* const failure = dynamic_cast<const std::system_error*>(&error);
   return failure != nullptr && failure->code() == std::errc::broken_pipe;
@@ -60,9 +56,7 @@ int run_command(const ChosenCommand& chosen, const Interrupt& interrupt) {
                                                progress.note(std::string(what));
                                              }});
   try {
-    const ExitCode code = chosen.run({files, progress, interrupt.token()});
-    flush_standard_output();
-    return status_of(code);
+    return status_of(chosen.run({files, progress, interrupt.token()}));
   } catch (const UsageError& error) {
     progress.clear();
     return fail(chosen.name, error.what(), status_of(ExitCode::trouble));
@@ -130,14 +124,13 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) {
       std::ostringstream text;
       line.app().exit(error, text);  // help or the version
-      std::fputs(text.str().c_str(), stdout);
-      flush_standard_output();
+      print(text.str());
       return status_of(ExitCode::ok);
     }
     const std::string program = line.name_so_far();
     const std::string reason = line.reason(error, arguments.empty() ? "" : arguments.front());
-    std::fprintf(stderr, "%s: %s\n\"%s --help\" says more\n", program.c_str(), reason.c_str(),
-                 program.c_str());
+    std::fprintf(stderr, "%s: %s\n\"%s --help\" says more\n", program.c_str(),
+                 one_line(reason).c_str(), program.c_str());
     return status_of(ExitCode::trouble);
   }
   return run_command(line.chosen(), interrupt);

@@ -1,11 +1,12 @@
 // NumPy's .npz files: zip archives of .npy files, stored or deflated.
 #pragma once
 
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "dataset/io/temporary_file.h"
+#include "tools/tfrecord/command.h"
+#include "tools/tfrecord/input_progress.h"
 #include "tools/tfrecord/npy_format.h"
 
 namespace recordpipe {
@@ -16,11 +17,12 @@ struct NpzArray {
   TemporaryFile values;  // row after row
 };
 
-// All arrays of the file at `path`, inflated to temporary files in `directory`. Names are used for
-// nothing here. Throws Error with "PATH:MEMBER": what parse_npy_header throws, truncated and
-// corrupted for a member that is not as long as its header says, corrupted for a damaged zip file
-// and for a name that comes twice; cancelled once a stop was requested.
-std::vector<NpzArray> read_npz(const std::string& path, const std::string& directory,
-                               const std::stop_token& stop);
+// All arrays of the file or URL at `path`, inflated to temporary files in `directory`; the bytes
+// that are read count in `progress`. Names are used for nothing here. Throws Error with
+// "PATH:MEMBER": what parse_npy_header throws, truncated and corrupted for a member that is not as
+// long as its header says, corrupted for a damaged zip file and for a name that comes twice;
+// cancelled once a stop was requested; what reading throws.
+std::vector<NpzArray> read_npz(const CommandContext& context, const std::string& path,
+                               const std::string& directory, InputProgress& progress);
 
 }  // namespace recordpipe

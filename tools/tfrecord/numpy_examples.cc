@@ -5,6 +5,7 @@
 #include "dataset/base/stop.h"
 #include "dataset/example/feature_writer.h"
 #include "dataset/example/wire_format.h"
+#include "dataset/io/http_url.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/npy_format.h"
 #include "tools/tfrecord/npz_reader.h"
@@ -12,15 +13,18 @@
 namespace recordpipe {
 namespace {
 
-std::string base_name(const std::string& path) {
+std::string base_name(const std::string& given) {
+  const std::string_view path = without_query(given);
   const size_t begin = path.find_last_of('/') + 1;  // npos + 1 is 0
-  return path.substr(begin, path.rfind('.') - begin);
+  return std::string(path.substr(begin, path.rfind('.') - begin));
 }
 
 // The arrays of one input, whose rows go together.
 class Rows {
  public:
   virtual ~Rows() = default;
+  // What messages call it.
+  virtual const std::string& path() const = 0;
   virtual uint64_t count() const = 0;
   // Nothing of it is kept: a row may be the largest thing in memory.
   virtual SerializedFeatures row(uint64_t i) = 0;
@@ -28,26 +32,29 @@ class Rows {
 
 class NpyRows final : public Rows {
  public:
-  NpyRows(FileSystem& files, const std::string& path)
-      : file_(files.open_random(path)), name_(base_name(path)) {
+  NpyRows(FileSystem& files, const std::string& path, InputProgress& progress)
+      : file_(files.open_random(path)), name_(base_name(path)), progress_(progress) {
     std::vector<std::byte> head(kMaxNpyHeader);
     head.resize(file_->read_at(0, head));
     try {
       header_ = parse_npy_header(head);
     } catch (const Error& error) {
-      throw Error(
-          {.kind = error.kind(), .path = path, .reason = error.reason(), .hint = error.hint()});
+      throw Error({.kind = error.kind(),
+                   .path = file_->path(),
+                   .reason = error.reason(),
+                   .hint = error.hint()});
     }
     const uint64_t size = count() == 0 ? 0 : count() * header_.row_bytes();
     if (file_->size() != header_.data_begin + size) {
       const bool is_short = file_->size() < header_.data_begin + size;
       throw Error({.kind = is_short ? ErrorKind::truncated : ErrorKind::corrupted,
-                   .path = path,
+                   .path = file_->path(),
                    .reason = is_short ? "it is shorter than its header says"
                                       : "it is longer than its header says"});
     }
   }
 
+  const std::string& path() const override { return file_->path(); }
   uint64_t count() const override { return header_.rows(); }
 
   SerializedFeatures row(uint64_t i) override {
@@ -57,6 +64,7 @@ class NpyRows final : public Rows {
                    .path = file_->path(),
                    .reason = "was cut while it was read"});
     }
+    progress_.add(values.size());
     SerializedFeatures features;
     features.emplace(name_, npy_row_feature(header_, values));
     return features;
@@ -65,22 +73,26 @@ class NpyRows final : public Rows {
  private:
   std::unique_ptr<RandomAccessFile> file_;
   std::string name_;
+  InputProgress& progress_;
   NpyHeader header_;
 };
 
 class NpzRows final : public Rows {
  public:
-  NpzRows(const std::string& path, const std::string& directory, const std::stop_token& stop)
-      : path_(path), arrays_(read_npz(path, directory, stop)) {
+  NpzRows(const CommandContext& context, const std::string& path, const std::string& directory,
+          InputProgress& progress)
+      : path_(is_http_url(path) ? HttpUrl(path).shown() : path),
+        arrays_(read_npz(context, path, directory, progress)) {
     for (const NpzArray& array : arrays_) {
       if (array.header.rows() == count()) continue;
       throw Error({.kind = ErrorKind::corrupted,
-                   .path = path + ":" + array.name,
+                   .path = path_ + ":" + array.name,
                    .reason = std::to_string(array.header.rows()) + " rows, where " +
                              arrays_.front().name + " has " + std::to_string(count())});
     }
   }
 
+  const std::string& path() const override { return path_; }
   uint64_t count() const override { return arrays_.empty() ? 0 : arrays_.front().header.rows(); }
 
   SerializedFeatures row(uint64_t i) override {
@@ -113,30 +125,33 @@ class NumpySource final : public ExampleSource {
       : context_(context), paths_(std::move(paths)), directory_(std::move(directory)) {}
 
   void run(const Consume& consume) override {
+    InputProgress progress(context_, "create", paths_);
     for (const std::string& path : paths_) {
-      const auto rows = open(path);
+      const auto rows = open(path, progress);
       for (uint64_t i = 0; i < rows->count(); ++i) {
-        throw_if_stopped(context_.stop, path);
-        const std::string record = record_of(*rows, i, path);
+        throw_if_stopped(context_.stop, rows->path());
+        const std::string record = record_of(*rows, i);
         consume(std::as_bytes(std::span(record)));
       }
     }
   }
 
  private:
-  std::unique_ptr<Rows> open(const std::string& path) const {
-    if (path.ends_with(".npz")) return std::make_unique<NpzRows>(path, directory_, context_.stop);
-    return std::make_unique<NpyRows>(context_.files, path);
+  std::unique_ptr<Rows> open(const std::string& path, InputProgress& progress) const {
+    if (without_query(path).ends_with(".npz")) {
+      return std::make_unique<NpzRows>(context_, path, directory_, progress);
+    }
+    return std::make_unique<NpyRows>(context_.files, path, progress);
   }
 
-  static std::string record_of(Rows& rows, uint64_t i, const std::string& path) {
+  static std::string record_of(Rows& rows, uint64_t i) {
     try {
       std::string record;
       append_feature_map(kExampleFeatures, rows.row(i), record);
       return record;
     } catch (const Error& error) {
       throw Error({.kind = error.kind(),
-                   .path = error.path().empty() ? path : error.path(),
+                   .path = error.path().empty() ? rows.path() : error.path(),
                    .reason = "row " + std::to_string(i) + ": " + error.reason(),
                    .hint = error.hint()});
     }

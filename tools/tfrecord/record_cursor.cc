@@ -13,9 +13,10 @@ constexpr uint64_t kStopInterval = 4096;
 }  // namespace
 
 RecordCursor::RecordCursor(const CommandContext& context, const std::string& path,
-                           const RecordReadOptions& reading, RecordRange range)
-    : context_(context), reading_(reading), range_(range) {
-  if (range_.all() || !open_random(path)) stream_ = open_records(context, path, reading);
+                           const RecordReadOptions& reading, RecordRange range,
+                           InputProgress& progress)
+    : context_(context), reading_(reading), range_(range), progress_(progress) {
+  if (range_.all() || !open_random(path)) stream_ = open_records(context, path, reading, progress);
   skip_to_first();
 }
 
@@ -52,6 +53,7 @@ std::optional<Record> RecordCursor::read() {
     data_ = {};  // so that there are never two records
     data_ = read_indexed_record(*file_, *entry, reading_);
     record = Record{.data = data_, .offset = entry->offset};
+    progress_.add(entry->size);
   }
   if (record) ++next_;
   return record;

@@ -14,6 +14,7 @@
 #include "dataset/record/record_index.h"
 #include "dataset/record/record_reader.h"
 #include "tools/tfrecord/command.h"
+#include "tools/tfrecord/input_progress.h"
 
 namespace recordpipe {
 
@@ -29,9 +30,9 @@ class RecordCursor {
  public:
   // A stream is read from its start. Of a plain file or URL, if not all of it is wanted, the
   // records before the first are skipped by FILE.idx where one is there and fits, else by their
-  // headers.
+  // headers. The bytes that are read count in `progress`.
   RecordCursor(const CommandContext& context, const std::string& path,
-               const RecordReadOptions& reading, RecordRange range);
+               const RecordReadOptions& reading, RecordRange range, InputProgress& progress);
 
   // The next record of the range, valid until the next call; nothing at its end or the file's.
   std::optional<Record> read();
@@ -46,6 +47,7 @@ class RecordCursor {
   const CommandContext& context_;
   const RecordReadOptions reading_;
   const RecordRange range_;
+  InputProgress& progress_;
   uint64_t next_ = 0;
   // One of: a stream; a file and its index; a file and its headers.
   std::optional<RecordReader> stream_;

@@ -297,8 +297,9 @@ std::string describe(const std::vector<WrittenFile>& written) {
     records += file.records;
     bytes += file.bytes;
   }
-  return fmt::format("wrote {}, {}, to {}", counted(records, "record"), byte_count(bytes),
-                     written.size() == 1 ? written.front().path : counted(written.size(), "file"));
+  return fmt::format(
+      "wrote {}, {}, to {}", counted(records, "record"), byte_count(bytes),
+      written.size() == 1 ? printable(written.front().path) : counted(written.size(), "file"));
 }
 
 nlohmann::ordered_json to_json(const std::vector<WrittenFile>& written) {

@@ -35,7 +35,8 @@ class Selector {
            const std::function<void(RecordPieces)>& consume)
       : selection_(selection),
         names_(names_of(selection)),
-        input_(context, paths, selection.reading, activity, selection.on_damage),
+        progress_(context, activity, paths),
+        input_(context, paths, selection.reading, progress_, selection.on_damage),
         consume_(consume) {}
 
   SelectionReport run() {
@@ -164,6 +165,7 @@ class Selector {
 
   const RecordSelection& selection_;
   const FeatureNames names_;
+  InputProgress progress_;
   InputRecords input_;
   const std::function<void(RecordPieces)>& consume_;
   MessageView message_;

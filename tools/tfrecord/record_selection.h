@@ -54,9 +54,9 @@ struct SelectionReport {
 using RecordPieces = std::span<const std::span<const std::byte>>;
 
 // Calls consume(pieces) for each record that is wanted, in order and on this thread; they are valid
-// during the call. `activity` as in InputRecords. Errors of a record that can't be edited say the
-// input and where the record starts. No large record is in memory twice. Throws what
-// Where::require_possible() finds.
+// during the call. `activity` is what a bar on the terminal calls it. Errors of a record that can't
+// be edited say the input and where the record starts. No large record is in memory twice. Throws
+// what Where::require_possible() finds.
 SelectionReport select_records(const CommandContext& context, const std::vector<std::string>& paths,
                                const RecordSelection& selection, const std::string& activity,
                                const std::function<void(RecordPieces)>& consume);

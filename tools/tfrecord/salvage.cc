@@ -49,7 +49,8 @@ void write_copied(std::span<const std::byte> framed, uint64_t count, RecordWrite
 }
 
 ScanTotals salvage(const Arguments& arguments, const CommandContext& context,
-                   const std::string& path, RecordWriter& writer, DamageReport& report) {
+                   const std::string& path, RecordWriter& writer, DamageReport& report,
+                   InputProgress& progress) {
   const ScanTotals totals =
       scan_file(context, path, arguments.reading, arguments.threads,
                 {.intact =
@@ -57,7 +58,8 @@ ScanTotals salvage(const Arguments& arguments, const CommandContext& context,
                        write_copied(framed, count, writer);
                        report.intact(count);
                      },
-                 .damaged = [&](const DamagedRegion& region) { report.damaged(region); }});
+                 .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
+                progress);
   if (totals.cut) throw cut_while_mapped(path, totals.bytes);
   return totals;
 }
@@ -68,25 +70,29 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
   Output out(context, arguments.output);
   RecordWriter writer(out,
                       {.compression = compression_for(arguments.output, arguments.compression)});
+  std::optional<Output> json;
+  if (arguments.json) json.emplace(context, "-");
   DamageReport report(arguments.json, [&](std::string_view text) {
     context.progress.clear();
     if (arguments.json) {
-      fmt::print("{}", text);
+      json->write(text);
     } else {
       std::fwrite(text.data(), 1, text.size(), stderr);  // fails without harm to the records
     }
   });
+  InputProgress progress(context, "scan", paths);
   ExitCode status = ExitCode::ok;
   for (const std::string& path : paths) {
     report.begin(path);
     try {
-      const ScanTotals totals = salvage(arguments, context, path, writer, report);
+      const ScanTotals totals = salvage(arguments, context, path, writer, report, progress);
       report.end(totals);
       if (!totals.intact()) status = ExitCode::no;
     } catch (const Error& error) {
       report.failed(text_of(error));
       throw;
     }
+    if (json) json->flush();
   }
   if (status != ExitCode::ok && writer.records() == 0) {
     throw Error({.kind = ErrorKind::corrupted,
@@ -97,7 +103,7 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
   out.close();
   if (!arguments.json) {
     context.progress.warn(
-        fmt::format("wrote {} to {}", counted(writer.records(), "record"), out.path()));
+        fmt::format("wrote {} to {}", counted(writer.records(), "record"), printable(out.path())));
   }
   return status;
 }

@@ -17,28 +17,6 @@
 namespace recordpipe {
 namespace {
 
-// Redraws the bar now and then.
-class ScanProgress {
- public:
-  ScanProgress(const CommandContext& context, std::optional<uint64_t> total)
-      : context_(context), total_(total) {}
-  ~ScanProgress() { context_.progress.clear(); }
-  ScanProgress(const ScanProgress&) = delete;
-  ScanProgress& operator=(const ScanProgress&) = delete;
-
-  void reached(uint64_t offset) {
-    constexpr uint64_t kStep = uint64_t{32} << 20;
-    if (offset - shown_ < kStep) return;
-    shown_ = offset;
-    context_.progress.update({.activity = "scan", .done = offset, .total = total_});
-  }
-
- private:
-  const CommandContext& context_;
-  const std::optional<uint64_t> total_;
-  uint64_t shown_ = 0;
-};
-
 // What sinks are told, counted.
 class CountedSinks {
  public:
@@ -68,11 +46,11 @@ class CountedSinks {
 };
 
 void scan_mapped(const CommandContext& context, const std::string& path, size_t threads,
-                 CountedSinks& sinks) {
+                 CountedSinks& sinks, InputProgress& progress) {
   const auto file = context.files.map(path);
   const auto bytes = file->bytes();
   sinks.opened(Compression::none);
-  ScanProgress progress(context, bytes.size());
+  uint64_t reached = 0;
   ParallelRecordScanner scanner(*file, {.threads = threads, .stop = context.stop});
   while (const auto stretch = scanner.next()) {
     if (const auto* intact = std::get_if<IntactRecords>(&*stretch)) {
@@ -83,17 +61,16 @@ void scan_mapped(const CommandContext& context, const std::string& path, size_t 
     } else {
       sinks.damaged(std::get<DamagedRegion>(*stretch));
     }
-    progress.reached(scanner.offset());
+    progress.add(scanner.offset() - std::exchange(reached, scanner.offset()));
   }
   if (file->damaged()) sinks.cut();
 }
 
 void scan_stream(const CommandContext& context, const std::string& path,
-                 const RecordReadOptions& reading, CountedSinks& sinks) {
-  DetectedSource detected =
-      detect_source(open_input(context, path), reading, {.read_on_after_damage = true});
+                 const RecordReadOptions& reading, CountedSinks& sinks, InputProgress& progress) {
+  DetectedSource detected = detect_source(progress.counted(open_input(context, path)), reading,
+                                          {.read_on_after_damage = true});
   sinks.opened(detected.compression);
-  ScanProgress progress(context, {});
   // Inflating and the CRCs each have a thread.
   detected.source = std::make_unique<ReadAhead>(
       std::move(detected.source), ReadAheadOptions{.read_on_after_damage = detected.reads_on});
@@ -104,20 +81,21 @@ void scan_stream(const CommandContext& context, const std::string& path,
     } else {
       sinks.damaged(std::get<DamagedRegion>(*step));
     }
-    progress.reached(scanner.offset());
   }
 }
 
 }  // namespace
 
 ScanTotals scan_file(const CommandContext& context, const std::string& path,
-                     const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks) {
+                     const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks,
+                     InputProgress& progress) {
   CountedSinks counted(sinks);
   if (can_be_mapped(context.files, path, reading)) {
-    scan_mapped(context, path, thread_count(threads), counted);
+    scan_mapped(context, path, thread_count(threads), counted, progress);
   } else {
-    scan_stream(context, path, reading, counted);
+    scan_stream(context, path, reading, counted, progress);
   }
+  context.progress.clear();
   return counted.totals();
 }
 

@@ -12,6 +12,7 @@
 #include "dataset/record/damaged_region.h"
 #include "dataset/record/record_reader.h"
 #include "tools/tfrecord/command.h"
+#include "tools/tfrecord/input_progress.h"
 
 namespace recordpipe {
 
@@ -36,8 +37,9 @@ struct ScanTotals {
   bool intact() const { return regions == 0; }
 };
 
-// Calls the sinks in the file's order, on this thread. With progress.
+// Calls the sinks in the file's order, on this thread. At its end no bar is left on the terminal.
 ScanTotals scan_file(const CommandContext& context, const std::string& path,
-                     const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks);
+                     const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks,
+                     InputProgress& progress);
 
 }  // namespace recordpipe

@@ -38,41 +38,33 @@ struct Arguments {
 };
 
 void add_file(const CommandContext& context, const Arguments& arguments, const std::string& path,
-              RecordFilter& filter, InferredSchema& schema) {
-  RecordCursor cursor(context, path, arguments.inputs.reading, {});
-  uint64_t bytes = 0;
-  const auto counted = [&](uint64_t more) {
-    bytes += more;
-    context.progress.update({.activity = "look", .done = bytes});
-    return true;
-  };
-  struct Part {
-    InferredSchema schema;
-    uint64_t bytes;
-  };
+              InputProgress& progress, RecordFilter& filter, InferredSchema& schema) {
+  RecordCursor cursor(context, path, arguments.inputs.reading, {}, progress);
   const auto read = [&] { return cursor.read(); };
-  pass_over_records<Part>([&] { return filter.next(read); }, 0, thread_count(arguments.threads),
-                          [&](const RecordBlock& block) {
-                            MessageView message;
-                            Part part = {.schema = {}, .bytes = block.bytes()};
-                            for (size_t i = 0; i < block.size(); ++i) {
-                              message.read(block[i].data);
-                              if (!filter.matches(message)) continue;
-                              part.schema.add(message, block[i].data.size());
-                            }
-                            return part;
-                          },
-                          [&](const Part& part) {
-                            schema.merge(part.schema);
-                            return counted(part.bytes);
-                          },
-                          [&](uint64_t, const Record& record) {
-                            MessageView message;
-                            message.read(record.data);
-                            if (filter.matches(message)) schema.add(message, record.data.size());
-                            return counted(record.data.size());
-                          },
-                          {.growth = 4});
+  pass_over_records<InferredSchema>([&] { return filter.next(read); }, 0,
+                                    thread_count(arguments.threads),
+                                    [&](const RecordBlock& block) {
+                                      MessageView message;
+                                      InferredSchema part;
+                                      for (size_t i = 0; i < block.size(); ++i) {
+                                        message.read(block[i].data);
+                                        if (!filter.matches(message)) continue;
+                                        part.add(message, block[i].data.size());
+                                      }
+                                      return part;
+                                    },
+                                    [&](const InferredSchema& part) {
+                                      schema.merge(part);
+                                      return true;
+                                    },
+                                    [&](uint64_t, const Record& record) {
+                                      MessageView message;
+                                      message.read(record.data);
+                                      if (!filter.matches(message)) return true;
+                                      schema.add(message, record.data.size());
+                                      return true;
+                                    },
+                                    {.growth = 4});
 }
 
 std::string as_json(const InferredSchema& schema) {
@@ -135,9 +127,11 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
   }
   InferredSchema schema;
   RecordFilter filter(arguments.filter);
-  for (const std::string& path : expand_inputs(context.files, arguments.inputs.files)) {
+  const auto paths = expand_inputs(context.files, arguments.inputs.files);
+  InputProgress progress(context, "look", paths);
+  for (const std::string& path : paths) {
     if (filter.is_full()) break;
-    add_file(context, arguments, path, filter, schema);
+    add_file(context, arguments, path, progress, filter, schema);
   }
   filter.require_possible();
   context.progress.clear();

@@ -105,16 +105,18 @@ class Show {
         reads_messages_(format_ == Format::json || format_ == Format::text ||
                         !arguments.where.empty() || !arguments.features.empty()),
         left_(arguments.limit.value_or(UINT64_MAX)),
-        on_terminal_(arguments.output == "-" && ::isatty(STDOUT_FILENO) != 0),
         output_(context, arguments.output) {
+    if (arguments.output == "-" && ::isatty(STDOUT_FILENO) != 0) context.progress.hide();
     if (!arguments.where.empty()) where_.emplace(arguments.where);
   }
 
   ExitCode run() {
     const auto paths = expand_inputs(context_.files, arguments_.inputs.files);
+    InputProgress progress = range_.all() ? InputProgress(context_, "show", paths)
+                                          : InputProgress(context_, "show", std::nullopt);
     for (const std::string& path : paths) {
       if (left_ == 0) break;
-      show_file(path, paths.size() > 1 ? std::string_view(path) : std::string_view());
+      show_file(path, progress, paths.size() > 1 ? std::string_view(path) : std::string_view());
     }
     // Others may have what those that were read don't.
     const bool looked_at_all = left_ > 0 && range_.all();
@@ -126,18 +128,13 @@ class Show {
   }
 
  private:
-  void show_file(const std::string& path, std::string_view shown_path) {
-    RecordCursor cursor(context_, path, arguments_.inputs.reading, range_);
+  void show_file(const std::string& path, InputProgress& progress, std::string_view shown_path) {
+    RecordCursor cursor(context_, path, arguments_.inputs.reading, range_, progress);
     const uint64_t first = cursor.next();
-    uint64_t bytes = 0;
     pass_over_records<Printed>(
         [&] { return read(cursor); }, first, thread_count(arguments_.threads),
         [&](const RecordBlock& block) { return print_block(block, shown_path); },
-        [&](Printed printed) {
-          bytes += printed.text.size();
-          if (!on_terminal_) context_.progress.update({.activity = "show", .done = bytes});
-          return write(printed);
-        },
+        [&](const Printed& printed) { return write(printed); },
         [&](uint64_t number, const Record& record) {
           return write_large(number, record, shown_path);
         },
@@ -247,8 +244,7 @@ class Show {
   bool any_ = false;    // record was shown
   FeatureNames found_;  // of --feature's names
   FirstNames present_;
-  MessageView message_;     // on the reading thread
-  const bool on_terminal_;  // records are seen to come: no bar among them
+  MessageView message_;  // on the reading thread
   Output output_;
 };
 

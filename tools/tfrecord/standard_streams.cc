@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "dataset/base/error.h"
+#include "dataset/base/one_line.h"
 #include "dataset/base/stop.h"
 #include "dataset/io/posix_descriptor.h"
 
@@ -109,11 +110,20 @@ class DeviceSource final : public ByteSource {
   WaitingReader reader_;
 };
 
+// Until a descriptor that others made non-blocking (O_NONBLOCK belongs to the open file, which a
+// shell or ssh may share) takes more.
+void wait_until_writable(int fd, const std::string& path) {
+  pollfd waited = {.fd = fd, .events = POLLOUT, .revents = 0};
+  if (::poll(&waited, 1, -1) < 0 && errno != EINTR) throw system_error(errno, "wait for", path);
+}
+
 void write_all(int fd, std::span<const std::byte> data, const std::string& path) {
   while (!data.empty()) {
     const ssize_t count = ::write(fd, data.data(), data.size());
     if (count >= 0) {
       data = data.subspan(static_cast<size_t>(count));
+    } else if (errno == EAGAIN) {
+      wait_until_writable(fd, path);
     } else if (errno == EPIPE) {
       throw std::system_error(errno, std::generic_category(), path);
     } else if (errno != EINTR) {
@@ -185,6 +195,10 @@ std::unique_ptr<ByteSource> open_device_source(const std::string& path, std::sto
 }
 
 std::unique_ptr<ByteSink> standard_output() { return std::make_unique<StandardOutput>(); }
+
+void print(std::string_view text) { StandardOutput().write(std::as_bytes(std::span(text))); }
+
+void print_line(std::string_view text) { print(one_line(text) + "\n"); }
 
 std::unique_ptr<ByteSink> open_device_sink(const std::string& path, const std::stop_token& stop) {
   return std::make_unique<DeviceSink>(path, stop);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "dataset/io/file.h"
 
@@ -20,6 +21,10 @@ std::unique_ptr<ByteSource> open_device_source(const std::string& path, std::sto
 //
 // Its path() is "standard output". close() leaves the descriptor open.
 std::unique_ptr<ByteSink> standard_output();
+// Writes to standard output at once: JSON and help as they are; a line for people with what is no
+// text in the names of files, control characters above all, written \xNN.
+void print(std::string_view text);
+void print_line(std::string_view text);
 // A FIFO or a device that is there; links are followed (/dev/fd/63, as bash's >(command) is named).
 // Opening a FIFO waits until somebody reads it, or for a stop (Error{cancelled}).
 std::unique_ptr<ByteSink> open_device_sink(const std::string& path, const std::stop_token& stop);

@@ -35,7 +35,6 @@ struct Arguments {
 struct Part {
   StatisticsPart statistics = {};
   FeatureNames found = {};  // of those that are named, in all records that were read
-  uint64_t bytes = 0;
 };
 
 ExitCode run(const CommandContext& context, const Arguments& arguments) {
@@ -45,15 +44,11 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
   FeatureStatistics all;
   FeatureNames found;
   FirstNames present;
-  uint64_t bytes = 0;
-  const auto counted = [&](uint64_t more) {
-    bytes += more;
-    context.progress.update({.activity = "count", .done = bytes});
-    return true;
-  };
-  for (const std::string& path : expand_inputs(context.files, arguments.inputs.files)) {
+  const auto paths = expand_inputs(context.files, arguments.inputs.files);
+  InputProgress progress(context, "count", paths);
+  for (const std::string& path : paths) {
     if (filter.is_full()) break;
-    RecordCursor cursor(context, path, arguments.inputs.reading, {});
+    RecordCursor cursor(context, path, arguments.inputs.reading, {}, progress);
     MessageView first;
     const auto read = [&] {
       auto record = cursor.read();
@@ -67,7 +62,7 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
         [&] { return filter.next(read); }, 0, thread_count(arguments.threads),
         [&](const RecordBlock& block) {
           MessageView message;
-          Part part = {.bytes = block.bytes()};
+          Part part;
           for (size_t i = 0; i < block.size(); ++i) {
             message.read(block[i].data);
             find_names(message, names, part.found);
@@ -79,14 +74,14 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
         [&](const Part& part) {
           all.merge(part.statistics);
           found.insert(part.found.begin(), part.found.end());
-          return counted(part.bytes);
+          return true;
         },
         [&](uint64_t, const Record& record) {
           MessageView message;
           message.read(record.data);
           find_names(message, names, found);
           if (filter.matches(message)) all.add(message, only);
-          return counted(record.data.size());
+          return true;
         },
         {.block_size = size_t{512} << 10, .large_size = size_t{1} << 20, .growth = 4});
   }

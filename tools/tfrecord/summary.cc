@@ -1,9 +1,9 @@
 #include "tools/tfrecord/summary.h"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "tools/tfrecord/json_line.h"
+#include "tools/tfrecord/standard_streams.h"
 
 namespace recordpipe {
 
@@ -22,7 +22,7 @@ void print_summary(const CommandContext& context, const std::string& text) {
 
 void print_summary(const CommandContext& context, const nlohmann::ordered_json& json) {
   context.progress.clear();
-  fmt::print("{}", json_line(json));
+  print(json_line(json));
 }
 
 }  // namespace recordpipe

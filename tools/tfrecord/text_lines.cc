@@ -14,8 +14,9 @@ constexpr size_t kReadSize = size_t{256} << 10;
 
 }  // namespace
 
-std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::string& path) {
-  PeekedSource peeked = peek(open_input(context, path), 4);
+std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::string& path,
+                                      InputProgress& progress) {
+  PeekedSource peeked = peek(progress.counted(open_input(context, path)), 4);
   const Compression compression = sniff_compression(peeked.head);
   // Two letters may look like zlib: "x^", say.
   if (compression != Compression::gzip && compression != Compression::zstd) {

@@ -9,11 +9,14 @@
 
 #include "dataset/io/file.h"
 #include "tools/tfrecord/command.h"
+#include "tools/tfrecord/input_progress.h"
 
 namespace recordpipe {
 
-// A file, URL or standard input as text: what is compressed by gzip or zstd is inflated.
-std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::string& path);
+// A file, URL or standard input as text: what is compressed by gzip or zstd is inflated. The bytes
+// that are read count in `progress`.
+std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::string& path,
+                                      InputProgress& progress);
 
 class LineReader {
  public:

@@ -25,13 +25,14 @@ struct Arguments {
 };
 
 ExitCode verify(const Arguments& arguments, const CommandContext& context, const std::string& path,
-                DamageReport& report) {
+                DamageReport& report, InputProgress& progress) {
   report.begin(path);
   try {
     const ScanTotals totals =
         scan_file(context, path, arguments.reading, arguments.threads,
                   {.intact = [&](auto, uint64_t count) { report.intact(count); },
-                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }});
+                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
+                  progress);
     report.end(totals);
     return totals.intact() ? ExitCode::ok : ExitCode::no;
   } catch (const Error& error) {
@@ -44,10 +45,11 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
   const auto paths = expand_inputs(context.files, arguments.files);
   Output out(context, arguments.output);
   DamageReport report(arguments.json, [&](std::string_view text) { out.write(text); });
+  InputProgress progress(context, "scan", paths);
   const ExitCode status = for_each_input(
       context, "verify", paths,
       [&](const std::string& path) {
-        const ExitCode result = verify(arguments, context, path, report);
+        const ExitCode result = verify(arguments, context, path, report, progress);
         out.flush();
         return result;
       },

@@ -63,16 +63,18 @@ class View {
     check_json_summary(arguments_.json, arguments_.output);
     Output out(context_, arguments_.output);  // before hours of reading for nothing
     const std::vector<std::string> paths = expand_inputs(context_.files, arguments_.inputs.files);
+    InputProgress progress(context_, "view", paths);
     for (const std::string& path : paths) {
       if (sample_.is_full()) {
         more_ = true;
         break;
       }
-      read_file(path);
+      read_file(path, progress);
     }
     for (const std::string& damage : damage_) context_.progress.warn("tfrecord view: " + damage);
     if (where_) where_->require_possible(!more_);
     require_what_was_named();
+    context_.progress.clear();
     const uint64_t bytes = write_page(out, {.files = files_,
                                             .sampling = sampling(),
                                             .damage = damage_,
@@ -86,14 +88,14 @@ class View {
                     {{"path", arguments_.output}, {"records", sample_.size()}, {"bytes", bytes}});
     } else if (arguments_.output != "-") {
       print_summary(context_, fmt::format("wrote {}, {}, to {}", shown_records(), byte_count(bytes),
-                                          arguments_.output));
+                                          printable(arguments_.output)));
     }
     return exit_code_;
   }
 
  private:
-  void read_file(const std::string& path) {
-    RecordReader reader = open_records(context_, path, arguments_.inputs.reading);
+  void read_file(const std::string& path, InputProgress& progress) {
+    RecordReader reader = open_records(context_, path, arguments_.inputs.reading, progress);
     files_.push_back(reader.path());
     try {
       for (uint64_t number = 0;; ++number) {
@@ -105,9 +107,6 @@ class View {
           break;
         }
         add(*record, number);
-        if (number % 256 == 0) {
-          context_.progress.update({"view " + reader.path(), reader.offset(), std::nullopt});
-        }
       }
     } catch (const Error& error) {
       if (!is_damage(error.kind()) && error.kind() != ErrorKind::limit_exceeded) throw;

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""The bar that tfrecord's subcommands draw on a terminal: one for all inputs of a command."""
+import gzip
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+from started import Started
+from tfrecord_test_case import PROGRAM, TfrecordTest
+
+BAR = re.compile(rb"\r\x1b\[K(\w+: (?:\[|[\d.]+ MB)[^\r\n]*)")
+MEBIBYTE = 1 << 20
+
+
+class ProgressTest(TfrecordTest):
+    """A bar is drawn after the first second of work, and small inputs take less: the program is
+    stopped (SIGSTOP) for that long whenever it has opened the next of its inputs."""
+
+    def opened(self, process, path):
+        """Waits until the program has `path` open; false if it ended before."""
+        inode = os.stat(path).st_ino
+        while process.poll() is None:
+            try:
+                for descriptor in os.scandir(f"/proc/{process.pid}/fd"):
+                    if descriptor.stat().st_ino == inode:
+                        return True
+            except OSError:
+                continue  # closed meanwhile
+        return False
+
+    def drawn(self, arguments, inputs):
+        parent, child = pty.openpty()
+        shown = []
+
+        def read():
+            try:
+                while part := os.read(parent, 1 << 16):
+                    shown.append(part)
+            except OSError:  # the terminal was closed
+                pass
+        with Started([PROGRAM, *arguments], cwd=self.folder, stdout=subprocess.PIPE,
+                     stderr=child) as process:
+            os.close(child)
+            reader = threading.Thread(target=read)
+            reader.start()
+            results = threading.Thread(target=process.stdout.read)
+            results.start()
+            for path in inputs:
+                if not self.opened(process, self.folder / path):
+                    break
+                process.send_signal(signal.SIGSTOP)
+                time.sleep(1.1)
+                process.send_signal(signal.SIGCONT)
+            results.join()
+            reader.join()
+        os.close(parent)
+        self.assertEqual(process.returncode, 0, b"".join(shown))
+        return [bar.decode() for bar in BAR.findall(b"".join(shown))]
+
+    def expect_bars(self, arguments, inputs, total):
+        """Of a command that goes over its inputs once. Where it was too fast to be stopped, again."""
+        for _ in range(10):
+            bars = self.drawn(arguments, inputs)
+            fractions = []
+            for bar in bars:
+                parts = re.match(r"\w+: \[[#.]*\] +(\d+)% of ([\d.]+) MB, ([\d.]+) MB/s", bar)
+                self.assertIsNotNone(parts, bar)
+                self.assertEqual(parts[2], f"{total / 1e6:.1f}", bar)
+                self.assertGreater(float(parts[3]), 0, bar)
+                fractions.append(int(parts[1]))
+            self.assertEqual(fractions, sorted(fractions), bars)
+            if fractions and fractions[0] < 50 and any(50 <= each for each in fractions):
+                return
+        self.fail(f"drawn was {bars}")
+
+
+class Records(ProgressTest):
+    def setUp(self):
+        super().setUp()
+        noise = os.urandom(1 << 18).hex()
+        (self.folder / "one.jsonl").write_text(
+            "\n".join(json.dumps({"x": noise, "n": n}) for n in range(4)))
+        self.run_it("create", "one.jsonl", "-o", "one")
+        data = (self.folder / "one").read_bytes()
+        for name in ("a", "b"):
+            (self.folder / name).write_bytes(data * 64)
+
+    def size(self, *names):
+        return sum((self.folder / name).stat().st_size for name in names)
+
+    def test_one_bar_for_all_files(self):
+        for command in (["stats"], ["schema"], ["convert", "-o", "out"], ["salvage", "-o", "out"],
+                        ["export", "--to", "json", "-o", "out"], ["show", "--json"],
+                        ["view", "-o", "out"]):
+            with self.subTest(command):
+                self.expect_bars([*command, "a", "b"], ["a", "b"], self.size("a", "b"))
+
+    def test_compressed_files_count_as_they_are_stored(self):
+        for name in ("a", "b"):
+            data = (self.folder / name).read_bytes()
+            (self.folder / name).write_bytes(gzip.compress(data, 1))
+        for command in (["verify"], ["info"], ["stats"]):
+            with self.subTest(command):
+                self.expect_bars([*command, "a", "b"], ["a", "b"], self.size("a", "b"))
+        self.expect_bars(["diff", "a", "b"], ["a"], self.size("a", "b"))
+
+    def test_what_has_no_size_is_counted_on(self):
+        """Bytes of the second input come on top of the first one's, and have a rate."""
+        data = (self.folder / "one").read_bytes()
+        for name in ("p", "q"):
+            os.mkfifo(self.folder / name)
+        parent, child = pty.openpty()
+        with Started([PROGRAM, "stats", "p", "q"], cwd=self.folder, stdout=subprocess.DEVNULL,
+                     stderr=child) as process:
+            os.close(child)
+            with open(self.folder / "p", "wb") as first:
+                first.write(data * 4)
+                time.sleep(1.1)
+            with open(self.folder / "q", "wb") as second:
+                time.sleep(0.2)
+                second.write(data * 4)
+            shown = b""
+            try:
+                while part := os.read(parent, 1 << 16):
+                    shown += part
+            except OSError:
+                pass
+        os.close(parent)
+        self.assertEqual(process.returncode, 0)
+        last = BAR.findall(shown)[-1].decode()
+        done, rate = re.match(r"count: ([\d.]+) MB, ([\d.]+) MB/s", last).groups()
+        self.assertGreater(float(done), 4 * len(data) / 1e6)
+        self.assertGreater(float(rate), 0)
+
+
+class Text(ProgressTest):
+    def test_rows_and_lines_count_as_bytes_of_their_files(self):
+        rows = "".join(f"{n},{n / 2}\n" for n in range(1_000_000))
+        lines = "".join(f'{{"id": {n}, "x": {n / 2}}}\n' for n in range(500_000))
+        for ending, content in ((".csv", "id,x\n" + rows), (".jsonl", lines)):
+            inputs = ["a" + ending, "b" + ending]
+            for name in inputs:
+                (self.folder / name).write_text(content)
+            types = ["--types", "id=int64,x=float"]
+            with self.subTest(ending):
+                bars = self.drawn(["create", *inputs, "-o", "out", *types], inputs)
+                self.assertTrue(bars)
+                for bar in bars:
+                    self.assertIn(f"% of {2 * len(content) / 1e6:.1f} MB, ", bar)
+
+
+if __name__ == "__main__":
+    unittest.main()
