@@ -284,7 +284,7 @@ class Names(TfrecordTest):
 
     def test_a_name_is_recognised(self):
         self.write(self.NAME, named_example({"label": [3]}))
-        self.assertEqual(self.run_it("convert", self.NAME, "-o", self.NAME),
+        self.assertEqual(self.summary("convert", self.NAME, "-o", self.NAME),
                          f"wrote 1 record, 34 bytes, to {self.SHOWN}\n")
 
 
