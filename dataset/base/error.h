@@ -30,6 +30,18 @@ enum class ErrorKind {
   cancelled,          // the caller asked to stop
 };
 
+// What a setting of the library can do about an error, beside the hint, which says it in words: for
+// programs whose users know the setting by another name.
+enum class Remedy {
+  none,
+  salvage,                // a TFRecord file is damaged: other records may be intact
+  crc_check_off,          // damaged, or CrcCheck::never if all its records are like this
+  raise_max_record_size,  // a longer record is allowed by RecordReadOptions::max_record_size
+  compression_gzip,       // RecordReadOptions::compression is another
+  compression_zlib,
+  compression_zstd,
+};
+
 // "corrupted", "not_found", ...
 std::string_view to_string(ErrorKind kind);
 
@@ -47,6 +59,7 @@ class Error : public std::runtime_error {
     std::optional<uint64_t> offset = {};  // in bytes from the start of `path`
     std::string reason = {};              // a lower-case phrase, without the path and the offset
     std::string hint = {};                // what to do, a sentence
+    Remedy remedy = Remedy::none;         // what of the hint is a setting
   };
 
   explicit Error(Parts parts);
@@ -56,6 +69,8 @@ class Error : public std::runtime_error {
   std::optional<uint64_t> offset() const { return parts_.offset; }
   const std::string& reason() const { return parts_.reason; }
   const std::string& hint() const { return parts_.hint; }
+  Remedy remedy() const { return parts_.remedy; }
+  const Parts& parts() const { return parts_; }
 
   // what() is "PATH: REASON at OFFSET (HINT)", without the parts that are empty. Control characters
   // and bytes that are not UTF-8 in the path are written \xNN, so that a message is always one

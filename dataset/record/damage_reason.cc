@@ -48,7 +48,9 @@ DamageReason::DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint
   if (*length > max_record_size) {
     reason_ = "a length of " + std::to_string(*length) + " bytes, more than the ";
     reason_ += std::to_string(max_record_size) + " allowed: corrupted record";
-    hint_ = "the length is a lie, or raise max_record_size";
+    const Error error = too_long_record(input.path(), begin, *length, max_record_size);
+    hint_ = error.hint();
+    remedy_ = error.remedy();
     return;
   }
   what_ = What::past_end;
@@ -59,6 +61,7 @@ DamageReason::DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint
 void DamageReason::set(const Error& error) {
   reason_ = error.reason();
   hint_ = error.hint();
+  remedy_ = error.remedy();
 }
 
 bool DamageReason::is_a_gap(uint64_t end) {
@@ -66,6 +69,7 @@ bool DamageReason::is_a_gap(uint64_t end) {
   if (gap == nullptr || gap->offset > end) return false;
   reason_ = reason_of_gap(gap->error);
   hint_ = gap->error.hint();
+  remedy_ = gap->error.remedy();
   input_.pass_gaps(end);
   return true;
 }
@@ -75,8 +79,9 @@ DamagedRegion DamageReason::region_before_record(uint64_t end) && {
   if (!is_a_gap(end) && what_ == What::past_end) {
     reason_ = "the length reaches beyond the end of the file: corrupted record";
     hint_ = kDamagedFileHint;
+    remedy_ = Remedy::salvage;
   }
-  return {begin_, end, std::move(reason_), std::move(hint_)};
+  return {begin_, end, std::move(reason_), std::move(hint_), remedy_};
 }
 
 DamagedRegion DamageReason::region_to_end(uint64_t end, bool zeros) && {
@@ -87,18 +92,19 @@ DamagedRegion DamageReason::region_to_end(uint64_t end, bool zeros) && {
   } else if (zeros) {
     reason_ = "zeros up to the end of the file";
     hint_ = "the file was probably not written to its end";
+    remedy_ = Remedy::none;
   } else if (what_ == What::length_crc && begin_ > 0) {
     reason_ =
         "no record follows up to the end of the file: garbage, or a corrupted record whose "
         "length's CRC does not fit";
   }
-  return {begin_, end, std::move(reason_), std::move(hint_)};
+  return {begin_, end, std::move(reason_), std::move(hint_), remedy_};
 }
 
 DamagedRegion DamageReason::region_given_up(uint64_t end) && {
   is_a_gap(end);
   reason_ += ", and no intact record in " + std::to_string(end - begin_) + " bytes: given up";
-  return {begin_, end, std::move(reason_), std::move(hint_)};
+  return {begin_, end, std::move(reason_), std::move(hint_), remedy_};
 }
 
 std::string reason_of_gap(const Error& error) {

@@ -40,6 +40,7 @@ class DamageReason {
   What what_ = What::other;
   std::string reason_;
   std::string hint_;
+  Remedy remedy_ = Remedy::none;
 };
 
 // The reason of a gap.

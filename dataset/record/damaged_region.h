@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "dataset/base/error.h"
+
 namespace recordpipe {
 
 // Bytes [begin, end) of a file's content (inflated, where it is compressed) in which no intact
@@ -13,8 +15,9 @@ namespace recordpipe {
 struct DamagedRegion {
   uint64_t begin = 0;
   uint64_t end = 0;
-  std::string reason = {};  // a lower-case phrase, in the words of a reader's error
-  std::string hint = {};    // what to do, a sentence; may be empty
+  std::string reason = {};       // a lower-case phrase, in the words of a reader's error
+  std::string hint = {};         // what to do, a sentence; may be empty
+  Remedy remedy = Remedy::none;  // what of the hint is a setting
 
   uint64_t size() const { return end - begin; }
   bool operator==(const DamagedRegion&) const = default;

@@ -28,28 +28,42 @@ std::string unfit(std::string_view what, uint32_t stored, uint32_t crc) {
   return reason + ": corrupted record";
 }
 
+struct Hint {
+  std::string text;
+  Remedy remedy = Remedy::none;
+};
+
+// For a CRC that is `crc` and stored as `stored`.
+Hint hint_for_crc(uint32_t stored, uint32_t crc) {
+  if (stored != 0 && stored != crc) return {kDamagedFileHint, Remedy::salvage};
+  return {kDamagedFileHint + std::string(kCheckOff), Remedy::crc_check_off};
+}
+
 // What a file that starts with these bytes is, if it is no TFRecord file.
-std::string hint_for_start(std::span<const std::byte> start) {
+Hint hint_for_start(std::span<const std::byte> start) {
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
   if (text.starts_with("version https://git-lfs")) {
-    return "this is a Git LFS pointer, not the file: run git lfs pull";
+    return {"this is a Git LFS pointer, not the file: run git lfs pull"};
   }
   const size_t blank = text.find_first_not_of(" \t\r\n");
   const std::string_view trimmed = text.substr(std::min(blank, text.size()));
   if (starts_with_any_case(trimmed, "<!doctype") || starts_with_any_case(trimmed, "<html")) {
-    return "this is an HTML page, probably a server's error message: download the file again";
+    return {"this is an HTML page, probably a server's error message: download the file again"};
   }
   switch (sniff_compression(start)) {
     case Compression::gzip:
-      return "this file is compressed with gzip: read it with compression gzip";
+      return {"this file is compressed with gzip: read it with compression gzip",
+              Remedy::compression_gzip};
     case Compression::zlib:
-      return "this file looks compressed with zlib: read it with compression zlib";
+      return {"this file looks compressed with zlib: read it with compression zlib",
+              Remedy::compression_zlib};
     case Compression::zstd:
-      return "this file is compressed with zstd: read it with compression zstd";
+      return {"this file is compressed with zstd: read it with compression zstd",
+              Remedy::compression_zstd};
     case Compression::none:
       break;
   }
-  return "is this even a TFRecord file?";
+  return {"is this even a TFRecord file?"};
 }
 
 }  // namespace
@@ -59,27 +73,27 @@ Error truncated_record(const std::string& path, uint64_t offset, std::string_vie
                 .path = path,
                 .offset = offset,
                 .reason = "the file ends inside the " + std::string(where) + ": truncated record",
-                .hint = "the file is incomplete: fetch it again"});
+                .hint = "the file is incomplete: fetch it again",
+                .remedy = Remedy::salvage});
 }
 
 Error corrupted_length(const std::string& path, uint64_t offset,
                        std::span<const std::byte> following) {
-  std::string hint(kDamagedFileHint);
   const auto header = following.first(std::min(following.size(), kRecordHeaderSize));
   const auto stored = load_little_endian<uint32_t>(header.data() + 8);
   const uint32_t crc = crc32c(header.first(8));
+  Hint hint = hint_for_crc(stored, crc);
   if (std::ranges::all_of(header, [](std::byte byte) { return byte == std::byte{0}; })) {
-    hint = "zeros where a record should start: the file was probably not written to its end";
-  } else if (stored == 0 || stored == crc) {
-    hint += kCheckOff;
-  } else if (offset == 0) {
+    hint = {"zeros where a record should start: the file was probably not written to its end"};
+  } else if (hint.remedy != Remedy::crc_check_off && offset == 0) {
     hint = hint_for_start(following);
   }
   return Error({.kind = ErrorKind::corrupted,
                 .path = path,
                 .offset = offset,
                 .reason = unfit("length", stored, crc),
-                .hint = std::move(hint)});
+                .hint = std::move(hint.text),
+                .remedy = hint.remedy});
 }
 
 Error impossible_length(const std::string& path, uint64_t offset, uint64_t length) {
@@ -88,19 +102,31 @@ Error impossible_length(const std::string& path, uint64_t offset, uint64_t lengt
                 .offset = offset,
                 .reason = "a length of " + std::to_string(length) +
                           " bytes, more than any file has: corrupted record",
-                .hint = std::string(kDamagedFileHint)});
+                .hint = std::string(kDamagedFileHint),
+                .remedy = Remedy::salvage});
+}
+
+Error too_long_record(const std::string& path, uint64_t offset, uint64_t length,
+                      uint64_t max_record_size) {
+  return Error({.kind = ErrorKind::limit_exceeded,
+                .path = path,
+                .offset = offset,
+                .reason = "a record of " + std::to_string(length) + " bytes, more than the " +
+                          std::to_string(max_record_size) + " allowed,",
+                .hint = "the length is a lie, or raise max_record_size",
+                .remedy = Remedy::raise_max_record_size});
 }
 
 Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,
                      std::span<const std::byte, kRecordFooterSize> footer) {
-  std::string hint(kDamagedFileHint);
   const auto stored = load_little_endian<uint32_t>(footer.data());
-  if (stored == 0 || stored == crc) hint += kCheckOff;
+  Hint hint = hint_for_crc(stored, crc);
   return Error({.kind = ErrorKind::corrupted,
                 .path = path,
                 .offset = offset,
                 .reason = unfit("data", stored, crc),
-                .hint = std::move(hint)});
+                .hint = std::move(hint.text),
+                .remedy = hint.remedy});
 }
 
 Error not_as_indexed(const std::string& path, uint64_t offset, uint64_t size) {

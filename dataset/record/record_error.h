@@ -27,6 +27,10 @@ Error corrupted_length(const std::string& path, uint64_t offset,
 inline bool is_impossible_length(uint64_t length) { return length > INT64_MAX; }
 Error impossible_length(const std::string& path, uint64_t offset, uint64_t length);
 
+// A length that fits its CRC, and is more than `max_record_size`.
+Error too_long_record(const std::string& path, uint64_t offset, uint64_t length,
+                      uint64_t max_record_size);
+
 // Data whose CRC, unmasked, is `crc`, which isn't the one stored in `footer`.
 Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,
                      std::span<const std::byte, kRecordFooterSize> footer);

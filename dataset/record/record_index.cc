@@ -191,25 +191,20 @@ void RecordIndexWriter::close() { flush(); }
 std::vector<std::byte> read_indexed_record(const RandomAccessFile& file,
                                            const RecordIndexEntry& entry,
                                            const RecordReadOptions& options) {
-  const auto refuse = [&](ErrorKind kind, std::string reason, std::string_view hint) {
-    throw Error({.kind = kind,
+  const auto refuse = [&](std::string reason) {
+    throw Error({.kind = ErrorKind::corrupted,
                  .path = file.path(),
                  .offset = entry.offset,
                  .reason = std::move(reason),
-                 .hint = std::string(hint)});
+                 .hint = std::string(kMakeAnew)});
   };
   const bool inside = entry.size >= kRecordOverhead && entry.offset <= file.size() &&
                       entry.size <= file.size() - entry.offset;
   if (!inside) {
-    refuse(ErrorKind::corrupted,
-           "the file ends before the record of " + std::to_string(entry.size) + " bytes",
-           kMakeAnew);
+    refuse("the file ends before the record of " + std::to_string(entry.size) + " bytes");
   }
   if (entry.length() > options.max_record_size) {
-    refuse(ErrorKind::limit_exceeded,
-           "a record of " + std::to_string(entry.length()) + " bytes, more than the " +
-               std::to_string(options.max_record_size) + " allowed,",
-           "the length is a lie, or raise max_record_size");
+    throw too_long_record(file.path(), entry.offset, entry.length(), options.max_record_size);
   }
   std::vector<std::byte> record(entry.size);
   if (file.read_at(entry.offset, record) < record.size()) {

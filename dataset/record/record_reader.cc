@@ -76,12 +76,7 @@ struct RecordReader::State {
     }
     if (is_impossible_length(length)) throw impossible_length(source->path(), offset, length);
     if (length > options.max_record_size) {
-      throw Error({.kind = ErrorKind::limit_exceeded,
-                   .path = source->path(),
-                   .offset = offset,
-                   .reason = "a record of " + std::to_string(length) + " bytes, more than the " +
-                             std::to_string(options.max_record_size) + " allowed,",
-                   .hint = "the length is a lie, or raise max_record_size"});
+      throw too_long_record(source->path(), offset, length, options.max_record_size);
     }
     if (!fetch(kRecordHeaderSize + length + kRecordFooterSize)) {
       const bool whole_data = end - begin >= kRecordHeaderSize + length;

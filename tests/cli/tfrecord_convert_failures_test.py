@@ -176,7 +176,7 @@ class Faults(ConvertTest):
         with open("/dev/full", "wb") as full:
             result = subprocess.run([PROGRAM, "convert", "a", "-o", "-"], cwd=self.folder,
                                     stdout=full, stderr=subprocess.PIPE, check=False)
-        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.returncode, 2)
         self.assertIn(b"No space left", result.stderr)
         self.expect_failure("/dev/full", "convert", "a", "-o", "/dev/full")
 

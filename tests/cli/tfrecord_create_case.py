@@ -35,7 +35,7 @@ class CreateTest(TfrecordTest):
         self.assertEqual((self.folder / "out").read_bytes(),
                          b"".join(record(payload) for payload in expected))
 
-    def refused(self, words, *arguments, status=1, **options):
+    def refused(self, words, *arguments, status=2, **options):
         before = sorted(os.listdir(self.folder))
         self.expect_failure(words, "create", *arguments, "-o", "out", status=status, **options)
         self.assertEqual(sorted(os.listdir(self.folder)), before)

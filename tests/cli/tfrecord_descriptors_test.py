@@ -52,20 +52,20 @@ class Closed(DescriptorsTest):
                         ["--help"], ["--version"], ["help", "show"]):
             with self.subTest(command):
                 result = self.shell(">&-", *command)
-                self.assertEqual(result.returncode, 1)
+                self.assertEqual(result.returncode, 2)
                 self.assertIn(b"Bad file descriptor", result.stderr)
-                self.assertEqual(self.shell(">&- 2>&-", *command).returncode, 1)
+                self.assertEqual(self.shell(">&- 2>&-", *command).returncode, 2)
 
     def test_a_closed_standard_input_is_not_empty(self):
         result = self.shell("<&-", "convert", "-", "-o", "out")
-        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.returncode, 2)
         self.assertIn(b"standard input: read failed: Bad file descriptor", result.stderr)
         self.assertFalse((self.folder / "out").exists())
 
 
 class Full(DescriptorsTest):
     def test_the_exit_status_tells_what_standard_error_cant(self):
-        for command, status in ((["show", "nope"], 1), (["verify", "damaged"], 1),
+        for command, status in ((["show", "nope"], 2), (["verify", "damaged"], 1),
                                 (["show", "a", "--nope"], 2), (["nope"], 2),
                                 (["show", "a", "-o", "a"], 2)):
             for redirection in ("2>/dev/full", "2>&-"):
@@ -84,7 +84,7 @@ class Full(DescriptorsTest):
                         ["--help"]):
             with self.subTest(command):
                 result = self.shell(">/dev/full", *command)
-                self.assertEqual(result.returncode, 1)
+                self.assertEqual(result.returncode, 2)
                 self.assertIn(b"No space left", result.stderr)
 
 

@@ -76,10 +76,10 @@ class Different(DiffTest):
         self.expect_difference("a", "b", expected=expected)
         self.assertEqual(self.start("diff", "a", "b", "-o", "out").returncode, 1)
         self.assertEqual((self.folder / "out").read_text(), expected)
-        self.expect_difference("a", "b", "--limit", "1", expected=(
+        self.expect_difference("a", "b", "--differences", "1", expected=(
             "record 0: f: [1]: 1.0 in A, [1]: 2.0 in B\n... and 5 more\n"
             "A has 3 records, B has 4\n3 of 3 records differ\n"))
-        self.assertEqual(self.json("diff", "a", "b", "--json", "--limit", "2", status=1), [
+        self.assertEqual(self.json("diff", "a", "b", "--json", "--differences", "2", status=1), [
             {"record": 0, "feature": "f", "difference": "values", "a": "[1]: 1.0", "b": "[1]: 2.0"},
             {"record": 0, "feature": "label", "difference": "kind", "a": "int64", "b": "float"},
             {"same": False, "records_a": 3, "records_b": 4, "records_different": 3,
@@ -111,7 +111,7 @@ class Different(DiffTest):
             'record 3: short: ["cat"] in A, ["cow"] in B\n'
             "record 4: b: 2 bytes in A, 2 bytes in B, different from byte 1 on\n"
             "5 of 5 records differ\n"))
-        self.assertEqual(self.json("diff", "x", "y", "--json", "--limit", "1", status=1)[0], {
+        self.assertEqual(self.json("diff", "x", "y", "--json", "--differences", "1", status=1)[0], {
             "record": 0, "feature": "image", "difference": "values", "a": "1,280 bytes",
             "b": "1,280 bytes", "first_byte": 1000})
 

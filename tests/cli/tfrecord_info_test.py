@@ -115,47 +115,51 @@ class InfoJson(TfrecordTest):
     def info(self, *arguments, status=0, **options):
         result = self.start("info", "--json", *arguments, **options)
         self.assertEqual(result.returncode, status, result.stderr)
-        self.assertEqual(result.stdout.count(b"\n"), 1)
-        return json.loads(result.stdout)
+        found = [json.loads(line) for line in result.stdout.splitlines()]
+        return found if len(found) > 1 else found[0]
 
-    def test_one_object(self):
+    def test_an_object_for_each_file(self):
         path = str(GOLDEN / "examples.tfrecords")
-        self.assertEqual(self.info(path), {
-            "files": [{"path": path, "compression": "none", "indexed": False, **COUNTS}],
-            **COUNTS})
+        self.assertEqual(self.info(path),
+                         {"path": path, "compression": "none", "indexed": False, **COUNTS})
+        *files, total = self.info(path, path)
+        self.assertEqual(files, [self.info(path)] * 2)
+        self.assertEqual(total, {"files": 2, **COUNTS, "records": 20, "bytes": 2 * COUNTS["bytes"],
+                                 "content_bytes": 2 * COUNTS["content_bytes"],
+                                 "sampled_records": 20})
 
     def test_compressions(self):
         content = (GOLDEN / "examples.tfrecords").read_bytes()
         packed = {"gzip": gzip.compress(content), "zlib": zlib.compress(content)}
         for name, data in packed.items():
             (self.folder / name).write_bytes(data)
-        answer = self.info("gzip", "zlib")
-        for file, (name, data) in zip(answer["files"], packed.items()):
+        *files, total = self.info("gzip", "zlib")
+        for file, (name, data) in zip(files, packed.items()):
             self.assertEqual(file, {"path": name, "compression": name, "indexed": False, **COUNTS,
                                     "bytes": len(data)})
-        self.assertEqual(answer["records"], 20)
-        self.assertEqual(answer["content_bytes"], 6920)
+        self.assertEqual(total["records"], 20)
+        self.assertEqual(total["content_bytes"], 6920)
 
     def test_zstd(self):
-        found = self.info(DATA / "zstd" / "vectors.tfrecords.zst")["files"][0]
+        found = self.info(DATA / "zstd" / "vectors.tfrecords.zst")
         self.assertEqual((found["compression"], found["records"]), ("zstd", 6))
 
     def test_standard_input(self):
         content = (GOLDEN / "examples.tfrecords").read_bytes()
-        found = self.info("-", input=content)["files"][0]
+        found = self.info("-", input=content)
         self.assertEqual(found, {"path": "-", "compression": "none", "indexed": False, **COUNTS})
-        found = self.info("-", input=gzip.compress(content))["files"][0]
+        found = self.info("-", input=gzip.compress(content))
         self.assertEqual((found["compression"], found["records"]), ("gzip", 10))
 
     def test_index_that_fits(self):
         path = self.write("a", *labelled(50))
         (self.folder / "a.idx").write_text("".join(f"{34 * i} 34\n" for i in range(50)))
-        found = self.info("a")["files"][0]
+        found = self.info("a")
         self.assertEqual((found["indexed"], found["records"], found["record_sizes"]),
                          (True, 50, {"min": 18, "median": 18, "max": 18}))
         with open(path, "ab") as file:  # the index is older than the file
             file.write(record(b"more"))
-        found = self.info("a")["files"][0]
+        found = self.info("a")
         self.assertEqual((found["indexed"], found["records"]), (False, 51))
 
     def test_kinds(self):
@@ -165,10 +169,10 @@ class InfoJson(TfrecordTest):
         self.write("unknown", b"neither", b"nor")
         self.write("mixed", event, b"text")
         self.write("with-empty", event, b"")
-        answer = self.info("sequence", "event", "unknown", "mixed", "with-empty")
-        self.assertEqual([file["kind"] for file in answer["files"]],
+        *files, _ = self.info("sequence", "event", "unknown", "mixed", "with-empty")
+        self.assertEqual([file["kind"] for file in files],
                          ["SequenceExample", "Event", "unknown", "mixed", "Event"])
-        self.assertEqual(answer["files"][0]["feature_lists"], {
+        self.assertEqual(files[0]["feature_lists"], {
             "frames": {"kind": "bytes", "values": 1, "share": 1.0, "steps": 2},
             "words": {"kind": "int64", "values": {"min": 1, "max": 2}, "share": 1.0, "steps": 3}})
 
@@ -190,7 +194,7 @@ class InfoDamage(TfrecordTest):
         (self.folder / path).write_bytes(content)
         result = self.start("info", "--json", path)
         self.assertEqual(result.returncode, 1)
-        found = json.loads(result.stdout)["files"][0]
+        found = json.loads(result.stdout)
         self.assertIn(words, found["error"])
         self.assertTrue(found["error"].startswith(f"{path}: "), found["error"])
         self.assertEqual(found["records"], records)
@@ -237,15 +241,14 @@ class InfoDamage(TfrecordTest):
 
     def test_what_is_unknown_is_null(self):
         self.write("good", *labelled(2))
-        answer = self.json("info", "--json", "nofile", "good", status=1)[0]
-        self.assertEqual(answer["records"], 2)
-        lost = answer["files"][0]
+        lost, _, total = self.json("info", "--json", "nofile", "good", status=2)
+        self.assertEqual(total["records"], 2)
         self.assertIn("nofile", lost.pop("error"))
         self.assertEqual(lost, {
             "path": "nofile", "compression": None, "records": None, "bytes": None,
             "content_bytes": None, "record_sizes": None, "kind": None, "features": None,
             "sampled_records": None, "indexed": False})
-        answer = self.json("info", "--json", "nofile", status=1)[0]
+        answer = self.json("info", "--json", "nofile", status=2)[0]
         self.assertEqual((answer["records"], answer["bytes"]), (None, None))
 
     def test_nothing_is_said_of_what_cannot_be_read(self):
@@ -262,7 +265,7 @@ class InfoDamage(TfrecordTest):
         self.expect_failure("", "info", ".")
         os.symlink("nowhere", self.folder / "link")
         self.expect_failure("link", "info", "link")
-        self.expect_failure("corrupted record at 0", "info", "/dev/zero")
+        self.expect_failure("corrupted record at 0", "info", "/dev/zero", status=1)
 
     def test_a_fifo_is_read_as_a_stream(self):
         os.mkfifo(self.folder / "fifo")
@@ -286,7 +289,7 @@ class InfoDamage(TfrecordTest):
 
     def test_no_crc(self):
         path = str(GOLDEN / "zero-crcs.tfrecords")
-        self.expect_failure("corrupted record at 0", "info", path)
+        self.expect_failure("corrupted record at 0", "info", path, status=1)
         self.assertIn("  records      6\n", self.run_it("info", "--no-crc", path))
 
 

@@ -216,7 +216,8 @@ class ShowJson(TfrecordTest):
         self.assertEqual(base64.b64decode(lines[1]["features"]["a"][0]["base64"]), large[0])
         self.assertEqual(lines[3]["features"]["a"], [large[1].decode()])
         self.assertEqual(len(self.json("show", "--json", "--no-crc", "a", "--limit", "2")), 2)
-        self.assertEqual(self.run_it("show", "--no-crc", "--where", "len(a) == 0", "a"), "")
+        self.assertEqual(self.run_it("show", "--no-crc", "--where", "len(a) == 0", "a", status=1), "")
+        self.assertEqual(self.json("show", "--no-crc", "--where", "len(a) == 0", "a", status=1), [])
 
     def test_empty_file_and_zero_length_records(self):
         self.write("empty")
@@ -246,8 +247,9 @@ class ShowChoice(TfrecordTest):
         self.write("a", *[named_example({"label": [i % 5], "name": [f"n{i}"], "n": [i]})
                           for i in range(50)])
 
-    def shown(self, *arguments):
-        return [line["record"] for line in self.json("show", "--json", "a", *arguments)]
+    def shown(self, *arguments, status=0):
+        lines = self.json("show", "--json", "a", *arguments, status=status)
+        return [line["record"] for line in lines]
 
     def test_record_and_range(self):
         for with_index in [False, True]:
@@ -261,8 +263,8 @@ class ShowChoice(TfrecordTest):
             self.assertEqual(self.shown("--range", "3:6"), [3, 4, 5])
             self.assertEqual(self.shown("--range", ":2"), [0, 1])
             self.assertEqual(self.shown("--range", "48:"), [48, 49])
-            self.assertEqual(self.shown("--range", "6:3"), [])
-            self.assertEqual(self.shown("--range", "100:"), [])
+            self.assertEqual(self.shown("--range", "6:3", status=1), [])
+            self.assertEqual(self.shown("--range", "100:", status=1), [])
             self.assertEqual(self.shown("--range", ":"), list(range(50)))
             self.expect_failure("a: no record 50: it has 50", "show", "a", "--record", "50")
 
@@ -288,17 +290,22 @@ class ShowChoice(TfrecordTest):
         self.assertEqual(self.shown("--where", "label == 3", "--range", "10:20"), [13, 18])
         self.assertEqual(self.shown("--limit", "0"), [])
         self.assertEqual(self.json("show", "--json", "a", "--limit", "1", "--feature", "label",
-                                   "--feature", "missing"),
+                                   "--feature", "missing", status=2),
                          [{"record": 0, "offset": 0, "features": {"label": [0]}}])
         self.assertEqual(self.run_it("show", "a", "--record", "7", "--feature", "name"),
                          "record 7 at 434: Example, 46 bytes\n  name  bytes  \"n7\"\n")
 
-    def test_names_that_no_record_has_are_told_of(self):
-        done = self.start("show", "a", "--json", "--feature", "label,nme", "--select", "y")
-        self.assertEqual(done.stderr.decode(),
-                         "tfrecord show: no record that was shown has a feature nme\n"
-                         "tfrecord show: no record that was shown has a feature y\n")
-        self.assertEqual(done.returncode, 0)
+    def test_a_name_that_no_record_has_is_an_error(self):
+        arguments = ["show", "a", "--json", "--feature", "label,nme", "--select", "y"]
+        done = self.start(*arguments)
+        self.assertEqual(done.stderr.decode(), "tfrecord show: no record has a feature named nme; "
+                                               "there are name, n, label\n")
+        self.assertEqual((done.returncode, done.stdout.count(b"\n")), (2, 50))
+        self.run_it(*arguments, "-o", "out", status=2)
+        self.assertFalse((self.folder / "out").exists())
+        for threads in (1, 4):
+            self.expect_failure("no record that was read has a feature named nme; there are", "show",
+                                "a", "--feature", "nme", "--limit", 3, "--threads", threads)
 
     def test_limit_counts_over_all_files(self):
         self.assertEqual(len(self.json("show", "--json", "a", "a", "--limit", "60")), 60)
@@ -351,7 +358,7 @@ class ShowDamage(TfrecordTest):
             for option in ["--json", "--format=text", "--format=raw"]:
                 (self.folder / "a").write_bytes(data)
                 result = self.start("show", option, "a")
-                self.assertEqual(result.returncode, 1)
+                self.assertEqual(result.returncode, 2)
                 self.assertIn(words, result.stderr.decode())
                 expected = self.write("b", *labelled(records))
                 self.assertEqual(result.stdout, self.start("show", option, expected).stdout)

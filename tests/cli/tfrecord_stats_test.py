@@ -207,7 +207,7 @@ class Stats(TfrecordTest):
         self.write("a", named_example({"x": [1], "y": [2], "z": [3]}))
         self.assertEqual(list(self.stats("a", "--feature", "z", "--feature", "x")["features"]),
                          ["x", "z"])
-        self.expect_failure("no record has a feature named w", "stats", "a", "--feature", "w")
+        self.expect_failure("no record has a feature named w; there are x, y, z", "stats", "a", "--feature", "w")
 
     def test_other_messages(self):
         self.write("a", (GOLDEN / "sequences" / "steps.pb").read_bytes(), b"text", b"")
@@ -250,7 +250,7 @@ class Stats(TfrecordTest):
         path = self.write("a", *[named_example({"x": [i]}) for i in range(5)])
         path.write_bytes(path.read_bytes()[:-1])
         result = self.start("stats", "a")
-        self.assertEqual((result.returncode, result.stdout), (1, b""))
+        self.assertEqual((result.returncode, result.stdout), (2, b""))
         self.assertIn(b"truncated record at ", result.stderr)
 
     def test_usage(self):

@@ -71,6 +71,20 @@ class TfrecordTest(unittest.TestCase):
         self.assertEqual(result.returncode, status, result.stderr.decode())
         return (result.stdout if status == 0 else result.stderr).decode()
 
+    def summary(self, *arguments, **options):
+        """What is said on standard error of a result that was written elsewhere."""
+        result = self.start(*arguments, **options)
+        self.assertEqual((result.returncode, result.stdout), (0, b""), result.stderr.decode())
+        return result.stderr.decode()
+
+    def notes(self, *arguments, status=0, **options):
+        """What is said on standard error before the summary of a result, which stands last."""
+        result = self.start(*arguments, **options)
+        self.assertEqual(result.returncode, status, result.stderr.decode())
+        lines = result.stderr.decode().splitlines(True)
+        self.assertTrue(lines.pop().startswith("wrote "), lines)
+        return "".join(lines)
+
     def peak(self, *arguments, status=0):
         """The most memory that the program takes, in bytes, mapped pages included. What this process
         takes counts, too, if it is more: it must stay small."""
@@ -87,7 +101,7 @@ class TfrecordTest(unittest.TestCase):
         self.assertEqual(result.returncode, status, result.stderr.decode())
         return [json.loads(line) for line in result.stdout.splitlines()]
 
-    def expect_failure(self, words, *arguments, status=1, **options):
+    def expect_failure(self, words, *arguments, status=2, **options):
         """The last line of standard error names the subcommand and says `words`."""
         last = self.run_it(*arguments, status=status, **options).strip().splitlines()[-1]
         self.assertTrue(last.startswith(f"tfrecord {arguments[0]}: "), last)

@@ -324,7 +324,7 @@ class Written(ViewTest):
                                  (["--limit", "1"], "the first record"),
                                  (["--limit", "30", "--sample", "spread"], "30 of 100 records"),
                                  (["--where", "n == 3"], "1 record")):
-            printed = self.run_it("view", "a", "-o", "page.html", *arguments)
+            printed = self.summary("view", "a", "-o", "page.html", *arguments)
             size = (self.folder / "page.html").stat().st_size
             self.assertEqual(printed, f"wrote {shown}, {size:,} bytes ({size / 1024:.1f} KiB), to "
                                       "page.html\n")
@@ -365,7 +365,8 @@ class Failures(ViewTest):
         self.page("a", "--label", "rare", "--where", "n > 100")
         result = self.start("view", "a", "-o", "page.html", "--where", "m == 3 or n == 3")
         self.assertEqual((result.returncode, result.stderr),
-                         (0, b"tfrecord view: --where asks for m, which no record has\n"))
+                         (2, b"tfrecord view: --where asks for m, which no record has; there are n, x"
+                             b"\n"))
 
     def test_a_shape_that_fits_no_record(self):
         self.write("a", *[named_example({"n": [i], "x": [b"\xff" * 12]}) for i in range(9)])

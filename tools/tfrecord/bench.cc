@@ -5,17 +5,18 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "dataset/base/error.h"
 #include "tools/tfrecord/bench/file_rates.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/each_input.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/number_check.h"
+#include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/schema_text.h"
 #include "tools/tfrecord/text_table.h"
@@ -127,18 +128,24 @@ nlohmann::ordered_json json_of(const FileRates& rates) {
   return json;
 }
 
-int run(const Arguments& arguments, const CommandContext& context) {
+ExitCode run(const Arguments& arguments, const CommandContext& context) {
   const std::vector<std::string> paths = expand_inputs(context.files, arguments.inputs.files);
   require_readable_twice(context.files, paths, "a file");
   Output out(context, arguments.output);
-  const int status = for_each_input(context, "bench", paths, [&](const std::string& path) {
-    const FileRates rates = measure_file(context.files, path,
-                                         {.time = std::chrono::duration<double>(arguments.seconds),
-                                          .reading = arguments.inputs.reading,
-                                          .stop = context.stop});
-    out.write(arguments.json ? json_line(json_of(rates)) : text_of(rates));
+  const ExitCode status = for_each_input(context, "bench", paths, [&](const std::string& path) {
+    try {
+      const FileRates rates =
+          measure_file(context.files, path,
+                       {.time = std::chrono::duration<double>(arguments.seconds),
+                        .reading = arguments.inputs.reading,
+                        .stop = context.stop});
+      out.write(arguments.json ? json_line(json_of(rates)) : text_of(rates));
+    } catch (const Error& error) {
+      if (arguments.json) out.write(error_line(path, recordpipe::text_of(error)));
+      throw;
+    }
     out.flush();
-    return kExitOk;
+    return ExitCode::ok;
   });
   out.close();
   return status;
@@ -163,7 +170,7 @@ Command bench_command() {
           .examples = R"(  tfrecord bench train.tfrecords
   tfrecord bench --json --seconds 20 train.tfrecords.gz | jq .limit
 )",
-          .define = [](CLI::App& app) -> CommandAction {
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             app.add_option("--seconds", arguments->seconds,

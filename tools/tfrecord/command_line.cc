@@ -43,8 +43,10 @@ CommandLine::CommandLine() : app_("", "tfrecord") {
   app_.require_subcommand(1);
   app_.formatter(std::make_shared<HelpFormatter>([] { return help_text(all_command_texts()); }));
   for (const Command& command : all_commands()) {
-    CLI::App* const app = app_.add_subcommand(command.name, command.summary);
-    commands_.push_back({app, command.replaces_input, command.define(*app)});
+    const auto owned = std::make_shared<CommandApp>(command.summary, command.name);
+    app_.add_subcommand(owned);
+    CommandApp* const app = owned.get();
+    commands_.push_back({app, command.define(*app)});
     app->formatter(std::make_shared<HelpFormatter>(
         [command, app] { return help_text(command_text(command, *app)); }));
   }
@@ -74,8 +76,7 @@ ChosenCommand CommandLine::chosen() const {
   for (const Defined& command : commands_) {
     if (!command.app->parsed()) continue;
     return {command.app->get_name(), [&command](const CommandContext& context) {
-              const auto& replaces = command.replaces_input;
-              require_sound_output(context.files, *command.app, replaces && replaces(*command.app));
+              require_sound_output(context.files, *command.app);
               return command.run(context);
             }};
   }

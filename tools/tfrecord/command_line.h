@@ -7,6 +7,7 @@
 #include <CLI/App.hpp>
 
 #include "tools/tfrecord/command.h"
+#include "tools/tfrecord/command_app.h"
 
 namespace recordpipe {
 
@@ -29,8 +30,7 @@ class CommandLine {
 
  private:
   struct Defined {
-    CLI::App* app;
-    std::function<bool(const CLI::App& app)> replaces_input;
+    CommandApp* app;
     CommandAction run;
   };
 

@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 
 namespace recordpipe {
@@ -13,12 +14,12 @@ constexpr char kDescription[] = R"(Looks at, checks, repairs and converts TFReco
 
 FILE may be a path, a pattern ("train-*"), an http(s) URL or - for standard input; plain files and
 those compressed by gzip, zlib or zstd are told apart by themselves. "tfrecord COMMAND --help"
-describes a command and gives examples.)";
+describes a command and gives examples.
 
-constexpr char kExitStatuses[] =
-    "0 done; 1 damage, differences or failure; 2 wrong usage; 130 interrupted (SIGTERM: 143, "
-    "SIGHUP: "
-    "129).";
+Results go to standard output; summaries, notes and errors to standard error. --json prints JSON
+objects on standard output, one a line: commands that answer for each file print one for each, in
+their order. --where and --limit select records: a feature that is named, but that no record has, is
+an error.)";
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -69,7 +70,8 @@ CommandText command_text(const Command& command, const CLI::App& app) {
   CommandText text{.name = command.name,
                    .summary = command.summary,
                    .description = command.description,
-                   .examples = command.examples};
+                   .examples = command.examples,
+                   .answers_no = command.answers_no};
   while (text.examples.ends_with('\n')) text.examples.pop_back();
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty() || option == app.get_help_ptr()) continue;
@@ -83,7 +85,7 @@ CommandText command_text(const Command& command, const CLI::App& app) {
 std::vector<CommandText> all_command_texts() {
   std::vector<CommandText> texts;
   for (const Command& command : all_commands()) {
-    CLI::App app;
+    CommandApp app;
     const CommandAction owner = command.define(app);
     texts.push_back(command_text(command, app));
   }
@@ -91,6 +93,5 @@ std::vector<CommandText> all_command_texts() {
 }
 
 std::string program_description() { return kDescription; }
-std::string exit_statuses() { return kExitStatuses; }
 
 }  // namespace recordpipe

@@ -30,6 +30,7 @@ struct CommandText {
   std::string summary = {};      // "Writes the index that DALI reads"
   std::string description = {};  // paragraphs
   std::string examples = {};     // lines, each indented by two spaces
+  std::string answers_no = {};   // "a file is damaged"
   std::vector<OptionText> arguments = {};
   std::vector<OptionText> options = {};
 
@@ -43,8 +44,7 @@ CommandText command_text(const Command& command, const CLI::App& app);
 // All subcommands, in the order of --help.
 std::vector<CommandText> all_command_texts();
 
-// The program's own: what it does, and what its exit statuses mean.
+// What the program does.
 std::string program_description();
-std::string exit_statuses();
 
 }  // namespace recordpipe

@@ -2,8 +2,7 @@
 #include <memory>
 #include <string>
 
-#include <CLI/App.hpp>
-
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/completion_script.h"
 #include "tools/tfrecord/output.h"
@@ -16,12 +15,12 @@ struct Arguments {
   std::string output = {};
 };
 
-int run(const Arguments& arguments, const CommandContext& context) {
+ExitCode run(const Arguments& arguments, const CommandContext& context) {
   Output out(context, arguments.output);
   const std::vector<CommandText> commands = all_command_texts();
   out.write(arguments.shell == "bash" ? bash_completion(commands) : zsh_completion(commands));
   out.close();
-  return kExitOk;
+  return ExitCode::ok;
 }
 
 }  // namespace
@@ -34,7 +33,7 @@ Command completion_command() {
               R"(  source <(tfrecord completion bash)              # this shell, or ~/.bashrc
   tfrecord completion zsh > ~/.zfunc/_tfrecord    # a folder of zsh's fpath
 )",
-          .define = [](CLI::App& app) -> CommandAction {
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             app.add_option("SHELL", arguments->shell, "bash or zsh")
                 ->required()

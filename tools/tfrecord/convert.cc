@@ -1,26 +1,27 @@
 // tfrecord convert: other compression, other files, another order, fewer records, fewer features.
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
 #include "dataset/base/stop.h"
 #include "dataset/record/external_shuffle.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/damage_report.h"
 #include "tools/tfrecord/exact_sample.h"
 #include "tools/tfrecord/feature_filter.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
+#include "tools/tfrecord/limit_option.h"
+#include "tools/tfrecord/named_features.h"
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_output.h"
 #include "tools/tfrecord/record_selection.h"
-#include "tools/tfrecord/standard_streams.h"
+#include "tools/tfrecord/summary.h"
 #include "tools/tfrecord/text_table.h"
 
 namespace recordpipe {
@@ -74,14 +75,19 @@ RecordSelection selection_of(const ConvertArguments& arguments) {
   return selection;
 }
 
+// Whether every record and every feature of the inputs is written.
+bool keeps_everything(const ConvertArguments& arguments) {
+  return arguments.where.empty() && !arguments.fraction && !arguments.sample_count &&
+         !arguments.limit && arguments.select.empty() && arguments.drop.empty() &&
+         !arguments.skip_corrupt;
+}
+
 void check(const ConvertArguments& arguments) {
   check_record_output(arguments.output);
   if (arguments.fraction && arguments.sample_count) {
     throw UsageError("--sample and --sample-count are two ways to sample: give one of them");
   }
-  if (arguments.json && arguments.output.path == "-") {
-    throw UsageError("--json would stand among the records: give -o a name");
-  }
+  check_json_summary(arguments.json, arguments.output.path);
   if (arguments.skip_corrupt && arguments.input.reading.crc == CrcCheck::never) {
     throw UsageError("--skip-corrupt and --no-crc contradict each other");
   }
@@ -116,10 +122,6 @@ class Conversion {
   ConvertReport run() {
     ConvertReport report = written();
     report.read_in_vain = read_in_vain_;
-    context_.progress.clear();
-    if (selection_.where && looked_at_all_) {
-      warn_of_missing(*selection_.where, "convert", context_.progress);
-    }
     return report;
   }
 
@@ -135,8 +137,9 @@ class Conversion {
   // How many were taken.
   uint64_t select(const std::string& activity, const std::function<void(RecordPieces)>& consume) {
     const SelectionReport report = select_records(context_, paths_, selection_, activity, consume);
-    if (report.taken > 0) require_found(report);
-    looked_at_all_ = report.looked_at_all;
+    if (report.taken > 0) {
+      require_found(names_of(selection_), report.found, report.present, report.looked_at_all);
+    }
     if (selection_.where && report.taken == 0) read_in_vain_ = report.read;
     return report.taken;
   }
@@ -146,17 +149,6 @@ class Conversion {
                            describe(region));
     skipped_.regions += 1;
     skipped_.bytes += region.size();
-  }
-
-  // A name that was mistyped would go unnoticed.
-  void require_found(const SelectionReport& report) const {
-    const auto require = [&](const std::string& name) {
-      if (report.found.contains(name)) return;
-      throw no_such_feature(name, report.looked_at_all);
-    };
-    if (selection_.edit.select) std::ranges::for_each(*selection_.edit.select, require);
-    std::ranges::for_each(selection_.edit.drop, require);
-    for (const auto& [name, new_name] : selection_.edit.rename) require(name);
   }
 
   // How many records there are must be known before the first is written: they are read twice.
@@ -206,19 +198,12 @@ class Conversion {
   const ConvertArguments& arguments_;
   RecordSelection selection_;
   const std::vector<std::string> paths_;
-  bool looked_at_all_ = true;
   bool counting_ = false;  // what is passed over will be passed over again
   Skipped skipped_;
   std::optional<uint64_t> read_in_vain_;
 };
 
-void print_json(const ConvertReport& report) {
-  print(json_line({{"files", to_json(report.files)},
-                   {"regions_skipped", report.skipped.regions},
-                   {"bytes_skipped", report.skipped.bytes}}));
-}
-
-int convert(const CommandContext& context, const ConvertArguments& arguments) {
+ExitCode convert(const CommandContext& context, const ConvertArguments& arguments) {
   check(arguments);
   const ConvertReport report = Conversion(context, arguments).run();
   if (report.skipped.regions > 0) {
@@ -226,21 +211,24 @@ int convert(const CommandContext& context, const ConvertArguments& arguments) {
                           describe_damage(report.skipped.regions, report.skipped.bytes));
   }
   if (arguments.json) {
-    print_json(report);
+    print_summary(context, {{"files", to_json(report.files)},
+                            {"regions_skipped", report.skipped.regions},
+                            {"bytes_skipped", report.skipped.bytes}});
   } else if (arguments.output.path != "-") {
     const std::string why =
         report.read_in_vain
             ? fmt::format("; --where fits none of {}", counted(*report.read_in_vain, "record"))
             : "";
-    print_line(describe(report.files) + why);
+    print_summary(context, describe(report.files) + why);
   }
-  return kExitOk;
+  return ExitCode::ok;
 }
 
-CommandAction define(CLI::App& app) {
+CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<ConvertArguments>();
   add_inputs(app, arguments->input);
-  add_record_output(app, arguments->output);
+  add_record_output(app, arguments->output,
+                    [&given = *arguments] { return keeps_everything(given); });
   app.add_flag("--shuffle", arguments->shuffle,
                "Put the records into a random order, every one as likely; what doesn't fit into "
                "memory goes to temporary files");
@@ -258,9 +246,7 @@ CommandAction define(CLI::App& app) {
       ->check(whole_number())
       ->type_name("S")
       ->capture_default_str();
-  app.add_option("--limit", arguments->limit, "Take the first N records, of those that are wanted")
-      ->check(whole_number())
-      ->type_name("N");
+  add_limit(app, arguments->limit);
   add_features(app, arguments->select, "Keep only these features");
   app.add_option("--drop", arguments->drop, "Leave these features out")
       ->delimiter(',')
@@ -273,15 +259,8 @@ CommandAction define(CLI::App& app) {
   app.add_flag("--skip-corrupt", arguments->skip_corrupt,
                "Pass over damage, and take every record behind it that salvage would take; what is "
                "passed over is said");
-  app.add_flag("--json", arguments->json, "Print what was written as JSON");
+  add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return convert(context, *arguments); };
-}
-
-bool keeps_all_records(const CLI::App& app) {
-  constexpr std::array kLosing = {"--where",  "--sample", "--sample-count", "--limit",
-                                  "--select", "--drop",   "--skip-corrupt"};
-  return std::ranges::none_of(
-      kLosing, [&](const char* option) { return app.get_option(option)->count() > 0; });
 }
 
 }  // namespace
@@ -313,7 +292,6 @@ status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regio
   tfrecord convert all.tfrecords -o cats.tfrecords --where 'label == 3'
   tfrecord convert all.tfrecords -o small.tfrecords --select image,label
   tfrecord convert damaged.tfrecords -o good.tfrecords --skip-corrupt)",
-      .replaces_input = keeps_all_records,
       .define = define};
 }
 

@@ -6,18 +6,18 @@
 #include <string_view>
 #include <utility>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
 #include "dataset/io/http_url.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_output.h"
-#include "tools/tfrecord/standard_streams.h"
+#include "tools/tfrecord/summary.h"
 
 namespace recordpipe {
 namespace {
@@ -120,28 +120,25 @@ std::optional<uint64_t> count_records(const CommandContext& context, ExampleSour
   return count;
 }
 
-int create(const CommandContext& context, const CreateArguments& arguments) {
+ExitCode create(const CommandContext& context, const CreateArguments& arguments) {
   check_record_output(arguments.output);
-  if (arguments.json && arguments.output.path == "-") {
-    throw UsageError("--json would stand among the records: give -o a name");
-  }
+  check_json_summary(arguments.json, arguments.output.path);
   const auto source = open_source(context, arguments);
   RecordOutput output(context, arguments.output, count_records(context, *source, arguments));
   source->run([&](std::span<const std::byte> record) { output.write(record); });
   const std::vector<WrittenFile> written = output.close();
-  context.progress.clear();
   if (arguments.json) {
-    print(json_line({{"files", to_json(written)}}));
+    print_summary(context, {{"files", to_json(written)}});
   } else if (arguments.output.path != "-") {
-    print_line(describe(written));
+    print_summary(context, describe(written));
   }
-  return kExitOk;
+  return ExitCode::ok;
 }
 
-CommandAction define(CLI::App& app) {
+CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<CreateArguments>();
-  app.add_option("INPUT", arguments->inputs,
-                 "Files to make records of, or a folder of images; - is standard input")
+  app.add_input("INPUT", arguments->inputs,
+                "Files to make records of, or a folder of images; - is standard input")
       ->required()
       ->type_name("FILE");
   app.add_option("--from", arguments->format, "What the inputs are; left out, their names say")
@@ -158,7 +155,7 @@ CommandAction define(CLI::App& app) {
          "beside FILE")
       ->type_name("DIR");
   add_record_output(app, arguments->output);
-  app.add_flag("--json", arguments->json, "Print what was written as JSON");
+  add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return create(context, *arguments); };
 }
 

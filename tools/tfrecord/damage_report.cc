@@ -17,13 +17,8 @@ std::string json_string(std::string_view text) { return json_text(text); }
 std::string describe(const DamagedRegion& region) {
   std::string text = fmt::format("[{}, {}), {}: {}", region.begin, region.end,
                                  byte_count(region.size()), region.reason);
-  // Who looks for damage checks the CRCs.
-  constexpr std::string_view kNoCheck = "read it with CRC checks off";
-  std::string hint = region.hint;
-  if (const size_t at = hint.find(kNoCheck); at != hint.npos) {
-    hint.replace(at, kNoCheck.size(), "tfrecord convert --no-crc writes them anew");
-  }
-  if (!hint.empty()) text += fmt::format(" ({})", in_options(hint));
+  const std::string hint = hint_of(region);
+  if (!hint.empty()) text += fmt::format(" ({})", hint);
   return text;
 }
 

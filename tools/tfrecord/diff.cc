@@ -4,18 +4,20 @@
 #include <memory>
 #include <utility>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/input_records.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
+#include "tools/tfrecord/limit_option.h"
 #include "tools/tfrecord/message_diff.h"
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/where.h"
 
 namespace recordpipe {
 namespace {
@@ -25,13 +27,15 @@ struct DiffArguments {
   std::string b = {};
   std::string output = "-";
   RecordReadOptions reading = {};
+  std::string where = {};
+  std::optional<uint64_t> limit = {};
   double tolerance = 0;
-  uint64_t limit = 20;
+  uint64_t differences = 20;
   bool json = false;
 };
 
 // One side: a file, or several of them separated by commas.
-std::vector<std::string> side(FileSystem& files, const std::string& given) {
+std::vector<std::string> parts_of(FileSystem& files, const std::string& given) {
   std::vector<std::string> parts;
   const bool is_name = given.find(',') == std::string::npos || files.status(given).has_value();
   for (size_t begin = 0; begin <= given.size();) {
@@ -39,7 +43,7 @@ std::vector<std::string> side(FileSystem& files, const std::string& given) {
     parts.push_back(given.substr(begin, end - begin));
     begin = end + 1;
   }
-  return expand_inputs(files, parts);
+  return parts;
 }
 
 class Diff {
@@ -51,20 +55,23 @@ class Diff {
         progress_(context, "diff", both(a, b)),
         a_(context, a, arguments.reading, progress_),
         b_(context, b, arguments.reading, progress_),
-        output_(context, arguments.output) {}
+        output_(context, arguments.output) {
+    if (!arguments.where.empty()) where_.emplace(arguments.where);
+  }
 
   // Whether they are the same.
   bool run() {
     while (true) {
-      const auto a = a_.next();
-      const auto b = b_.next();
-      if (a) ++records_a_;
-      if (b) ++records_b_;
+      const auto a = next(a_, records_a_);
+      const auto b = next(b_, records_b_);
       if (!a || !b) break;
       compare(*a, *b);
     }
-    while (a_.next()) ++records_a_;
-    while (b_.next()) ++records_b_;
+    while (next(a_, records_a_)) continue;
+    while (next(b_, records_b_)) continue;
+    const bool looked_at_all =
+        !arguments_.limit || std::max(records_a_, records_b_) < *arguments_.limit;
+    if (where_) where_->require_possible(looked_at_all);
     const bool same = different_records_ == 0 && records_a_ == records_b_;
     write_summary(same);
     context_.progress.clear();
@@ -79,6 +86,20 @@ class Diff {
     return a;
   }
 
+  // The next selected record of a side, of which there were `records`.
+  std::optional<Record> next(InputRecords& side, uint64_t& records) {
+    if (records == arguments_.limit) return std::nullopt;
+    while (const auto record = side.next()) {
+      if (where_) {
+        selected_.read(record->data);
+        if (!where_->matches(selected_)) continue;
+      }
+      ++records;
+      return record;
+    }
+    return std::nullopt;
+  }
+
   void compare(const Record& a, const Record& b) {
     if (std::ranges::equal(a.data, b.data)) return;
     message_a_.read(a.data);
@@ -88,7 +109,7 @@ class Diff {
     if (differences.empty()) return;
     ++different_records_;
     for (const FeatureDifference& difference : differences) {
-      if (differences_++ < arguments_.limit) write(difference);
+      if (differences_++ < arguments_.differences) write(difference);
     }
   }
 
@@ -126,8 +147,9 @@ class Diff {
                   {"differences", differences_}});
       return;
     }
-    if (differences_ > arguments_.limit) {
-      output_.write(fmt::format("... and {} more\n", grouped(differences_ - arguments_.limit)));
+    if (differences_ > arguments_.differences) {
+      output_.write(
+          fmt::format("... and {} more\n", grouped(differences_ - arguments_.differences)));
     }
     if (records_a_ != records_b_) {
       output_.write(
@@ -150,6 +172,8 @@ class Diff {
   InputRecords a_;
   InputRecords b_;
   Output output_;
+  std::optional<Where> where_;
+  MessageView selected_;
   MessageView message_a_;
   MessageView message_b_;
   uint64_t records_a_ = 0;
@@ -158,29 +182,34 @@ class Diff {
   uint64_t differences_ = 0;
 };
 
-int diff(const CommandContext& context, const DiffArguments& arguments) {
-  const auto a = side(context.files, arguments.a);
-  const auto b = side(context.files, arguments.b);
+ExitCode diff(const CommandContext& context, const DiffArguments& arguments) {
+  const auto a = expand_inputs(context.files, parts_of(context.files, arguments.a));
+  const auto b = expand_inputs(context.files, parts_of(context.files, arguments.b));
   if (std::ranges::any_of(a, is_standard_input) && std::ranges::any_of(b, is_standard_input)) {
     throw UsageError("standard input can be read once only");
   }
   const bool same = Diff(context, arguments, a, b).run();
-  return same ? kExitOk : kExitFailed;
+  return same ? ExitCode::ok : ExitCode::no;
 }
 
-CommandAction define(CLI::App& app) {
+CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<DiffArguments>();
   const char* const what =
       "A file, pattern or URL, or several separated by commas; - is standard input";
-  app.add_option("A", arguments->a, what)->required()->type_name("FILE");
-  app.add_option("B", arguments->b, what)->required()->type_name("FILE");
+  const auto parts = [](const std::string& side) {
+    return [&side](FileSystem& files) { return parts_of(files, side); };
+  };
+  app.add_input("A", arguments->a, what, parts(arguments->a))->required()->type_name("FILE");
+  app.add_input("B", arguments->b, what, parts(arguments->b))->required()->type_name("FILE");
   add_reading_options(app, arguments->reading);
   add_output(app, arguments->output);
   app.add_option("--tolerance", arguments->tolerance,
                  "Numbers that are no further apart are the same")
       ->check(number_between(0, std::numeric_limits<float>::max()))
       ->type_name("X");
-  app.add_option("--limit", arguments->limit, "Show the first K differences")
+  add_where(app, arguments->where);
+  add_limit(app, arguments->limit);
+  app.add_option("--differences", arguments->differences, "Show the first K differences")
       ->check(whole_number())
       ->type_name("K")
       ->capture_default_str();
@@ -198,17 +227,20 @@ Command diff_command() {
           R"(Compares the records of A with those of B, one by one and feature by feature: kinds, numbers of
 values, values. The order of a record's features, packed and unpacked lists, compression, and how
 records are dealt to files make no difference. Records that are neither Examples nor
-SequenceExamples are compared by their bytes. Exit status 1 where there is a difference. Memory:
-64 MiB, and the largest record of each side.
+SequenceExamples are compared by their bytes. Memory: 64 MiB, and
+the largest record of each side.
 
 --json prints {"record": N, "feature": NAME, "difference": "only in A", "only in B", "kind",
 "count", "values" or "bytes", "a": ..., "b": ...} for each difference shown, where a and b are the
 first values as text; of bytes that are no short text, how many they are, beside "first_byte": from
 which one on (from 0) they differ. At last comes {"same", "records_a", "records_b",
-"records_different", "differences"}.)",
+"records_different", "differences"}.
+
+--where and --limit select records of each side; "record" counts those that are selected.)",
       .examples = R"(  tfrecord diff old.tfrecords new.tfrecords.gz
   tfrecord diff all.tfrecords 'shard-*'
   tfrecord diff a1.tfrecords,a2.tfrecords b.tfrecords --tolerance 1e-6)",
+      .answers_no = "A and B differ",
       .define = define};
 }
 

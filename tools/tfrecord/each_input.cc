@@ -7,17 +7,18 @@
 
 namespace recordpipe {
 
-int for_each_input(const CommandContext& context, std::string_view command,
-                   const std::vector<std::string>& paths,
-                   const std::function<int(const std::string& path)>& action) {
-  int status = kExitOk;
+ExitCode for_each_input(const CommandContext& context, std::string_view command,
+                        const std::vector<std::string>& paths,
+                        const std::function<ExitCode(const std::string& path)>& action,
+                        const std::function<ExitCode(ErrorKind)>& code_of) {
+  ExitCode status = ExitCode::ok;
   for (const std::string& path : paths) {
     try {
-      status = std::max(status, action(path));
+      status = combined(status, action(path));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::cancelled) throw;
       context.progress.warn(fmt::format("tfrecord {}: {}", command, text_of(error)));
-      status = std::max(status, kExitFailed);
+      status = combined(status, code_of(error.kind()));
     }
   }
   return status;

@@ -1,7 +1,6 @@
 // One input after another, where what is wrong with one doesn't keep the others from their turn.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -11,10 +10,13 @@
 
 namespace recordpipe {
 
-// Calls `action` for each path and returns the highest exit status that came back. An Error of one
-// is printed and counts as kExitFailed; Error{cancelled} ends it all.
-int for_each_input(const CommandContext& context, std::string_view command,
-                   const std::vector<std::string>& paths,
-                   const std::function<int(const std::string& path)>& action);
+// Calls `action` for each path and returns the highest exit code. An Error of one is printed and
+// counts as what `code_of` makes of its kind; Error{cancelled} ends it all.
+ExitCode for_each_input(
+    const CommandContext& context, std::string_view command, const std::vector<std::string>& paths,
+    const std::function<ExitCode(const std::string& path)>& action,
+    const std::function<ExitCode(ErrorKind)>& code_of = [](ErrorKind) {
+      return ExitCode::trouble;
+    });
 
 }  // namespace recordpipe

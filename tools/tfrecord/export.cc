@@ -3,20 +3,22 @@
 #include <memory>
 #include <utility>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/export_target.h"
 #include "tools/tfrecord/feature_filter.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
-#include "tools/tfrecord/number_check.h"
+#include "tools/tfrecord/limit_option.h"
+#include "tools/tfrecord/named_features.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_selection.h"
-#include "tools/tfrecord/standard_streams.h"
+#include "tools/tfrecord/summary.h"
 #include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/threads_option.h"
 
 namespace recordpipe {
 namespace {
@@ -29,6 +31,7 @@ struct ExportArguments {
   std::string where = {};
   std::vector<std::string> features = {};
   std::optional<uint64_t> limit = {};
+  size_t threads = 0;
   bool json = false;
 };
 
@@ -77,24 +80,25 @@ void require_example(const ExportedRecord& record, const std::string& hint) {
 
 namespace {
 
-int export_records(const CommandContext& context, const ExportArguments& arguments) {
+ExitCode export_records(const CommandContext& context, const ExportArguments& arguments) {
   const std::string format = format_of(arguments);
-  if (arguments.json && arguments.target.output == "-") {
-    throw UsageError("--json would stand among the records: give -o a name");
-  }
+  check_json_summary(arguments.json, arguments.target.output);
   const auto paths = expand_inputs(context.files, arguments.input.files);
-  RecordSelection selection = {.limit = arguments.limit, .reading = arguments.input.reading};
+  RecordSelection selection = {
+      .limit = arguments.limit, .reading = arguments.input.reading, .threads = arguments.threads};
   if (!arguments.where.empty()) selection.where.emplace(arguments.where);
-  selection.named = {arguments.features.begin(), arguments.features.end()};
   const FeatureFilter features(arguments.features);
+  selection.named = features.names();
   const auto target = open_target(context, format, target_options(context.files, arguments));
   MessageView message;
   SelectionReport report;
+  FeatureNames found;
   const auto run = [&](const char* activity, auto visit) {
     uint64_t number = 0;
     report = select_records(context, paths, selection, activity, [&](RecordPieces pieces) {
       const auto data = pieces.front();
       message.read(data);
+      find_names(message, features.names(), found);
       features.apply(message);
       visit(ExportedRecord{.number = number++, .data = data, .message = message});
     });
@@ -105,39 +109,33 @@ int export_records(const CommandContext& context, const ExportArguments& argumen
     target->end_look();
   }
   run("export", [&](const ExportedRecord& record) { target->write(record); });
-  for (const std::string& name : features.missing()) {
-    if (report.taken == 0 || report.found.contains(name)) continue;
-    throw no_such_feature(name, report.looked_at_all);
+  found.merge(report.found);
+  if (report.taken > 0) {
+    require_found(features.names(), found, report.present, report.looked_at_all);
   }
   target->close();
-  context.progress.clear();
-  if (selection.where && report.looked_at_all) {
-    warn_of_missing(*selection.where, "export", context.progress);
-  }
   const std::string& path = arguments.target.output;
   if (arguments.json) {
-    print(json_line({{"path", path}, {"format", format}, {"records", report.taken}}));
+    print_summary(context, {{"path", path}, {"format", format}, {"records", report.taken}});
   } else if (path != "-") {
-    print_line(fmt::format("wrote {} to {}", counted(report.taken, "record"), printable(path)));
+    print_summary(context,
+                  fmt::format("wrote {} to {}", counted(report.taken, "record"), printable(path)));
   }
-  return kExitOk;
+  return ExitCode::ok;
 }
 
-CommandAction define(CLI::App& app) {
+CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<ExportArguments>();
   add_inputs(app, arguments->input);
-  app.add_option("-o,--output", arguments->target.output,
+  app.add_output("-o,--output", arguments->target.output,
                  "The file or folder to write; - is standard output")
-      ->type_name("FILE")
       ->required();
   app.add_option("--to", arguments->format,
                  "What to write; left out, -o says: .json, .jsonl, .ndjson, .csv, .npz or FOLDER/")
       ->check(CLI::IsMember({"json", "csv", "npz", "images"}).description(""))
       ->type_name("json|csv|npz|images");
   add_where(app, arguments->where);
-  app.add_option("--limit", arguments->limit, "Take the first N records, of those that are wanted")
-      ->check(whole_number())
-      ->type_name("N");
+  add_limit(app, arguments->limit);
   add_features(app, arguments->features, "Only these features");
   app.add_option("--image", arguments->target.image,
                  "The feature that holds the image; left out, image/encoded, image or the like")
@@ -150,7 +148,8 @@ CommandAction define(CLI::App& app) {
   app.add_option("--tmp-dir", arguments->target.temporary_directory,
                  "Where arrays wait for their .npz file; left out, beside FILE")
       ->type_name("DIR");
-  app.add_flag("--json", arguments->json, "Print what was written as JSON");
+  add_threads(app, arguments->threads);
+  add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return export_records(context, *arguments); };
 }
 

@@ -1,13 +1,10 @@
 // The features that --feature names: of messages, others are left out.
 #pragma once
 
-#include <atomic>
-#include <functional>
-#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "dataset/example/feature_edit.h"
 #include "dataset/example/message_view.h"
 #include "tools/tfrecord/cli_forward.h"
 
@@ -20,12 +17,10 @@ class FeatureFilter {
 
   // Safe to call from several threads.
   void apply(MessageView& message) const;
-  // The names that no message had: a mistyped one would go unnoticed.
-  std::vector<std::string> missing() const;
+  const FeatureNames& names() const { return names_; }
 
  private:
-  // Whether some message had it.
-  mutable std::map<std::string, std::atomic<bool>, std::less<>> found_;
+  const FeatureNames names_;
 };
 
 // Adds --feature, and --select as another name of it.

@@ -44,12 +44,17 @@ class FactFinder {
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::cancelled) throw;
       facts_.ended_early = true;
-      facts_.error = text_of(error);
+      set_error(error);
     }
     return std::move(facts_);
   }
 
  private:
+  void set_error(const Error& error) {
+    facts_.error = text_of(error);
+    facts_.error_kind = error.kind();
+  }
+
   void count(uint64_t size) {
     ++facts_.records;
     facts_.content_bytes += kRecordOverhead + size;
@@ -59,7 +64,7 @@ class FactFinder {
   }
 
   bool wants_sample() const {
-    return sample_error_.empty() && facts_.sample.records < kSampledRecords &&
+    return facts_.error.empty() && facts_.sample.records < kSampledRecords &&
            (facts_.sample.records == 0 || sampled_bytes_ < kSampledBytes);
   }
   void sample(std::span<const std::byte> data) {
@@ -89,10 +94,9 @@ class FactFinder {
         sample(read_indexed_record(file, *entry, reading_));
       } catch (const Error& error) {
         if (error.kind() == ErrorKind::cancelled) throw;
-        sample_error_ = text_of(error);
+        set_error(error);
       }
     }
-    facts_.error = sample_error_;
   }
 
   void read_stream() {
@@ -120,7 +124,6 @@ class FactFinder {
   FileFacts facts_;
   MessageView message_;
   uint64_t sampled_bytes_ = 0;
-  std::string sample_error_;
 };
 
 }  // namespace

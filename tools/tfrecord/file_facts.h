@@ -26,6 +26,7 @@ struct FileFacts {
   bool indexed = false;                         // counted from PATH.idx
   bool ended_early = false;                     // there may be more records
   std::string error = {};                       // why, or what is wrong with the sample
+  ErrorKind error_kind = {};                    // of `error`, where it is not empty
 };
 
 // The first records up to this many or so many bytes, but at least one, are looked into.

@@ -18,12 +18,14 @@ class FirstNames {
  public:
   // Safe to call from several threads.
   void add(const MessageView& record) {
-    if (records_.load(std::memory_order_relaxed) >= kMostRecords) return;
+    if (is_full()) return;
     const std::lock_guard lock(mutex_);
     ++records_;
     for (const NamedFeature& feature : record.features()) add(feature.name);
     for (const FeatureListView& list : record.feature_lists()) add(list.name());
   }
+  // Further records add nothing.
+  bool is_full() const { return records_.load(std::memory_order_relaxed) >= kMostRecords; }
   std::vector<std::string> all() const { return {names_.begin(), names_.end()}; }
 
  private:

@@ -49,6 +49,9 @@ std::string help_text(const CommandText& command) {
       "Usage: " + command.usage() + "\n\n" + wrapped(command.summary + ".", kWidth, "");
   if (!command.description.empty()) text += "\n" + wrapped(command.description, kWidth, "");
   text += rows("Arguments", command.arguments) + rows("Options", command.options);
+  if (!command.answers_no.empty()) {
+    text += "\n" + wrapped("Exit status: " + exit_statuses(command.answers_no), kWidth, "");
+  }
   return text + "\nExamples:\n" + command.examples + "\n";
 }
 
@@ -62,7 +65,7 @@ std::string help_text(const std::vector<CommandText>& commands) {
   }
   text += "\nOptions:\n" + row("  -h, --help", "Print this help") +
           row("      --version", "Print the version");
-  return text + "\n" + wrapped("Exit status: " + exit_statuses(), kWidth, "");
+  return text + "\n" + wrapped("Exit status: " + exit_statuses(kAnswersNo), kWidth, "");
 }
 
 }  // namespace recordpipe

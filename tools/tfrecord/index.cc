@@ -2,22 +2,22 @@
 #include <memory>
 #include <string>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
 #include "dataset/io/http_url.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/record_index.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/each_input.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/output.h"
-#include "tools/tfrecord/output_check.h"
 #include "tools/tfrecord/scan_file.h"
 #include "tools/tfrecord/standard_streams.h"
+#include "tools/tfrecord/summary.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/threads_option.h"
 
@@ -34,6 +34,16 @@ struct Arguments {
 
 std::string index_of(const Arguments& arguments, const std::string& path) {
   return arguments.index.empty() ? record_index_path(path) : arguments.index;
+}
+
+// Those that will be written.
+std::vector<std::string> indexes_of(const Arguments& arguments, FileSystem& files) {
+  std::vector<std::string> indexes;
+  if (arguments.check) return indexes;
+  for (const std::string& path : expand_inputs(files, arguments.files)) {
+    indexes.push_back(index_of(arguments, path));
+  }
+  return indexes;
 }
 
 void require_plain(const std::string& path, Compression compression) {
@@ -67,7 +77,8 @@ uint64_t write_index(const Arguments& arguments, const CommandContext& context,
                                 .path = path,
                                 .offset = region.begin,
                                 .reason = region.reason,
-                                .hint = region.hint});
+                                .hint = region.hint,
+                                .remedy = region.remedy});
                  }},
             progress);
   index.close();
@@ -85,34 +96,30 @@ uint64_t check_index(const Arguments& arguments, const CommandContext& context,
   return check_record_index(index, *file, distant ? IndexedHeaders::some : IndexedHeaders::all);
 }
 
-void print_json(const nlohmann::ordered_json& json) { print(json_line(json)); }
-
-int index_file(const Arguments& arguments, const CommandContext& context, const std::string& path,
-               InputProgress& progress) {
+ExitCode index_file(const Arguments& arguments, const CommandContext& context,
+                    const std::string& path, InputProgress& progress) {
   const std::string index = index_of(arguments, path);
   // A FIFO that nobody named would be waited for.
   if (arguments.index.empty() && !is_http_url(path)) require_replaceable(context.files, index);
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
                                            : write_index(arguments, context, path, progress);
   if (arguments.json) {
-    print_json({{"path", path}, {"index", index}, {"records", records}});
+    print_summary(context, {{"path", path}, {"index", index}, {"records", records}});
   } else if (arguments.check) {
     print_line(fmt::format("{}: fits {}, {}", printable(index), printable(path),
                            counted(records, "record")));
   } else if (index != "-") {
-    print_line(fmt::format("{}: {}", printable(index), counted(records, "record")));
+    print_summary(context, printable(index) + ": " + counted(records, "record"));
   }
-  return kExitOk;
+  return ExitCode::ok;
 }
 
-int run(const Arguments& arguments, const CommandContext& context) {
+ExitCode run(const Arguments& arguments, const CommandContext& context) {
   const auto paths = expand_inputs(context.files, arguments.files);
   if (!arguments.index.empty() && paths.size() != 1) {
     throw UsageError("-o is for one file, and there are " + std::to_string(paths.size()));
   }
-  if (arguments.json && arguments.index == "-" && !arguments.check) {
-    throw UsageError("--json and the index can't both go to standard output: give -o FILE");
-  }
+  if (!arguments.check) check_json_summary(arguments.json, arguments.index);
   for (const std::string& path : paths) {
     if (arguments.check && is_standard_input(path)) {
       throw UsageError("--check reads a file at many places: standard input can't be");
@@ -122,20 +129,21 @@ int run(const Arguments& arguments, const CommandContext& context) {
       throw UsageError("there is no place beside " + path + " for its index: give -o FILE");
     }
   }
-  if (arguments.index.empty() && !arguments.check) {
-    std::vector<std::string> indexes;
-    for (const std::string& path : paths) indexes.push_back(record_index_path(path));
-    require_not_read(paths, indexes);
-  }
   InputProgress progress(context, "scan", paths);
-  return for_each_input(context, "index", paths, [&](const std::string& path) {
-    try {
-      return index_file(arguments, context, path, progress);
-    } catch (const Error& error) {
-      if (arguments.json) print_json({{"path", path}, {"error", text_of(error)}});
-      throw;
-    }
-  });
+  return for_each_input(
+      context, "index", paths,
+      [&](const std::string& path) {
+        try {
+          return index_file(arguments, context, path, progress);
+        } catch (const Error& error) {
+          if (arguments.json) print(error_line(path, text_of(error)));
+          throw;
+        }
+      },
+      [&](ErrorKind kind) {
+        const bool misfit = kind == ErrorKind::checksum_mismatch || is_damage(kind);
+        return arguments.check && misfit ? ExitCode::no : ExitCode::trouble;
+      });
 }
 
 }  // namespace
@@ -151,18 +159,19 @@ for their records have no places in the file. An index that is there is replaced
 
 --check tells whether an index still fits its file: the last record ends where the file does, and
 all the headers are where it says (of a URL, some of them). Data is not read. With --json, both
-print {path, index, records}, one object a file, or {path, error}.
-
-Exit status: 0 if all indices were written, or fit; else 1.)",
+print {path, index, records}, one object a file, or {path, error}.)",
       .examples = R"(  tfrecord index 'train-*.tfrecords'
   tfrecord index train.tfrecords -o train.index
   tfrecord index --check train.tfrecords || tfrecord index train.tfrecords)",
-      .define = [](CLI::App& app) -> CommandAction {
+      .answers_no = "with --check, an index does not fit its file",
+      .define = [](CommandApp& app) -> CommandAction {
         const auto arguments = std::make_shared<Arguments>();
         add_files(app, arguments->files);
-        app.add_option("-o,--output", arguments->index,
-                       "The index, of one file; without it FILE.idx; - is standard output")
-            ->type_name("FILE");
+        app.add_output("-o,--output", arguments->index,
+                       "The index, of one file; without it FILE.idx; - is standard output",
+                       {.replaced = [&given = *arguments](FileSystem& files) {
+                         return indexes_of(given, files);
+                       }});
         app.add_flag("--check", arguments->check, "Check the index instead of writing it");
         add_threads(app, arguments->threads);
         app.add_flag("--json", arguments->json, "One JSON object a file");

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "dataset/base/error.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/file_facts.h"
 #include "tools/tfrecord/inputs.h"
@@ -75,9 +75,9 @@ void add_json(const FileFacts& facts, Json& json) {
   json["sampled_records"] = facts.sample.records;
 }
 
+// A line a file, and one for all of them where there is not just one.
 std::string as_json(const std::vector<FileFacts>& files) {
-  Json json;
-  json["files"] = Json::array();
+  std::string lines;
   for (const FileFacts& file : files) {
     Json one;
     one["path"] = file.path;
@@ -85,10 +85,12 @@ std::string as_json(const std::vector<FileFacts>& files) {
     add_json(file, one);
     one["indexed"] = file.indexed;
     if (!file.error.empty()) one["error"] = file.error;
-    json["files"].push_back(std::move(one));
+    lines += json_line(one);
   }
-  add_json(total_of(files), json);
-  return json_line(json);
+  if (files.size() == 1) return lines;
+  Json total = {{"files", files.size()}};
+  add_json(total_of(files), total);
+  return lines + json_line(total);
 }
 
 std::string median_text(const Distribution& sizes) {
@@ -162,15 +164,15 @@ std::string overview(const std::vector<FileFacts>& files) {
   return out + details(total);
 }
 
-int run(const CommandContext& context, const Arguments& arguments) {
+ExitCode run(const CommandContext& context, const Arguments& arguments) {
   std::vector<FileFacts> files;
-  int status = kExitOk;
+  ExitCode status = ExitCode::ok;
   const auto paths = expand_inputs(context.files, arguments.inputs.files);
   InputProgress progress(context, "count", paths);
   for (const std::string& path : paths) {
     files.push_back(find_file_facts(context, path, arguments.inputs.reading, progress));
     if (files.back().error.empty()) continue;
-    status = kExitFailed;
+    status = combined(status, answer_of(files.back().error_kind));
     context.progress.warn("tfrecord info: " + files.back().error);
   }
   context.progress.clear();
@@ -196,15 +198,15 @@ The kind of message and the features are those of the first 100 records, or the 
 or, where there are several, mixed. Sizes are those of the records' data, without the 16 bytes of
 framing; their median is exact up to 65,536 different sizes, then within 0.4 %.
 
---json prints one object: {"files": [{"path", "records", "bytes", "content_bytes", "compression",
+--json prints an object for each file: {"path", "records", "bytes", "content_bytes", "compression",
 "record_sizes": {"min", "median", "max"}, "kind", "features": {NAME: {"kind", "values", "share"}},
-"sampled_records", "indexed", "error"}], ...}, and the same for all files together in its other
-fields. "values" is a number, or {"min", "max"} where it varies. Of a damaged file, what could be told
+"sampled_records", "indexed", "error"}. If several files are given, a last one has the same for all
+of them together, and "files", how many they are, instead of "path". "values" is a number, or {"min", "max"} where it varies. Of a damaged file, what could be told
 is there, with "error"; what isn't known is null.)";
 
 constexpr char kExamples[] =
     R"(  tfrecord info train.tfrecords
-  tfrecord info 'train-*' --json | jq .records)";
+  tfrecord info 'train-*' --json | tail -1 | jq .records)";
 
 }  // namespace
 
@@ -213,11 +215,12 @@ Command info_command() {
           .summary = "Says what is in a file: records, bytes, sizes, kind, features",
           .description = kDescription,
           .examples = kExamples,
-          .define = [](CLI::App& app) -> CommandAction {
+          .answers_no = "a file is damaged",
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
-            app.add_flag("--json", arguments->json, "Print one JSON object");
+            app.add_flag("--json", arguments->json, "Print a JSON object for each file");
             return [arguments](const CommandContext& context) { return run(context, *arguments); };
           }};
 }

@@ -5,13 +5,12 @@
 #include <map>
 #include <utility>
 
-#include <CLI/App.hpp>
-
 #include "dataset/base/error.h"
 #include "dataset/base/stop.h"
 #include "dataset/io/glob.h"
 #include "dataset/io/http_url.h"
 #include "dataset/record/record_index.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/standard_streams.h"
 
@@ -45,13 +44,13 @@ bool is_index_of_one(const std::string& path, const std::vector<std::string>& so
 
 }  // namespace
 
-void add_files(CLI::App& app, std::vector<std::string>& files) {
-  app.add_option("FILE", files, "Files to read: paths, patterns, http(s) URLs; - is standard input")
+void add_files(CommandApp& app, std::vector<std::string>& files) {
+  app.add_input("FILE", files, "Files to read: paths, patterns, http(s) URLs; - is standard input")
       ->required()
       ->type_name("");
 }
 
-void add_inputs(CLI::App& app, InputArguments& arguments) {
+void add_inputs(CommandApp& app, InputArguments& arguments) {
   add_files(app, arguments.files);
   add_reading_options(app, arguments.reading);
 }

@@ -22,9 +22,9 @@ struct InputArguments {
 
 // Adds FILE..., --input-compression, --no-crc and --max-record-size. `arguments` must live until
 // the command line was parsed.
-void add_inputs(CLI::App& app, InputArguments& arguments);
+void add_inputs(CommandApp& app, InputArguments& arguments);
 // Adds FILE... alone.
-void add_files(CLI::App& app, std::vector<std::string>& files);
+void add_files(CommandApp& app, std::vector<std::string>& files);
 // Adds --input-compression and --max-record-size, for those whom CRCs tell what a record is.
 void add_format_options(CLI::App& app, RecordReadOptions& reading);
 // Adds the same and --no-crc.

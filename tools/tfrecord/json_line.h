@@ -14,4 +14,9 @@ inline std::string json_text(const nlohmann::ordered_json& json) {
 }
 inline std::string json_line(const nlohmann::ordered_json& json) { return json_text(json) + "\n"; }
 
+// Of a file that can't be read, by commands which print an object a file.
+inline std::string error_line(const std::string& path, const std::string& error) {
+  return json_line({{"path", path}, {"error", error}});
+}
+
 }  // namespace recordpipe

@@ -31,6 +31,8 @@
 namespace recordpipe {
 namespace {
 
+constexpr int status_of(ExitCode code) { return static_cast<int>(code); }
+
 // Not fmt::print, which throws where standard error can't be written: the exit status still tells.
 int fail(const std::string& name, const char* what, int status) {
   std::fprintf(stderr, "tfrecord %s: %s\n", name.c_str(), one_line(what).c_str());
@@ -54,22 +56,22 @@ int run_command(const ChosenCommand& chosen, const Interrupt& interrupt) {
                                                progress.note(std::string(what));
                                              }});
   try {
-    return chosen.run({files, progress, interrupt.token()});
+    return status_of(chosen.run({files, progress, interrupt.token()}));
   } catch (const UsageError& error) {
     progress.clear();
-    return fail(chosen.name, error.what(), kExitUsage);
+    return fail(chosen.name, error.what(), status_of(ExitCode::trouble));
   } catch (const Error& error) {
     progress.clear();
     const bool interrupted = error.kind() == ErrorKind::cancelled && interrupt.exit_code() != 0;
     return fail(chosen.name, text_of(error).c_str(),
-                interrupted ? interrupt.exit_code() : kExitFailed);
+                interrupted ? interrupt.exit_code() : status_of(ExitCode::trouble));
   } catch (const std::bad_alloc&) {
     progress.clear();
-    return fail(chosen.name, "out of memory", kExitFailed);
+    return fail(chosen.name, "out of memory", status_of(ExitCode::trouble));
   } catch (const std::exception& error) {
     progress.clear();
     if (is_closed_pipe(error)) return kExitClosedPipe;
-    return fail(chosen.name, error.what(), kExitFailed);
+    return fail(chosen.name, error.what(), status_of(ExitCode::trouble));
   }
 }
 
@@ -123,13 +125,13 @@ int run(int argc, char** argv) {
       std::ostringstream text;
       line.app().exit(error, text);  // help or the version
       print(text.str());
-      return kExitOk;
+      return status_of(ExitCode::ok);
     }
     const std::string program = line.name_so_far();
     const std::string reason = line.reason(error, arguments.empty() ? "" : arguments.front());
     std::fprintf(stderr, "%s: %s\n\"%s --help\" says more\n", program.c_str(),
                  one_line(reason).c_str(), program.c_str());
-    return kExitUsage;
+    return status_of(ExitCode::trouble);
   }
   return run_command(line.chosen(), interrupt);
 }
@@ -144,6 +146,6 @@ int main(int argc, char** argv) {
     if (recordpipe::is_closed_pipe(error)) return recordpipe::kExitClosedPipe;
     // Not even the thread that waits for signals could be started, say.
     std::fprintf(stderr, "tfrecord: %s\n", error.what());
-    return recordpipe::kExitFailed;
+    return recordpipe::status_of(recordpipe::ExitCode::trouble);
   }
 }

@@ -3,8 +3,7 @@
 #include <memory>
 #include <string>
 
-#include <CLI/App.hpp>
-
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/man_page.h"
 #include "tools/tfrecord/output.h"
@@ -33,12 +32,12 @@ void write_all(const CommandContext& context, const std::string& folder,
   }
 }
 
-int run(const Arguments& arguments, const CommandContext& context) {
+ExitCode run(const Arguments& arguments, const CommandContext& context) {
   const std::vector<CommandText> commands = all_command_texts();
   if (!arguments.folder.empty()) {
     if (!arguments.command.empty()) throw UsageError("--all is for all commands, not for one");
     write_all(context, arguments.folder, commands);
-    return kExitOk;
+    return ExitCode::ok;
   }
   const auto found = std::ranges::find(commands, arguments.command, &CommandText::name);
   if (found == commands.end() && !arguments.command.empty()) {
@@ -46,7 +45,7 @@ int run(const Arguments& arguments, const CommandContext& context) {
   }
   write_page(context, arguments.output,
              found == commands.end() ? man_page(commands) : man_page(*found));
-  return kExitOk;
+  return ExitCode::ok;
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ Command man_command() {
           .examples = R"(  tfrecord man index | man -l -
   tfrecord man --all ~/.local/share/man/man1
 )",
-          .define = [](CLI::App& app) -> CommandAction {
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             std::string names;
             for (const Command& command : all_commands()) {

@@ -89,7 +89,7 @@ std::string man_page(const CommandText& command) {
   page += ".SH OPTIONS\n";
   for (const OptionText& option : command.options) page += item(option);
   return page + ".SH EXAMPLES\n" + verbatim(command.examples) + ".SH EXIT STATUS\n" +
-         escaped(exit_statuses()) + "\n.SH SEE ALSO\n.BR tfrecord (1)\n";
+         escaped(exit_statuses(command.answers_no)) + "\n.SH SEE ALSO\n.BR tfrecord (1)\n";
 }
 
 std::string man_page(const std::vector<CommandText>& commands) {
@@ -103,7 +103,7 @@ std::string man_page(const std::vector<CommandText>& commands) {
     page += ".TP\n.BR " + escaped("tfrecord-" + command.name) + " (1)\n" +
             escaped(command.summary) + ".\n";
   }
-  return page + ".SH EXIT STATUS\n" + escaped(exit_statuses()) + "\n";
+  return page + ".SH EXIT STATUS\n" + escaped(exit_statuses(kAnswersNo)) + "\n";
 }
 
 }  // namespace recordpipe

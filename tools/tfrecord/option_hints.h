@@ -4,13 +4,15 @@
 #include <string>
 
 #include "dataset/base/error.h"
+#include "dataset/record/damaged_region.h"
 
 namespace recordpipe {
 
-// A hint in which settings of the library have become options.
-std::string in_options(std::string hint);
-
-// All of an error, for standard error; where a record is damaged, with what can be done about it.
+// All of an error, for standard error: its hint names options instead of the library's settings,
+// and, for damaged records, what can be done about them.
 std::string text_of(const Error& error);
+
+// The hint of a region, for commands that look for damage and so check every CRC.
+std::string hint_of(const DamagedRegion& region);
 
 }  // namespace recordpipe

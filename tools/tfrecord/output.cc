@@ -4,9 +4,8 @@
 #include <exception>
 #include <utility>
 
-#include <CLI/App.hpp>
-
 #include "dataset/io/atomic_file.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/standard_streams.h"
 
 namespace recordpipe {
@@ -21,10 +20,9 @@ bool is_device(FileSystem& files, const std::string& path) {
 
 }  // namespace
 
-CLI::Option* add_output(CLI::App& app, std::string& path) {
+CLI::Option* add_output(CommandApp& app, std::string& path) {
   path = "-";
-  return app.add_option("-o,--output", path, "Where the result goes; - is standard output")
-      ->type_name("FILE");
+  return app.add_output("-o,--output", path, "Where the result goes; - is standard output");
 }
 
 std::unique_ptr<ByteSink> open_if_stream(const CommandContext& context, const std::string& path) {

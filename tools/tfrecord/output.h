@@ -14,7 +14,7 @@
 namespace recordpipe {
 
 // Adds -o, --output; "-", the default, is standard output.
-CLI::Option* add_output(CLI::App& app, std::string& path);
+CLI::Option* add_output(CommandApp& app, std::string& path);
 
 // Standard output for "-", and the FIFO or device where `path` leads to one; nothing where a file
 // is to be written.

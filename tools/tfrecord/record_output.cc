@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
+#include <fnmatch.h>
 #include <nlohmann/json.hpp>
 
 #include "dataset/base/endian.h"
@@ -15,6 +15,7 @@
 #include "dataset/io/parallel_deflate.h"
 #include "dataset/record/record_format.h"
 #include "tools/tfrecord/command.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/compression_option.h"
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/output.h"
@@ -61,6 +62,28 @@ void check_level(const RecordOutputArguments& arguments) {
 
 std::string shard_name(const std::string& path, size_t shard, size_t shards) {
   return fmt::format("{}-{:05}-of-{:05}", path, shard, shards);
+}
+
+// The files that the result replaces: NAME, or those named NAME-00000-of-00003, ... that are there;
+// with --max-bytes those that may be replaced.
+std::vector<std::string> replaced_files(FileSystem& files, const RecordOutputArguments& arguments) {
+  const std::string& output = arguments.path;
+  if (!arguments.many()) return {output};
+  constexpr std::string_view kNumber = "[0-9][0-9][0-9][0-9][0-9]";
+  const std::string pattern =
+      fmt::format("-{}-of-{}", kNumber,
+                  arguments.shards > 0 ? fmt::format("{:05}", arguments.shards) : kNumber);
+  const size_t name = output.find_last_of('/') + 1;  // npos + 1 is 0
+  const std::string_view start = std::string_view(output).substr(name);
+  const std::string folder = parent_directory(output);
+  std::vector<std::string> found;
+  if (!files.status(folder)) return found;  // writing there fails, and says why
+  for (const std::string& other : files.list(folder)) {
+    if (!other.starts_with(start)) continue;
+    if (::fnmatch(pattern.c_str(), other.c_str() + start.size(), 0) != 0) continue;
+    found.push_back(output.substr(0, name) + other);
+  }
+  return found;
 }
 
 // Collects small writes, and counts.
@@ -138,9 +161,11 @@ class OpenFile {
 
 }  // namespace
 
-void add_record_output(CLI::App& app, RecordOutputArguments& arguments) {
-  app.add_option("-o,--output", arguments.path, "The file to write; - is standard output")
-      ->type_name("FILE")
+void add_record_output(CommandApp& app, RecordOutputArguments& arguments,
+                       std::function<bool()> may_replace_input) {
+  app.add_output("-o,--output", arguments.path, "The file to write; - is standard output",
+                 {.replaced = [&](FileSystem& files) { return replaced_files(files, arguments); },
+                  .may_replace_input = std::move(may_replace_input)})
       ->required();
   add_compression(app, arguments.compression);
   app.add_option("--level", arguments.level,
@@ -167,11 +192,10 @@ void add_record_output(CLI::App& app, RecordOutputArguments& arguments) {
 }
 
 void check_record_output(const RecordOutputArguments& arguments) {
-  const bool many = arguments.shards > 0 || arguments.max_bytes > 0;
   if (arguments.shards > 0 && arguments.max_bytes > 0) {
     throw UsageError("--shards and --max-bytes are two ways to split: give one of them");
   }
-  if (many && arguments.path == "-") {
+  if (arguments.many() && arguments.path == "-") {
     throw UsageError("standard output can't be split: give -o a name");
   }
   check_level(arguments);
@@ -181,14 +205,12 @@ struct RecordOutput::State {
   State(const CommandContext& context, const RecordOutputArguments& given,
         std::optional<uint64_t> how_many)
       : arguments(given), total(how_many.value_or(0)), files(context.files) {
-    if (!many()) stream = open_if_stream(context, arguments.path);
+    if (!arguments.many()) stream = open_if_stream(context, arguments.path);
     begin_file();
   }
 
-  bool many() const { return arguments.shards > 0 || arguments.max_bytes > 0; }
-
   std::string path_of(size_t file, size_t count) const {
-    return many() ? shard_name(arguments.path, file, count) : arguments.path;
+    return arguments.many() ? shard_name(arguments.path, file, count) : arguments.path;
   }
 
   void begin_file() {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,10 +26,14 @@ struct RecordOutputArguments {
   size_t shards = 0;                            // 0: no shards
   uint64_t max_bytes = 0;                       // 0: no limit
   size_t threads = 0;                           // 0: all cores
+
+  bool many() const { return shards > 0 || max_bytes > 0; }
 };
 
-// Adds -o, --compression, --level, --shards, --max-bytes and --threads.
-void add_record_output(CLI::App& app, RecordOutputArguments& arguments);
+// Adds -o, --compression, --level, --shards, --max-bytes and --threads. `may_replace_input` as in
+// OutputOption.
+void add_record_output(CommandApp& app, RecordOutputArguments& arguments,
+                       std::function<bool()> may_replace_input = {});
 // What several of them together must be; throws UsageError.
 void check_record_output(const RecordOutputArguments& arguments);
 

@@ -9,6 +9,8 @@
 #include "dataset/base/error.h"
 #include "dataset/base/philox.h"
 #include "dataset/example/message_view.h"
+#include "tools/tfrecord/first_names.h"
+#include "tools/tfrecord/named_features.h"
 #include "tools/tfrecord/parallel_in_order.h"
 #include "tools/tfrecord/record_blocks.h"
 #include "tools/tfrecord/record_pass.h"
@@ -25,14 +27,6 @@ struct SelectedBlock {
   std::vector<EditedMessage> edited = {};  // of those, where there is an edit
   FeatureNames found = {};                 // of the names, in records that aren't wanted
 };
-
-FeatureNames names_of(const RecordSelection& selection) {
-  FeatureNames names = selection.named;
-  if (const auto& select = selection.edit.select) names.insert(select->begin(), select->end());
-  names.insert(selection.edit.drop.begin(), selection.edit.drop.end());
-  for (const auto& [name, new_name] : selection.edit.rename) names.insert(name);
-  return names;
-}
 
 class Selector {
  public:
@@ -56,9 +50,10 @@ class Selector {
     } else {
       while (const auto record = next_record()) take(*record, RecordPieces(&record->data, 1));
     }
-    if (selection_.where) selection_.where->require_possible();
     report_.read = read_;
     report_.looked_at_all = !is_full() && !selection_.fraction;
+    report_.present = present_.all();
+    if (selection_.where) selection_.where->require_possible(report_.looked_at_all);
     return std::move(report_);
   }
 
@@ -69,9 +64,16 @@ class Selector {
   std::optional<Record> next_record() {
     if (is_full()) return std::nullopt;
     while (auto record = input_.next()) {
+      note_present(*record);
       if (is_in_sample(read_++)) return record;
     }
     return std::nullopt;
+  }
+
+  void note_present(const Record& record) {
+    if (names_.empty() || present_.is_full()) return;
+    message_.read(record.data);
+    present_.add(message_);
   }
 
   bool is_in_sample(uint64_t number) const {
@@ -85,9 +87,7 @@ class Selector {
     if (!selection_.where) return true;
     message.read(record.data);
     if (selection_.where->matches(message)) return true;
-    for (const std::string& name : names_) {
-      if (message.find_feature(name) || message.find_feature_list(name)) found.insert(name);
-    }
+    find_names(message, names_, found);
     return false;
   }
 
@@ -168,17 +168,20 @@ class Selector {
   InputProgress progress_;
   InputRecords input_;
   const std::function<void(RecordPieces)>& consume_;
+  MessageView message_;
+  FirstNames present_;
   uint64_t read_ = 0;
   SelectionReport report_;
 };
 
 }  // namespace
 
-Error no_such_feature(const std::string& name, bool looked_at_all) {
-  return Error({.kind = ErrorKind::not_found,
-                .reason = fmt::format("no record {}has a feature named {}",
-                                      looked_at_all ? "" : "that was read ", printable(name)),
-                .hint = "tfrecord schema lists the features"});
+FeatureNames names_of(const RecordSelection& selection) {
+  FeatureNames names = selection.named;
+  if (const auto& select = selection.edit.select) names.insert(select->begin(), select->end());
+  names.insert(selection.edit.drop.begin(), selection.edit.drop.end());
+  for (const auto& [name, new_name] : selection.edit.rename) names.insert(name);
+  return names;
 }
 
 SelectionReport select_records(const CommandContext& context, const std::vector<std::string>& paths,

@@ -35,6 +35,9 @@ struct RecordSelection {
   size_t threads = 0;  // 0: all cores
 };
 
+// All features that `edit` and `named` name.
+FeatureNames names_of(const RecordSelection& selection);
+
 struct SelectionReport {
   uint64_t read = 0;
   uint64_t taken = 0;
@@ -43,6 +46,8 @@ struct SelectionReport {
   // Of the names in `edit`, those that some record has, be it one that `where` doesn't fit. Of
   // those in `named`, the ones of records that `where` doesn't fit: others were given to consume().
   FeatureNames found = {};
+  // The names that the first records have, if there are any in `edit` or `named`.
+  std::vector<std::string> present = {};
 };
 
 // A record in pieces that stand one after another; one piece, if it isn't edited.
@@ -51,12 +56,9 @@ using RecordPieces = std::span<const std::span<const std::byte>>;
 // Calls consume(pieces) for each record that is wanted, in order and on this thread; they are valid
 // during the call. `activity` is what a bar on the terminal calls it. Errors of a record that can't
 // be edited say the input and where the record starts. No large record is in memory twice. Throws
-// where nothing was selected because of what Where::require_possible() finds.
+// what Where::require_possible() finds.
 SelectionReport select_records(const CommandContext& context, const std::vector<std::string>& paths,
                                const RecordSelection& selection, const std::string& activity,
                                const std::function<void(RecordPieces)>& consume);
-
-// Error{not_found}: a name that no record has, or none of those that were looked at.
-Error no_such_feature(const std::string& name, bool looked_at_all = true);
 
 }  // namespace recordpipe

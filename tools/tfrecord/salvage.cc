@@ -7,18 +7,20 @@
 #include <string>
 #include <vector>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "dataset/base/error.h"
 #include "dataset/record/record_error.h"
 #include "dataset/record/record_writer.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/compression_option.h"
 #include "tools/tfrecord/damage_report.h"
 #include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/scan_file.h"
+#include "tools/tfrecord/summary.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/threads_option.h"
 
@@ -46,11 +48,25 @@ void write_copied(std::span<const std::byte> framed, uint64_t count, RecordWrite
   }
 }
 
-int run(const Arguments& arguments, const CommandContext& context) {
+ScanTotals salvage(const Arguments& arguments, const CommandContext& context,
+                   const std::string& path, RecordWriter& writer, DamageReport& report,
+                   InputProgress& progress) {
+  const ScanTotals totals =
+      scan_file(context, path, arguments.reading, arguments.threads,
+                {.intact =
+                     [&](std::span<const std::byte> framed, uint64_t count) {
+                       write_copied(framed, count, writer);
+                       report.intact(count);
+                     },
+                 .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
+                progress);
+  if (totals.cut) throw cut_while_mapped(path, totals.bytes);
+  return totals;
+}
+
+ExitCode run(const Arguments& arguments, const CommandContext& context) {
   const auto paths = expand_inputs(context.files, arguments.files);
-  if (arguments.json && arguments.output == "-") {
-    throw UsageError("--json and the records can't both go to standard output: give -o FILE");
-  }
+  check_json_summary(arguments.json, arguments.output);
   Output out(context, arguments.output);
   RecordWriter writer(out,
                       {.compression = compression_for(arguments.output, arguments.compression)});
@@ -65,24 +81,20 @@ int run(const Arguments& arguments, const CommandContext& context) {
     }
   });
   InputProgress progress(context, "scan", paths);
-  int status = kExitOk;
+  ExitCode status = ExitCode::ok;
   for (const std::string& path : paths) {
     report.begin(path);
-    const ScanTotals totals =
-        scan_file(context, path, arguments.reading, arguments.threads,
-                  {.intact =
-                       [&](std::span<const std::byte> framed, uint64_t count) {
-                         write_copied(framed, count, writer);
-                         report.intact(count);
-                       },
-                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
-                  progress);
-    if (totals.cut) throw cut_while_mapped(path, totals.bytes);
-    report.end(totals);
+    try {
+      const ScanTotals totals = salvage(arguments, context, path, writer, report, progress);
+      report.end(totals);
+      if (!totals.intact()) status = ExitCode::no;
+    } catch (const Error& error) {
+      report.failed(text_of(error));
+      throw;
+    }
     if (json) json->flush();
-    if (!totals.intact()) status = kExitFailed;
   }
-  if (status != kExitOk && writer.records() == 0) {
+  if (status != ExitCode::ok && writer.records() == 0) {
     throw Error({.kind = ErrorKind::corrupted,
                  .reason = "not one intact record was found",
                  .hint = "nothing was written"});
@@ -109,14 +121,12 @@ searched for at every byte, inside damaged records, too: none that its CRCs vouc
 Where a compressed file is damaged, reading goes on with the next gzip member or zstd frame, and
 what cannot be inflated is in no count of bytes; a single member, as gzip(1) makes it, ends there.
 Several files are written one after another. The output appears whole or not at all: not where there
-is no intact record. It can't take the place of an input.
-
-Exit status: 0 if nothing was lost; 1 if something was, and all that is intact is in the output. If
-an input can't be read or the output can't be written, it is 1, too, but then there is no output.)",
+is no intact record. It can't take the place of an input.)",
       .examples = R"(  tfrecord salvage damaged.tfrecords -o intact.tfrecords
   tfrecord salvage damaged.tfrecords.gz -o intact.tfrecords.gz
   tfrecord salvage --json 'train-*' -o train.tfrecords > lost.json)",
-      .define = [](CLI::App& app) -> CommandAction {
+      .answers_no = "an input is damaged, and its intact records are in the output",
+      .define = [](CommandApp& app) -> CommandAction {
         const auto arguments = std::make_shared<Arguments>();
         add_files(app, arguments->files);
         add_format_options(app, arguments->reading);

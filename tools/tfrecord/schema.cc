@@ -3,21 +3,23 @@
 #include <memory>
 #include <string>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "dataset/base/error.h"
 #include "dataset/example/schema_inference.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_cursor.h"
+#include "tools/tfrecord/record_filter.h"
 #include "tools/tfrecord/record_pass.h"
 #include "tools/tfrecord/schema_code.h"
 #include "tools/tfrecord/schema_text.h"
 #include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/threads_option.h"
 
 namespace recordpipe {
 namespace {
@@ -28,21 +30,25 @@ constexpr std::array<MessageKind, 4> kKinds = {MessageKind::example, MessageKind
 struct Arguments {
   InputArguments inputs = {};
   std::string output = "-";
+  FilterArguments filter = {};
+  size_t threads = 0;
   bool json = false;
   bool cpp = false;
   bool python = false;
 };
 
-InferredSchema schema_of(const CommandContext& context, const std::string& path,
-                         const RecordReadOptions& reading, InputProgress& progress) {
-  InferredSchema schema;
-  RecordCursor cursor(context, path, reading, {}, progress);
-  pass_over_records<InferredSchema>([&] { return cursor.read(); }, 0, thread_count(0),
-                                    [](const RecordBlock& block) {
+void add_file(const CommandContext& context, const Arguments& arguments, const std::string& path,
+              InputProgress& progress, RecordFilter& filter, InferredSchema& schema) {
+  RecordCursor cursor(context, path, arguments.inputs.reading, {}, progress);
+  const auto read = [&] { return cursor.read(); };
+  pass_over_records<InferredSchema>([&] { return filter.next(read); }, 0,
+                                    thread_count(arguments.threads),
+                                    [&](const RecordBlock& block) {
                                       MessageView message;
                                       InferredSchema part;
                                       for (size_t i = 0; i < block.size(); ++i) {
                                         message.read(block[i].data);
+                                        if (!filter.matches(message)) continue;
                                         part.add(message, block[i].data.size());
                                       }
                                       return part;
@@ -54,11 +60,11 @@ InferredSchema schema_of(const CommandContext& context, const std::string& path,
                                     [&](uint64_t, const Record& record) {
                                       MessageView message;
                                       message.read(record.data);
+                                      if (!filter.matches(message)) return true;
                                       schema.add(message, record.data.size());
                                       return true;
                                     },
                                     {.growth = 4});
-  return schema;
 }
 
 std::string as_json(const InferredSchema& schema) {
@@ -115,16 +121,19 @@ void require_decodable(const InferredSchema& schema) {
                       "kind, or take them apart by their features with tfrecord convert --where"});
 }
 
-int run(const CommandContext& context, const Arguments& arguments) {
+ExitCode run(const CommandContext& context, const Arguments& arguments) {
   if (int{arguments.json} + int{arguments.cpp} + int{arguments.python} > 1) {
     throw UsageError("--json, --cpp and --python exclude each other");
   }
   InferredSchema schema;
+  RecordFilter filter(arguments.filter);
   const auto paths = expand_inputs(context.files, arguments.inputs.files);
   InputProgress progress(context, "look", paths);
   for (const std::string& path : paths) {
-    schema.merge(schema_of(context, path, arguments.inputs.reading, progress));
+    if (filter.is_full()) break;
+    add_file(context, arguments, path, progress, filter, schema);
   }
+  filter.require_possible();
   context.progress.clear();
   if (arguments.cpp || arguments.python) require_decodable(schema);
   Output output(context, arguments.output);
@@ -133,7 +142,7 @@ int run(const CommandContext& context, const Arguments& arguments) {
                : arguments.python ? schema_as_python(schema)
                                   : as_text(schema));
   output.close();
-  return kExitOk;
+  return ExitCode::ok;
 }
 
 constexpr char kDescription[] =
@@ -166,10 +175,12 @@ Command schema_command() {
           .summary = "Says which features records have, also as code that reads them",
           .description = kDescription,
           .examples = kExamples,
-          .define = [](CLI::App& app) -> CommandAction {
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
+            add_filter(app, arguments->filter);
+            add_threads(app, arguments->threads);
             app.add_flag("--json", arguments->json, "Print one JSON object");
             app.add_flag("--cpp", arguments->cpp, "Print C++ for recordpipe's decoder");
             app.add_flag("--python", arguments->python, "Print Python for tf.io.parse_example");

@@ -8,22 +8,26 @@
 #include <system_error>
 #include <vector>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "dataset/base/error.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/record_writer.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/feature_filter.h"
+#include "tools/tfrecord/first_names.h"
 #include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/limit_option.h"
+#include "tools/tfrecord/named_features.h"
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_cursor.h"
 #include "tools/tfrecord/record_json.h"
 #include "tools/tfrecord/record_pass.h"
 #include "tools/tfrecord/record_text.h"
+#include "tools/tfrecord/threads_option.h"
 #include "tools/tfrecord/where.h"
 
 namespace recordpipe {
@@ -39,7 +43,8 @@ struct Arguments {
   std::string range = {};
   std::vector<std::string> features = {};
   std::string where = {};
-  uint64_t limit = UINT64_MAX;
+  std::optional<uint64_t> limit = {};
+  size_t threads = 0;
 };
 
 enum class Format { json, text, raw, framed };
@@ -86,6 +91,7 @@ RecordRange chosen_range(const Arguments& arguments) {
 struct Printed {
   std::string text;
   std::vector<size_t> ends;
+  FeatureNames found;  // of those that --feature names, in all records that were read
 };
 
 class Show {
@@ -96,13 +102,15 @@ class Show {
         format_(chosen_format(arguments)),
         range_(chosen_range(arguments)),
         features_(arguments.features),
-        left_(arguments.limit),
+        reads_messages_(format_ == Format::json || format_ == Format::text ||
+                        !arguments.where.empty() || !arguments.features.empty()),
+        left_(arguments.limit.value_or(UINT64_MAX)),
         output_(context, arguments.output) {
     if (arguments.output == "-" && ::isatty(STDOUT_FILENO) != 0) context.progress.hide();
     if (!arguments.where.empty()) where_.emplace(arguments.where);
   }
 
-  void run() {
+  ExitCode run() {
     const auto paths = expand_inputs(context_.files, arguments_.inputs.files);
     InputProgress progress = range_.all() ? InputProgress(context_, "show", paths)
                                           : InputProgress(context_, "show", std::nullopt);
@@ -110,15 +118,13 @@ class Show {
       if (left_ == 0) break;
       show_file(path, progress, paths.size() > 1 ? std::string_view(path) : std::string_view());
     }
-    if (where_) where_->require_possible();
-    output_.close();
     // Others may have what those that were read don't.
     const bool looked_at_all = left_ > 0 && range_.all();
-    if (where_ && looked_at_all) warn_of_missing(*where_, "show", context_.progress);
-    for (const std::string& name : features_.missing()) {
-      context_.progress.warn("tfrecord show: no record that was shown has a feature " +
-                             printable(name));
-    }
+    if (where_) where_->require_possible(looked_at_all);
+    if (any_) require_found(features_.names(), found_, present_.all(), looked_at_all);
+    output_.close();
+    const bool selects = where_ || !arguments_.range.empty();
+    return selects && !any_ ? ExitCode::no : ExitCode::ok;
   }
 
  private:
@@ -126,7 +132,7 @@ class Show {
     RecordCursor cursor(context_, path, arguments_.inputs.reading, range_, progress);
     const uint64_t first = cursor.next();
     pass_over_records<Printed>(
-        [&] { return cursor.read(); }, first, thread_count(0),
+        [&] { return read(cursor); }, first, thread_count(arguments_.threads),
         [&](const RecordBlock& block) { return print_block(block, shown_path); },
         [&](const Printed& printed) { return write(printed); },
         [&](uint64_t number, const Record& record) {
@@ -141,8 +147,18 @@ class Show {
     }
   }
 
+  std::optional<Record> read(RecordCursor& cursor) {
+    auto record = cursor.read();
+    if (record && !features_.names().empty() && !present_.is_full()) {
+      message_.read(record->data);
+      present_.add(message_);
+    }
+    return record;
+  }
+
   // Whether a message is wanted, which keeps the features that are.
-  bool wanted(MessageView& message) const {
+  bool wanted(MessageView& message, FeatureNames& found) const {
+    find_names(message, features_.names(), found);
     if (where_ && !where_->matches(message)) return false;
     features_.apply(message);
     return true;
@@ -154,8 +170,8 @@ class Show {
     Printed printed;
     for (size_t i = 0; i < block.size(); ++i) {
       const Record record = block[i];
-      if (format_ == Format::json || format_ == Format::text || where_) message.read(record.data);
-      if (!wanted(message)) continue;
+      if (reads_messages_) message.read(record.data);
+      if (!wanted(message, printed.found)) continue;
       const ShownRecord shown = {
           .path = path, .number = block.first() + i, .record = record, .message = message};
       if (format_ == Format::json) {
@@ -186,6 +202,8 @@ class Show {
     std::string_view text = printed.text;
     if (left_ < printed.ends.size()) text = text.substr(0, printed.ends[left_ - 1]);
     left_ -= std::min<uint64_t>(left_, printed.ends.size());
+    any_ = any_ || !printed.ends.empty();
+    found_.insert(printed.found.begin(), printed.found.end());
     output_.write(text);
     return left_ > 0;
   }
@@ -193,7 +211,7 @@ class Show {
   bool write_large(uint64_t number, const Record& record, std::string_view path) {
     MessageView message;
     message.read(record.data);
-    if (!wanted(message)) return true;
+    if (!wanted(message, found_)) return true;
     const ShownRecord shown = {
         .path = path, .number = number, .record = record, .message = message};
     if (format_ == Format::json) {
@@ -211,6 +229,7 @@ class Show {
       append(shown, text);
       output_.write(text);
     }
+    any_ = true;
     return --left_ > 0;
   }
 
@@ -220,7 +239,12 @@ class Show {
   const RecordRange range_;
   const FeatureFilter features_;
   std::optional<Where> where_;
+  const bool reads_messages_;
   uint64_t left_;
+  bool any_ = false;    // record was shown
+  FeatureNames found_;  // of --feature's names
+  FirstNames present_;
+  MessageView message_;  // on the reading thread
   Output output_;
 };
 
@@ -262,7 +286,8 @@ Command show_command() {
           .summary = "Prints records as text, JSON or raw bytes",
           .description = kDescription,
           .examples = kExamples,
-          .define = [](CLI::App& app) -> CommandAction {
+          .answers_no = "--where or --range selects no record",
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
@@ -280,12 +305,11 @@ Command show_command() {
                 ->type_name("FIRST:END");
             add_features(app, arguments->features, "Only these features");
             add_where(app, arguments->where);
-            app.add_option("--limit", arguments->limit, "Stop after so many records")
-                ->check(whole_number())
-                ->type_name("N");
+            add_limit(app, arguments->limit);
+            add_threads(app, arguments->threads);
             return [arguments](const CommandContext& context) {
-              Show(context, *arguments).run();
-              return kExitOk;
+              Show show(context, *arguments);
+              return show.run();
             };
           }};
 }

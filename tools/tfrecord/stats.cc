@@ -4,17 +4,18 @@
 #include <string>
 #include <vector>
 
-#include <CLI/App.hpp>
-
 #include "dataset/base/error.h"
 #include "dataset/example/feature_statistics.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/feature_filter.h"
+#include "tools/tfrecord/first_names.h"
 #include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/named_features.h"
 #include "tools/tfrecord/output.h"
 #include "tools/tfrecord/record_cursor.h"
+#include "tools/tfrecord/record_filter.h"
 #include "tools/tfrecord/record_pass.h"
-#include "tools/tfrecord/record_selection.h"
 #include "tools/tfrecord/stats_text.h"
 #include "tools/tfrecord/threads_option.h"
 
@@ -25,52 +26,72 @@ struct Arguments {
   InputArguments inputs = {};
   std::string output = "-";
   std::vector<std::string> features = {};
+  FilterArguments filter = {};
   size_t threads = 0;
   bool json = false;
 };
 
-int run(const CommandContext& context, const Arguments& arguments) {
-  std::vector<std::string> only = arguments.features;
-  std::ranges::sort(only);
+// What a block of records adds.
+struct Part {
+  StatisticsPart statistics = {};
+  FeatureNames found = {};  // of those that are named, in all records that were read
+};
+
+ExitCode run(const CommandContext& context, const Arguments& arguments) {
+  const FeatureNames names(arguments.features.begin(), arguments.features.end());
+  const std::vector<std::string> only(names.begin(), names.end());
+  RecordFilter filter(arguments.filter);
   FeatureStatistics all;
+  FeatureNames found;
+  FirstNames present;
   const auto paths = expand_inputs(context.files, arguments.inputs.files);
   InputProgress progress(context, "count", paths);
   for (const std::string& path : paths) {
+    if (filter.is_full()) break;
     RecordCursor cursor(context, path, arguments.inputs.reading, {}, progress);
-    pass_over_records<StatisticsPart>(
-        [&] { return cursor.read(); }, 0, thread_count(arguments.threads),
+    MessageView first;
+    const auto read = [&] {
+      auto record = cursor.read();
+      if (record && !names.empty() && !present.is_full()) {
+        first.read(record->data);
+        present.add(first);
+      }
+      return record;
+    };
+    pass_over_records<Part>(
+        [&] { return filter.next(read); }, 0, thread_count(arguments.threads),
         [&](const RecordBlock& block) {
           MessageView message;
-          StatisticsPart part;
+          Part part;
           for (size_t i = 0; i < block.size(); ++i) {
             message.read(block[i].data);
-            part.add(message, only);
+            find_names(message, names, part.found);
+            if (filter.matches(message)) part.statistics.add(message, only);
           }
-          part.settle();
+          part.statistics.settle();
           return part;
         },
-        [&](const StatisticsPart& part) {
-          all.merge(part);
+        [&](const Part& part) {
+          all.merge(part.statistics);
+          found.insert(part.found.begin(), part.found.end());
           return true;
         },
         [&](uint64_t, const Record& record) {
           MessageView message;
           message.read(record.data);
-          all.add(message, only);
+          find_names(message, names, found);
+          if (filter.matches(message)) all.add(message, only);
           return true;
         },
         {.block_size = size_t{512} << 10, .large_size = size_t{1} << 20, .growth = 4});
   }
-  for (const std::string& name : only) {
-    if (!all.features.contains(name) && !all.feature_lists.contains(name)) {
-      throw no_such_feature(name);
-    }
-  }
-  context.progress.clear();
+  filter.require_possible();
+  if (all.records > 0) require_found(names, found, present.all(), !filter.is_full());
   Output output(context, arguments.output);
+  context.progress.clear();
   output.write(arguments.json ? stats_as_json(all) : stats_as_text(all));
   output.close();
-  return kExitOk;
+  return ExitCode::ok;
 }
 
 constexpr char kDescription[] =
@@ -108,11 +129,12 @@ Command stats_command() {
           .summary = "Says what values features have: ranges, quantiles, counts",
           .description = kDescription,
           .examples = kExamples,
-          .define = [](CLI::App& app) -> CommandAction {
+          .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             add_output(app, arguments->output);
             add_features(app, arguments->features, "Only these features");
+            add_filter(app, arguments->filter);
             add_threads(app, arguments->threads);
             app.add_flag("--json", arguments->json, "Print one JSON object");
             return [arguments](const CommandContext& context) { return run(context, *arguments); };

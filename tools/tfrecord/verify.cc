@@ -2,9 +2,8 @@
 #include <memory>
 #include <string>
 
-#include <CLI/App.hpp>
-
 #include "dataset/base/error.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/damage_report.h"
 #include "tools/tfrecord/each_input.h"
@@ -25,8 +24,8 @@ struct Arguments {
   bool json = false;
 };
 
-int verify(const Arguments& arguments, const CommandContext& context, const std::string& path,
-           DamageReport& report, InputProgress& progress) {
+ExitCode verify(const Arguments& arguments, const CommandContext& context, const std::string& path,
+                DamageReport& report, InputProgress& progress) {
   report.begin(path);
   try {
     const ScanTotals totals =
@@ -35,23 +34,26 @@ int verify(const Arguments& arguments, const CommandContext& context, const std:
                    .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
                   progress);
     report.end(totals);
-    return totals.intact() ? kExitOk : kExitFailed;
+    return totals.intact() ? ExitCode::ok : ExitCode::no;
   } catch (const Error& error) {
     report.failed(text_of(error));
     throw;
   }
 }
 
-int run(const Arguments& arguments, const CommandContext& context) {
+ExitCode run(const Arguments& arguments, const CommandContext& context) {
   const auto paths = expand_inputs(context.files, arguments.files);
   Output out(context, arguments.output);
   DamageReport report(arguments.json, [&](std::string_view text) { out.write(text); });
   InputProgress progress(context, "scan", paths);
-  const int status = for_each_input(context, "verify", paths, [&](const std::string& path) {
-    const int result = verify(arguments, context, path, report, progress);
-    out.flush();
-    return result;
-  });
+  const ExitCode status = for_each_input(
+      context, "verify", paths,
+      [&](const std::string& path) {
+        const ExitCode result = verify(arguments, context, path, report, progress);
+        out.flush();
+        return result;
+      },
+      answer_of);
   out.close();
   return status;
 }
@@ -74,13 +76,12 @@ With --json each file is one object on a line: {path, records, intact, regions: 
 records_before}], bytes, bytes_lost, compression}: records is how many are intact, records_before how
 many of them stand before the damage, intact is true where nothing but records is in the file. bytes
 are those of the inflated content. Where a file could not be read to its end, error says why, and the
-last three are missing.
-
-Exit status: 0 if all files are intact, 1 if one is damaged or can't be read.)",
+last three are missing.)",
       .examples = R"(  tfrecord verify train.tfrecords
   tfrecord verify --json 'train-*' | jq -r 'select(.intact | not) | .path'
   curl -s https://example.org/train.tfrecords.gz | tfrecord verify -)",
-      .define = [](CLI::App& app) -> CommandAction {
+      .answers_no = "a file is damaged",
+      .define = [](CommandApp& app) -> CommandAction {
         const auto arguments = std::make_shared<Arguments>();
         add_files(app, arguments->files);
         add_format_options(app, arguments->reading);

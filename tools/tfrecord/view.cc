@@ -5,18 +5,20 @@
 #include <string>
 #include <vector>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "dataset/base/error.h"
 #include "dataset/base/stop.h"
+#include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/inputs.h"
+#include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/nearest_names.h"
 #include "tools/tfrecord/number_check.h"
+#include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/output.h"
-#include "tools/tfrecord/standard_streams.h"
+#include "tools/tfrecord/summary.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/view/card.h"
 #include "tools/tfrecord/view/page.h"
@@ -36,6 +38,7 @@ struct Arguments {
   std::string sampling = "first";
   size_t limit = 1000;
   size_t max_bytes = size_t{24} << 20;
+  bool json = false;
 };
 
 // Goes through the records once, and writes what it has seen.
@@ -53,10 +56,11 @@ class View {
     if (!arguments.where.empty()) where_.emplace(arguments.where);
   }
 
-  int run() {
+  ExitCode run() {
     if (arguments_.output == "-" && ::isatty(STDOUT_FILENO) != 0) {
       throw UsageError("a page is nothing for a terminal: give -o page.html");
     }
+    check_json_summary(arguments_.json, arguments_.output);
     Output out(context_, arguments_.output);  // before hours of reading for nothing
     const std::vector<std::string> paths = expand_inputs(context_.files, arguments_.inputs.files);
     InputProgress progress(context_, "view", paths);
@@ -68,10 +72,7 @@ class View {
       read_file(path, progress);
     }
     for (const std::string& damage : damage_) context_.progress.warn("tfrecord view: " + damage);
-    if (where_) {
-      where_->require_possible();
-      if (!more_) warn_of_missing(*where_, "view", context_.progress);
-    }
+    if (where_) where_->require_possible(!more_);
     require_what_was_named();
     context_.progress.clear();
     const uint64_t bytes = write_page(out, {.files = files_,
@@ -82,11 +83,14 @@ class View {
                                             .images = images_,
                                             .labels = labels_});
     out.close();
-    if (arguments_.output != "-") {
-      print_line(fmt::format("wrote {}, {}, to {}", shown_records(), byte_count(bytes),
-                             printable(arguments_.output)));
+    if (arguments_.json) {
+      print_summary(context_,
+                    {{"path", arguments_.output}, {"records", sample_.size()}, {"bytes", bytes}});
+    } else if (arguments_.output != "-") {
+      print_summary(context_, fmt::format("wrote {}, {}, to {}", shown_records(), byte_count(bytes),
+                                          printable(arguments_.output)));
     }
-    return damage_.empty() ? kExitOk : kExitFailed;
+    return exit_code_;
   }
 
  private:
@@ -106,7 +110,8 @@ class View {
       }
     } catch (const Error& error) {
       if (!is_damage(error.kind()) && error.kind() != ErrorKind::limit_exceeded) throw;
-      damage_.push_back(error.what());
+      damage_.push_back(text_of(error));
+      exit_code_ = combined(exit_code_, answer_of(error.kind()));
     }
   }
 
@@ -196,6 +201,7 @@ class View {
   MessageView message_;
   std::vector<std::string> files_;
   std::vector<std::string> damage_;
+  ExitCode exit_code_ = ExitCode::ok;
   bool more_ = false;              // records than were read
   std::set<std::string> present_;  // of --image and --label, what some record has
 };
@@ -214,58 +220,58 @@ the two is smoother. The page says what was guessed.
 everything, and shows records that are evenly spread. Either way there are at most --limit of them,
 and no more than fit into --max-bytes.
 
-Damage ends a file: what comes before it is shown, the page names the damage, and the exit status is
-1. It is 1 as well, without a page, where no record has the feature that --image or --label names,
-or where no record that would be shown fits --shape.)";
+Damage ends a file: what comes before it is shown, and the page names the damage. There is no page
+if no record that would be shown fits --shape.)";
 
 }  // namespace
 
 Command view_command() {
-  return {.name = "view",
-          .summary = "Makes one HTML page of the records, images first",
-          .description = kDescription,
-          .examples = R"(  tfrecord view train.tfrecords -o page.html
+  return {
+      .name = "view",
+      .summary = "Makes one HTML page of the records, images first",
+      .description = kDescription,
+      .examples = R"(  tfrecord view train.tfrecords -o page.html
   tfrecord view pets.tfrecords --labels cat,dog,hamster -o page.html
   tfrecord view 'train-*' --sample spread --where 'label == 3' -o cats.html
   tfrecord view mnist.tfrecords.gz --image image_raw --shape 28x28 -o page.html
 )",
-          .define = [](CLI::App& app) -> CommandAction {
-            const auto arguments = std::make_shared<Arguments>();
-            add_inputs(app, arguments->inputs);
-            add_where(app, arguments->where);
-            app.add_option("--limit", arguments->limit, "The most records that are shown")
-                ->check(whole_number(1, 1'000'000))
-                ->type_name("N")
-                ->capture_default_str();
-            app.add_option("--sample", arguments->sampling, "Which records are shown")
-                ->check(CLI::IsMember({"first", "spread"}).description(""))
-                ->type_name("first|spread")
-                ->capture_default_str();
-            app.add_option("--max-bytes", arguments->max_bytes,
-                           "About how many bytes of records the page may hold; 64MB for one")
-                ->transform(byte_size())
-                ->type_name("BYTES")
-                ->default_str("24MiB");
-            app.add_option(
-                   "--image", arguments->image,
-                   "The feature that holds the image; left out, image/encoded, image or the like, "
-                   "or the first one that does")
-                ->type_name("NAME");
-            add_pixel_options(app, arguments->pixels);
-            app.add_option("--label", arguments->label,
-                           "The feature that is the label; left out, image/class/text, label or "
-                           "the like")
-                ->type_name("NAME");
-            app.add_option(
-                   "--labels", arguments->labels,
-                   "What labels 0, 1, ... are called: names with commas between them, or a file "
-                   "with one a line")
-                ->type_name("NAMES_OR_FILE");
-            add_output(app, arguments->output);
-            return [arguments](const CommandContext& context) {
-              return View(*arguments, context).run();
-            };
-          }};
+      .answers_no = "a file is damaged, and the page shows the records before the damage",
+      .define = [](CommandApp& app) -> CommandAction {
+        const auto arguments = std::make_shared<Arguments>();
+        add_inputs(app, arguments->inputs);
+        add_where(app, arguments->where);
+        app.add_option("--limit", arguments->limit, "At most N records, of those that are selected")
+            ->check(whole_number(1, 1'000'000))
+            ->type_name("N")
+            ->capture_default_str();
+        app.add_option("--sample", arguments->sampling, "Which records are shown")
+            ->check(CLI::IsMember({"first", "spread"}).description(""))
+            ->type_name("first|spread")
+            ->capture_default_str();
+        app.add_option("--max-bytes", arguments->max_bytes,
+                       "About how many bytes of records the page may hold; 64MB for one")
+            ->transform(byte_size())
+            ->type_name("BYTES")
+            ->default_str("24MiB");
+        app.add_option(
+               "--image", arguments->image,
+               "The feature that holds the image; left out, image/encoded, image or the like, "
+               "or the first one that does")
+            ->type_name("NAME");
+        add_pixel_options(app, arguments->pixels);
+        app.add_option("--label", arguments->label,
+                       "The feature that is the label; left out, image/class/text, label or "
+                       "the like")
+            ->type_name("NAME");
+        app.add_input("--labels", arguments->labels,
+                      "What labels 0, 1, ... are called: names with commas between them, or a file "
+                      "with one a line")
+            ->type_name("NAMES_OR_FILE");
+        add_output(app, arguments->output);
+        add_json_summary(app, arguments->json);
+        return
+            [arguments](const CommandContext& context) { return View(*arguments, context).run(); };
+      }};
 }
 
 }  // namespace recordpipe

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <variant>
 #include <vector>
@@ -203,16 +202,34 @@ void require_comparable(const Where::Condition& condition) {
                .hint = has_bytes ? "a string stands in quotes" : "a number stands without quotes"});
 }
 
-// Of what has to hold: where a comparison under `not` fails, that selects.
-void require_all_possible(const Where::Condition& condition, const FirstNames& names) {
-  if (condition.kind == Where::Condition::Kind::negation) return;
-  for (const Where::Condition& part : condition.parts) require_all_possible(part, names);
-  if (!condition.asked) return;
-  if (condition.kinds != 0) return require_comparable(condition);
+[[noreturn]] void fail_missing(const std::string& name, const FirstNames& names,
+                               bool looked_at_all) {
   throw Error(
       {.kind = ErrorKind::not_found,
-       .reason = fmt::format("--where asks for {}, which no record has; {}",
-                             printable(condition.name), there_are(names.all(), condition.name))});
+       .reason = fmt::format("--where asks for {}, which no record {}has; {}", printable(name),
+                             looked_at_all ? "" : "that was read ", there_are(names.all(), name))});
+}
+
+// The first name, in their order, that was asked for and that no record has.
+const std::string* first_missing(const Where::Condition& condition) {
+  const std::string* first = condition.asked && condition.kinds == 0 ? &condition.name : nullptr;
+  for (const Where::Condition& part : condition.parts) {
+    const std::string* const name = first_missing(part);
+    if (name != nullptr && (first == nullptr || *name < *first)) first = name;
+  }
+  return first;
+}
+
+// Of what has to hold: where a comparison under `not` fails, that selects.
+void require_all_possible(const Where::Condition& condition, const FirstNames& names,
+                          bool looked_at_all) {
+  if (condition.kind == Where::Condition::Kind::negation) return;
+  for (const Where::Condition& part : condition.parts) {
+    require_all_possible(part, names, looked_at_all);
+  }
+  if (!condition.asked) return;
+  if (condition.kinds != 0) return require_comparable(condition);
+  fail_missing(condition.name, names, looked_at_all);
 }
 
 }  // namespace
@@ -236,28 +253,11 @@ bool Where::matches(const MessageView& record) const {
   return does;
 }
 
-void Where::require_possible() const {
-  if (!state_->matched) require_all_possible(state_->condition, state_->names);
-}
-
-std::vector<std::string> Where::missing() const {
-  std::vector<std::string> names;
-  const std::function<void(const Condition&)> look = [&](const Condition& condition) {
-    if (condition.asked && condition.kinds == 0) names.push_back(condition.name);
-    std::ranges::for_each(condition.parts, look);
-  };
-  look(state_->condition);
-  std::ranges::sort(names);
-  const auto twice = std::ranges::unique(names);
-  names.erase(twice.begin(), twice.end());
-  return names;
-}
-
-void warn_of_missing(const Where& where, std::string_view command, TerminalProgress& progress) {
-  for (const std::string& name : where.missing()) {
-    progress.warn(fmt::format("tfrecord {}: --where asks for {}, which no record has", command,
-                              printable(name)));
-  }
+void Where::require_possible(bool looked_at_all) const {
+  const auto& [condition, names, matched] = *state_;
+  const std::string* const missing = looked_at_all ? first_missing(condition) : nullptr;
+  if (missing != nullptr) fail_missing(*missing, names, looked_at_all);
+  if (!matched) require_all_possible(condition, names, looked_at_all);
 }
 
 CLI::Option* add_where(CLI::App& app, std::string& expression) {

@@ -24,10 +24,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "dataset/example/message_view.h"
-#include "tools/terminal_progress.h"
 #include "tools/tfrecord/cli_forward.h"
 
 namespace recordpipe {
@@ -43,15 +41,13 @@ class Where {
 
   // Safe to call from several threads.
   bool matches(const MessageView& record) const;
-  // When all records were looked at. If none matched and a comparison that could have selected some
-  // never could hold, throws Error: not_found for a feature that no record has, with the names of
-  // those that the first records have; invalid_argument for one whose values are never of a kind
-  // that its literals can be compared with. (has() asks whether there is a feature: no is an
-  // answer.)
-  void require_possible() const;
-  // The names whose values or number were asked for, and which no record had: a mistyped one would
-  // go unnoticed. When all records were looked at.
-  std::vector<std::string> missing() const;
+  // At the end. Throws Error{not_found}, with the names that the first records have, for a feature
+  // whose values or number were asked for and which no record has: if `looked_at_all` records of
+  // all inputs; else only if none matched and a comparison that could have selected some asked for
+  // it. Throws Error{invalid_argument} if none matched and the values of such a comparison are
+  // never of a kind that its literals can be compared with. (has() asks whether there is a feature:
+  // no is an answer.)
+  void require_possible(bool looked_at_all) const;
 
   struct Condition;
 
@@ -62,8 +58,5 @@ class Where {
 
 // Adds --where; `expression` stays empty where it isn't given, for all records.
 CLI::Option* add_where(CLI::App& app, std::string& expression);
-
-// Says so of each of them.
-void warn_of_missing(const Where& where, std::string_view command, TerminalProgress& progress);
 
 }  // namespace recordpipe

@@ -1,0 +1,55 @@
+// The library's hints in terms of options: by the kind of remedy, whatever the words.
+#include "tools/tfrecord/option_hints.h"
+
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "dataset/record/record_error.h"
+
+namespace recordpipe {
+namespace {
+
+std::string text_for(Remedy remedy) {
+  return text_of(Error({.kind = ErrorKind::corrupted,
+                        .path = "a",
+                        .offset = 3,
+                        .reason = "broken",
+                        .hint = "do something",
+                        .remedy = remedy}));
+}
+
+TEST(OptionHints, FollowTheRemedy) {
+  EXPECT_EQ(text_for(Remedy::none), "a: broken at 3 (do something)");
+  EXPECT_EQ(text_for(Remedy::salvage),
+            "a: broken at 3 (do something; tfrecord salvage takes out what is intact)");
+  EXPECT_NE(text_for(Remedy::crc_check_off).find("read it with --no-crc"), std::string::npos);
+  EXPECT_NE(text_for(Remedy::raise_max_record_size).find("raise --max-record-size"),
+            std::string::npos);
+  EXPECT_NE(text_for(Remedy::compression_gzip).find("leave out --input-compression"),
+            std::string::npos);
+  EXPECT_NE(text_for(Remedy::compression_zlib).find("give --input-compression zlib"),
+            std::string::npos);
+  EXPECT_NE(text_for(Remedy::compression_zstd).find("leave out --input-compression"),
+            std::string::npos);
+}
+
+TEST(OptionHints, WordsOfTheReasonOrTheHintChangeNothing) {
+  const Error error({.kind = ErrorKind::unsupported,
+                     .reason = "the features of this record",
+                     .hint = "raise max_record_size, or fetch it again"});
+  EXPECT_EQ(text_of(error), error.what());
+}
+
+TEST(OptionHints, OfARegionSpeakToThoseWhoCheckEveryCrc) {
+  const std::array<std::byte, 4> zeros = {};
+  const Error error = corrupted_data("a", 0, 1, zeros);
+  EXPECT_EQ(error.remedy(), Remedy::crc_check_off);
+  const std::string hint =
+      hint_of({.reason = error.reason(), .hint = error.hint(), .remedy = error.remedy()});
+  EXPECT_NE(hint.find("tfrecord convert --no-crc writes them anew"), std::string::npos);
+  EXPECT_EQ(hint_of({.hint = "do something", .remedy = Remedy::salvage}), "do something");
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,53 @@
+// A subcommand's options. Those that name files say whether they are read or written: the command
+// line refuses a result that would replace an input (output_check.h).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "dataset/io/file.h"
+
+namespace recordpipe {
+
+using PathsOf = std::function<std::vector<std::string>(FileSystem& files)>;
+
+struct InputOption {
+  const CLI::Option* option = nullptr;
+  PathsOf paths = {};  // files, patterns, URLs or "-", once the command line is parsed
+};
+
+struct OutputOption {
+  const CLI::Option* option = nullptr;
+  // The files that the result replaces; empty: the one that the option names.
+  PathsOf replaced = {};
+  // Whether one of them may be an input, for its records are written again, all of them. Empty:
+  // never.
+  std::function<bool()> may_replace_input = {};
+};
+
+class CommandApp final : public CLI::App {
+ public:
+  using CLI::App::App;
+
+  // Add an option or an argument whose value names files to read. `paths` is for values that are no
+  // paths themselves.
+  CLI::Option* add_input(std::string names, std::vector<std::string>& files,
+                         std::string description);
+  CLI::Option* add_input(std::string names, std::string& file, std::string description,
+                         PathsOf paths = {});
+  // Adds an option whose value names the result; "-" is standard output.
+  CLI::Option* add_output(std::string names, std::string& path, std::string description,
+                          OutputOption output = {});
+
+  const std::vector<InputOption>& inputs() const { return inputs_; }
+  const std::vector<OutputOption>& outputs() const { return outputs_; }
+
+ private:
+  std::vector<InputOption> inputs_;
+  std::vector<OutputOption> outputs_;
+};
+
+}  // namespace recordpipe
