@@ -8,10 +8,10 @@
 #include "trainer/backend/reference/reference_backend.h"
 #include "trainer/backend/replicated/distributed_backend.h"
 #include "trainer/backend/replicated/tower_backend.h"
+#include "trainer/programs/log.h"
 #ifdef RECORDPIPE_CUDA
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/multi_gpu_backend.h"
-#include "trainer/programs/log.h"
 #endif
 
 namespace recordpipe {
