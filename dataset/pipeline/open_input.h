@@ -80,7 +80,7 @@ class OpenInput final : private TaskQueue::Task {
     queue_.wait(*this, [&] {
       ready_.swap(fetched_);
       if (ready_.empty()) error = std::exchange(error_, nullptr);
-      return has_next() || error;
+      return has_next() || has_ended_;
     });
     if (!error) return has_next();
     failed_ = true;
@@ -116,19 +116,26 @@ class OpenInput final : private TaskQueue::Task {
     const size_t wanted = is_needed || memory_->is_limited() ? 1 : fetch_size_;
     size_t fetched = 0;
     uint64_t bytes = 0;
-    if (is_broken_) return;
+    if (has_ended_) return;
     try {
       while (fetched < wanted && bytes < kMostBytes) {
         const auto chunk = executor_.next_with_failures();
-        if (chunk.empty()) return;
+        if (chunk.empty()) return end(nullptr);
         fetched += chunk.size();
         bytes += bytes_of(std::span<const U>(chunk.values));
         keep(chunk);
       }
     } catch (...) {
-      is_broken_ = true;
-      queue_.hand_over([&] { error_ = std::current_exception(); });  // behind what was fetched
+      end(std::current_exception());
     }
+  }
+
+  // Behind what was fetched.
+  void end(std::exception_ptr error) {
+    queue_.hand_over([&] {
+      has_ended_ = true;
+      error_ = std::move(error);
+    });
   }
 
   void keep(const typename Executor<U>::Chunk& chunk) {
@@ -162,9 +169,9 @@ class OpenInput final : private TaskQueue::Task {
   bool failed_ = false;  // it has ended with an error
   // The task's, while it runs.
   Executor<U> executor_;
-  bool is_broken_ = false;  // it has thrown
   // Handed over by the task.
   std::vector<Ticket> fetched_;
+  bool has_ended_ = false;
   std::exception_ptr error_;
 };
 

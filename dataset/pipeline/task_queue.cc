@@ -57,7 +57,7 @@ void TaskQueue::run(Task& task, bool is_needed, std::unique_lock<std::mutex>& lo
     task.run(is_needed);
   }
   lock.lock();
-  task.state_ = Task::State::done;
+  task.state_ = Task::State::idle;
   changed_.notify_all();
 }
 

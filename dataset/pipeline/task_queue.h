@@ -27,7 +27,7 @@ class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<Ta
 
    private:
     friend TaskQueue;
-    enum class State { idle, waiting, running, done };
+    enum class State { idle, waiting, running };
     State state_ = State::idle;  // guarded by mutex_
   };
 
@@ -39,15 +39,14 @@ class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<Ta
 
   // These three are for one thread. The task is to be run soon, if it is idle.
   void start(Task& task);
-  // Returns when take() returned true, which it may while the task is running, or when the task has
-  // run, started or not, and is idle again.
+  // Returns when take() has returned true, even if the task is still running. Until then the task
+  // is run, started or not, as often as it takes.
   template <class Take>
   void wait(Task& task, Take take) {
     std::unique_lock lock(mutex_);
     bool has_come = take();
-    helpers_.came(!has_come && task.state_ != Task::State::done);
-    for (; !has_come && task.state_ != Task::State::done; has_come = take()) advance(task, lock);
-    if (task.state_ == Task::State::done) task.state_ = Task::State::idle;
+    helpers_.came(!has_come);
+    for (; !has_come; has_come = take()) advance(task, lock);
   }
   // Returns when the task is idle; one that has not begun is not run.
   void cancel(Task& task);

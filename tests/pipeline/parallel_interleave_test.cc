@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,7 @@ const std::vector<size_t> kThreads = {1, 2, 3, 4, 8, 16};
 class ParallelInterleave : public testing::Test {
  protected:
   void SetUp() override {
-    for (const size_t records : {300, 1, 0, 700, 64, 65, 301, 20}) add_file(records);
+    for (const size_t records : {300, 1, 0, 3000, 64, 65, 1300, 20}) add_file(records);
   }
 
   void add_file(size_t records) {
@@ -44,7 +45,7 @@ class ParallelInterleave : public testing::Test {
     contents_.emplace_back();
     for (size_t i = 0; i < records; ++i) {
       contents_.back().push_back(std::to_string(number) + " " + std::to_string(i) +
-                                 std::string(i * 37 % 1000, 'x'));
+                                 std::string(i * 37 % 300, 'x'));
       writer.write(as_bytes(contents_.back().back()));
     }
     writer.close();
@@ -189,6 +190,27 @@ TEST(ParallelInterleaveStop, EndsAnEndlessSearchInAnInput) {
   }
 }
 
+// The consumer is faster than the inputs: it takes each chunk from a task that goes on.
+TEST(ParallelInterleaveSlowInputs, HandOverOneChunkAtATime) {
+  constexpr int kElements = 700;
+  const auto open = [](int input) {
+    return from_generator([input] {
+      return [input, next = 0]() mutable -> std::optional<int> {
+        if (next % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+        return next < kElements ? std::optional(1000 * input + next++) : std::nullopt;
+      };
+    });
+  };
+  std::vector<int> expected;
+  for (int i = 0; i < kElements; ++i) {
+    for (int input = 0; input < 3; ++input) expected.push_back(1000 * input + i);
+  }
+  for (const size_t threads : {1, 2, 3, 4}) {
+    const auto dataset = from_vector(numbers(3)).interleave(open, 3);
+    EXPECT_EQ(collect(dataset.with_options({.threads = threads, .chunk_size = 16})), expected);
+  }
+}
+
 // Inputs of inputs, all on the same few threads.
 TEST(ParallelInterleaveNested, GetsThroughWithAnyNumberOfThreads) {
   const auto inner = [](int outer) {
@@ -216,6 +238,7 @@ class Meeting {
 
   void wait() {
     std::unique_lock lock(mutex_);
+    if (have_met_ || ++waits_ > 100) return;
     ++present_;
     if (present_ >= wanted_) have_met_ = true;
     changed_.notify_all();
@@ -232,6 +255,7 @@ class Meeting {
   const size_t wanted_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  size_t waits_ = 0;
   size_t present_ = 0;
   bool have_met_ = false;
 };
@@ -309,7 +333,7 @@ TEST(ParallelInterleaveGenerators, RunAtTheSameTime) {
     return from_generator([&, input] {
       return [&, input, next = 0]() mutable -> std::optional<int> {
         if (next == 100) return std::nullopt;
-        if (!meeting.have_met()) meeting.wait();
+        meeting.wait();
         return 1000 * input + next++;
       };
     });
