@@ -174,7 +174,7 @@ class Presigned(Ranges):
         self.assertEqual(shown, self.run_it("show", "--json", "--record", "3", "--feature", "n", "a"))
         self.assertIn(f"/a.idx?{self.QUERY}", [name for name, _ in self.asked()])
         found, = self.json("info", "--json", self.url("a"))
-        self.assertTrue(found["files"][0]["indexed"])
+        self.assertTrue(found["indexed"])
         self.run_it("index", "--check", self.url("a"))
 
 

@@ -272,7 +272,7 @@ class Names(TfrecordTest):
                 (["create", self.NAME, "-o", "out"], "no such file"),
                 (["create", sound, "-o", "out"], "give --from"),
                 (["convert", sound, "-o", "out", "--rename", self.NAME], "OLD=NEW"),
-                (["show", sound, "--feature", self.NAME], "no record that was shown has"),
+                (["show", sound, "--feature", self.NAME], "no record has a feature named"),
                 (["show", sound, "--range", self.NAME], "makes no sense"),
                 (["show", sound, "--format", self.NAME], "json"), (["show", sound, "--" + self.NAME], "--help"),
                 (["info", sound, "-o", sound], "would be replaced"), ([self.NAME], "no command")):
