@@ -139,15 +139,10 @@ class OpenInput final : private TaskQueue::Task {
   }
 
   void keep(const typename Executor<U>::Chunk& chunk) {
-    std::vector<Ticket> tickets;
-    tickets.reserve(chunk.size());
-    for (size_t i = 0; i < chunk.size(); ++i) {
-      keep_alive(chunk.values[i], source_);
-      Ticket ticket = store_.put(chunk, i);
-      // Not the same id as within the input: operators there have drawn for that.
-      ticket.id.epoch = derive_key(ticket.id.epoch, kHandedOn);
-      tickets.push_back(ticket);
-    }
+    for (U& value : chunk.values) keep_alive(value, source_);
+    std::vector<Ticket> tickets = store_.put_chunk(chunk);
+    // Not the same ids as within the input: operators there have drawn for those.
+    for (Ticket& ticket : tickets) ticket.id.epoch = derive_key(ticket.id.epoch, kHandedOn);
     queue_.hand_over([&] { fetched_.insert(fetched_.end(), tickets.begin(), tickets.end()); });
   }
 

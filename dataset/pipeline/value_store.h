@@ -37,13 +37,6 @@ class ValueStore {
     for (size_t i = 0; i < values.size(); ++i) tickets[i].ref = keep(values[i]);
   }
 
-  // The same for element `i` of an executor's chunk, or for its failure: a ticket with its id.
-  template <class Chunk>
-  Ticket put(const Chunk& chunk, size_t i) {
-    std::exception_ptr error = chunk.take_error_at(i);
-    return {chunk.tickets[i].id, error ? put_failure(std::move(error)) : put(chunk.values[i])};
-  }
-
   // The same for an element that could not be computed.
   uint64_t put_failure(std::exception_ptr error) {
     T nothing{};
@@ -51,6 +44,18 @@ class ValueStore {
     const std::lock_guard lock(mutex_);
     errors_[ref] = std::move(error);
     return ref;
+  }
+
+  // The same for the elements of an executor's chunk: tickets with their ids.
+  template <class Chunk>
+  std::vector<Ticket> put_chunk(const Chunk& chunk) {
+    std::vector<Ticket> tickets(chunk.tickets.begin(), chunk.tickets.end());
+    put(chunk.values, tickets);
+    const std::lock_guard lock(mutex_);
+    for (Failure& failure : chunk.failures) {
+      errors_[tickets[failure.at].ref] = std::move(failure.error);
+    }
+    return tickets;
   }
 
   // Moves the tickets' values to `out`.
@@ -142,7 +147,9 @@ class StoreStage : public Stage<T> {
   // A ticket for element `i` of an executor's chunk, or for its failure.
   template <class Chunk>
   Ticket keep(const Chunk& chunk, size_t i) {
-    return store_.put(chunk, i);
+    std::exception_ptr error = chunk.take_error_at(i);
+    const ElementId id = chunk.tickets[i].id;
+    return {id, error ? store_.put_failure(std::move(error)) : store_.put(chunk.values[i])};
   }
 
  private:

@@ -22,7 +22,6 @@
 #include "dataset/record/record_writer.h"
 #include "proto/iterator_state.pb.h"
 #include "tests/pipeline/collect.h"
-#include "tests/pipeline/random_chain.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
@@ -109,22 +108,6 @@ TEST(Epoch, ALoopOverFilesYieldsWhatRepeatYields) {
   expect_repeat(from_vector(paths).interleave(
       [parse](const std::string& path) { return tfrecord_files({path}).map_with_random(8, parse); },
       2));
-}
-
-TEST(Epoch, ALoopOverRandomChainsYieldsWhatRepeatAndTheTwinYield) {
-  for (uint64_t trial = 0; trial < 80; ++trial) {
-    Random random(derive_key(41, 0), 0, trial);
-    const Chain chain = random_chain(random);
-    SCOPED_TRACE("trial " + std::to_string(trial));
-    const auto drawn = chain.dataset.map_with_random(3, crop);
-    const auto twin = chain.twin.map_with_random(3, crop);
-    expect_repeat(drawn);
-    for (const uint64_t epoch : {uint64_t{0}, uint64_t{1}, uint64_t{77}, UINT64_MAX}) {
-      std::vector<int> expected;
-      for (const auto& item : twin.pass(epoch)) expected.push_back(item.value);
-      EXPECT_TRUE(collect(drawn.epoch(epoch)) == expected);
-    }
-  }
 }
 
 TEST(Epoch, IsZeroWhereNoneWasGiven) {

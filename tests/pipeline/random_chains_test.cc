@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -35,9 +36,9 @@ struct Rest {
   }
 };
 
-Rest rest_of(const naive::Pipeline<Value>& twin) {
+Rest rest_of(const naive::Pipeline<Value>& twin, uint64_t epoch = 0) {
   Rest rest;
-  naive::Elements<Value> elements = twin.pass(0);
+  naive::Elements<Value> elements = twin.pass(epoch);
   for (naive::Item<Value>& item : elements.items) {
     if (!item.error.empty()) {
       rest.error = std::move(item.error);
@@ -130,6 +131,29 @@ TEST_P(RandomChains, EqualTheirTwinsAndResumeAnywhere) {
     ASSERT_EQ(rest_of(iterator), expected)
         << options.threads << " threads, chunks of " << options.chunk_size;
     ASSERT_NO_FATAL_FAILURE(expect_resumes(chain.dataset(), expected, random));
+  }
+}
+
+TEST_P(RandomChains, YieldInALoopOverEpochsWhatRepeatYields) {
+  const TemporaryDirectory directory;
+  for (uint64_t trial = 0; trial < trial_count() / 10; ++trial) {
+    Random random(derive_key(2027, GetParam()), 0, trial);
+    const Chain chain = Chain::draw(random, 6, directory.path());
+    const PipelineOptions options = draw_options(random);
+    SCOPED_TRACE("trial " + std::to_string(trial) + "\n" + chain.dataset().explain());
+    for (const uint64_t epoch : {uint64_t{1}, uint64_t{77}, UINT64_MAX}) {
+      Iterator<Value> iterator = chain.dataset().with_options(options).iterate({.epoch = epoch});
+      ASSERT_EQ(rest_of(iterator), rest_of(chain.twin(), epoch)) << "in epoch " << epoch;
+    }
+    Rest loop;
+    for (uint64_t epoch = 0; epoch < 3 && loop.error.empty(); ++epoch) {
+      Iterator<Value> iterator = chain.dataset().epoch(epoch).iterate();
+      Rest pass = rest_of(iterator);
+      std::ranges::move(pass.values, std::back_inserter(loop.values));
+      loop.error = std::move(pass.error);
+    }
+    Iterator<Value> repeated = chain.dataset().repeat(3).with_options(options).iterate();
+    ASSERT_EQ(rest_of(repeated), loop);
   }
 }
 

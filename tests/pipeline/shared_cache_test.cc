@@ -192,10 +192,10 @@ TEST_F(SharedCache, ItsLimitHoldsForAllIterators) {
 }
 
 TEST_F(SharedCache, EachIteratorCountsWhatItHasReached) {
-  constexpr uint64_t kMiB = 1 << 20;
-  const auto large = from_vector(numbers(10)).map([](int) { return std::string(kMiB, 'x'); });
+  constexpr uint64_t kLarge = 1 << 20;
+  const auto large = from_vector(numbers(10)).map([](int) { return std::string(kLarge, 'x'); });
   const auto end_of = [](const auto& dataset) {
-    auto iterator = dataset.with_options({.chunk_size = 1, .memory_limit = 5 * kMiB}).iterate();
+    auto iterator = dataset.with_options({.chunk_size = 1, .memory_limit = 5 * kLarge}).iterate();
     int delivered = 0;
     const Error error = error_of([&] {
       while (iterator.next()) ++delivered;
@@ -209,8 +209,8 @@ TEST_F(SharedCache, EachIteratorCountsWhatItHasReached) {
   EXPECT_EQ(end_of(cached), delivered) << "the same where it is filled already";
   auto iterator = cached.iterate();
   for (int i = 0; i < 3; ++i) iterator.next();
-  EXPECT_GE(iterator.memory().bytes, 3 * kMiB);
-  EXPECT_LT(iterator.memory().bytes, 8 * kMiB);
+  EXPECT_GE(iterator.memory().bytes, 3 * kLarge);
+  EXPECT_LT(iterator.memory().bytes, 8 * kLarge);
   while (iterator.next()) {
   }
   EXPECT_GE(iterator.memory().bytes, 10 * kMiB);

@@ -55,14 +55,14 @@ TEST(SummaryPixels, TakeHalfPrecision) {
 }
 
 TEST(SummaryPixels, ShowWhatIsNotFiniteInRed) {
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const ImageFormat colours = {.height = 1, .width = 2, .channels = 3};
-  EXPECT_EQ(summary_pixels(batch_of<float>(colours, {1, 2, 4, 0, infinity, 7}), 0),
+  EXPECT_EQ(summary_pixels(batch_of<float>(colours, {1, 2, 4, 0, kInfinity, 7}), 0),
             (Bytes{63, 127, 255, 255, 0, 0}));
   const ImageFormat grey = {.height = 1, .width = 2, .channels = 1};
-  EXPECT_EQ(summary_pixels(batch_of<float>(grey, {nan, 0}), 0), (Bytes{255, 0}));
-  EXPECT_EQ(summary_pixels(batch_of<float>(grey, {nan, nan}), 0), (Bytes{255, 255}));
+  EXPECT_EQ(summary_pixels(batch_of<float>(grey, {kNan, 0}), 0), (Bytes{255, 0}));
+  EXPECT_EQ(summary_pixels(batch_of<float>(grey, {kNan, kNan}), 0), (Bytes{255, 255}));
 }
 
 }  // namespace
