@@ -213,7 +213,7 @@ TEST_F(SharedCache, EachIteratorCountsWhatItHasReached) {
   EXPECT_LT(iterator.memory().bytes, 8 * kLarge);
   while (iterator.next()) {
   }
-  EXPECT_GE(iterator.memory().bytes, 10 * kMiB);
+  EXPECT_GE(iterator.memory().bytes, 10 * kLarge);
 }
 
 }  // namespace

@@ -475,9 +475,9 @@ TEST(IteratorState, WhatIsNoStateIsRefused) {
   other.ParseFromString(state);
   for (const uint32_t version : {2, 4}) {
     other.set_version(version);
-    EXPECT_THAT(refuse(with_crc(other)),
-                AllOf(HasSubstr("a state of version " + std::to_string(version)),
-                      HasSubstr("version 3")));
+    EXPECT_THAT(
+        refuse(with_crc(other)),
+        AllOf(HasSubstr("a state of version " + std::to_string(version)), HasSubstr("version 3")));
   }
 }
 

@@ -20,7 +20,6 @@
 namespace recordpipe {
 namespace {
 
-
 template <class Backend>
 class EachBackend : public testing::Test {
  protected:
