@@ -1,14 +1,7 @@
 # Functions for the libraries and programs. Paths are relative to the folder that calls them.
 
-# Reading the standard library's headers takes half of the time of most files. A compiler cache finds
-# less with them: ccache wants options of its own, and another folder's headers are others to it.
-set(recordpipe_precompile ON)
-if(CMAKE_CXX_COMPILER_LAUNCHER)
-  set(recordpipe_precompile OFF)
-endif()
-option(RECORDPIPE_PRECOMPILED_HEADERS
-       "Compile with precompiled standard headers (OFF where a compiler launcher is set)"
-       ${recordpipe_precompile})
+# Reading the standard library's headers takes half of the time of most files.
+option(RECORDPIPE_PRECOMPILED_HEADERS "Compile with precompiled standard headers" OFF)
 set(recordpipe_standard_headers
   <algorithm> <array> <atomic> <chrono> <condition_variable> <cstddef> <cstdint> <cstring>
   <exception> <functional> <map> <memory> <mutex> <numeric> <optional> <ranges> <set> <span> <sstream>

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 
 #include "trainer/programs/flag_helpers.h"
 #include "trainer/programs/tutorial_spelling.h"

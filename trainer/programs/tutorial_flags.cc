@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 
 #include "trainer/programs/flag_helpers.h"
 #include "trainer/programs/tutorial_spelling.h"
