@@ -32,9 +32,9 @@ namespace recordpipe {
 // there is one, it fits and CRCs are checked. A file of more than 1 MiB then opens without a walk
 // over all headers, and a record with a damaged header is an element that fails, which
 // ignore_errors can leave out, with those after it intact. An index that is damaged or doesn't fit
-// is ignored. Where one says what isn't so, that element fails: header and data are checked by their
-// CRCs. Which records there are is the index's word: one made to mislead could name records that lie
-// inside the data of another, so remove indexes that you don't trust.
+// is ignored. Where one says what isn't so, that element fails: header and data are checked by
+// their CRCs. Which records there are is the index's word: one made to mislead could name records
+// that lie inside the data of another, so remove indexes that you don't trust.
 //
 // With more than one thread, up to 4 plain files that come next are opened ahead, on the threads
 // that compute elements. That changes no element and no error.
