@@ -21,8 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::string golden_sequence(const std::string& name) {
-  std::ifstream in(RECORDPIPE_DATA_DIR "/golden/sequences/" + name + ".pb",
-                   std::ios::binary);
+  std::ifstream in(RECORDPIPE_DATA_DIR "/golden/sequences/" + name + ".pb", std::ios::binary);
   EXPECT_TRUE(in) << name;
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
