@@ -147,6 +147,7 @@ class PrefetchStage final : public StoreStage<T> {
   void reset() {
     stop();
     for (; !ready_.empty(); ready_.pop_front()) this->discard({&ready_.front(), 1});
+    const std::lock_guard lock(mutex_);  // request_stop() may come at any time
     ended_ = stopping_ = false;
     error_ = nullptr;
   }

@@ -9,7 +9,9 @@
 #include <optional>
 #include <ostream>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -160,6 +162,25 @@ class Driver {
     use_held(held_.size());
     restart(0);
     EXPECT_TRUE(keeps_tickets_ || ledger_->unused() == 0) << ledger_->unused() << " unused";
+  }
+
+  // Another thread calls request_stop() all the time. What it interrupts is up to chance, so the
+  // race detector is what can fail this, and a call that never returns.
+  void run_beside_stops() {
+    const std::jthread other([this](const std::stop_token& is_done) {
+      for (; !is_done.stop_requested(); std::this_thread::yield()) stage_->request_stop();
+    });
+    PlanState start;
+    for (int pass = 0; pass < 20; ++pass) {
+      pass % 2 == 0 ? stage_->restart(1) : restore_place(*stage_, start, 1);
+      if (pass == 0) stage_->save(start);
+      std::vector<Ticket> tickets(20);
+      try {
+        stage_->discard(std::span(tickets).first(stage_->plan(tickets, Wait::yes)));
+      } catch (const std::exception& error) {
+        EXPECT_TRUE(has_errors_) << error.what();
+      }
+    }
   }
 
  private:
@@ -381,6 +402,12 @@ TEST_P(StageContract, HoldsInAnySequenceOfCalls) {
   for (uint64_t trial = 0; trial < trial_count() && !HasFailure(); ++trial) {
     SCOPED_TRACE("trial " + std::to_string(trial));
     Driver(GetParam(), trial).run();
+  }
+}
+
+TEST_P(StageContract, IsToldToStopAtAnyTime) {
+  for (uint64_t trial = 0; trial < 10 && !HasFailure(); ++trial) {
+    Driver(GetParam(), trial).run_beside_stops();
   }
 }
 
