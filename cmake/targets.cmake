@@ -25,6 +25,8 @@ endfunction()
 # What every target of this project is compiled with; nothing of it is passed on to users but C++20
 # and the include path.
 function(recordpipe_configure target)
+  # Private headers are included by their paths from the root.
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   if(RECORDPIPE_WARNINGS)
@@ -84,8 +86,10 @@ function(recordpipe_library name)
   add_library(${target} STATIC)
   add_library(recordpipe::${name} ALIAS ${target})
   recordpipe_sources(${name} HEADERS ${arg_HEADERS} SOURCES ${arg_SOURCES})
-  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-                             $<INSTALL_INTERFACE:${recordpipe_include_dir}>)
+  foreach(folder IN LISTS recordpipe_public_headers)
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}>)
+  endforeach()
+  target_include_directories(${target} PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC ${arg_LINK} PRIVATE ${arg_LINK_PRIVATE})
   recordpipe_configure(${target})
   if(NOT arg_PRECOMPILE)

@@ -18,12 +18,12 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "dataset/base/error.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/cifar/synthetic_mark.h"
 #include "dataset/io/atomic_file.h"
 #include "dataset/io/file.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
 #include "tools/standard_descriptors.h"
 
 namespace recordpipe {

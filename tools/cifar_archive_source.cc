@@ -4,11 +4,11 @@
 #include <array>
 #include <string_view>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/published.h"
 #include "dataset/cifar/synthetic.h"
 #include "dataset/io/atomic_file.h"
 #include "dataset/io/http_download.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -8,7 +8,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/convert.h"
 #include "dataset/cifar/folder_lock.h"
 #include "dataset/cifar/source_note.h"
@@ -18,6 +17,7 @@
 #include "dataset/io/http_url.h"
 #include "dataset/io/sha256.h"
 #include "dataset/record/record_reader.h"
+#include "recordpipe/error.h"
 #include "tools/cifar_archive_source.h"
 #include "tools/interrupt.h"
 #include "tools/standard_descriptors.h"

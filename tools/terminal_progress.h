@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/base/progress.h"
+#include "recordpipe/progress.h"
 
 namespace recordpipe {
 

@@ -1,5 +1,5 @@
 // recordpipe::Error: how its message is put together.
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 #include <cerrno>
 #include <system_error>

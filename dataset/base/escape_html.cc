@@ -1,6 +1,6 @@
 #include "dataset/base/escape_html.h"
 
-#include "dataset/base/utf8.h"
+#include "recordpipe/internal/utf8.h"
 
 namespace recordpipe {
 

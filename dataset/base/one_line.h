@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/base/utf8.h"
+#include "recordpipe/internal/utf8.h"
 
 namespace recordpipe {
 

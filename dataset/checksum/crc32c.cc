@@ -1,5 +1,5 @@
 // Chooses the CRC-32C implementation when the process first asks for one.
-#include "dataset/checksum/crc32c.h"
+#include "recordpipe/crc32c.h"
 
 #include "dataset/checksum/crc32c_implementations.h"
 

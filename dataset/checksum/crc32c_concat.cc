@@ -2,8 +2,8 @@
 // modulo the polynomial, which the bits of n say how to do in few steps (as zlib's crc32_combine).
 #include <array>
 
-#include "dataset/checksum/crc32c.h"
 #include "dataset/checksum/crc32c_implementations.h"
+#include "recordpipe/crc32c.h"
 
 namespace recordpipe {
 namespace {

@@ -7,13 +7,13 @@
 #include <optional>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/binary_batch.h"
 #include "dataset/cifar/foreign_archive.h"
 #include "dataset/cifar/pickle.h"
 #include "dataset/cifar/tar_reader.h"
 #include "dataset/io/compression.h"
 #include "dataset/io/read_ahead.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "dataset/base/stop.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/base/progress.h"
 #include "dataset/io/file.h"
 #include "dataset/io/sha256.h"
+#include "recordpipe/progress.h"
 
 namespace recordpipe {
 

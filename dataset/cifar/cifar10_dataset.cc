@@ -5,11 +5,11 @@
 #include <charconv>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/cifar10_record.h"
 #include "dataset/image/pad_crop_flip.h"
 #include "dataset/pipeline/tfrecord_files.h"
 #include "dataset/record/record_reader.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

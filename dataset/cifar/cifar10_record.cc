@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/example/example_view.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

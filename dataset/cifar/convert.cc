@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/archive_file.h"
 #include "dataset/cifar/extracted_folder.h"
 #include "dataset/cifar/source_note.h"
@@ -15,6 +14,7 @@
 #include "dataset/cifar/synthetic_mark.h"
 #include "dataset/io/atomic_file.h"
 #include "dataset/io/sha256.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

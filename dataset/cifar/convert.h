@@ -20,10 +20,10 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/progress.h"
 #include "dataset/cifar/archive.h"
 #include "dataset/io/compression.h"
 #include "dataset/io/file.h"
+#include "recordpipe/progress.h"
 
 namespace recordpipe {
 

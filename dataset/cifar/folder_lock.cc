@@ -1,6 +1,6 @@
 #include "dataset/cifar/folder_lock.h"
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

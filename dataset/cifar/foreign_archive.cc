@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

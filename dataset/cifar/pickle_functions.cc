@@ -1,8 +1,8 @@
 // PickleMachine: what GLOBAL may name, and what REDUCE and BUILD make of it.
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/pickle_machine.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

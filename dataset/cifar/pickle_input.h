@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "dataset/base/error.h"
 #include "dataset/io/file.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "dataset/base/error.h"
 #include "dataset/io/atomic_file.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

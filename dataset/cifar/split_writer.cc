@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "dataset/base/available_cpus.h"
-#include "dataset/base/stop.h"
 #include "dataset/cifar/cifar_example.h"
 #include "dataset/cifar/split_files.h"
 #include "dataset/record/record_writer.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe {
 namespace {

@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "dataset/base/available_cpus.h"
-#include "dataset/base/error.h"
-#include "dataset/base/stop.h"
 #include "dataset/cifar/archive.h"
 #include "dataset/cifar/cifar_batch.h"
 #include "dataset/cifar/pickle_writer.h"
@@ -18,6 +16,8 @@
 #include "dataset/cifar/tar_writer.h"
 #include "dataset/io/atomic_file.h"
 #include "dataset/io/compression.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe {
 namespace {

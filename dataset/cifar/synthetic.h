@@ -9,8 +9,8 @@
 #include <stop_token>
 #include <string>
 
-#include "dataset/base/progress.h"
 #include "dataset/io/file.h"
+#include "recordpipe/progress.h"
 
 namespace recordpipe {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "dataset/base/philox.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/cifar10_record.h"
 #include "dataset/image/crop_flip_color.h"
 #include "dataset/pipeline/tfrecord_files.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -3,8 +3,8 @@
 #include <array>
 #include <bit>
 
-#include "dataset/base/endian.h"
 #include "dataset/example/feature_reader.h"
+#include "recordpipe/internal/endian.h"
 
 namespace recordpipe {
 namespace {

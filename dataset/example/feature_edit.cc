@@ -4,10 +4,10 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/example/feature_reader.h"
 #include "dataset/example/message_kind.h"
 #include "dataset/example/wire_writer.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -13,14 +13,14 @@
 #include <span>
 #include <string_view>
 
-#include "dataset/base/endian.h"
-#include "dataset/base/error.h"
-#include "dataset/base/utf8.h"
 #include "dataset/example/example_view.h"
 #include "dataset/example/feature_size.h"
 #include "dataset/example/single_value_entry.h"
 #include "dataset/example/wire_format.h"
 #include "dataset/example/wire_reader.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/endian.h"
+#include "recordpipe/internal/utf8.h"
 
 namespace recordpipe {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "dataset/base/error.h"
 #include "dataset/example/feature_reader.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

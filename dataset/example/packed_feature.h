@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "dataset/base/endian.h"
 #include "dataset/example/wire_writer.h"
+#include "recordpipe/internal/endian.h"
 
 namespace recordpipe {
 

@@ -26,11 +26,11 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/base/parameter.h"
 #include "dataset/example/columns.h"
 #include "dataset/example/example_schema.h"
 #include "dataset/example/feature_columns.h"
 #include "dataset/record/record.h"
+#include "recordpipe/parameter.h"
 
 namespace recordpipe {
 

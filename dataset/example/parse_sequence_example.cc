@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/example/feature_reader.h"
 #include "dataset/example/record_context.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -21,11 +21,11 @@
 #include <span>
 #include <vector>
 
-#include "dataset/base/parameter.h"
 #include "dataset/example/example_schema.h"
 #include "dataset/example/feature_columns.h"
 #include "dataset/example/feature_list_columns.h"
 #include "dataset/record/record.h"
+#include "recordpipe/parameter.h"
 
 namespace recordpipe {
 

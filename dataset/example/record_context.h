@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/record/record.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/base/utf8.h"
 #include "dataset/example/feature_size.h"
 #include "dataset/example/wire_format.h"
+#include "recordpipe/internal/utf8.h"
 
 namespace recordpipe {
 

@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "dataset/base/error.h"
-#include "dataset/base/parameter.h"
-#include "dataset/checksum/crc32c.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+#include "recordpipe/parameter.h"
 
 namespace recordpipe {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
-#include "dataset/base/endian.h"
 #include "dataset/example/wire_format.h"
+#include "recordpipe/internal/endian.h"
 
 namespace recordpipe {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/image/channel_sums.h"
 #include "dataset/image/crop_window.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -14,9 +14,9 @@
 #include <span>
 #include <vector>
 
-#include "dataset/base/parameter.h"
-#include "dataset/base/philox.h"
 #include "dataset/image/image_batch.h"
+#include "recordpipe/parameter.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "dataset/base/error.h"
 #include "dataset/image/image_decoders.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

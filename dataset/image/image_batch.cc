@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/base/parameter.h"
 #include "dataset/image/half.h"
+#include "recordpipe/parameter.h"
 
 namespace recordpipe {
 

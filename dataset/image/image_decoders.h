@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
-#include "dataset/base/error.h"
 #include "dataset/image/decode_image.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -8,8 +8,8 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
-#include "dataset/base/error.h"
 #include "dataset/image/image_decoders.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/image/channel_sums.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

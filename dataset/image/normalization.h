@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "dataset/base/parameter.h"
 #include "dataset/image/crop_window.h"
+#include "recordpipe/parameter.h"
 
 namespace recordpipe {
 

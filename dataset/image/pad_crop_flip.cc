@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/image/crop_window.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

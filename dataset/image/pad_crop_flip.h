@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "dataset/base/parameter.h"
-#include "dataset/base/philox.h"
 #include "dataset/image/image_batch.h"
 #include "dataset/image/normalization.h"
+#include "recordpipe/parameter.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 

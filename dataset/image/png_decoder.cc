@@ -6,8 +6,8 @@
 
 #include <png.h>
 
-#include "dataset/base/error.h"
 #include "dataset/image/image_decoders.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

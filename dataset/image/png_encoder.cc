@@ -3,8 +3,8 @@
 
 #include <png.h>
 
-#include "dataset/base/error.h"
 #include "dataset/image/encode_png.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

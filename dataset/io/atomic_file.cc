@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -1,6 +1,6 @@
 #include "dataset/io/atomic_file_set.h"
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

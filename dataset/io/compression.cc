@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "dataset/base/endian.h"
+#include "recordpipe/internal/endian.h"
 
 namespace recordpipe {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <zlib.h>
 
-#include "dataset/base/error.h"
 #include "dataset/io/isal_deflate.h"
 #include "dataset/io/zstd_sink.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

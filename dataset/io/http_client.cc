@@ -9,7 +9,7 @@
 
 #include <curl/curl.h>
 
-#include "dataset/base/stop.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe {
 namespace {

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/io/http_url.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/io/http_headers.h"
 #include "dataset/io/http_range.h"
 #include "dataset/io/http_status.h"
 #include "dataset/io/http_url.h"
 #include "dataset/io/partial_download.h"
 #include "dataset/io/sha256.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

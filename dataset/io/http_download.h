@@ -22,10 +22,10 @@
 #include <optional>
 #include <string>
 
-#include "dataset/base/progress.h"
 #include "dataset/io/file.h"
 #include "dataset/io/http_client.h"
 #include "dataset/io/http_retry.h"
+#include "recordpipe/progress.h"
 
 namespace recordpipe {
 

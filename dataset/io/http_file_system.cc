@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/io/http_headers.h"
 #include "dataset/io/http_random_access_file.h"
 #include "dataset/io/http_source.h"
 #include "dataset/io/http_status.h"
 #include "dataset/io/http_url.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "dataset/base/error.h"
 #include "dataset/io/http_client.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

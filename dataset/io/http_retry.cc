@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "dataset/base/stop.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/base/error.h"
 #include "dataset/io/http_client.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/stop.h"
 #include "dataset/io/http_headers.h"
 #include "dataset/io/http_range.h"
 #include "dataset/io/http_status.h"
 #include "dataset/io/http_url.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <curl/curl.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
-#include "dataset/base/error.h"
 #include "dataset/io/inflate_engine.h"
 #include "dataset/io/inflate_input.h"
 #include "dataset/io/member_search.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <span>
 
-#include "dataset/base/error.h"
 #include "dataset/io/compression.h"
 #include "dataset/io/file.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

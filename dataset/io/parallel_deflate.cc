@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "dataset/base/available_cpus.h"
-#include "dataset/base/error.h"
 #include "dataset/io/deflate_block.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

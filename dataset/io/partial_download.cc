@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "dataset/base/error.h"
-#include "dataset/base/stop.h"
 #include "dataset/io/http_headers.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe {
 namespace {

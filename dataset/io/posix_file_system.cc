@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dataset/base/error.h"
 #include "dataset/io/file.h"
 #include "dataset/io/posix_files.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "dataset/base/error.h"
 #include "dataset/io/posix_descriptor.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

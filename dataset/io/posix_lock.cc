@@ -6,9 +6,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "dataset/base/error.h"
 #include "dataset/io/posix_descriptor.h"
 #include "dataset/io/posix_files.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

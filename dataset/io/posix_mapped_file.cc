@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dataset/base/error.h"
 #include "dataset/io/bus_error_guard.h"
 #include "dataset/io/posix_descriptor.h"
 #include "dataset/io/posix_files.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <openssl/evp.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

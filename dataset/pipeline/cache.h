@@ -12,13 +12,13 @@
 #include <string>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/pipeline/cache_contents.h"
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/endian.h"
-#include "dataset/base/error.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/record/record.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/endian.h"
 
 namespace recordpipe {
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "dataset/base/endian.h"
-#include "dataset/base/error.h"
 #include "dataset/pipeline/iterator_state.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/endian.h"
 
 namespace recordpipe {
 namespace {

@@ -44,7 +44,6 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/io/file.h"
 #include "dataset/pipeline/batch.h"
 #include "dataset/pipeline/cache.h"
@@ -73,6 +72,7 @@
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/take_skip.h"
 #include "dataset/pipeline/window.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -12,7 +12,6 @@
 #include <string>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/pipeline/cache_codec.h"
 #include "dataset/pipeline/cache_file.h"
 #include "dataset/pipeline/element_type_name.h"
@@ -21,6 +20,7 @@
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

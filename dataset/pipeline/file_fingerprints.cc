@@ -5,9 +5,9 @@
 #include <set>
 #include <string_view>
 
-#include "dataset/base/error.h"
-#include "dataset/base/philox.h"
-#include "dataset/checksum/crc32c.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 namespace {

@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
-#include "dataset/base/permutation.h"
-#include "dataset/base/philox.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/permutation.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 

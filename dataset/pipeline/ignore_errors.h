@@ -10,14 +10,14 @@
 #include <string>
 #include <utility>
 
-#include "dataset/base/error.h"
-#include "dataset/base/parameter.h"
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/skip_log.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
+#include "recordpipe/error.h"
+#include "recordpipe/parameter.h"
 
 namespace recordpipe {
 

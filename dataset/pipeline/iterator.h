@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/iterator_state.h"
 #include "dataset/pipeline/memory_account.h"
@@ -19,6 +18,7 @@
 #include "dataset/pipeline/stage_context.h"
 #include "dataset/pipeline/stage_monitor.h"
 #include "dataset/pipeline/statistics.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

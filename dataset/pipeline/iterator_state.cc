@@ -11,11 +11,11 @@
 
 #include <google/protobuf/io/coded_stream.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/philox.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/io/file.h"
 #include "proto/iterator_state.pb.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 namespace {

@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/philox.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 

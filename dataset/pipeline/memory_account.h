@@ -7,8 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/pipeline/element_bytes.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

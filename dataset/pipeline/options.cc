@@ -5,12 +5,12 @@
 #include <string>
 
 #include "dataset/base/available_cpus.h"
-#include "dataset/base/error.h"
 #include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/memory_account.h"
 #include "dataset/pipeline/skip_log.h"
 #include "dataset/pipeline/stage_monitor.h"
 #include "dataset/pipeline/worker_pool.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

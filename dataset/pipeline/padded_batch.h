@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/pipeline/element_bytes.h"
 #include "dataset/pipeline/stage.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

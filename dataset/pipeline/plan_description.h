@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/parameter.h"
+#include "recordpipe/parameter.h"
 
 namespace recordpipe {
 

@@ -1,6 +1,6 @@
 #include "dataset/pipeline/plan_state.h"
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -18,13 +18,13 @@
 #include <thread>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/pipeline/executor.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/prefetch_depth.h"
 #include "dataset/pipeline/ring_buffer.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/io/glob.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/philox.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/merge.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -31,8 +31,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/philox.h"
 #include "dataset/pipeline/plan_state.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 

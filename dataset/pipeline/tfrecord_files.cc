@@ -9,7 +9,6 @@
 #include <stop_token>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/keep_alive.h"
 #include "dataset/pipeline/memory_account.h"
@@ -20,6 +19,7 @@
 #include "dataset/pipeline/record_producer.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

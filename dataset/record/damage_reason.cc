@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
-#include "dataset/base/endian.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/record/record_error.h"
 #include "dataset/record/record_format.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/internal/endian.h"
 
 namespace recordpipe {
 namespace {

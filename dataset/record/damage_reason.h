@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "dataset/base/error.h"
 #include "dataset/record/damaged_region.h"
 #include "dataset/record/scan_input.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

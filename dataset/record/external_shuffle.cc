@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/philox.h"
 #include "dataset/io/temporary_file.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 namespace {

@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
-#include "dataset/base/stop.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/record/record_error.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/record_index.h"
 #include "dataset/record/record_reader.h"
 #include "dataset/record/stream_compression.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe {
 

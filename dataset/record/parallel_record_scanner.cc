@@ -17,14 +17,14 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/endian.h"
 #include "dataset/base/thread_count.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/record/chunk_scan.h"
 #include "dataset/record/job_threads.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/record_walk.h"
 #include "dataset/record/scan_input.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/internal/endian.h"
 
 namespace recordpipe {
 namespace {

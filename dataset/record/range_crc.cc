@@ -1,6 +1,6 @@
 #include "dataset/record/range_crc.h"
 
-#include "dataset/checksum/crc32c.h"
+#include "recordpipe/crc32c.h"
 
 namespace recordpipe {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
-#include "dataset/base/endian.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/io/compression.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/internal/endian.h"
 
 namespace recordpipe {
 namespace {

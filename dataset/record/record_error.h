@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/base/error.h"
 #include "dataset/record/record_format.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

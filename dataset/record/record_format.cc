@@ -1,7 +1,7 @@
 #include "dataset/record/record_format.h"
 
-#include "dataset/base/endian.h"
-#include "dataset/checksum/crc32c.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/internal/endian.h"
 
 namespace recordpipe {
 

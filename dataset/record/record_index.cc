@@ -7,11 +7,11 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/base/error.h"
-#include "dataset/base/philox.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/io/url_path.h"
 #include "dataset/record/record_error.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 namespace {

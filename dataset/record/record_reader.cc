@@ -5,12 +5,12 @@
 #include <exception>
 #include <utility>
 
-#include "dataset/base/error.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/io/raw_buffer.h"
 #include "dataset/record/record_error.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/stream_compression.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

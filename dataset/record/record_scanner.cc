@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/record/record_walk.h"
 #include "dataset/record/scan_input.h"
 #include "dataset/record/stream_compression.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

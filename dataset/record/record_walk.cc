@@ -4,11 +4,11 @@
 #include <string>
 #include <utility>
 
-#include "dataset/base/endian.h"
-#include "dataset/base/stop.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/record/damage_reason.h"
 #include "dataset/record/record_format.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/internal/endian.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/record/record_format.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "dataset/checksum/crc32c.h"
+#include "recordpipe/crc32c.h"
 
 namespace recordpipe {
 namespace {

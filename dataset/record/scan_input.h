@@ -10,10 +10,10 @@
 #include <span>
 #include <string>
 
-#include "dataset/base/error.h"
 #include "dataset/io/file.h"
 #include "dataset/io/raw_buffer.h"
 #include "dataset/record/record_format.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -1,4 +1,4 @@
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 #include <cerrno>
 

@@ -1,5 +1,5 @@
 // A permutation of [0, n) for every n, and as random as it says.
-#include "dataset/base/permutation.h"
+#include "recordpipe/internal/permutation.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/philox.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 namespace {

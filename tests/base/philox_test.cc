@@ -1,4 +1,4 @@
-#include "dataset/base/philox.h"
+#include "recordpipe/philox.h"
 
 #include <vector>
 

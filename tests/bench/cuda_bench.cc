@@ -16,8 +16,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/philox.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/model/resnet.h"
 #include "trainer/model/tutorial_cnn.h"

@@ -18,9 +18,9 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/philox.h"
 #include "dataset/image/crop_window.h"
 #include "dataset/image/pad_crop_flip.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 namespace {

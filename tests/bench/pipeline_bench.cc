@@ -17,11 +17,11 @@
 
 #include <fmt/format.h>
 
-#include "dataset/checksum/crc32c.h"
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/image/pad_crop_flip.h"
 #include "dataset/pipeline/tfrecord_files.h"
 #include "dataset/record/record_reader.h"
+#include "recordpipe/crc32c.h"
 
 namespace recordpipe {
 namespace {

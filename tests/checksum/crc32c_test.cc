@@ -1,5 +1,5 @@
 // Every implementation of CRC-32C under one test body.
-#include "dataset/checksum/crc32c.h"
+#include "recordpipe/crc32c.h"
 
 #include <random>
 #include <string>

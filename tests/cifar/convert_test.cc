@@ -11,13 +11,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/source_note.h"
 #include "dataset/cifar/split_files.h"
 #include "dataset/cifar/synthetic_mark.h"
 #include "dataset/example/example_view.h"
 #include "dataset/io/sha256.h"
 #include "dataset/record/record_reader.h"
+#include "recordpipe/error.h"
 #include "tests/cifar/archives.h"
 #include "tests/support/bytes.h"
 #include "tests/support/faulty_file_system.h"

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/pickle.h"
+#include "recordpipe/error.h"
 #include "tests/cifar/pickles.h"
 #include "tests/support/bytes.h"
 

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/pickle.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/philox.h"
 #include "dataset/example/example_builder.h"
 #include "dataset/image/image_batch.h"
 #include "dataset/record/record_writer.h"
+#include "recordpipe/philox.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -8,12 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/archive.h"
 #include "dataset/cifar/synthetic_image.h"
 #include "dataset/cifar/tar_reader.h"
 #include "dataset/io/compression.h"
 #include "dataset/io/sha256.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

@@ -11,10 +11,10 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include "dataset/base/error.h"
 #include "dataset/example/example_builder.h"
 #include "dataset/record/record_reader.h"
 #include "proto/example.pb.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_comparison.h"
 #include "tests/support/expect_error.h"

@@ -8,10 +8,10 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
 #include "dataset/example/example_builder.h"
 #include "dataset/example/message_kind.h"
 #include "proto/example.pb.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_generator.h"
 #include "tests/support/expect_error.h"

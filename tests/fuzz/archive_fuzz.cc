@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/archive.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -6,8 +6,8 @@
 
 #include <zlib.h>
 
-#include "dataset/base/error.h"
 #include "dataset/image/decode_image.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "dataset/base/error.h"
 #include "dataset/record/record_index.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/io/compression.h"
 #include "dataset/io/inflate_engine.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/pickle.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

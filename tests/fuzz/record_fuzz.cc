@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/record/record_reader.h"
 #include "dataset/record/record_writer.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 #include "tests/support/single_file_system.h"
 

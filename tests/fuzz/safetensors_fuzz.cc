@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tests/support/single_file_system.h"
 #include "trainer/checkpoint/safetensors.h"
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tests/image/golden_values.h"
 
 namespace recordpipe {

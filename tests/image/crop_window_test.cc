@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
-#include "dataset/base/philox.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/philox.h"
 #include "dataset/image/decode_image.h"
+#include "recordpipe/philox.h"
 #include "tests/support/expect_error.h"
 
 namespace recordpipe {

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
 #include "dataset/image/pad_crop_flip.h"
+#include "recordpipe/error.h"
 #include "tests/image/golden_values.h"
 
 namespace recordpipe {

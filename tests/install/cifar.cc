@@ -1,9 +1,9 @@
 // Batches from files that aren't there.
 #include <cstdio>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/cifar/convert.h"
+#include "recordpipe/error.h"
 
 using namespace recordpipe;
 

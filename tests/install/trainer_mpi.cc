@@ -1,7 +1,7 @@
 // Joins the processes that were started together; this one is alone.
 #include <cstdio>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/replicated/distributed_backend.h"
 #include "trainer/backend/replicated/mpi_communicator.h"

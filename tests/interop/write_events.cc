@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/summary/event_writer.h"
 
 using namespace recordpipe;

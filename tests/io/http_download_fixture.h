@@ -11,10 +11,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/philox.h"
 #include "dataset/io/http_download.h"
 #include "dataset/io/sha256.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
 #include "tests/support/bytes.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tests/io/compression_engines.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

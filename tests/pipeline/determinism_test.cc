@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/philox.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_vector.h"
+#include "recordpipe/philox.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"
 

@@ -10,8 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/philox.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/io/file.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_generator.h"
@@ -21,6 +19,8 @@
 #include "dataset/pipeline/zip.h"
 #include "dataset/record/record_writer.h"
 #include "proto/iterator_state.pb.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/philox.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"

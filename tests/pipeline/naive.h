@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/permutation.h"
-#include "dataset/base/philox.h"
 #include "dataset/pipeline/stage.h"
+#include "recordpipe/internal/permutation.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe::naive {
 

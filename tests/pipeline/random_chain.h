@@ -15,8 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
-#include "dataset/base/philox.h"
 #include "dataset/image/image_batch.h"
 #include "dataset/image/pad_crop_flip.h"
 #include "dataset/pipeline/dataset.h"
@@ -24,6 +22,8 @@
 #include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/sample_from_datasets.h"
 #include "dataset/pipeline/zip.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/value.h"
 

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/philox.h"
 #include "dataset/pipeline/dataset.h"
+#include "recordpipe/philox.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/random_chain.h"
 #include "tests/pipeline/trials.h"

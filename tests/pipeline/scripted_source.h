@@ -19,10 +19,10 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/philox.h"
 #include "dataset/pipeline/node.h"
 #include "dataset/pipeline/stage.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
 #include "tests/pipeline/value.h"
 
 namespace recordpipe {

@@ -9,14 +9,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/philox.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/io/atomic_file.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/tfrecord_files.h"
 #include "dataset/record/record_writer.h"
 #include "proto/iterator_state.pb.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/philox.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"

@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/record_reader.h"
 #include "dataset/record/record_writer.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

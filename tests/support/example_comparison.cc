@@ -6,9 +6,9 @@
 
 #include <google/protobuf/stubs/logging.h>
 
-#include "dataset/base/error.h"
 #include "dataset/example/example_view.h"
 #include "proto/example.pb.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

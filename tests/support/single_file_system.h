@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/io/file.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

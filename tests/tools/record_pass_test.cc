@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tests/trainer/backend_comparison.h"
 #include "tests/trainer/test_networks.h"
 #include "trainer/model/resnet.h"

@@ -16,8 +16,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/philox.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/backend_comparison.h"
 #include "tests/trainer/gradient_comparison.h"

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 
 int main(int argc, char** argv) {

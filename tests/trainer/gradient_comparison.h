@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/philox.h"
+#include "recordpipe/philox.h"
 #include "trainer/backend/backend.h"
 #include "trainer/backend/reference/reference_backend.h"
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
 #include "tests/trainer/tested_backends.h"

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/checksum/crc32c.h"
+#include "recordpipe/crc32c.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/replica_training.h"
 #include "tests/trainer/test_networks.h"

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tests/support/expect_error.h"
 #include "trainer/model/resnet.h"
 #include "trainer/model/tutorial_cnn.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/base/philox.h"
+#include "recordpipe/philox.h"
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/reference/reference_backend.h"
 #include "trainer/model/resnet.h"

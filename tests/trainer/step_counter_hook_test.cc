@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/event_files.h"
 #include "tests/trainer/test_session.h"

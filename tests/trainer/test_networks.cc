@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <variant>
 
-#include "dataset/base/philox.h"
+#include "recordpipe/philox.h"
 #include "trainer/model/resnet.h"
 #include "trainer/model/tutorial_cnn.h"
 

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <iterator>
 
-#include "dataset/base/philox.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/image/image_batch.h"
 #include "dataset/pipeline/range.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/philox.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/session/checkpoint_saver_hook.h"

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
 #include "tests/trainer/tested_backends.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/philox.h"
 #include "dataset/cifar/class_names.h"
+#include "recordpipe/philox.h"
 #include "trainer/report/report.h"
 
 namespace recordpipe {

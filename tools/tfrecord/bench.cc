@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/bench/file_rates.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/stop.h"
 #include "dataset/cifar/archive.h"
 #include "dataset/cifar/cifar_example.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/text_table.h"

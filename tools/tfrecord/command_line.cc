@@ -10,7 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/command_text.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/help_text.h"

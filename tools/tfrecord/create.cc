@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
 #include "dataset/io/http_url.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/example_source.h"

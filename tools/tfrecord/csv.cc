@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
-#include "dataset/base/stop.h"
 #include "dataset/example/feature_writer.h"
 #include "dataset/example/wire_format.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 #include "tools/tfrecord/csv.h"
 #include "tools/tfrecord/csv_column.h"
 #include "tools/tfrecord/example_source.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/json_line.h"
 #include "tools/tfrecord/option_hints.h"
 #include "tools/tfrecord/text_table.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "dataset/base/philox.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/export_target.h"

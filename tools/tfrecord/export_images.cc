@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/utf8.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/utf8.h"
 #include "tools/tfrecord/atomic_folder.h"
 #include "tools/tfrecord/export_target.h"
 #include "tools/tfrecord/image_format.h"

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/endian.h"
-#include "dataset/base/error.h"
 #include "dataset/example/feature_values.h"
 #include "dataset/io/temporary_file.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/endian.h"
 #include "tools/tfrecord/export_target.h"
 #include "tools/tfrecord/npy_format.h"
 #include "tools/tfrecord/npz_writer.h"

@@ -4,12 +4,12 @@
 #include <memory>
 #include <utility>
 
-#include "dataset/base/error.h"
-#include "dataset/base/stop.h"
 #include "dataset/example/message_view.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/record_header_reader.h"
 #include "dataset/record/record_index.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 #include "tools/tfrecord/counting_source.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/option_hints.h"

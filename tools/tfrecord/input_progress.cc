@@ -4,8 +4,8 @@
 #include <atomic>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/io/http_url.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/inputs.h"
 
 namespace recordpipe {

@@ -5,11 +5,11 @@
 #include <map>
 #include <utility>
 
-#include "dataset/base/error.h"
-#include "dataset/base/stop.h"
 #include "dataset/io/glob.h"
 #include "dataset/io/http_url.h"
 #include "dataset/record/record_index.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/number_check.h"
 #include "tools/tfrecord/standard_streams.h"

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "dataset/base/error.h"
-#include "dataset/base/stop.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/json_examples.h"

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "dataset/base/base64.h"
-#include "dataset/base/utf8.h"
 #include "dataset/example/feature_values.h"
+#include "recordpipe/internal/utf8.h"
 
 namespace recordpipe {
 namespace {

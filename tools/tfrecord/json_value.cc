@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -17,9 +17,9 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
-#include "dataset/base/error.h"
 #include "dataset/base/one_line.h"
 #include "dataset/io/http_file_system.h"
+#include "recordpipe/error.h"
 #include "tools/interrupt.h"
 #include "tools/standard_descriptors.h"
 #include "tools/terminal_progress.h"

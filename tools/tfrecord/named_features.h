@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/example/feature_edit.h"
 #include "dataset/example/message_view.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

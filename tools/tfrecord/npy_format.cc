@@ -3,8 +3,8 @@
 #include <optional>
 #include <string_view>
 
-#include "dataset/base/endian.h"
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/endian.h"
 
 namespace recordpipe {
 namespace {

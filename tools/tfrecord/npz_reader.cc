@@ -14,8 +14,8 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/stop.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/plain_file.h"
 

@@ -1,11 +1,11 @@
 // Examples made of NumPy's arrays: row i of every array is record i.
 #include <utility>
 
-#include "dataset/base/error.h"
-#include "dataset/base/stop.h"
 #include "dataset/example/feature_writer.h"
 #include "dataset/example/wire_format.h"
 #include "dataset/io/http_url.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/npy_format.h"
 #include "tools/tfrecord/npz_reader.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "dataset/base/error.h"
 #include "dataset/record/damaged_region.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

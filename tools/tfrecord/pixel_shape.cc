@@ -5,7 +5,7 @@
 
 #include <CLI/App.hpp>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/command.h"
 
 namespace recordpipe {

@@ -1,6 +1,6 @@
 #include "tools/tfrecord/record_cursor.h"
 
-#include "dataset/base/stop.h"
+#include "recordpipe/stop.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/plain_file.h"
 

@@ -1,7 +1,7 @@
 #include "tools/tfrecord/record_json.h"
 
-#include "dataset/base/error.h"
 #include "dataset/example/event_view.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

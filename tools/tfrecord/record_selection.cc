@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/philox.h"
 #include "dataset/example/message_view.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
 #include "tools/tfrecord/first_names.h"
 #include "tools/tfrecord/named_features.h"
 #include "tools/tfrecord/parallel_in_order.h"

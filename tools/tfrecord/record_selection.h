@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/example/feature_edit.h"
 #include "dataset/record/record_reader.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_records.h"
 #include "tools/tfrecord/where.h"

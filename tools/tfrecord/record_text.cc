@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/parameter.h"
-#include "dataset/base/utf8.h"
 #include "dataset/example/event_view.h"
 #include "dataset/example/feature_values.h"
 #include "dataset/image/decode_image.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/utf8.h"
+#include "recordpipe/parameter.h"
 #include "tools/tfrecord/schema_text.h"
 #include "tools/tfrecord/text_table.h"
 

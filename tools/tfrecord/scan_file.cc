@@ -4,13 +4,13 @@
 #include <utility>
 #include <variant>
 
-#include "dataset/base/stop.h"
 #include "dataset/base/thread_count.h"
 #include "dataset/io/read_ahead.h"
 #include "dataset/record/parallel_record_scanner.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/record_scanner.h"
 #include "dataset/record/stream_compression.h"
+#include "recordpipe/stop.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/plain_file.h"
 

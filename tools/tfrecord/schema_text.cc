@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/json_text.h"
 #include "tools/tfrecord/text_table.h"
 

@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dataset/base/error.h"
 #include "dataset/base/one_line.h"
-#include "dataset/base/stop.h"
 #include "dataset/io/posix_descriptor.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe {
 namespace {

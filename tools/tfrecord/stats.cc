@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/example/feature_statistics.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/feature_filter.h"

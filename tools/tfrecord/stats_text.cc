@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/parameter.h"
+#include "recordpipe/error.h"
+#include "recordpipe/parameter.h"
 #include "tools/tfrecord/json_text.h"
 #include "tools/tfrecord/schema_text.h"
 #include "tools/tfrecord/text_table.h"

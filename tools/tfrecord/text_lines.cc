@@ -3,8 +3,8 @@
 #include <span>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/io/compression.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/inputs.h"
 
 namespace recordpipe {

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/damage_report.h"

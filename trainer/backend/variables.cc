@@ -6,8 +6,8 @@
 #include <string_view>
 #include <variant>
 
-#include "dataset/base/error.h"
-#include "dataset/base/philox.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 namespace {

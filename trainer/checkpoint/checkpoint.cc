@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
-#include "dataset/checksum/crc32c.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
 #include "trainer/checkpoint/safetensors.h"
 
 namespace recordpipe {

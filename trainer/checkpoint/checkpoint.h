@@ -18,8 +18,8 @@
 #include <optional>
 #include <string>
 
-#include "dataset/base/error.h"
 #include "dataset/io/file.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/variables.h"
 
 namespace recordpipe {

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "dataset/base/error.h"
 #include "dataset/io/atomic_file.h"
+#include "recordpipe/error.h"
 #include "trainer/checkpoint/safetensors_header.h"
 
 namespace recordpipe {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <utility>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/cifar/synthetic_mark.h"
+#include "recordpipe/error.h"
 #include "tools/interrupt.h"
 #include "trainer/model/resnet.h"
 #include "trainer/programs/device.h"

@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/reference/reference_backend.h"
 #include "trainer/backend/replicated/distributed_backend.h"

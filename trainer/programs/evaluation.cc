@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/class_names.h"
+#include "recordpipe/error.h"
 #include "trainer/model/model_analyzer.h"
 
 namespace recordpipe {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "tools/interrupt.h"
 #include "trainer/backend/replicated/mpi_communicator.h"
 #include "trainer/programs/log.h"

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/class_names.h"
 #include "dataset/io/atomic_file.h"
+#include "recordpipe/error.h"
 #include "tools/interrupt.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/log.h"

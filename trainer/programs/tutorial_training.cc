@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/cifar/synthetic_mark.h"
 #include "dataset/cifar/tutorial_batches.h"
+#include "recordpipe/error.h"
 #include "tools/interrupt.h"
 #include "trainer/model/tutorial_cnn.h"
 #include "trainer/programs/device.h"

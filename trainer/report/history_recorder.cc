@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/base/error.h"
 #include "dataset/io/atomic_file.h"
+#include "recordpipe/error.h"
 #include "trainer/report/history_lines.h"
 
 namespace recordpipe {

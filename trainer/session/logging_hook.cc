@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/session/training_session.h"
 
 namespace recordpipe {

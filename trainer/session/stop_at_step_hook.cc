@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/session/training_session.h"
 
 namespace recordpipe {

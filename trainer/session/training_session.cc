@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "dataset/base/error.h"
-#include "dataset/base/philox.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
 #include "trainer/backend/replicated/communicator.h"
 #include "trainer/session/share_restored.h"
 #include "trainer/session/step_timer.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/session/training_session.h"
 
 namespace recordpipe {

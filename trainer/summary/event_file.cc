@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/summary/event.h"
 
 namespace recordpipe {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/summary/image_summary.h"
 
 namespace recordpipe {

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
 #include "dataset/image/image_batch.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/backend.h"
 #include "trainer/optimizer/learning_rate.h"
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/philox.h"
+#include "recordpipe/philox.h"
 #include "trainer/backend/cuda/launch.h"
 
 struct CUevent_st {

@@ -9,11 +9,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "dataset/base/error.h"
-#include "dataset/base/stop.h"
-#include "dataset/checksum/crc32c.h"
 #include "dataset/example/message_view.h"
 #include "dataset/io/http_url.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
 #include "tools/tfrecord/counting_source.h"
 
 namespace recordpipe {

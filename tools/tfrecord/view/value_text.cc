@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/utf8.h"
 #include "dataset/example/feature_values.h"
+#include "recordpipe/internal/utf8.h"
 #include "tools/tfrecord/image_format.h"
 #include "tools/tfrecord/json_text.h"
 #include "tools/tfrecord/text_table.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <variant>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cpu/batch_norm_layer.h"
 #include "trainer/backend/cpu/conv2d_layer.h"
 #include "trainer/backend/cpu/dense_layer.h"

@@ -1,6 +1,6 @@
 #include "trainer/backend/cpu/loss_layer.h"
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/reference/softmax_cross_entropy.h"
 
 namespace recordpipe {

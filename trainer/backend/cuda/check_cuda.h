@@ -5,7 +5,7 @@
 
 #include <cuda_runtime.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/backend.h"
 
 namespace recordpipe::cuda {

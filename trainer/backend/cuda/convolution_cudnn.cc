@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cuda/convolution.h"
 #include "trainer/backend/cuda/device_handles.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <new>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cuda/cuda_runner.h"
 #include "trainer/backend/cuda/cuda_variables.h"
 #include "trainer/backend/cuda/device.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe::cuda {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cuda/check_cuda.h"
 #include "trainer/backend/cuda/device_handles.h"
 

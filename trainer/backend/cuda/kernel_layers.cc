@@ -1,6 +1,6 @@
 // The layers that one kernel does forward and one backward: poolings and local response
 // normalisation.
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cuda/kernels.h"
 #include "trainer/backend/cuda/layer.h"
 

@@ -1,6 +1,6 @@
 // Matrix products by cuBLASLt. It takes matrices column by column, so that a row-major matrix is a
 // transposed one: cᵀ = bᵀ · aᵀ, b first.
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cuda/device_handles.h"
 #include "trainer/backend/cuda/matmul.h"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cuda/cuda_runner.h"
 #include "trainer/backend/cuda/multi_gpu_variables.h"
 #include "trainer/backend/cuda/replica_exchange.h"

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <nccl.h>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cuda/device_handles.h"
 #include "trainer/backend/cuda/replica_exchange.h"
 

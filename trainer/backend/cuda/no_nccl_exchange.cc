@@ -1,5 +1,5 @@
 // Takes the place of nccl_exchange.cc in a build without NCCL.
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/cuda/replica_exchange.h"
 
 namespace recordpipe::cuda {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <utility>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/reference/reference_backend.h"
 
 namespace recordpipe {

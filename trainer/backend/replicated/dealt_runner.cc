@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

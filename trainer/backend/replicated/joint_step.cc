@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "dataset/base/error.h"
-#include "dataset/checksum/crc32c.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/replicated/flat_slot.h"
 
 namespace recordpipe {

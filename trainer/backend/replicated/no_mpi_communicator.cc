@@ -1,5 +1,5 @@
 // Takes the place of mpi_communicator.cc in a build without MPI.
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/replicated/mpi_communicator.h"
 
 namespace recordpipe {

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 #include "trainer/backend/replicated/dealt_runner.h"
 #include "trainer/backend/replicated/flat_slot.h"
 

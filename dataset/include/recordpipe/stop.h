@@ -4,7 +4,7 @@
 #include <stop_token>
 #include <string>
 
-#include "dataset/base/error.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 

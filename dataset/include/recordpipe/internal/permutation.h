@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dataset/base/philox.h"
+#include "recordpipe/philox.h"
 
 namespace recordpipe {
 
