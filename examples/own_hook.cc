@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "dataset/image/image_batch.h"
-#include "dataset/io/file.h"
 #include "dataset/pipeline/range.h"
+#include "recordpipe/file.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/model/network.h"

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "dataset/example/example_view.h"
-#include "dataset/io/file.h"
 #include "dataset/record/record_reader.h"
+#include "recordpipe/file.h"
 
 using namespace recordpipe;
 

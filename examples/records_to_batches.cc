@@ -10,9 +10,9 @@
 
 #include "dataset/example/example_builder.h"
 #include "dataset/example/parse_example.h"
-#include "dataset/io/file.h"
 #include "dataset/pipeline/tfrecord_files.h"
 #include "dataset/record/record_writer.h"
+#include "recordpipe/file.h"
 
 using namespace recordpipe;
 

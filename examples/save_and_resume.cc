@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/atomic_file.h"
-#include "dataset/io/file.h"
 #include "dataset/pipeline/tfrecord_files.h"
+#include "recordpipe/atomic_file.h"
+#include "recordpipe/file.h"
 
 using namespace recordpipe;
 

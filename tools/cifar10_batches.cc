@@ -20,10 +20,10 @@
 
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/cifar/synthetic_mark.h"
-#include "dataset/io/atomic_file.h"
-#include "dataset/io/file.h"
+#include "recordpipe/atomic_file.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 #include "tools/standard_descriptors.h"
 
 namespace recordpipe {

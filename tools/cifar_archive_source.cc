@@ -6,8 +6,8 @@
 
 #include "dataset/cifar/published.h"
 #include "dataset/cifar/synthetic.h"
-#include "dataset/io/atomic_file.h"
 #include "dataset/io/http_download.h"
+#include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {

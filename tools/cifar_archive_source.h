@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <string>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 #include "tools/terminal_progress.h"
 
 namespace recordpipe {

@@ -11,8 +11,8 @@
 #include "dataset/cifar/foreign_archive.h"
 #include "dataset/cifar/pickle.h"
 #include "dataset/cifar/tar_reader.h"
-#include "dataset/io/compression.h"
 #include "dataset/io/read_ahead.h"
+#include "recordpipe/compression.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {

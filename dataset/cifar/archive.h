@@ -20,7 +20,7 @@
 
 #include "dataset/cifar/cifar_batch.h"
 #include "dataset/cifar/extracted_folder.h"
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/io/file.h"
-#include "dataset/io/sha256.h"
+#include "recordpipe/file.h"
 #include "recordpipe/progress.h"
+#include "recordpipe/sha256.h"
 
 namespace recordpipe {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "dataset/cifar/cifar_batch.h"
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

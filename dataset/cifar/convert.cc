@@ -12,9 +12,9 @@
 #include "dataset/cifar/split_files.h"
 #include "dataset/cifar/split_writer.h"
 #include "dataset/cifar/synthetic_mark.h"
-#include "dataset/io/atomic_file.h"
-#include "dataset/io/sha256.h"
+#include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
+#include "recordpipe/sha256.h"
 
 namespace recordpipe {
 namespace {

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "dataset/cifar/archive.h"
-#include "dataset/io/compression.h"
-#include "dataset/io/file.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/file.h"
 #include "recordpipe/progress.h"
 
 namespace recordpipe {

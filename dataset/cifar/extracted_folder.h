@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/io/atomic_file.h"
-#include "dataset/io/file.h"
+#include "recordpipe/atomic_file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -18,7 +18,7 @@
 #include <cstdint>
 
 #include "dataset/cifar/cifar_batch.h"
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "dataset/io/file.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

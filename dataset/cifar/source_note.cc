@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "dataset/io/atomic_file.h"
+#include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {

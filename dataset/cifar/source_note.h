@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

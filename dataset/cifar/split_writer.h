@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "dataset/cifar/cifar_batch.h"
-#include "dataset/io/atomic_file.h"
-#include "dataset/io/compression.h"
-#include "dataset/io/file.h"
+#include "recordpipe/atomic_file.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

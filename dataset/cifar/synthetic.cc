@@ -14,8 +14,8 @@
 #include "dataset/cifar/pickle_writer.h"
 #include "dataset/cifar/synthetic_image.h"
 #include "dataset/cifar/tar_writer.h"
-#include "dataset/io/atomic_file.h"
-#include "dataset/io/compression.h"
+#include "recordpipe/atomic_file.h"
+#include "recordpipe/compression.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 

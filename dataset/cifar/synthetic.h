@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <string>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 #include "recordpipe/progress.h"
 
 namespace recordpipe {

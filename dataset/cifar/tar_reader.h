@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "dataset/io/file.h"
 #include "dataset/io/read_ahead.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -1,4 +1,4 @@
-#include "dataset/io/atomic_file.h"
+#include "recordpipe/atomic_file.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "dataset/io/atomic_file_set.h"
+#include "recordpipe/atomic_file_set.h"
 
 #include "recordpipe/error.h"
 

@@ -1,5 +1,5 @@
 // Telling compressed streams apart; inflate.cc and deflate.cc read and write them.
-#include "dataset/io/compression.h"
+#include "recordpipe/compression.h"
 
 #include <cstdint>
 

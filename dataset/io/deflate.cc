@@ -5,9 +5,9 @@
 
 #include <zlib.h>
 
-#include "dataset/io/compression.h"
 #include "dataset/io/deflate_block.h"
 #include "dataset/io/zstd_sink.h"
+#include "recordpipe/compression.h"
 
 namespace recordpipe {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "dataset/io/parallel_deflate.h"
+#include "recordpipe/parallel_deflate.h"
 
 namespace recordpipe {
 

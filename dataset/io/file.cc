@@ -1,4 +1,4 @@
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 #include <algorithm>
 #include <utility>

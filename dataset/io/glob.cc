@@ -1,4 +1,4 @@
-#include "dataset/io/glob.h"
+#include "recordpipe/glob.h"
 
 #include <algorithm>
 #include <utility>

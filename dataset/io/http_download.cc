@@ -11,8 +11,8 @@
 #include "dataset/io/http_status.h"
 #include "dataset/io/http_url.h"
 #include "dataset/io/partial_download.h"
-#include "dataset/io/sha256.h"
 #include "recordpipe/error.h"
+#include "recordpipe/sha256.h"
 
 namespace recordpipe {
 namespace {

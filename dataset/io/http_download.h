@@ -22,9 +22,9 @@
 #include <optional>
 #include <string>
 
-#include "dataset/io/file.h"
 #include "dataset/io/http_client.h"
 #include "dataset/io/http_retry.h"
+#include "recordpipe/file.h"
 #include "recordpipe/progress.h"
 
 namespace recordpipe {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/file.h"
 #include "dataset/io/http_client.h"
 #include "dataset/io/http_retry.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

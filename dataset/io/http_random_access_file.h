@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/file.h"
 #include "dataset/io/http_client.h"
 #include "dataset/io/http_file_system.h"
 #include "dataset/io/http_url.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "dataset/io/file.h"
 #include "dataset/io/http_file_system.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <span>
 
-#include "dataset/io/compression.h"
-#include "dataset/io/file.h"
+#include "recordpipe/compression.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

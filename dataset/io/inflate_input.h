@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

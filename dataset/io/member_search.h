@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "dataset/io/compression.h"
+#include "recordpipe/compression.h"
 
 namespace recordpipe {
 

@@ -1,4 +1,4 @@
-#include "dataset/io/parallel_deflate.h"
+#include "recordpipe/parallel_deflate.h"
 
 #include <algorithm>
 #include <condition_variable>

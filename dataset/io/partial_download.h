@@ -13,8 +13,8 @@
 #include <stop_token>
 #include <string>
 
-#include "dataset/io/file.h"
-#include "dataset/io/sha256.h"
+#include "recordpipe/file.h"
+#include "recordpipe/sha256.h"
 
 namespace recordpipe {
 

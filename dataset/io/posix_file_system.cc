@@ -1,4 +1,4 @@
-// The operating system's file system behind the seam of dataset/io/file.h.
+// The operating system's file system behind the seam of dataset/include/recordpipe/file.h.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dataset/io/file.h"
 #include "dataset/io/posix_files.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 namespace {

@@ -1,10 +1,10 @@
-// The operating system's files behind the interfaces of dataset/io/file.h.
+// The operating system's files behind the interfaces of dataset/include/recordpipe/file.h.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

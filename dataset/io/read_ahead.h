@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

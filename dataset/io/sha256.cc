@@ -1,5 +1,5 @@
 // SHA-256 through OpenSSL's EVP interface, which picks the processor's own instructions.
-#include "dataset/io/sha256.h"
+#include "recordpipe/sha256.h"
 
 #include <new>
 

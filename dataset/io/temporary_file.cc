@@ -1,4 +1,4 @@
-#include "dataset/io/temporary_file.h"
+#include "recordpipe/temporary_file.h"
 
 #include <cerrno>
 #include <cstdlib>

@@ -18,13 +18,13 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/io/file.h"
 #include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/plan_description.h"
 #include "dataset/pipeline/stage.h"
 #include "dataset/record/record.h"
 #include "dataset/record/record_reader.h"
 #include "dataset/record/record_writer.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

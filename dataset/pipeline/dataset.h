@@ -44,7 +44,6 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/io/file.h"
 #include "dataset/pipeline/batch.h"
 #include "dataset/pipeline/cache.h"
 #include "dataset/pipeline/cache_codec.h"
@@ -73,6 +72,7 @@
 #include "dataset/pipeline/take_skip.h"
 #include "dataset/pipeline/window.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/io/file.h"
 #include "dataset/pipeline/plan_description.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -11,10 +11,10 @@
 
 #include <google/protobuf/io/coded_stream.h>
 
-#include "dataset/io/file.h"
 #include "proto/iterator_state.pb.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 #include "recordpipe/philox.h"
 
 namespace recordpipe {

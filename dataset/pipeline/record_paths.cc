@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "dataset/io/glob.h"
 #include "recordpipe/error.h"
+#include "recordpipe/glob.h"
 
 namespace recordpipe {
 

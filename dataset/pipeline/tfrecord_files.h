@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/file.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/record/record.h"
 #include "dataset/record/record_reader.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

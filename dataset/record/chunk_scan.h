@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "dataset/io/file.h"
 #include "dataset/record/damaged_region.h"
 #include "dataset/record/parallel_record_scanner.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

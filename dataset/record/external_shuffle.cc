@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/io/temporary_file.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/temporary_file.h"
 
 namespace recordpipe {
 namespace {

@@ -16,8 +16,8 @@
 #include <stop_token>
 #include <variant>
 
-#include "dataset/io/file.h"
 #include "dataset/record/damaged_region.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
-#include "dataset/io/compression.h"
+#include "recordpipe/compression.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "dataset/io/file.h"
 #include "dataset/record/record_index.h"
 #include "dataset/record/record_reader.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/io/url_path.h"
 #include "dataset/record/record_error.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/philox.h"
 
 namespace recordpipe {

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/compression.h"
-#include "dataset/io/file.h"
 #include "dataset/record/record.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

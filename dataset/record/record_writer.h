@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-#include "dataset/io/atomic_file.h"
-#include "dataset/io/compression.h"
-#include "dataset/io/file.h"
+#include "recordpipe/atomic_file.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -10,10 +10,10 @@
 #include <span>
 #include <string>
 
-#include "dataset/io/file.h"
 #include "dataset/io/raw_buffer.h"
 #include "dataset/record/record_format.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <span>
 
-#include "dataset/io/compression.h"
-#include "dataset/io/file.h"
 #include "dataset/record/record_reader.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

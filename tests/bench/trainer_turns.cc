@@ -28,8 +28,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/io/file.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 #include "tests/bench/trainer_input.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/programs/device.h"

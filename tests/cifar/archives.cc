@@ -7,7 +7,7 @@
 
 #include "dataset/cifar/archive.h"
 #include "dataset/cifar/pickle_writer.h"
-#include "dataset/io/compression.h"
+#include "recordpipe/compression.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

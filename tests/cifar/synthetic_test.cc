@@ -11,9 +11,9 @@
 #include "dataset/cifar/archive.h"
 #include "dataset/cifar/synthetic_image.h"
 #include "dataset/cifar/tar_reader.h"
-#include "dataset/io/compression.h"
-#include "dataset/io/sha256.h"
+#include "recordpipe/compression.h"
 #include "recordpipe/error.h"
+#include "recordpipe/sha256.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

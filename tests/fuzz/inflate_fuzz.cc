@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/io/compression.h"
 #include "dataset/io/inflate_engine.h"
+#include "recordpipe/compression.h"
 #include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 

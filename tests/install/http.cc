@@ -1,9 +1,9 @@
 // Downloads nothing: the URL is refused.
 #include <cstdio>
 
-#include "dataset/io/file.h"
 #include "dataset/io/http_download.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 
 int main() {
   try {

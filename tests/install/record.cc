@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "dataset/io/file.h"
 #include "dataset/record/record_reader.h"
 #include "dataset/record/record_writer.h"
+#include "recordpipe/file.h"
 
 using namespace recordpipe;
 

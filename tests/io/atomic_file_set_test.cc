@@ -1,5 +1,5 @@
 // Files that appear together: all or none, under one lock, however many there are.
-#include "dataset/io/atomic_file_set.h"
+#include "recordpipe/atomic_file_set.h"
 
 #include <cerrno>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // AtomicFile: the old file or a complete new one, whatever fails.
-#include "dataset/io/atomic_file.h"
+#include "recordpipe/atomic_file.h"
 
 #include <cerrno>
 #include <filesystem>

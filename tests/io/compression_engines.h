@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/io/compression.h"
 #include "dataset/io/inflate_engine.h"
+#include "recordpipe/compression.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 

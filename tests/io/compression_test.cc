@@ -1,5 +1,5 @@
 // gzip, zlib and zstd streams: read, written, cut, damaged.
-#include "dataset/io/compression.h"
+#include "recordpipe/compression.h"
 
 #include <algorithm>
 #include <initializer_list>

@@ -1,5 +1,5 @@
 // Files named by patterns, through the File seam.
-#include "dataset/io/glob.h"
+#include "recordpipe/glob.h"
 
 #include <cerrno>
 #include <string>

@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 
 #include "dataset/io/http_download.h"
-#include "dataset/io/sha256.h"
 #include "recordpipe/error.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/sha256.h"
 #include "tests/support/bytes.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"

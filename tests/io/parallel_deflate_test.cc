@@ -1,6 +1,6 @@
 // Streams compressed on several threads: read back by the readers that know nothing of them, the
 // same bytes for any number of threads, and what happens when writing fails.
-#include "dataset/io/parallel_deflate.h"
+#include "recordpipe/parallel_deflate.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/io/atomic_file.h"
 #include "dataset/io/inflate_engine.h"
+#include "recordpipe/atomic_file.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"

@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dataset/io/atomic_file.h"
-#include "dataset/io/file.h"
+#include "recordpipe/atomic_file.h"
+#include "recordpipe/file.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

@@ -1,4 +1,4 @@
-#include "dataset/io/sha256.h"
+#include "recordpipe/sha256.h"
 
 #include <span>
 #include <string>

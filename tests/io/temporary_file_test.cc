@@ -1,5 +1,5 @@
 // Nameless files: what was appended is read back at any place, and nothing of them stays.
-#include "dataset/io/temporary_file.h"
+#include "recordpipe/temporary_file.h"
 
 #include <csignal>
 #include <cstdint>
@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dataset/io/file.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/io/compression.h"
+#include "recordpipe/compression.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 

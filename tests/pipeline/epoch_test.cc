@@ -10,7 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/io/file.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_generator.h"
 #include "dataset/pipeline/from_vector.h"
@@ -20,6 +19,7 @@
 #include "dataset/record/record_writer.h"
 #include "proto/iterator_state.pb.h"
 #include "recordpipe/crc32c.h"
+#include "recordpipe/file.h"
 #include "recordpipe/philox.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"

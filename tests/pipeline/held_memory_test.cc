@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
-#include "dataset/io/file.h"
 #include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/tfrecord_files.h"
 #include "dataset/record/record_writer.h"
+#include "recordpipe/file.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

@@ -9,11 +9,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/io/atomic_file.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/tfrecord_files.h"
 #include "dataset/record/record_writer.h"
+#include "recordpipe/atomic_file.h"
 #include "tests/pipeline/collect.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

@@ -9,12 +9,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/io/atomic_file.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/tfrecord_files.h"
 #include "dataset/record/record_writer.h"
 #include "proto/iterator_state.pb.h"
+#include "recordpipe/atomic_file.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/philox.h"
 #include "tests/pipeline/collect.h"

@@ -12,11 +12,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/io/compression.h"
 #include "dataset/record/parallel_record_scanner.h"
 #include "dataset/record/record_format.h"
 #include "dataset/record/record_writer.h"
 #include "dataset/record/scan_input.h"
+#include "recordpipe/compression.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
 #include "tests/record/framed_records.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

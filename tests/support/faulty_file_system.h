@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/io/file.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

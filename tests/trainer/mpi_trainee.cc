@@ -13,9 +13,9 @@
 #include <span>
 #include <string>
 
-#include "dataset/io/file.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 #include "tests/trainer/replica_training.h"
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/cpu/cpu_backend.h"

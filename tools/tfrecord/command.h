@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <string>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 #include "tools/terminal_progress.h"
 #include "tools/tfrecord/cli_forward.h"
 #include "tools/tfrecord/exit_code.h"

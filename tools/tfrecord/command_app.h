@@ -8,7 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "dataset/io/compression.h"
+#include "recordpipe/compression.h"
 #include "tools/tfrecord/cli_forward.h"
 
 namespace recordpipe {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

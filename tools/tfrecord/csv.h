@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 #include "tools/tfrecord/output.h"
 
 namespace recordpipe {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "dataset/example/feature_values.h"
-#include "dataset/io/temporary_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
+#include "recordpipe/temporary_file.h"
 #include "tools/tfrecord/export_target.h"
 #include "tools/tfrecord/npy_format.h"
 #include "tools/tfrecord/npz_writer.h"

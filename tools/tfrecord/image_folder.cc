@@ -14,9 +14,9 @@
 
 #include "dataset/example/example_builder.h"
 #include "dataset/image/decode_image.h"
-#include "dataset/io/temporary_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
+#include "recordpipe/temporary_file.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/image_format.h"
 #include "tools/tfrecord/input_progress.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 #include "tools/tfrecord/command.h"
 
 namespace recordpipe {

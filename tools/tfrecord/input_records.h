@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/file.h"
 #include "dataset/record/damaged_region.h"
 #include "dataset/record/record_reader.h"
 #include "dataset/record/record_scanner.h"
+#include "recordpipe/file.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_progress.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/temporary_file.h"
+#include "recordpipe/temporary_file.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_progress.h"
 #include "tools/tfrecord/npy_format.h"

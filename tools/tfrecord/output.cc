@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "dataset/io/atomic_file.h"
+#include "recordpipe/atomic_file.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/standard_streams.h"
 

@@ -1,7 +1,7 @@
 // Where results may not go.
 #pragma once
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 #include "tools/tfrecord/cli_forward.h"
 
 namespace recordpipe {

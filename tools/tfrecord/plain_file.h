@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "dataset/io/compression.h"
-#include "dataset/io/file.h"
 #include "dataset/record/record_reader.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -7,13 +7,13 @@
 #include <fnmatch.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/io/atomic_file_set.h"
 #include "dataset/io/deflate_block.h"
-#include "dataset/io/parallel_deflate.h"
 #include "dataset/record/record_format.h"
+#include "recordpipe/atomic_file_set.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
+#include "recordpipe/parallel_deflate.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/compression_option.h"

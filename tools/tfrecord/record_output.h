@@ -12,8 +12,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "dataset/io/compression.h"
-#include "dataset/io/file.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/file.h"
 #include "tools/tfrecord/cli_forward.h"
 #include "tools/tfrecord/command.h"
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "dataset/io/file.h"
-#include "dataset/io/temporary_file.h"
+#include "recordpipe/file.h"
+#include "recordpipe/temporary_file.h"
 
 namespace recordpipe {
 

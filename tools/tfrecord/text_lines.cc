@@ -3,7 +3,7 @@
 #include <span>
 #include <utility>
 
-#include "dataset/io/compression.h"
+#include "recordpipe/compression.h"
 #include "recordpipe/error.h"
 #include "tools/tfrecord/inputs.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_progress.h"
 

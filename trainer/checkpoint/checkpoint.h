@@ -18,8 +18,8 @@
 #include <optional>
 #include <string>
 
-#include "dataset/io/file.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 #include "trainer/backend/variables.h"
 
 namespace recordpipe {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/io/atomic_file.h"
+#include "recordpipe/atomic_file.h"
 
 namespace recordpipe {
 namespace {

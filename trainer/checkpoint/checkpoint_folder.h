@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/file.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 namespace recordpipe {

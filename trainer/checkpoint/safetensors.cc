@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "dataset/io/atomic_file.h"
+#include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
 #include "trainer/checkpoint/safetensors_header.h"
 

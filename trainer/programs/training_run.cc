@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "dataset/cifar/class_names.h"
-#include "dataset/io/atomic_file.h"
+#include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
 #include "tools/interrupt.h"
 #include "trainer/programs/evaluation.h"

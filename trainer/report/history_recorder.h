@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 #include "trainer/report/run_report.h"
 #include "trainer/training/trainer.h"
 

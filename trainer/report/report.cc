@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "dataset/base/escape_html.h"
-#include "dataset/io/atomic_file.h"
+#include "recordpipe/atomic_file.h"
 #include "trainer/report/axis.h"
 #include "trainer/report/chart.h"
 #include "trainer/report/evaluation_section.h"

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 #include "trainer/report/run_report.h"
 
 namespace recordpipe {

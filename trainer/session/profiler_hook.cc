@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/io/atomic_file.h"
+#include "recordpipe/atomic_file.h"
 #include "trainer/session/write_events.h"
 
 namespace recordpipe {

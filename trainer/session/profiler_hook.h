@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "dataset/io/file.h"
 #include "dataset/pipeline/chrome_trace.h"
+#include "recordpipe/file.h"
 #include "trainer/session/session_hook.h"
 #include "trainer/session/step_timer.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/io/file.h"
 #include "dataset/record/record_writer.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -25,7 +25,7 @@
 #include <thread>
 #include <vector>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 #include "trainer/summary/event.h"
 #include "trainer/summary/event_file.h"
 

@@ -7,9 +7,9 @@
 #include <stop_token>
 #include <string>
 
-#include "dataset/io/compression.h"
-#include "dataset/io/file.h"
 #include "dataset/record/record_reader.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

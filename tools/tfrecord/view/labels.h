@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dataset/example/message_view.h"
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

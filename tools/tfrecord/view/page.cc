@@ -8,7 +8,7 @@
 
 #include "dataset/base/base64.h"
 #include "dataset/base/escape_html.h"
-#include "dataset/io/sha256.h"
+#include "recordpipe/sha256.h"
 #include "tools/tfrecord/json_text.h"
 #include "tools/tfrecord/schema_text.h"
 #include "tools/tfrecord/text_table.h"

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "dataset/io/compression.h"
-#include "dataset/io/file.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/io/file.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 
