@@ -6,9 +6,9 @@
 
 #include "dataset/cifar/published.h"
 #include "dataset/cifar/synthetic.h"
-#include "dataset/io/http_download.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/download.h"
 
 namespace recordpipe {
 namespace {

@@ -1,9 +1,9 @@
 // Downloads nothing: the URL is refused.
 #include <cstdio>
 
-#include "dataset/io/http_download.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/http/download.h"
 
 int main() {
   try {

@@ -11,8 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/io/http_download.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/download.h"
 #include "recordpipe/philox.h"
 #include "recordpipe/sha256.h"
 #include "tests/support/bytes.h"

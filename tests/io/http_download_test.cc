@@ -1,6 +1,5 @@
 // What a download does with each answer; see http_resume_test.cc for parts of earlier runs.
-#include "dataset/io/http_download.h"
-
+#include "recordpipe/http/download.h"
 #include "tests/io/http_download_fixture.h"
 
 namespace recordpipe {

@@ -2,7 +2,7 @@
 // turn: nothing half is ever under the final name, and the next run gets the file.
 #include <cerrno>
 
-#include "dataset/io/partial_download.h"
+#include "dataset/http/partial_download.h"
 #include "tests/io/http_download_fixture.h"
 #include "tests/support/faulty_file_system.h"
 

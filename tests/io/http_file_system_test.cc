@@ -1,6 +1,5 @@
 // A file system of URLs beside local files: which calls go where, and which are refused.
-#include "dataset/io/http_file_system.h"
-
+#include "recordpipe/http/file_system.h"
 #include "tests/io/http_reading_fixture.h"
 #include "tests/support/temporary_directory.h"
 

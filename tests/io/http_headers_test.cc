@@ -1,7 +1,6 @@
-#include "dataset/io/http_headers.h"
-
 #include <gtest/gtest.h>
 
+#include "dataset/http/headers.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

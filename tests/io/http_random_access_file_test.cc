@@ -1,8 +1,7 @@
 // URLs read at any place: the same bytes as the server has, by few requests of the right size.
-#include "dataset/io/http_random_access_file.h"
-
 #include <thread>
 
+#include "dataset/http/random_access_file.h"
 #include "tests/io/http_reading_fixture.h"
 
 namespace recordpipe {

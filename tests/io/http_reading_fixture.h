@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/io/http_file_system.h"
+#include "recordpipe/http/file_system.h"
 #include "recordpipe/philox.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

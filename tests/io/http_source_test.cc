@@ -1,11 +1,10 @@
 // URLs read in order: the same bytes as the server has, or an error, whatever happens on the way.
-#include "dataset/io/http_source.h"
-
 #include <algorithm>
 #include <chrono>
 #include <stop_token>
 #include <thread>
 
+#include "dataset/http/source.h"
 #include "tests/io/http_reading_fixture.h"
 
 namespace recordpipe {

@@ -1,5 +1,3 @@
-#include "dataset/io/http_url.h"
-
 #include <functional>
 #include <string>
 #include <string_view>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
 
 namespace recordpipe {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/io/http_url.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/example_source.h"

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <utility>
 
-#include "dataset/io/http_url.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
 #include "tools/tfrecord/inputs.h"
 
 namespace recordpipe {

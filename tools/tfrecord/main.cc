@@ -18,8 +18,8 @@
 #include <sys/resource.h>
 
 #include "dataset/base/one_line.h"
-#include "dataset/io/http_file_system.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/file_system.h"
 #include "tools/interrupt.h"
 #include "tools/standard_descriptors.h"
 #include "tools/terminal_progress.h"

@@ -3,8 +3,8 @@
 
 #include "dataset/example/feature_writer.h"
 #include "dataset/example/wire_format.h"
-#include "dataset/io/http_url.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/npy_format.h"

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dataset/io/http_url.h"
 #include "recordpipe/error.h"
 #include "recordpipe/glob.h"
+#include "recordpipe/http/url.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/file_identity.h"

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "dataset/example/message_view.h"
-#include "dataset/io/http_url.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/counting_source.h"
 

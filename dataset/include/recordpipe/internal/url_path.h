@@ -1,4 +1,4 @@
-// Whether a path is a URL, and where its query begins. (http_url.h takes URLs apart with libcurl,
+// Whether a path is a URL, and where its query begins. (url.h takes URLs apart with libcurl,
 // which not all who read files link.)
 #pragma once
 

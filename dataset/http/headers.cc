@@ -1,4 +1,4 @@
-#include "dataset/io/http_headers.h"
+#include "dataset/http/headers.h"
 
 #include <algorithm>
 #include <charconv>

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "dataset/io/http_file_system.h"
 #include "recordpipe/file.h"
+#include "recordpipe/http/file_system.h"
 
 namespace recordpipe {
 

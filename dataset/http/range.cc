@@ -1,6 +1,6 @@
-#include "dataset/io/http_range.h"
+#include "dataset/http/range.h"
 
-#include "dataset/io/http_headers.h"
+#include "dataset/http/headers.h"
 
 namespace recordpipe {
 

@@ -1,12 +1,12 @@
-#include "dataset/io/http_random_access_file.h"
+#include "dataset/http/random_access_file.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "dataset/io/http_headers.h"
-#include "dataset/io/http_range.h"
-#include "dataset/io/http_status.h"
+#include "dataset/http/headers.h"
+#include "dataset/http/range.h"
+#include "dataset/http/status.h"
 
 namespace recordpipe {
 

@@ -1,6 +1,6 @@
 // URLs through libcurl's parser, the one that will fetch them: two parsers could disagree on the
 // host.
-#include "dataset/io/http_url.h"
+#include "recordpipe/http/url.h"
 
 #include <memory>
 #include <new>

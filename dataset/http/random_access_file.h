@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/http_client.h"
-#include "dataset/io/http_file_system.h"
-#include "dataset/io/http_url.h"
 #include "recordpipe/file.h"
+#include "recordpipe/http/client.h"
+#include "recordpipe/http/file_system.h"
+#include "recordpipe/http/url.h"
 
 namespace recordpipe {
 

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/io/http_url.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
 
 namespace recordpipe {
 

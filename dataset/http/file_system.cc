@@ -1,13 +1,13 @@
-#include "dataset/io/http_file_system.h"
+#include "recordpipe/http/file_system.h"
 
 #include <utility>
 
-#include "dataset/io/http_headers.h"
-#include "dataset/io/http_random_access_file.h"
-#include "dataset/io/http_source.h"
-#include "dataset/io/http_status.h"
-#include "dataset/io/http_url.h"
+#include "dataset/http/headers.h"
+#include "dataset/http/random_access_file.h"
+#include "dataset/http/source.h"
+#include "dataset/http/status.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
 
 namespace recordpipe {
 namespace {

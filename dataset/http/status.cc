@@ -1,4 +1,4 @@
-#include "dataset/io/http_status.h"
+#include "dataset/http/status.h"
 
 namespace recordpipe {
 

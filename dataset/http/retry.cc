@@ -1,4 +1,4 @@
-#include "dataset/io/http_retry.h"
+#include "recordpipe/http/retry.h"
 
 #include <algorithm>
 #include <condition_variable>

@@ -1,17 +1,17 @@
 // The attempts that make up a download, and what each answer means for the part that is there.
-#include "dataset/io/http_download.h"
+#include "recordpipe/http/download.h"
 
 #include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "dataset/io/http_headers.h"
-#include "dataset/io/http_range.h"
-#include "dataset/io/http_status.h"
-#include "dataset/io/http_url.h"
-#include "dataset/io/partial_download.h"
+#include "dataset/http/headers.h"
+#include "dataset/http/partial_download.h"
+#include "dataset/http/range.h"
+#include "dataset/http/status.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
 #include "recordpipe/sha256.h"
 
 namespace recordpipe {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "dataset/io/http_client.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/client.h"
 
 namespace recordpipe {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/io/http_client.h"
 #include "recordpipe/error.h"
+#include "recordpipe/http/client.h"
 
 namespace recordpipe {
 

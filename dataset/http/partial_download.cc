@@ -1,11 +1,11 @@
-#include "dataset/io/partial_download.h"
+#include "dataset/http/partial_download.h"
 
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "dataset/io/http_headers.h"
+#include "dataset/http/headers.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 

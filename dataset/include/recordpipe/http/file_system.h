@@ -1,7 +1,7 @@
 // Files at http and https URLs, read through the same seam as those on the disk.
 //
 // What is read is what the server stores: no Content-Encoding is undone. Redirects, certificates
-// and proxies are as for downloads (http_client.h, http_download.h); libcurl is first touched when
+// and proxies are as for downloads (client.h, download.h); libcurl is first touched when
 // a URL is opened.
 #pragma once
 
@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/io/http_client.h"
-#include "dataset/io/http_retry.h"
 #include "recordpipe/file.h"
+#include "recordpipe/http/client.h"
+#include "recordpipe/http/retry.h"
 
 namespace recordpipe {
 

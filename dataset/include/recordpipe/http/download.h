@@ -22,9 +22,9 @@
 #include <optional>
 #include <string>
 
-#include "dataset/io/http_client.h"
-#include "dataset/io/http_retry.h"
 #include "recordpipe/file.h"
+#include "recordpipe/http/client.h"
+#include "recordpipe/http/retry.h"
 #include "recordpipe/progress.h"
 
 namespace recordpipe {

@@ -1,6 +1,6 @@
 // libcurl's multi interface around a single transfer: its loop is ours, so that a stop, a stall and
 // a progress report don't wait for curl's callbacks.
-#include "dataset/io/http_client.h"
+#include "recordpipe/http/client.h"
 
 #include <algorithm>
 #include <exception>

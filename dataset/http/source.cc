@@ -1,4 +1,4 @@
-#include "dataset/io/http_source.h"
+#include "dataset/http/source.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/io/http_headers.h"
-#include "dataset/io/http_range.h"
-#include "dataset/io/http_status.h"
-#include "dataset/io/http_url.h"
+#include "dataset/http/headers.h"
+#include "dataset/http/range.h"
+#include "dataset/http/status.h"
+#include "recordpipe/http/url.h"
 #include "recordpipe/stop.h"
 
 namespace recordpipe {

@@ -1,7 +1,7 @@
 // What an HTTP status other than success means for a transfer, and other answers without the file.
 #pragma once
 
-#include "dataset/io/http_client.h"
+#include "recordpipe/http/client.h"
 
 namespace recordpipe {
 
