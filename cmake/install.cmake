@@ -4,7 +4,7 @@
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-# Headers keep their paths below this folder, so that #include "dataset/record/record_reader.h" is
+# Headers keep their paths below this folder, so that #include "dataset/include/recordpipe/record_reader.h" is
 # the same in this tree and installed.
 set(recordpipe_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/recordpipe)
 set(recordpipe_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/recordpipe)

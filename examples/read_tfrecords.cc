@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "dataset/example/example_view.h"
-#include "dataset/record/record_reader.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_reader.h"
 
 using namespace recordpipe;
 

@@ -11,8 +11,8 @@
 #include "dataset/example/example_builder.h"
 #include "dataset/example/parse_example.h"
 #include "dataset/pipeline/tfrecord_files.h"
-#include "dataset/record/record_writer.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_writer.h"
 
 using namespace recordpipe;
 

@@ -8,8 +8,8 @@
 #include "dataset/cifar/cifar10_record.h"
 #include "dataset/image/pad_crop_flip.h"
 #include "dataset/pipeline/tfrecord_files.h"
-#include "dataset/record/record_reader.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 namespace {

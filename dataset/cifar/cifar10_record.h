@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "dataset/record/record.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 

@@ -9,7 +9,7 @@
 #include "dataset/base/available_cpus.h"
 #include "dataset/cifar/cifar_example.h"
 #include "dataset/cifar/split_files.h"
-#include "dataset/record/record_writer.h"
+#include "recordpipe/record_writer.h"
 #include "recordpipe/stop.h"
 
 namespace recordpipe {

@@ -29,8 +29,8 @@
 #include "dataset/example/columns.h"
 #include "dataset/example/example_schema.h"
 #include "dataset/example/feature_columns.h"
-#include "dataset/record/record.h"
 #include "recordpipe/parameter.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 

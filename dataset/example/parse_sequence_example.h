@@ -24,8 +24,8 @@
 #include "dataset/example/example_schema.h"
 #include "dataset/example/feature_columns.h"
 #include "dataset/example/feature_list_columns.h"
-#include "dataset/record/record.h"
 #include "recordpipe/parameter.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "dataset/record/record.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 

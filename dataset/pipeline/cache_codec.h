@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "dataset/pipeline/stage.h"
-#include "dataset/record/record.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 

@@ -21,10 +21,10 @@
 #include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/plan_description.h"
 #include "dataset/pipeline/stage.h"
-#include "dataset/record/record.h"
-#include "dataset/record/record_reader.h"
-#include "dataset/record/record_writer.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record.h"
+#include "recordpipe/record_reader.h"
+#include "recordpipe/record_writer.h"
 
 namespace recordpipe {
 

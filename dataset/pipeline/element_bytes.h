@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/record/record.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 

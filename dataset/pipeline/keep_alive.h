@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/record/record.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 

@@ -14,7 +14,7 @@
 
 #include "dataset/pipeline/file_fingerprints.h"
 #include "dataset/pipeline/worker_pool.h"
-#include "dataset/record/record_reader.h"
+#include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 

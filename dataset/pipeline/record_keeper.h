@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/record/record.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 

@@ -11,8 +11,8 @@
 
 #include "dataset/pipeline/stage.h"
 #include "dataset/pipeline/value_store.h"
-#include "dataset/record/record.h"
-#include "dataset/record/record_reader.h"
+#include "recordpipe/record.h"
+#include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "dataset/pipeline/dataset.h"
-#include "dataset/record/record.h"
-#include "dataset/record/record_reader.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record.h"
+#include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 

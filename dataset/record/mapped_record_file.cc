@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "dataset/record/record_error.h"
-#include "dataset/record/record_format.h"
-#include "dataset/record/record_index.h"
-#include "dataset/record/record_reader.h"
-#include "dataset/record/stream_compression.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_index.h"
+#include "recordpipe/record_reader.h"
 #include "recordpipe/stop.h"
+#include "recordpipe/stream_compression.h"
 
 namespace recordpipe {
 

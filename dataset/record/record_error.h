@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/record/record_format.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_format.h"
 
 namespace recordpipe {
 

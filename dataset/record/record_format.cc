@@ -1,4 +1,4 @@
-#include "dataset/record/record_format.h"
+#include "recordpipe/record_format.h"
 
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"

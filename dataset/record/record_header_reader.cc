@@ -4,7 +4,7 @@
 #include <span>
 
 #include "dataset/record/record_error.h"
-#include "dataset/record/record_format.h"
+#include "recordpipe/record_format.h"
 
 namespace recordpipe {
 namespace {

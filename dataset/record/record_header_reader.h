@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "dataset/record/record_index.h"
-#include "dataset/record/record_reader.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_index.h"
+#include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 

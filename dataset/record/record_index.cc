@@ -1,4 +1,4 @@
-#include "dataset/record/record_index.h"
+#include "recordpipe/record_index.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "dataset/record/record_reader.h"
+#include "recordpipe/record_reader.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,10 +7,10 @@
 
 #include "dataset/io/raw_buffer.h"
 #include "dataset/record/record_error.h"
-#include "dataset/record/record_format.h"
-#include "dataset/record/stream_compression.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/stream_compression.h"
 
 namespace recordpipe {
 namespace {

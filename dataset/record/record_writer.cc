@@ -1,9 +1,9 @@
-#include "dataset/record/record_writer.h"
+#include "recordpipe/record_writer.h"
 
 #include <utility>
 
-#include "dataset/record/record_format.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_format.h"
 
 namespace recordpipe {
 namespace {

@@ -1,10 +1,10 @@
-#include "dataset/record/stream_compression.h"
+#include "recordpipe/stream_compression.h"
 
 #include <array>
 #include <cstdint>
 #include <utility>
 
-#include "dataset/record/record_format.h"
+#include "recordpipe/record_format.h"
 
 namespace recordpipe {
 namespace {

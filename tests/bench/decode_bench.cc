@@ -17,7 +17,7 @@
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/example/example_view.h"
 #include "dataset/example/parse_example.h"
-#include "dataset/record/record_reader.h"
+#include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 namespace {

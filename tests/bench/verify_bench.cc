@@ -20,11 +20,11 @@
 
 #include <fmt/format.h>
 
-#include "dataset/record/record_format.h"
-#include "dataset/record/record_reader.h"
-#include "dataset/record/record_writer.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_reader.h"
+#include "recordpipe/record_writer.h"
 
 namespace recordpipe {
 namespace {

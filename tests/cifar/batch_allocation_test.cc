@@ -8,7 +8,7 @@
 
 #include "dataset/cifar/cifar10_dataset.h"
 #include "dataset/example/example_builder.h"
-#include "dataset/record/record_writer.h"
+#include "recordpipe/record_writer.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"

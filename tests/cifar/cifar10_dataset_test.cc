@@ -12,8 +12,8 @@
 
 #include "dataset/example/example_builder.h"
 #include "dataset/image/pad_crop_flip.h"
-#include "dataset/record/record_writer.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_writer.h"
 #include "tests/cifar/random_images.h"
 #include "tests/pipeline/naive.h"
 #include "tests/support/bytes.h"

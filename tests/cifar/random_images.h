@@ -9,8 +9,8 @@
 
 #include "dataset/example/example_builder.h"
 #include "dataset/image/image_batch.h"
-#include "dataset/record/record_writer.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/record_writer.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

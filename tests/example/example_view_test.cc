@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 
 #include "dataset/example/example_builder.h"
-#include "dataset/record/record_reader.h"
 #include "proto/example.pb.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_reader.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_comparison.h"
 #include "tests/support/expect_error.h"

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "dataset/record/record_index.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_index.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

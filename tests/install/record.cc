@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "dataset/record/record_reader.h"
-#include "dataset/record/record_writer.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_reader.h"
+#include "recordpipe/record_writer.h"
 
 using namespace recordpipe;
 

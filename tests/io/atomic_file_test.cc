@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "dataset/record/record_writer.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"

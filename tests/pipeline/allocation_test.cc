@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/tfrecord_files.h"
-#include "dataset/record/record_writer.h"
 #include "recordpipe/atomic_file.h"
+#include "recordpipe/record_writer.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"

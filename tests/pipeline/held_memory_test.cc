@@ -10,8 +10,8 @@
 
 #include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/tfrecord_files.h"
-#include "dataset/record/record_writer.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_directory.h"
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/pipeline/tfrecord_files.h"
-#include "dataset/record/record_writer.h"
+#include "recordpipe/record_writer.h"
 #include "tests/io/http_reading_fixture.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"

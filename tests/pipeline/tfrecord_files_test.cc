@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "dataset/record/record_writer.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_writer.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"

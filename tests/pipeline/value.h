@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "dataset/pipeline/cache_codec.h"
-#include "dataset/record/record.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 

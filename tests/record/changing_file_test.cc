@@ -17,10 +17,10 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/record/chunk_scan.h"
-#include "dataset/record/parallel_record_scanner.h"
+#include "dataset/toolkit/scan/chunk_scan.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/toolkit/parallel_record_scanner.h"
 #include "tests/record/framed_records.h"
 #include "tests/support/temporary_directory.h"
 

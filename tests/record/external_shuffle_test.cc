@@ -1,6 +1,6 @@
 // Shuffling records that don't fit into memory: nothing is lost, all orders are as likely, and what
 // fits gives the same order as what doesn't.
-#include "dataset/record/external_shuffle.h"
+#include "recordpipe/toolkit/external_shuffle.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // CRCs of ranges that overlap, from checkpoints.
-#include "dataset/record/range_crc.h"
+#include "dataset/toolkit/scan/range_crc.h"
 
 #include <random>
 #include <string>

@@ -1,5 +1,5 @@
 // Index files: their bytes, what is refused, random access through them, and whether they fit.
-#include "dataset/record/record_index.h"
+#include "recordpipe/record_index.h"
 
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/record/record_writer.h"
+#include "recordpipe/record_writer.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"

@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/record/record_scanner.h"
 #include "recordpipe/compression.h"
+#include "recordpipe/toolkit/record_scanner.h"
 #include "tests/record/framed_records.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

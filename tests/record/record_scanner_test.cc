@@ -1,6 +1,6 @@
 // Scans for intact records: what is found, what is called damage, and why; by one thread and by
 // many, mapped and streamed.
-#include "dataset/record/record_scanner.h"
+#include "recordpipe/toolkit/record_scanner.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,13 +12,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/record/parallel_record_scanner.h"
-#include "dataset/record/record_format.h"
-#include "dataset/record/record_writer.h"
-#include "dataset/record/scan_input.h"
+#include "dataset/toolkit/scan/scan_input.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_writer.h"
+#include "recordpipe/toolkit/parallel_record_scanner.h"
 #include "tests/record/framed_records.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

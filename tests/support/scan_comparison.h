@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/record/damaged_region.h"
+#include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
 

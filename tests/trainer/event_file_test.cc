@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "dataset/example/event_view.h"
-#include "dataset/record/record_reader.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_reader.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/support/temporary_directory.h"

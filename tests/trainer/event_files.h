@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/record/record_reader.h"
 #include "proto/event.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 

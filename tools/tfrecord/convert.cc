@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "dataset/record/external_shuffle.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
+#include "recordpipe/toolkit/external_shuffle.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/damage_report.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/record/damaged_region.h"
+#include "recordpipe/toolkit/damaged_region.h"
 #include "tools/tfrecord/scan_file.h"
 
 namespace recordpipe {

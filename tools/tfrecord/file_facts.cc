@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "dataset/example/message_view.h"
-#include "dataset/record/record_format.h"
 #include "dataset/record/record_header_reader.h"
-#include "dataset/record/record_index.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_index.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/counting_source.h"
 #include "tools/tfrecord/inputs.h"

@@ -7,8 +7,8 @@
 
 #include "dataset/example/distribution.h"
 #include "dataset/example/schema_inference.h"
-#include "dataset/record/record_reader.h"
 #include "recordpipe/compression.h"
+#include "recordpipe/record_reader.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_progress.h"
 

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "dataset/record/record_format.h"
-#include "dataset/record/record_index.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/url.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_index.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/each_input.h"

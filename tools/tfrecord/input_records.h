@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "dataset/record/damaged_region.h"
-#include "dataset/record/record_reader.h"
-#include "dataset/record/record_scanner.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_reader.h"
+#include "recordpipe/toolkit/damaged_region.h"
+#include "recordpipe/toolkit/record_scanner.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_progress.h"
 

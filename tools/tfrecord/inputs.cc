@@ -5,10 +5,10 @@
 #include <map>
 #include <utility>
 
-#include "dataset/record/record_index.h"
 #include "recordpipe/error.h"
 #include "recordpipe/glob.h"
 #include "recordpipe/http/url.h"
+#include "recordpipe/record_index.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/number_check.h"

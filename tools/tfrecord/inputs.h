@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/record/record_reader.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_reader.h"
 #include "tools/tfrecord/cli_forward.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_progress.h"

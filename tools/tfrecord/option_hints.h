@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "dataset/record/damaged_region.h"
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
 

@@ -3,11 +3,11 @@
 #include <array>
 #include <span>
 
-#include "dataset/record/record_format.h"
-#include "dataset/record/record_index.h"
-#include "dataset/record/stream_compression.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/url.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_index.h"
+#include "recordpipe/stream_compression.h"
 #include "tools/tfrecord/inputs.h"
 
 namespace recordpipe {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "dataset/record/record_reader.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 

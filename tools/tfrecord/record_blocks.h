@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/record/record.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "dataset/record/record.h"
 #include "dataset/record/record_header_reader.h"
-#include "dataset/record/record_index.h"
-#include "dataset/record/record_reader.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record.h"
+#include "recordpipe/record_index.h"
+#include "recordpipe/record_reader.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_progress.h"
 

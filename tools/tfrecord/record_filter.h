@@ -7,7 +7,7 @@
 #include <string>
 
 #include "dataset/example/message_view.h"
-#include "dataset/record/record.h"
+#include "recordpipe/record.h"
 #include "tools/tfrecord/cli_forward.h"
 #include "tools/tfrecord/where.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "dataset/example/message_view.h"
-#include "dataset/record/record.h"
+#include "recordpipe/record.h"
 #include "tools/tfrecord/json_text.h"
 
 namespace recordpipe {

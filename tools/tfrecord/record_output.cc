@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "dataset/io/deflate_block.h"
-#include "dataset/record/record_format.h"
 #include "recordpipe/atomic_file_set.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/parallel_deflate.h"
+#include "recordpipe/record_format.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/compression_option.h"

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "dataset/record/record.h"
+#include "recordpipe/record.h"
 #include "tools/tfrecord/parallel_in_order.h"
 #include "tools/tfrecord/record_blocks.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "dataset/example/feature_edit.h"
-#include "dataset/record/record_reader.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_reader.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_records.h"
 #include "tools/tfrecord/where.h"

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "dataset/record/record_error.h"
-#include "dataset/record/record_writer.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_writer.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/compression_option.h"

@@ -6,11 +6,11 @@
 
 #include "dataset/base/thread_count.h"
 #include "dataset/io/read_ahead.h"
-#include "dataset/record/parallel_record_scanner.h"
-#include "dataset/record/record_format.h"
-#include "dataset/record/record_scanner.h"
-#include "dataset/record/stream_compression.h"
+#include "recordpipe/record_format.h"
 #include "recordpipe/stop.h"
+#include "recordpipe/stream_compression.h"
+#include "recordpipe/toolkit/parallel_record_scanner.h"
+#include "recordpipe/toolkit/record_scanner.h"
 #include "tools/tfrecord/inputs.h"
 #include "tools/tfrecord/plain_file.h"
 

@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 
-#include "dataset/record/damaged_region.h"
-#include "dataset/record/record_reader.h"
 #include "recordpipe/compression.h"
+#include "recordpipe/record_reader.h"
+#include "recordpipe/toolkit/damaged_region.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_progress.h"
 

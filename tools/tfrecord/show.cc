@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "dataset/record/record_format.h"
-#include "dataset/record/record_writer.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_writer.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/feature_filter.h"

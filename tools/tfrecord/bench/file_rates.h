@@ -7,9 +7,9 @@
 #include <stop_token>
 #include <string>
 
-#include "dataset/record/record_reader.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "dataset/example/message_view.h"
-#include "dataset/record/record.h"
+#include "recordpipe/record.h"
 #include "tools/tfrecord/view/image_finder.h"
 
 namespace recordpipe {

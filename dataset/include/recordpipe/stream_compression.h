@@ -4,9 +4,9 @@
 #include <memory>
 #include <span>
 
-#include "dataset/record/record_reader.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 

@@ -1,4 +1,4 @@
-#include "dataset/record/range_crc.h"
+#include "dataset/toolkit/scan/range_crc.h"
 
 #include "recordpipe/crc32c.h"
 

@@ -18,9 +18,9 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/record/record_format.h"
-#include "dataset/record/record_reader.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 

@@ -8,7 +8,7 @@
 // what they say out to the threads, and goes on; when a CRC turns out wrong, it comes back. Damage
 // is crossed by one walk, which doesn't lose time on lies (record_walk.h); believing headers is
 // bounded by what was lost on it.
-#include "dataset/record/parallel_record_scanner.h"
+#include "recordpipe/toolkit/parallel_record_scanner.h"
 
 #include <algorithm>
 #include <deque>
@@ -18,13 +18,13 @@
 #include <vector>
 
 #include "dataset/base/thread_count.h"
-#include "dataset/record/chunk_scan.h"
-#include "dataset/record/job_threads.h"
-#include "dataset/record/record_format.h"
-#include "dataset/record/record_walk.h"
-#include "dataset/record/scan_input.h"
+#include "dataset/toolkit/scan/chunk_scan.h"
+#include "dataset/toolkit/scan/job_threads.h"
+#include "dataset/toolkit/scan/record_walk.h"
+#include "dataset/toolkit/scan/scan_input.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
+#include "recordpipe/record_format.h"
 
 namespace recordpipe {
 namespace {

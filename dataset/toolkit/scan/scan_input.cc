@@ -1,4 +1,4 @@
-#include "dataset/record/scan_input.h"
+#include "dataset/toolkit/scan/scan_input.h"
 
 #include <algorithm>
 #include <cstring>

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "dataset/record/damaged_region.h"
-#include "dataset/record/parallel_record_scanner.h"
 #include "recordpipe/file.h"
+#include "recordpipe/toolkit/damaged_region.h"
+#include "recordpipe/toolkit/parallel_record_scanner.h"
 
 namespace recordpipe {
 

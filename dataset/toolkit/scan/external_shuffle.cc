@@ -1,4 +1,4 @@
-#include "dataset/record/external_shuffle.h"
+#include "recordpipe/toolkit/external_shuffle.h"
 
 #include <algorithm>
 #include <cstring>

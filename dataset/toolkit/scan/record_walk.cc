@@ -1,13 +1,13 @@
-#include "dataset/record/record_walk.h"
+#include "dataset/toolkit/scan/record_walk.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "dataset/record/damage_reason.h"
-#include "dataset/record/record_format.h"
+#include "dataset/toolkit/scan/damage_reason.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
+#include "recordpipe/record_format.h"
 #include "recordpipe/stop.h"
 
 namespace recordpipe {

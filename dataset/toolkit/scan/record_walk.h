@@ -11,10 +11,10 @@
 #include <stop_token>
 #include <variant>
 
-#include "dataset/record/damaged_region.h"
-#include "dataset/record/range_crc.h"
-#include "dataset/record/record.h"
-#include "dataset/record/scan_input.h"
+#include "dataset/toolkit/scan/range_crc.h"
+#include "dataset/toolkit/scan/scan_input.h"
+#include "recordpipe/record.h"
+#include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
 

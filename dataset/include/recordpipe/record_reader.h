@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/record/record.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 

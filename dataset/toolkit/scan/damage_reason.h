@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "dataset/record/damaged_region.h"
-#include "dataset/record/scan_input.h"
+#include "dataset/toolkit/scan/scan_input.h"
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
 

@@ -16,8 +16,8 @@
 #include <stop_token>
 #include <variant>
 
-#include "dataset/record/damaged_region.h"
 #include "recordpipe/file.h"
+#include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
 

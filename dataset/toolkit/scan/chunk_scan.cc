@@ -1,10 +1,10 @@
-#include "dataset/record/chunk_scan.h"
+#include "dataset/toolkit/scan/chunk_scan.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "dataset/record/record_walk.h"
-#include "dataset/record/scan_input.h"
+#include "dataset/toolkit/scan/record_walk.h"
+#include "dataset/toolkit/scan/scan_input.h"
 
 namespace recordpipe {
 namespace {

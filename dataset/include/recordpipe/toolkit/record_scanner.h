@@ -25,13 +25,13 @@
 #include <string>
 #include <variant>
 
-#include "dataset/record/damaged_region.h"
-#include "dataset/record/record.h"
-#include "dataset/record/record_format.h"
-#include "dataset/record/record_reader.h"
-#include "dataset/record/stream_compression.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/file.h"
+#include "recordpipe/record.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_reader.h"
+#include "recordpipe/stream_compression.h"
+#include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
 

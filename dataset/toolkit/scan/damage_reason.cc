@@ -1,13 +1,13 @@
-#include "dataset/record/damage_reason.h"
+#include "dataset/toolkit/scan/damage_reason.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
 #include "dataset/record/record_error.h"
-#include "dataset/record/record_format.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
+#include "recordpipe/record_format.h"
 
 namespace recordpipe {
 namespace {

@@ -1,11 +1,11 @@
-#include "dataset/record/record_scanner.h"
+#include "recordpipe/toolkit/record_scanner.h"
 
 #include <utility>
 
-#include "dataset/record/record_walk.h"
-#include "dataset/record/scan_input.h"
-#include "dataset/record/stream_compression.h"
+#include "dataset/toolkit/scan/record_walk.h"
+#include "dataset/toolkit/scan/scan_input.h"
 #include "recordpipe/error.h"
+#include "recordpipe/stream_compression.h"
 
 namespace recordpipe {
 namespace {
