@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/example/example_view.h"
+#include "recordpipe/example_view.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record_reader.h"
 

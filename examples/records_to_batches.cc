@@ -8,10 +8,10 @@
 #include <span>
 #include <string>
 
-#include "dataset/example/example_builder.h"
-#include "dataset/example/parse_example.h"
 #include "dataset/pipeline/tfrecord_files.h"
+#include "recordpipe/example_builder.h"
 #include "recordpipe/file.h"
+#include "recordpipe/parse_example.h"
 #include "recordpipe/record_writer.h"
 
 using namespace recordpipe;

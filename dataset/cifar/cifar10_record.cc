@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/example/example_view.h"
 #include "recordpipe/error.h"
+#include "recordpipe/example_view.h"
 
 namespace recordpipe {
 namespace {

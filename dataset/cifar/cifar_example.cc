@@ -1,6 +1,6 @@
 #include "dataset/cifar/cifar_example.h"
 
-#include "dataset/example/example_builder.h"
+#include "recordpipe/example_builder.h"
 
 namespace recordpipe {
 

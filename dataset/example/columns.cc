@@ -1,4 +1,4 @@
-#include "dataset/example/columns.h"
+#include "recordpipe/columns.h"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <bit>
 
-#include "dataset/example/feature_reader.h"
 #include "recordpipe/internal/endian.h"
+#include "recordpipe/internal/example/feature_reader.h"
 
 namespace recordpipe {
 namespace {

@@ -1,8 +1,8 @@
-#include "dataset/example/example_builder.h"
+#include "recordpipe/example_builder.h"
 
 #include <utility>
 
-#include "dataset/example/wire_format.h"
+#include "recordpipe/internal/example/wire_format.h"
 
 namespace recordpipe {
 

@@ -1,7 +1,7 @@
-#include "dataset/example/example_view.h"
+#include "recordpipe/example_view.h"
 
-#include "dataset/example/feature_reader.h"
-#include "dataset/example/feature_values.h"
+#include "recordpipe/feature_values.h"
+#include "recordpipe/internal/example/feature_reader.h"
 
 namespace recordpipe {
 namespace {

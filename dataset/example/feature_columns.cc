@@ -1,4 +1,4 @@
-#include "dataset/example/feature_columns.h"
+#include "recordpipe/internal/example/feature_columns.h"
 
 #include <string>
 

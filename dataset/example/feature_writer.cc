@@ -1,4 +1,4 @@
-#include "dataset/example/feature_writer.h"
+#include "recordpipe/internal/example/feature_writer.h"
 
 #include "dataset/example/packed_feature.h"
 #include "dataset/example/wire_writer.h"

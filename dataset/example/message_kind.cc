@@ -1,6 +1,6 @@
-#include "dataset/example/message_kind.h"
+#include "recordpipe/message_kind.h"
 
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 
 namespace recordpipe {
 

@@ -1,9 +1,9 @@
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 
 #include <algorithm>
 
-#include "dataset/example/feature_reader.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/example/feature_reader.h"
 
 namespace recordpipe {
 namespace {

@@ -1,9 +1,9 @@
-#include "dataset/example/parse_example.h"
+#include "recordpipe/parse_example.h"
 
 #include <utility>
 
-#include "dataset/example/feature_reader.h"
 #include "dataset/example/record_context.h"
+#include "recordpipe/internal/example/feature_reader.h"
 
 namespace recordpipe {
 

@@ -1,11 +1,11 @@
-#include "dataset/example/parse_sequence_example.h"
+#include "recordpipe/parse_sequence_example.h"
 
 #include <cstdint>
 #include <utility>
 
-#include "dataset/example/feature_reader.h"
 #include "dataset/example/record_context.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/example/feature_reader.h"
 
 namespace recordpipe {
 

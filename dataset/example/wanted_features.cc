@@ -1,4 +1,4 @@
-#include "dataset/example/wanted_features.h"
+#include "recordpipe/internal/example/wanted_features.h"
 
 #include <algorithm>
 #include <span>

@@ -1,4 +1,4 @@
-#include "dataset/example/wire_reader.h"
+#include "recordpipe/internal/example/wire_reader.h"
 
 #include <string>
 

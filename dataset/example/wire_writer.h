@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/example/wire_format.h"
+#include "recordpipe/internal/example/wire_format.h"
 
 namespace recordpipe {
 

@@ -15,8 +15,8 @@
 #include <fmt/format.h>
 
 #include "dataset/cifar/cifar10_dataset.h"
-#include "dataset/example/example_view.h"
-#include "dataset/example/parse_example.h"
+#include "recordpipe/example_view.h"
+#include "recordpipe/parse_example.h"
 #include "recordpipe/record_reader.h"
 
 namespace recordpipe {

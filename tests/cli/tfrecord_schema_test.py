@@ -45,7 +45,7 @@ class Schema(TfrecordTest):
 
     def test_cpp(self):
         self.assertEqual(self.run_it("schema", "--cpp", "a"), """\
-#include "dataset/example/parse_example.h"
+#include "dataset/include/recordpipe/parse_example.h"
 
 const recordpipe::ExampleSchema schema = {
     {"box", recordpipe::FixedLen{recordpipe::FeatureKind::floats, {4}}},
@@ -99,7 +99,7 @@ sequence_features = {
 }
 """)
         self.assertEqual(self.run_it("schema", "--cpp", "s"), """\
-#include "dataset/example/parse_sequence_example.h"
+#include "dataset/include/recordpipe/parse_sequence_example.h"
 
 const recordpipe::SequenceExampleSchema schema = {
     .context =

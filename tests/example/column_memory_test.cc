@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/example/example_builder.h"
-#include "dataset/example/parse_example.h"
-#include "dataset/example/parse_sequence_example.h"
 #include "proto/example.pb.h"
+#include "recordpipe/example_builder.h"
+#include "recordpipe/parse_example.h"
+#include "recordpipe/parse_sequence_example.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/bytes.h"
 

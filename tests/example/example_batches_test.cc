@@ -6,12 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/example/example_builder.h"
-#include "dataset/example/parse_example.h"
-#include "dataset/example/parse_sequence_example.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_vector.h"
 #include "recordpipe/error.h"
+#include "recordpipe/example_builder.h"
+#include "recordpipe/parse_example.h"
+#include "recordpipe/parse_sequence_example.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/bytes.h"
 

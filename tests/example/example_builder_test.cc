@@ -1,4 +1,4 @@
-#include "dataset/example/example_builder.h"
+#include "recordpipe/example_builder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "dataset/example/example_view.h"
+#include "recordpipe/example_view.h"
 
 #include <cmath>
 #include <limits>
@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include "dataset/example/example_builder.h"
 #include "proto/example.pb.h"
 #include "recordpipe/error.h"
+#include "recordpipe/example_builder.h"
 #include "recordpipe/record_reader.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_comparison.h"

@@ -1,5 +1,5 @@
 // Examples with fewer features or other names, against the same done to protobuf's own objects.
-#include "dataset/example/feature_edit.h"
+#include "recordpipe/toolkit/feature_edit.h"
 
 #include <string>
 #include <vector>
@@ -8,10 +8,10 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
-#include "dataset/example/example_builder.h"
-#include "dataset/example/message_kind.h"
 #include "proto/example.pb.h"
 #include "recordpipe/error.h"
+#include "recordpipe/example_builder.h"
+#include "recordpipe/message_kind.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_generator.h"
 #include "tests/support/expect_error.h"

@@ -1,5 +1,5 @@
 // Features and maps of them, byte for byte as protobuf's deterministic serialisation writes them.
-#include "dataset/example/feature_writer.h"
+#include "recordpipe/internal/example/feature_writer.h"
 
 #include <cmath>
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
-#include "dataset/example/wire_format.h"
 #include "proto/example.pb.h"
+#include "recordpipe/internal/example/wire_format.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

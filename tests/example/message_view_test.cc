@@ -1,5 +1,5 @@
 // What kind of message a record is, and its features, against protobuf's own parser.
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 
 #include <algorithm>
 #include <fstream>
@@ -10,9 +10,9 @@
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
-#include "dataset/example/feature_values.h"
-#include "dataset/example/message_kind.h"
 #include "proto/example.pb.h"
+#include "recordpipe/feature_values.h"
+#include "recordpipe/message_kind.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_generator.h"
 #include "tests/support/expected_values.h"

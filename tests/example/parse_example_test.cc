@@ -1,5 +1,5 @@
 // Examples to columns: what a schema gets, and what it refuses, on bytes made by hand.
-#include "dataset/example/parse_example.h"
+#include "recordpipe/parse_example.h"
 
 #include <limits>
 #include <memory>
@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/example/example_builder.h"
+#include "recordpipe/example_builder.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 

@@ -1,5 +1,5 @@
 // SequenceExamples to columns, on bytes that another writer made (see data/README.md).
-#include "dataset/example/parse_sequence_example.h"
+#include "recordpipe/parse_sequence_example.h"
 
 #include <fstream>
 #include <iterator>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/example/example_builder.h"
+#include "recordpipe/example_builder.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 

@@ -1,11 +1,11 @@
 // Schemas found in records.
-#include "dataset/example/schema_inference.h"
+#include "recordpipe/toolkit/schema_inference.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "dataset/example/example_builder.h"
+#include "recordpipe/example_builder.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_generator.h"
 

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/example/example_builder.h"
-#include "dataset/example/feature_statistics.h"
-#include "dataset/example/radix_sort.h"
+#include "dataset/toolkit/radix_sort.h"
+#include "recordpipe/example_builder.h"
+#include "recordpipe/toolkit/feature_statistics.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

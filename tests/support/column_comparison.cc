@@ -6,10 +6,10 @@
 
 #include <google/protobuf/stubs/logging.h>
 
-#include "dataset/example/parse_example.h"
-#include "dataset/example/parse_sequence_example.h"
 #include "proto/example.pb.h"
 #include "recordpipe/error.h"
+#include "recordpipe/parse_example.h"
+#include "recordpipe/parse_sequence_example.h"
 #include "tests/support/expected_values.h"
 
 namespace recordpipe {

@@ -6,9 +6,9 @@
 
 #include <google/protobuf/stubs/logging.h>
 
-#include "dataset/example/example_view.h"
 #include "proto/example.pb.h"
 #include "recordpipe/error.h"
+#include "recordpipe/example_view.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

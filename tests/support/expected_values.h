@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "dataset/example/columns.h"
-#include "dataset/example/example_schema.h"
 #include "proto/feature.pb.h"
+#include "recordpipe/columns.h"
+#include "recordpipe/example_schema.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/example/example_builder.h"
 #include "recordpipe/error.h"
+#include "recordpipe/example_builder.h"
 #include "tests/support/bytes.h"
 #include "tools/tfrecord/command.h"
 

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "dataset/example/event_view.h"
-#include "dataset/example/message_kind.h"
 #include "dataset/image/decode_image.h"
 #include "proto/event.pb.h"
+#include "recordpipe/message_kind.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "trainer/summary/histogram.h"

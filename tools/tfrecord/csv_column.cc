@@ -4,8 +4,8 @@
 #include <array>
 #include <span>
 
-#include "dataset/example/feature_writer.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/example/feature_writer.h"
 #include "tools/tfrecord/json_examples.h"
 #include "tools/tfrecord/json_value.h"
 #include "tools/tfrecord/number_text.h"

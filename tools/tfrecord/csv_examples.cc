@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/example/feature_writer.h"
-#include "dataset/example/wire_format.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/example/feature_writer.h"
+#include "recordpipe/internal/example/wire_format.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/csv.h"
 #include "tools/tfrecord/csv_column.h"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/example/feature_values.h"
 #include "recordpipe/error.h"
+#include "recordpipe/feature_values.h"
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/temporary_file.h"
 #include "tools/tfrecord/export_target.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/pixel_shape.h"
 

@@ -2,8 +2,8 @@
 #include <set>
 #include <string_view>
 
-#include "dataset/example/message_view.h"
 #include "recordpipe/error.h"
+#include "recordpipe/message_view.h"
 #include "tools/tfrecord/csv.h"
 #include "tools/tfrecord/export_target.h"
 #include "tools/tfrecord/json_text.h"

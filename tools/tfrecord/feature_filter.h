@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/example/feature_edit.h"
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
+#include "recordpipe/toolkit/feature_edit.h"
 #include "tools/tfrecord/cli_forward.h"
 
 namespace recordpipe {

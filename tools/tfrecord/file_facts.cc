@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "dataset/example/message_view.h"
 #include "dataset/record/record_header_reader.h"
 #include "recordpipe/error.h"
+#include "recordpipe/message_view.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/stop.h"

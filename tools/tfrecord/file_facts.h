@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "dataset/example/distribution.h"
-#include "dataset/example/schema_inference.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/record_reader.h"
+#include "recordpipe/toolkit/distribution.h"
+#include "recordpipe/toolkit/schema_inference.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_progress.h"
 

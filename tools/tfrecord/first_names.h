@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 
 namespace recordpipe {
 

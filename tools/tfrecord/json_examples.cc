@@ -6,9 +6,9 @@
 #include <span>
 #include <utility>
 
-#include "dataset/example/feature_writer.h"
 #include "dataset/example/wire_writer.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/example/feature_writer.h"
 #include "tools/tfrecord/number_text.h"
 
 namespace recordpipe {

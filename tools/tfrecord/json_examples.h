@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/example/feature_writer.h"
+#include "recordpipe/internal/example/feature_writer.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/json_survey.h"
 #include "tools/tfrecord/json_value.h"

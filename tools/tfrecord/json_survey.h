@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/example/example_view.h"
+#include "recordpipe/example_view.h"
 
 namespace recordpipe {
 

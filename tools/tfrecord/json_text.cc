@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "dataset/base/base64.h"
-#include "dataset/example/feature_values.h"
+#include "recordpipe/feature_values.h"
 #include "recordpipe/internal/utf8.h"
 
 namespace recordpipe {

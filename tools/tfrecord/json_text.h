@@ -18,8 +18,8 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/example/example_view.h"
-#include "dataset/example/message_view.h"
+#include "recordpipe/example_view.h"
+#include "recordpipe/message_view.h"
 
 namespace recordpipe {
 

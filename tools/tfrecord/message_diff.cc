@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/example/feature_values.h"
+#include "recordpipe/feature_values.h"
 #include "tools/tfrecord/json_text.h"
 #include "tools/tfrecord/text_table.h"
 

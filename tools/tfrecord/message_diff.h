@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 
 namespace recordpipe {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/example/feature_edit.h"
-#include "dataset/example/message_view.h"
 #include "recordpipe/error.h"
+#include "recordpipe/message_view.h"
+#include "recordpipe/toolkit/feature_edit.h"
 
 namespace recordpipe {
 

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "dataset/example/feature_writer.h"
 #include "dataset/example/packed_feature.h"
 #include "dataset/image/half.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/example/feature_writer.h"
 #include "tools/tfrecord/npy_format.h"
 
 namespace recordpipe {

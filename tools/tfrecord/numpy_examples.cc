@@ -1,10 +1,10 @@
 // Examples made of NumPy's arrays: row i of every array is record i.
 #include <utility>
 
-#include "dataset/example/feature_writer.h"
-#include "dataset/example/wire_format.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/url.h"
+#include "recordpipe/internal/example/feature_writer.h"
+#include "recordpipe/internal/example/wire_format.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/example_source.h"
 #include "tools/tfrecord/npy_format.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 #include "tools/tfrecord/pixel_shape.h"
 
 namespace recordpipe {

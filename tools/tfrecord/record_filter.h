@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 #include "recordpipe/record.h"
 #include "tools/tfrecord/cli_forward.h"
 #include "tools/tfrecord/where.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 #include "recordpipe/record.h"
 #include "tools/tfrecord/json_text.h"
 

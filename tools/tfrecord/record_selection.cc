@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/example/message_view.h"
 #include "recordpipe/error.h"
+#include "recordpipe/message_view.h"
 #include "recordpipe/philox.h"
 #include "tools/tfrecord/first_names.h"
 #include "tools/tfrecord/named_features.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/example/feature_edit.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_reader.h"
+#include "recordpipe/toolkit/feature_edit.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/input_records.h"
 #include "tools/tfrecord/where.h"

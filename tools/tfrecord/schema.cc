@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/example/schema_inference.h"
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/schema_inference.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/inputs.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "dataset/example/schema_inference.h"
+#include "recordpipe/toolkit/schema_inference.h"
 
 namespace recordpipe {
 

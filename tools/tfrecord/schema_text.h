@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "dataset/example/schema_inference.h"
+#include "recordpipe/toolkit/schema_inference.h"
 
 namespace recordpipe {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/example/feature_statistics.h"
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/feature_statistics.h"
 #include "tools/tfrecord/command_app.h"
 #include "tools/tfrecord/commands.h"
 #include "tools/tfrecord/feature_filter.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/example/feature_statistics.h"
+#include "recordpipe/toolkit/feature_statistics.h"
 
 namespace recordpipe {
 

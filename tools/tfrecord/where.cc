@@ -11,8 +11,8 @@
 #include <CLI/App.hpp>
 #include <fmt/format.h>
 
-#include "dataset/example/feature_values.h"
 #include "recordpipe/error.h"
+#include "recordpipe/feature_values.h"
 #include "tools/tfrecord/first_names.h"
 #include "tools/tfrecord/nearest_names.h"
 #include "tools/tfrecord/where_parser.h"

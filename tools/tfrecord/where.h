@@ -25,7 +25,7 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 #include "tools/tfrecord/cli_forward.h"
 
 namespace recordpipe {

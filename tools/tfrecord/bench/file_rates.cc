@@ -9,10 +9,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "dataset/example/message_view.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/url.h"
+#include "recordpipe/message_view.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/counting_source.h"
 

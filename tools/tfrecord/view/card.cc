@@ -6,8 +6,8 @@
 
 #include "dataset/base/base64.h"
 #include "dataset/example/event_view.h"
-#include "dataset/example/message_kind.h"
 #include "recordpipe/error.h"
+#include "recordpipe/message_kind.h"
 #include "tools/tfrecord/json_text.h"
 #include "tools/tfrecord/schema_text.h"
 #include "tools/tfrecord/text_table.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 #include "recordpipe/record.h"
 #include "tools/tfrecord/view/image_finder.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/example/distribution.h"
+#include "recordpipe/toolkit/distribution.h"
 
 namespace recordpipe {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/example/feature_values.h"
 #include "recordpipe/error.h"
+#include "recordpipe/feature_values.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/text_table.h"
 #include "tools/tfrecord/usual_features.h"

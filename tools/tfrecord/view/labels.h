@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/example/message_view.h"
 #include "recordpipe/file.h"
+#include "recordpipe/message_view.h"
 
 namespace recordpipe {
 

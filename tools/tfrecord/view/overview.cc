@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "dataset/example/feature_values.h"
+#include "recordpipe/feature_values.h"
 #include "tools/tfrecord/json_text.h"
 
 namespace recordpipe {

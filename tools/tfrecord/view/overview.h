@@ -7,9 +7,9 @@
 #include <map>
 #include <string>
 
-#include "dataset/example/distribution.h"
-#include "dataset/example/message_view.h"
-#include "dataset/example/schema_inference.h"
+#include "recordpipe/message_view.h"
+#include "recordpipe/toolkit/distribution.h"
+#include "recordpipe/toolkit/schema_inference.h"
 
 namespace recordpipe {
 

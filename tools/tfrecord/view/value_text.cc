@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/example/feature_values.h"
+#include "recordpipe/feature_values.h"
 #include "recordpipe/internal/utf8.h"
 #include "tools/tfrecord/image_format.h"
 #include "tools/tfrecord/json_text.h"

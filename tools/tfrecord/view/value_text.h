@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "dataset/example/message_view.h"
+#include "recordpipe/message_view.h"
 
 namespace recordpipe {
 

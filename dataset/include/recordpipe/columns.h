@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "dataset/example/example_view.h"
+#include "recordpipe/example_view.h"
 
 namespace recordpipe {
 

@@ -21,7 +21,7 @@
 #include <variant>
 #include <vector>
 
-#include "dataset/example/example_view.h"
+#include "recordpipe/example_view.h"
 
 namespace recordpipe {
 

@@ -17,8 +17,8 @@
 #include <span>
 #include <string>
 
-#include "dataset/example/message_view.h"
-#include "dataset/example/value_statistics.h"
+#include "recordpipe/message_view.h"
+#include "recordpipe/toolkit/value_statistics.h"
 
 namespace recordpipe {
 

@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "dataset/example/example_view.h"
-#include "dataset/example/message_view.h"
+#include "recordpipe/example_view.h"
+#include "recordpipe/message_view.h"
 
 namespace recordpipe {
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/example/columns.h"
-#include "dataset/example/feature_reader.h"
-#include "dataset/example/values_buffer.h"
-#include "dataset/example/wanted_features.h"
+#include "recordpipe/columns.h"
+#include "recordpipe/internal/example/feature_reader.h"
+#include "recordpipe/internal/example/values_buffer.h"
+#include "recordpipe/internal/example/wanted_features.h"
 
 namespace recordpipe {
 

@@ -26,9 +26,9 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/example/columns.h"
-#include "dataset/example/example_schema.h"
-#include "dataset/example/feature_columns.h"
+#include "recordpipe/columns.h"
+#include "recordpipe/example_schema.h"
+#include "recordpipe/internal/example/feature_columns.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/record.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/example/example_schema.h"
+#include "recordpipe/example_schema.h"
 
 namespace recordpipe {
 

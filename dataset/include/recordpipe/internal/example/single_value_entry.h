@@ -13,8 +13,8 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/example/feature_size.h"
-#include "dataset/example/wire_format.h"
+#include "recordpipe/internal/example/feature_size.h"
+#include "recordpipe/internal/example/wire_format.h"
 #include "recordpipe/internal/utf8.h"
 
 namespace recordpipe {

@@ -1,12 +1,12 @@
-#include "dataset/example/value_statistics.h"
+#include "recordpipe/toolkit/value_statistics.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <type_traits>
 
-#include "dataset/example/feature_values.h"
-#include "dataset/example/radix_sort.h"
+#include "dataset/toolkit/radix_sort.h"
+#include "recordpipe/feature_values.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "dataset/example/distribution.h"
+#include "recordpipe/toolkit/distribution.h"
 
 #include <algorithm>
 #include <bit>

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "dataset/example/feature_writer.h"
+#include "recordpipe/internal/example/feature_writer.h"
 
 namespace recordpipe {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "dataset/example/example_view.h"
+#include "recordpipe/example_view.h"
 
 namespace recordpipe {
 

@@ -1,9 +1,9 @@
-#include "dataset/example/schema_inference.h"
+#include "recordpipe/toolkit/schema_inference.h"
 
 #include <algorithm>
 #include <string_view>
 
-#include "dataset/example/kept_names.h"
+#include "dataset/toolkit/kept_names.h"
 
 namespace recordpipe {
 namespace {

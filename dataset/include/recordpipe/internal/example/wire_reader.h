@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
-#include "dataset/example/wire_format.h"
 #include "recordpipe/internal/endian.h"
+#include "recordpipe/internal/example/wire_format.h"
 
 namespace recordpipe {
 

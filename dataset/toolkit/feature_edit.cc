@@ -1,13 +1,13 @@
-#include "dataset/example/feature_edit.h"
+#include "recordpipe/toolkit/feature_edit.h"
 
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "dataset/example/feature_reader.h"
-#include "dataset/example/message_kind.h"
 #include "dataset/example/wire_writer.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/example/feature_reader.h"
+#include "recordpipe/message_kind.h"
 
 namespace recordpipe {
 namespace {

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/example/example_view.h"
-#include "dataset/example/message_kind.h"
+#include "recordpipe/example_view.h"
+#include "recordpipe/message_kind.h"
 
 namespace recordpipe {
 

@@ -1,10 +1,10 @@
-#include "dataset/example/feature_statistics.h"
+#include "recordpipe/toolkit/feature_statistics.h"
 
 #include <algorithm>
 #include <functional>
 #include <string_view>
 
-#include "dataset/example/kept_names.h"
+#include "dataset/toolkit/kept_names.h"
 
 namespace recordpipe {
 namespace {

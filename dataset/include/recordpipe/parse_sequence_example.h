@@ -21,9 +21,9 @@
 #include <span>
 #include <vector>
 
-#include "dataset/example/example_schema.h"
-#include "dataset/example/feature_columns.h"
-#include "dataset/example/feature_list_columns.h"
+#include "recordpipe/example_schema.h"
+#include "recordpipe/internal/example/feature_columns.h"
+#include "recordpipe/internal/example/feature_list_columns.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/record.h"
 

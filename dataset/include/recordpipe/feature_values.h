@@ -12,8 +12,8 @@
 #include <span>
 #include <type_traits>
 
-#include "dataset/example/example_view.h"
-#include "dataset/example/feature_reader.h"
+#include "recordpipe/example_view.h"
+#include "recordpipe/internal/example/feature_reader.h"
 
 namespace recordpipe {
 

@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include "dataset/example/columns.h"
-#include "dataset/example/example_schema.h"
-#include "dataset/example/feature_reader.h"
+#include "recordpipe/columns.h"
+#include "recordpipe/example_schema.h"
+#include "recordpipe/internal/example/feature_reader.h"
 
 namespace recordpipe {
 
