@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "dataset/cifar/cifar10_record.h"
-#include "dataset/image/pad_crop_flip.h"
 #include "dataset/pipeline/tfrecord_files.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/record_reader.h"
 
 namespace recordpipe {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
-#include "dataset/image/normalization.h"
 #include "dataset/pipeline/dataset.h"
+#include "recordpipe/image/image_batch.h"
+#include "recordpipe/image/normalization.h"
 
 namespace recordpipe {
 

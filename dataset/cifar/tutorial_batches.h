@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
 #include "dataset/pipeline/dataset.h"
+#include "recordpipe/image/image_batch.h"
 
 namespace recordpipe {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dataset/image/crop_window.h"
+#include "recordpipe/image/crop_window.h"
 
 namespace recordpipe {
 

@@ -1,5 +1,5 @@
 // Sums, the coefficients they give, and one pass over the pixels.
-#include "dataset/image/crop_flip_color.h"
+#include "recordpipe/image/crop_flip_color.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "dataset/image/channel_sums.h"
-#include "dataset/image/crop_window.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/crop_window.h"
 
 namespace recordpipe {
 namespace {

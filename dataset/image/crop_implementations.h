@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "dataset/image/crop_window.h"
-#include "dataset/image/half.h"
+#include "recordpipe/image/crop_window.h"
+#include "recordpipe/image/half.h"
 
 namespace recordpipe {
 

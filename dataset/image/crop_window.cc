@@ -1,5 +1,5 @@
 // Chooses the implementation.
-#include "dataset/image/crop_window.h"
+#include "recordpipe/image/crop_window.h"
 
 #include "dataset/image/crop_implementations.h"
 

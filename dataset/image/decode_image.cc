@@ -1,5 +1,5 @@
 // Tells the formats apart by their first bytes.
-#include "dataset/image/decode_image.h"
+#include "recordpipe/image/decode_image.h"
 
 #include <algorithm>
 #include <string>

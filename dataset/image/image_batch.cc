@@ -1,5 +1,5 @@
 // ImageBatch: sizes and typed access.
-#include "dataset/image/image_batch.h"
+#include "recordpipe/image/image_batch.h"
 
 #include <string>
 #include <string_view>

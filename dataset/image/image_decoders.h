@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
-#include "dataset/image/decode_image.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/decode_image.h"
 
 namespace recordpipe {
 

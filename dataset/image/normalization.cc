@@ -1,5 +1,5 @@
 // Options to channel maps.
-#include "dataset/image/normalization.h"
+#include "recordpipe/image/normalization.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,13 +1,13 @@
 // Draws the crop and hands it to write_window.
-#include "dataset/image/pad_crop_flip.h"
+#include "recordpipe/image/pad_crop_flip.h"
 
 #include <algorithm>
 #include <iterator>
 #include <string>
 #include <vector>
 
-#include "dataset/image/crop_window.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/crop_window.h"
 
 namespace recordpipe {
 

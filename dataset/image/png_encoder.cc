@@ -3,8 +3,8 @@
 
 #include <png.h>
 
-#include "dataset/image/encode_png.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/encode_png.h"
 
 namespace recordpipe {
 namespace {

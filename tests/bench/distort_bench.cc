@@ -18,8 +18,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/image/crop_window.h"
-#include "dataset/image/pad_crop_flip.h"
+#include "recordpipe/image/crop_window.h"
+#include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/philox.h"
 
 namespace recordpipe {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include "dataset/image/image_batch.h"
 #include "dataset/pipeline/dataset.h"
+#include "recordpipe/image/image_batch.h"
 #include "trainer/backend/variables.h"
 #include "trainer/model/network.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "dataset/image/image_batch.h"
+#include "recordpipe/image/image_batch.h"
 #include "tests/bench/trainer_input.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/cpu/cpu_runner.h"

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "dataset/image/pad_crop_flip.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
+#include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/record_writer.h"
 #include "tests/cifar/random_images.h"
 #include "tests/pipeline/naive.h"

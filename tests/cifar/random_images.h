@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
 #include "recordpipe/example_builder.h"
+#include "recordpipe/image/image_batch.h"
 #include "recordpipe/philox.h"
 #include "recordpipe/record_writer.h"
 #include "tests/support/bytes.h"

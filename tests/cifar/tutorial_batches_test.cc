@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/image/crop_flip_color.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/crop_flip_color.h"
 #include "tests/cifar/random_images.h"
 #include "tests/pipeline/naive.h"
 #include "tests/support/temporary_directory.h"

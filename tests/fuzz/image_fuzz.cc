@@ -6,8 +6,8 @@
 
 #include <zlib.h>
 
-#include "dataset/image/decode_image.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/decode_image.h"
 
 namespace recordpipe {
 namespace {

@@ -1,5 +1,5 @@
 // The tutorial's distortions against values worked out from their definitions.
-#include "dataset/image/crop_flip_color.h"
+#include "recordpipe/image/crop_flip_color.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // The crop by every instruction set of this processor against the plain loops, byte for byte.
-#include "dataset/image/crop_window.h"
+#include "recordpipe/image/crop_window.h"
 
 #include <cstring>
 #include <memory>

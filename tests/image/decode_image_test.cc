@@ -1,5 +1,5 @@
 // JPEG and PNG files of all kinds, whole, cut and damaged.
-#include "dataset/image/decode_image.h"
+#include "recordpipe/image/decode_image.h"
 
 #include <algorithm>
 #include <cstdlib>

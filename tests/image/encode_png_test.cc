@@ -1,9 +1,9 @@
 // PNG files written here are read back, to the pixel, by the decoder of other people's files.
-#include "dataset/image/encode_png.h"
+#include "recordpipe/image/encode_png.h"
 
 #include <gtest/gtest.h>
 
-#include "dataset/image/decode_image.h"
+#include "recordpipe/image/decode_image.h"
 #include "recordpipe/philox.h"
 #include "tests/support/expect_error.h"
 

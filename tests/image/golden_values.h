@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "dataset/image/crop_window.h"
+#include "recordpipe/image/crop_window.h"
 
 namespace recordpipe {
 

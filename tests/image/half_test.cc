@@ -1,5 +1,5 @@
 // Conversions to and from binary16 and bfloat16.
-#include "dataset/image/half.h"
+#include "recordpipe/image/half.h"
 
 #include <cmath>
 #include <limits>

@@ -1,13 +1,13 @@
 // Normalisation against values worked out from the definitions.
-#include "dataset/image/normalization.h"
+#include "recordpipe/image/normalization.h"
 
 #include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/image/pad_crop_flip.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/pad_crop_flip.h"
 #include "tests/image/golden_values.h"
 
 namespace recordpipe {

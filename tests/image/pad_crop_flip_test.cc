@@ -1,5 +1,5 @@
 // The direct crop against the plain way: pad, crop, flip, transpose, convert, one after the other.
-#include "dataset/image/pad_crop_flip.h"
+#include "recordpipe/image/pad_crop_flip.h"
 
 #include <array>
 #include <cstring>

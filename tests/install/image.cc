@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "dataset/image/pad_crop_flip.h"
+#include "recordpipe/image/pad_crop_flip.h"
 
 using namespace recordpipe;
 

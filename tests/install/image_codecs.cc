@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "dataset/image/decode_image.h"
+#include "recordpipe/image/decode_image.h"
 
 int main(int, char** argv) {
   for (const char* const* path = argv + 1; *path; ++path) {

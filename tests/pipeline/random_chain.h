@@ -15,14 +15,14 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
-#include "dataset/image/pad_crop_flip.h"
 #include "dataset/pipeline/dataset.h"
 #include "dataset/pipeline/from_generator.h"
 #include "dataset/pipeline/from_vector.h"
 #include "dataset/pipeline/sample_from_datasets.h"
 #include "dataset/pipeline/zip.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/image_batch.h"
+#include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/philox.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/value.h"

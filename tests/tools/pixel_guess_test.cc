@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/image/decode_image.h"
 #include "recordpipe/example_builder.h"
+#include "recordpipe/image/decode_image.h"
 #include "tests/support/bytes.h"
 #include "tools/tfrecord/command.h"
 

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/image/crop_flip_color.h"
-#include "dataset/image/pad_crop_flip.h"
+#include "recordpipe/image/crop_flip_color.h"
+#include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/philox.h"
 #include "tests/support/expect_error.h"
 #include "trainer/backend/cuda/cuda_backend.h"

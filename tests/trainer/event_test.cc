@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "dataset/example/event_view.h"
-#include "dataset/image/decode_image.h"
 #include "proto/event.pb.h"
+#include "recordpipe/image/decode_image.h"
 #include "recordpipe/message_kind.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

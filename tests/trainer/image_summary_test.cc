@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/image/half.h"
+#include "recordpipe/image/half.h"
 
 namespace recordpipe {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
+#include "recordpipe/image/image_batch.h"
 #include "trainer/backend/backend.h"
 #include "trainer/model/network.h"
 

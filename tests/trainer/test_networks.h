@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
+#include "recordpipe/image/image_batch.h"
 #include "trainer/backend/variables.h"
 #include "trainer/model/network.h"
 

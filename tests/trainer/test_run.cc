@@ -4,9 +4,9 @@
 #include <cstring>
 #include <iterator>
 
-#include "dataset/image/image_batch.h"
 #include "dataset/pipeline/range.h"
 #include "recordpipe/crc32c.h"
+#include "recordpipe/image/image_batch.h"
 #include "recordpipe/philox.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/checkpoint/safetensors.h"

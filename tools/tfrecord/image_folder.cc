@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
-#include "dataset/image/decode_image.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
+#include "recordpipe/image/decode_image.h"
 #include "recordpipe/stop.h"
 #include "recordpipe/temporary_file.h"
 #include "tools/tfrecord/example_source.h"

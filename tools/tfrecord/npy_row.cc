@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "dataset/example/packed_feature.h"
-#include "dataset/image/half.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/half.h"
 #include "recordpipe/internal/example/feature_writer.h"
 #include "tools/tfrecord/npy_format.h"
 

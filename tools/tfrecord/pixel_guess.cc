@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/image/encode_png.h"
+#include "recordpipe/image/encode_png.h"
 
 namespace recordpipe {
 namespace {

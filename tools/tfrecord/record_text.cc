@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "dataset/example/event_view.h"
-#include "dataset/image/decode_image.h"
 #include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
+#include "recordpipe/image/decode_image.h"
 #include "recordpipe/internal/utf8.h"
 #include "recordpipe/parameter.h"
 #include "tools/tfrecord/schema_text.h"

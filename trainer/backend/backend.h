@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
 #include "dataset/pipeline/chrome_trace.h"
+#include "recordpipe/image/image_batch.h"
 #include "trainer/backend/variables.h"
 #include "trainer/model/network.h"
 

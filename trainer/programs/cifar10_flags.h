@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "dataset/image/image_batch.h"
+#include "recordpipe/image/image_batch.h"
 
 namespace recordpipe {
 

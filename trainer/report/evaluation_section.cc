@@ -10,7 +10,7 @@
 
 #include "dataset/base/base64.h"
 #include "dataset/base/escape_html.h"
-#include "dataset/image/encode_png.h"
+#include "recordpipe/image/encode_png.h"
 #include "trainer/report/axis.h"
 
 namespace recordpipe {

@@ -21,7 +21,7 @@
 
 #include <cstdint>
 
-#include "dataset/image/image_batch.h"
+#include "recordpipe/image/image_batch.h"
 #include "trainer/training/trainer.h"
 
 namespace recordpipe {

@@ -1,8 +1,8 @@
 #include "trainer/summary/event.h"
 
-#include "dataset/image/encode_png.h"
 #include "proto/event.pb.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/encode_png.h"
 #include "trainer/summary/histogram.h"
 #include "trainer/summary/image_summary.h"
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
+#include "recordpipe/image/image_batch.h"
 
 namespace recordpipe {
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
 #include "dataset/pipeline/dataset.h"
+#include "recordpipe/image/image_batch.h"
 #include "trainer/backend/backend.h"
 #include "trainer/training/confusion_matrix.h"
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/image_batch.h"
 #include "trainer/backend/backend.h"
 #include "trainer/optimizer/learning_rate.h"
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/image/decode_image.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/decode_image.h"
 #include "tools/tfrecord/image_format.h"
 #include "tools/tfrecord/json_text.h"
 #include "tools/tfrecord/schema_text.h"

@@ -1,7 +1,7 @@
 // The images of a batch, scaled and shifted, in plain [images][channels][height][width].
 #pragma once
 
-#include "dataset/image/image_batch.h"
+#include "recordpipe/image/image_batch.h"
 #include "trainer/backend/cpu/layer.h"
 
 namespace recordpipe {

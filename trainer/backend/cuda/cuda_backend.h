@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "dataset/image/crop_flip_color.h"
+#include "recordpipe/image/crop_flip_color.h"
 #include "trainer/backend/backend.h"
 
 namespace recordpipe {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "dataset/image/half.h"
+#include "recordpipe/image/half.h"
 
 #ifdef __CUDACC__
 #include <cuda_bf16.h>

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dataset/image/crop_flip_color.h"
+#include "recordpipe/image/crop_flip_color.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/element.h"
 #include "trainer/backend/cuda/loss_scale.h"
@@ -47,8 +47,8 @@ struct ColorMap {
   float multiply, add, divide;
 };
 
-// Crops, flips and recolours uint8 images as dataset/image/crop_flip_color.h does, to the same
-// bits, then scales and shifts the result as take_images() does.
+// Crops, flips and recolours uint8 images as dataset/include/recordpipe/image/crop_flip_color.h
+// does, to the same bits, then scales and shifts the result as take_images() does.
 struct DistortImages {
   uint32_t images;
   uint32_t image_channels, image_height, image_width;

@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "dataset/image/image_batch.h"
+#include "recordpipe/image/image_batch.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/layer.h"

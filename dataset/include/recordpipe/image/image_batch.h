@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/image/half.h"
+#include "recordpipe/image/half.h"
 #include "recordpipe/parameter.h"
 
 namespace recordpipe {

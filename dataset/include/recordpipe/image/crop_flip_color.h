@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
+#include "recordpipe/image/image_batch.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/philox.h"
 

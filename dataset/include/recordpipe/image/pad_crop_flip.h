@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "dataset/image/image_batch.h"
-#include "dataset/image/normalization.h"
+#include "recordpipe/image/image_batch.h"
+#include "recordpipe/image/normalization.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/philox.h"
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "dataset/image/crop_window.h"
+#include "recordpipe/image/crop_window.h"
 #include "recordpipe/parameter.h"
 
 namespace recordpipe {
