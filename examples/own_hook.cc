@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/range.h"
 #include "recordpipe/file.h"
 #include "recordpipe/image/image_batch.h"
+#include "recordpipe/range.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/model/network.h"

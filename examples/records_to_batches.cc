@@ -8,11 +8,11 @@
 #include <span>
 #include <string>
 
-#include "dataset/pipeline/tfrecord_files.h"
 #include "recordpipe/example_builder.h"
 #include "recordpipe/file.h"
 #include "recordpipe/parse_example.h"
 #include "recordpipe/record_writer.h"
+#include "recordpipe/tfrecord_files.h"
 
 using namespace recordpipe;
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "dataset/pipeline/tfrecord_files.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/file.h"
+#include "recordpipe/tfrecord_files.h"
 
 using namespace recordpipe;
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "dataset/cifar/cifar10_record.h"
-#include "dataset/pipeline/tfrecord_files.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/record_reader.h"
+#include "recordpipe/tfrecord_files.h"
 
 namespace recordpipe {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/pipeline/dataset.h"
+#include "recordpipe/dataset.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/image/normalization.h"
 

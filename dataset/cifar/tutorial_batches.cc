@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "dataset/cifar/cifar10_record.h"
-#include "dataset/pipeline/tfrecord_files.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/crop_flip_color.h"
+#include "recordpipe/tfrecord_files.h"
 
 namespace recordpipe {
 namespace {

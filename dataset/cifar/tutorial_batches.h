@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/pipeline/dataset.h"
+#include "recordpipe/dataset.h"
 #include "recordpipe/image/image_batch.h"
 
 namespace recordpipe {

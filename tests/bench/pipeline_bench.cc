@@ -18,10 +18,10 @@
 #include <fmt/format.h>
 
 #include "dataset/cifar/cifar10_dataset.h"
-#include "dataset/pipeline/tfrecord_files.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/record_reader.h"
+#include "recordpipe/tfrecord_files.h"
 
 namespace recordpipe {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "dataset/pipeline/dataset.h"
+#include "recordpipe/dataset.h"
 #include "recordpipe/image/image_batch.h"
 #include "trainer/backend/variables.h"
 #include "trainer/model/network.h"

@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
+#include "recordpipe/dataset.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
+#include "recordpipe/from_vector.h"
 #include "recordpipe/parse_example.h"
 #include "recordpipe/parse_sequence_example.h"
 #include "tests/support/allocation_counter.h"

@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/range.h"
-#include "dataset/pipeline/zip.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_vector.h"
+#include "recordpipe/range.h"
+#include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 

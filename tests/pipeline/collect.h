@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/dataset.h"
+#include "recordpipe/dataset.h"
 
 namespace recordpipe {
 

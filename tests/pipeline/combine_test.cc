@@ -12,11 +12,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/range.h"
-#include "dataset/pipeline/sample_from_datasets.h"
-#include "dataset/pipeline/zip.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_vector.h"
+#include "recordpipe/range.h"
+#include "recordpipe/sample_from_datasets.h"
+#include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/resume.h"

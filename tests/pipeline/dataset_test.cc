@@ -1,5 +1,5 @@
 // What each operator means, on small inputs.
-#include "dataset/pipeline/dataset.h"
+#include "recordpipe/dataset.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/from_vector.h"
+#include "recordpipe/from_vector.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_vector.h"
 #include "recordpipe/philox.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"

@@ -10,17 +10,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_generator.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/sample_from_datasets.h"
-#include "dataset/pipeline/tfrecord_files.h"
-#include "dataset/pipeline/zip.h"
 #include "proto/iterator_state.pb.h"
 #include "recordpipe/crc32c.h"
+#include "recordpipe/dataset.h"
 #include "recordpipe/file.h"
+#include "recordpipe/from_generator.h"
+#include "recordpipe/from_vector.h"
 #include "recordpipe/philox.h"
 #include "recordpipe/record_writer.h"
+#include "recordpipe/sample_from_datasets.h"
+#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"

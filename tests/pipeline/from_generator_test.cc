@@ -1,5 +1,5 @@
 // Elements out of functions: in order, again in each pass, saved by their number.
-#include "dataset/pipeline/from_generator.h"
+#include "recordpipe/from_generator.h"
 
 #include <atomic>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/from_vector.h"
+#include "recordpipe/from_vector.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/resume.h"

@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/range.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_vector.h"
+#include "recordpipe/range.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/expect_error.h"

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/tfrecord_files.h"
 #include "recordpipe/record_writer.h"
+#include "recordpipe/tfrecord_files.h"
 #include "tests/io/http_reading_fixture.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"

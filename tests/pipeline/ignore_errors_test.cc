@@ -9,11 +9,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/tfrecord_files.h"
 #include "recordpipe/atomic_file.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_vector.h"
 #include "recordpipe/record_writer.h"
+#include "recordpipe/tfrecord_files.h"
 #include "tests/pipeline/collect.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

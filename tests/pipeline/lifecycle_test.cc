@@ -14,12 +14,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_generator.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/sample_from_datasets.h"
-#include "dataset/pipeline/zip.h"
+#include "recordpipe/dataset.h"
 #include "recordpipe/file.h"
+#include "recordpipe/from_generator.h"
+#include "recordpipe/from_vector.h"
+#include "recordpipe/sample_from_datasets.h"
+#include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/support/temporary_directory.h"
 

@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/memory_account.h"
-#include "dataset/pipeline/range.h"
-#include "dataset/pipeline/zip.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_vector.h"
+#include "recordpipe/internal/engine/memory_account.h"
+#include "recordpipe/range.h"
+#include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/support/temporary_directory.h"
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/stage.h"
+#include "recordpipe/internal/engine/stage.h"
 #include "recordpipe/internal/permutation.h"
 #include "recordpipe/philox.h"
 

@@ -14,13 +14,13 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/from_generator.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/range.h"
-#include "dataset/pipeline/tfrecord_files.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/from_generator.h"
+#include "recordpipe/from_vector.h"
+#include "recordpipe/range.h"
 #include "recordpipe/record_writer.h"
+#include "recordpipe/tfrecord_files.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"

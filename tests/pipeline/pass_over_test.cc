@@ -14,10 +14,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_generator.h"
-#include "dataset/pipeline/range.h"
-#include "dataset/pipeline/zip.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_generator.h"
+#include "recordpipe/range.h"
+#include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 

@@ -15,15 +15,15 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_generator.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/sample_from_datasets.h"
-#include "dataset/pipeline/zip.h"
+#include "recordpipe/dataset.h"
 #include "recordpipe/error.h"
+#include "recordpipe/from_generator.h"
+#include "recordpipe/from_vector.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/sample_from_datasets.h"
+#include "recordpipe/zip.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/value.h"
 

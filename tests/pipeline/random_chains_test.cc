@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
+#include "recordpipe/dataset.h"
 #include "recordpipe/philox.h"
 #include "tests/pipeline/naive.h"
 #include "tests/pipeline/random_chain.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
+#include "recordpipe/dataset.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {

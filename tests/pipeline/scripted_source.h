@@ -19,9 +19,9 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/node.h"
-#include "dataset/pipeline/stage.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/engine/node.h"
+#include "recordpipe/internal/engine/stage.h"
 #include "recordpipe/philox.h"
 #include "tests/pipeline/value.h"
 

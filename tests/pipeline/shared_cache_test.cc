@@ -9,12 +9,12 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/tfrecord_files.h"
-#include "dataset/pipeline/zip.h"
+#include "recordpipe/dataset.h"
 #include "recordpipe/file.h"
+#include "recordpipe/from_vector.h"
 #include "recordpipe/record_writer.h"
+#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"

@@ -9,14 +9,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/tfrecord_files.h"
 #include "proto/iterator_state.pb.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/crc32c.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_vector.h"
 #include "recordpipe/philox.h"
 #include "recordpipe/record_writer.h"
+#include "recordpipe/tfrecord_files.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"

@@ -1,5 +1,5 @@
 // Per operator: elements, time, waiting; the bottleneck's name; the timeline.
-#include "dataset/pipeline/statistics.h"
+#include "recordpipe/statistics.h"
 
 #include <algorithm>
 #include <atomic>
@@ -14,9 +14,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/zip.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_vector.h"
+#include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {

@@ -1,5 +1,5 @@
 // Records of files as a Dataset: mapped and streamed, sound and damaged.
-#include "dataset/pipeline/tfrecord_files.h"
+#include "recordpipe/tfrecord_files.h"
 
 #include <algorithm>
 #include <filesystem>

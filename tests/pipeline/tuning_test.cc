@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
-#include "dataset/pipeline/prefetch_depth.h"
-#include "dataset/pipeline/thread_tuner.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_vector.h"
+#include "recordpipe/internal/engine/thread_tuner.h"
+#include "recordpipe/internal/operators/prefetch_depth.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/pipeline/cache_codec.h"
+#include "recordpipe/cache_codec.h"
 #include "recordpipe/record.h"
 
 namespace recordpipe {

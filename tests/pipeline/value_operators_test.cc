@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/dataset.h"
-#include "dataset/pipeline/from_vector.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_vector.h"
 #include "tests/pipeline/collect.h"
 #include "tests/support/expect_error.h"
 

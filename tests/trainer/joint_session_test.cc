@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/from_vector.h"
+#include "recordpipe/from_vector.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/trainer/test_networks.h"

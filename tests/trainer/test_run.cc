@@ -4,10 +4,10 @@
 #include <cstring>
 #include <iterator>
 
-#include "dataset/pipeline/range.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/range.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/session/checkpoint_saver_hook.h"

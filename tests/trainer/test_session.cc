@@ -1,7 +1,7 @@
 #include "tests/trainer/test_session.h"
 
-#include "dataset/pipeline/from_vector.h"
 #include "recordpipe/file.h"
+#include "recordpipe/from_vector.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/model/resnet.h"
 #include "trainer/training/trainer.h"

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/pipeline/chrome_trace.h"
+#include "recordpipe/chrome_trace.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/relative_error.h"
 #include "tests/trainer/replica_training.h"

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/pipeline/from_vector.h"
 #include "recordpipe/error.h"
+#include "recordpipe/from_vector.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
 #include "trainer/backend/cpu/cpu_backend.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/pipeline/chrome_trace.h"
+#include "recordpipe/chrome_trace.h"
 #include "recordpipe/image/image_batch.h"
 #include "trainer/backend/variables.h"
 #include "trainer/model/network.h"

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "dataset/pipeline/chrome_trace.h"
+#include "recordpipe/chrome_trace.h"
 
 namespace recordpipe {
 

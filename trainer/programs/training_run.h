@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/pipeline/dataset.h"
+#include "recordpipe/dataset.h"
 #include "trainer/backend/backend.h"
 #include "trainer/backend/replicated/communicator.h"
 #include "trainer/checkpoint/checkpoint_folder.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "dataset/pipeline/chrome_trace.h"
+#include "recordpipe/chrome_trace.h"
 #include "recordpipe/file.h"
 #include "trainer/session/session_hook.h"
 #include "trainer/session/step_timer.h"

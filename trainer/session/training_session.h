@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/pipeline/dataset.h"
+#include "recordpipe/dataset.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/optimizer/learning_rate.h"
 #include "trainer/session/session_hook.h"

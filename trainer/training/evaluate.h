@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "dataset/pipeline/dataset.h"
+#include "recordpipe/dataset.h"
 #include "recordpipe/image/image_batch.h"
 #include "trainer/backend/backend.h"
 #include "trainer/training/confusion_matrix.h"

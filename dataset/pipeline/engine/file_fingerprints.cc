@@ -1,0 +1,219 @@
+#include "recordpipe/internal/engine/file_fingerprints.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+#include "recordpipe/philox.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr uint64_t kBlockSize = 4096;
+constexpr uint64_t kBlocks = 18;
+
+uint64_t name_fingerprint(const std::string& path) {
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  uint64_t hash = name.size();
+  for (const char c : name) hash = derive_key(hash, static_cast<unsigned char>(c));
+  return hash;
+}
+
+// crc_at(offset, size): that of a part of the content.
+template <class CrcAt>
+FileFingerprint fingerprint(const std::string& path, uint64_t size, CrcAt crc_at) {
+  const uint64_t name = name_fingerprint(path);
+  const uint64_t name_and_size = derive_key(name, size);
+  uint64_t hash = name_and_size;
+  const uint64_t block = std::min(size, kBlockSize);
+  const uint64_t blocks = size > kBlockSize ? kBlocks : 1;
+  for (uint64_t i = 0; i < blocks; ++i) {
+    // The rounded-down parts of the way from the first block to the last.
+    const uint64_t way = size - block;
+    const uint64_t last = kBlocks - 1;
+    const uint64_t offset = way / last * i + way % last * i / last;
+    hash = derive_key(hash, crc_at(offset, block));
+  }
+  return {name, name_and_size, hash};
+}
+
+FileFingerprint fingerprint_of_name(const std::string& path) {
+  const uint64_t name = name_fingerprint(path);
+  return {name, name, name};
+}
+
+// Of a regular file.
+std::optional<uint64_t> size_of(FileSystem& file_system, const std::string& path) {
+  try {
+    const auto status = file_system.status(path);
+    if (status && status->kind == FileKind::regular) return status->size;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+FileFingerprint fingerprint_of(const std::string& path, std::span<const std::byte> content) {
+  return fingerprint(path, content.size(), [&](uint64_t offset, uint64_t size) {
+    return crc32c(content.subspan(offset, size));
+  });
+}
+
+FileFingerprint fingerprint_of(FileSystem& file_system, const std::string& path) {
+  const auto size = size_of(file_system, path);
+  if (!size) return fingerprint_of_name(path);
+  try {
+    const auto file = file_system.open_random(path);
+    std::array<std::byte, kBlockSize> block;
+    return fingerprint(path, file->size(), [&](uint64_t offset, uint64_t wanted) {
+      const size_t read = file->read_at(offset, std::span(block).first(wanted));
+      return crc32c(std::span(block).first(read));
+    });
+  } catch (const Error& error) {
+    // A server that sends no parts of files.
+    if (error.kind() != ErrorKind::unsupported) throw;
+    const uint64_t name = name_fingerprint(path);
+    const uint64_t name_and_size = derive_key(name, *size);
+    return {name, name_and_size, name_and_size};
+  }
+}
+
+void FileFingerprints::opened(FileSystem& file_system, const std::string& path,
+                              const FileFingerprint& fingerprint) {
+  if (parent_) parent_->opened(file_system, path, fingerprint);
+  const std::lock_guard lock(mutex_);
+  known_[{&file_system, path}] = {fingerprint.name_and_size, fingerprint, /*opened=*/true};
+  compare(path, fingerprint);
+}
+
+void FileFingerprints::opened(FileSystem& file_system, const std::string& path) {
+  if (was_opened(file_system, path) && !is_expecting()) return;
+  try {
+    opened(file_system, path, fingerprint_of(file_system, path));
+  } catch (const Error&) {
+    const std::lock_guard lock(mutex_);
+    known_[{&file_system, path}] = {.opened = true};
+  }
+}
+
+void FileFingerprints::include(const std::shared_ptr<const FileFingerprints>& other) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(included_, [](const auto& included) { return included.expired(); });
+  included_.push_back(other);
+}
+
+std::optional<FileFingerprints::Known> FileFingerprints::find_opened(const Key& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(key);
+  if (found != known_.end() && found->second.opened) return found->second;
+  for (const auto& included : included_) {
+    const auto other = included.lock();
+    if (!other) continue;
+    if (auto known = other->find_opened(key)) return known;
+  }
+  return std::nullopt;
+}
+
+void FileFingerprints::collect_opened(std::map<Key, FileFingerprint>& out) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, known] : known_) {
+    if (known.opened && known.fingerprint) out.try_emplace(key, *known.fingerprint);
+  }
+  for (const auto& included : included_) {
+    if (const auto other = included.lock()) other->collect_opened(out);
+  }
+}
+
+bool FileFingerprints::is_expecting() const {
+  if (parent_ && parent_->is_expecting()) return true;
+  const std::lock_guard lock(mutex_);
+  return !expected_.empty();
+}
+
+void FileFingerprints::compare(const std::string& path, const FileFingerprint& fingerprint) {
+  const auto [begin, end] = expected_.equal_range(fingerprint.name);
+  const bool is_expected = begin == end || std::any_of(begin, end, [&](const auto& expected) {
+                             return expected.second == fingerprint.content;
+                           });
+  if (!is_expected && unexpected_.empty()) unexpected_ = path;
+}
+
+void FileFingerprints::failed_to_open(const std::string& path) {
+  if (parent_) parent_->failed_to_open(path);
+  const std::lock_guard lock(mutex_);
+  compare(path, fingerprint_of_name(path));
+}
+
+bool FileFingerprints::was_opened(FileSystem& file_system, const std::string& path) const {
+  return find_opened({&file_system, path}).has_value();
+}
+
+uint64_t FileFingerprints::name_and_size(FileSystem& file_system, const std::string& path) {
+  if (const auto opened = find_opened({&file_system, path})) return opened->name_and_size;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find({&file_system, path});
+    if (found != known_.end()) return found->second.name_and_size;
+  }
+  const uint64_t name = name_fingerprint(path);
+  const auto size = size_of(file_system, path);
+  const Known known{size ? derive_key(name, *size) : name};
+  const std::lock_guard lock(mutex_);
+  return known_.try_emplace({&file_system, path}, known).first->second.name_and_size;
+}
+
+uint64_t FileFingerprints::content(FileSystem& file_system, const std::string& path) {
+  const auto opened = find_opened({&file_system, path});
+  if (opened && opened->fingerprint) return opened->fingerprint->content;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find({&file_system, path});
+    if (found != known_.end() && found->second.fingerprint) {
+      return found->second.fingerprint->content;
+    }
+  }
+  const FileFingerprint fingerprint = fingerprint_of(file_system, path);
+  const std::lock_guard lock(mutex_);
+  Known& known = known_[{&file_system, path}];
+  known.name_and_size = fingerprint.name_and_size;
+  known.fingerprint = fingerprint;
+  return fingerprint.content;
+}
+
+void FileFingerprints::forget_unopened() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(known_, [](const auto& file) { return !file.second.opened; });
+}
+
+std::vector<FileFingerprints::Opened> FileFingerprints::opened_besides(
+    std::span<const SourceFile> files) const {
+  std::set<std::pair<FileSystem*, std::string_view>> sources;
+  for (const auto& [file_system, path] : files) sources.emplace(file_system, path);
+  std::map<Key, FileFingerprint> all;
+  collect_opened(all);
+  std::vector<Opened> others;
+  for (const auto& [key, fingerprint] : all) {
+    const auto& [file_system, path] = key;
+    if (!sources.contains({file_system, path})) others.push_back({file_system, path, fingerprint});
+  }
+  return others;
+}
+
+void FileFingerprints::expect(std::multimap<uint64_t, uint64_t> contents_by_name) {
+  const std::lock_guard lock(mutex_);
+  expected_ = std::move(contents_by_name);
+  unexpected_.clear();
+}
+
+std::string FileFingerprints::take_unexpected() {
+  const std::lock_guard lock(mutex_);
+  expected_.clear();
+  return std::exchange(unexpected_, {});
+}
+
+}  // namespace recordpipe

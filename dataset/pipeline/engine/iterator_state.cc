@@ -1,0 +1,225 @@
+#include "recordpipe/internal/engine/iterator_state.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <google/protobuf/io/coded_stream.h>
+
+#include "proto/iterator_state.pb.h"
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+#include "recordpipe/file.h"
+#include "recordpipe/philox.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr uint32_t kVersion = 3;
+constexpr size_t kMaxFingerprints = 1024;  // 8 KiB
+constexpr size_t kMaxText = 4096;
+constexpr size_t kTailSize = 5;  // the field crc32c
+constexpr int kMaxDepth = 1000;  // of messages; protobuf's own limit is 100
+
+constexpr char kHint[] = "restore it into the pipeline it was saved from, over the same files";
+
+[[noreturn]] void refuse(std::string reason, std::string path = {}) {
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .path = std::move(path),
+               .reason = std::move(reason),
+               .hint = kHint});
+}
+
+constexpr char kHasChanged[] =
+    "is another file than the state was saved with, or has changed since";
+
+// The numbers of files [begin, end), one run after the other, that were opened.
+using Runs = google::protobuf::RepeatedField<uint32_t>;
+
+// How many files a fingerprint stands for.
+size_t files_per_fingerprint(size_t files) {
+  return std::max<size_t>(1, (files + kMaxFingerprints - 1) / kMaxFingerprints);
+}
+
+Runs opened_runs(std::span<const SourceFile> files, const FileFingerprints& known) {
+  Runs runs;
+  bool in_run = false;
+  for (size_t i = 0; i <= files.size(); ++i) {
+    const bool is_open = i < files.size() && known.was_opened(*files[i].file_system, files[i].path);
+    if (is_open != std::exchange(in_run, is_open)) runs.Add(static_cast<uint32_t>(i));
+  }
+  return runs;
+}
+
+// Of the files in `opened` the content counts, of the others name and size.
+std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, const Runs& opened,
+                                   size_t per_fingerprint, FileFingerprints& known) {
+  std::vector<uint64_t> all;
+  int run = 0;  // the next number in `opened`
+  for (size_t i = 0; i < files.size(); ++i) {
+    while (run < opened.size() && opened[run] <= i) ++run;
+    const auto& [file_system, path] = files[i];
+    const uint64_t fingerprint =
+        run % 2 == 1 ? known.content(*file_system, path) : known.name_and_size(*file_system, path);
+    if (i % per_fingerprint == 0) all.push_back(0);
+    all.back() = derive_key(all.back(), fingerprint);
+  }
+  return all;
+}
+
+// Names and contents, by turns and sorted, of the files that inputs have opened.
+std::vector<uint64_t> input_files(std::span<const SourceFile> sources,
+                                  const FileFingerprints& known) {
+  std::set<std::pair<uint64_t, uint64_t>> inputs;
+  for (const FileFingerprints::Opened& file : known.opened_besides(sources)) {
+    inputs.emplace(file.fingerprint.name, file.fingerprint.content);
+  }
+  std::vector<uint64_t> out;
+  for (const auto& [name, content] : inputs) out.insert(out.end(), {name, content});
+  return out;
+}
+
+void write(const PlanState& from, proto::PlanState& to, int depth = 1) {
+  if (depth >= kMaxDepth) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "a state of more than " + std::to_string(kMaxDepth - 1) +
+                           " operators in a row can't be saved"});
+  }
+  to.mutable_numbers()->Assign(from.numbers.begin(), from.numbers.end());
+  for (const PlanState& input : from.inputs) write(input, *to.add_inputs(), depth + 1);
+  to.set_passed_over(from.passed_over);
+}
+
+bool parse(std::string_view serialized, proto::IteratorState& state) {
+  if (serialized.size() < kTailSize || serialized.size() > INT32_MAX) return false;
+  google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(serialized.data()),
+                                               static_cast<int>(serialized.size()));
+  input.SetRecursionLimit(kMaxDepth);
+  return state.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
+}
+
+PlanState read(const proto::PlanState& from) {
+  PlanState to;
+  to.numbers.assign(from.numbers().begin(), from.numbers().end());
+  for (const proto::PlanState& input : from.inputs()) to.inputs.push_back(read(input));
+  to.passed_over = from.passed_over();
+  return to;
+}
+
+[[noreturn]] void refuse_version(uint32_t version) {
+  const bool is_older = version < kVersion;
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "a state of version " + std::to_string(version) +
+                         ", but this program reads version " + std::to_string(kVersion),
+               .hint = is_older ? "finish the pass with the older program that saved it, or start "
+                                  "a new pass"
+                                : "restore it with the newer program that saved it"});
+}
+
+// The first line that one of the texts has and the other hasn't at its place.
+[[noreturn]] void refuse_plan(std::string_view saved, std::string_view here) {
+  const auto next_line = [](std::string_view& text) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    return line;
+  };
+  while (!saved.empty() || !here.empty()) {
+    const std::string_view saved_line = next_line(saved);
+    const std::string_view here_line = next_line(here);
+    if (saved_line == here_line) continue;
+    const auto named = [](std::string_view line) {
+      return line.empty() ? std::string("nothing") : printable(line);
+    };
+    refuse("a state of another plan: it was saved with " + named(saved_line) + " where here is " +
+           named(here_line));
+  }
+  refuse("a state of another plan");
+}
+
+void check_files(const PlanDescription& plan, const proto::IteratorState& state,
+                 FileFingerprints& known) {
+  const std::vector<SourceFile> files = plan.source_files();
+  const size_t per_fingerprint = files_per_fingerprint(files.size());
+  const auto& saved = state.file_fingerprints();
+  if (state.files_per_fingerprint() != per_fingerprint) {
+    refuse("a state of another number of files");
+  }
+  const std::vector<uint64_t> here =
+      fingerprints(files, state.opened_files(), per_fingerprint, known);
+  if (static_cast<size_t>(saved.size()) != here.size()) {
+    refuse("a state of another number of files");
+  }
+  for (size_t i = 0; i < here.size(); ++i) {
+    if (saved[static_cast<int>(i)] == here[i]) continue;
+    const size_t first = i * per_fingerprint;
+    const size_t last = std::min(first + per_fingerprint, files.size()) - 1;
+    refuse(first == last ? kHasChanged
+                         : "or one of the files up to " + printable(files[last].path) +
+                               " is another than the state was saved with, or has changed since",
+           files[first].path);
+  }
+}
+
+void expect_input_files(const google::protobuf::RepeatedField<uint64_t>& files,
+                        FileFingerprints& known) {
+  if (files.size() % 2 != 0) refuse("not a saved iterator state");
+  std::multimap<uint64_t, uint64_t> contents_by_name;
+  for (int i = 0; i < files.size(); i += 2) contents_by_name.emplace(files[i], files[i + 1]);
+  known.expect(std::move(contents_by_name));
+}
+
+}  // namespace
+
+std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place,
+                                FileFingerprints& known) {
+  const std::vector<SourceFile> files = plan.source_files();
+  const size_t per_fingerprint = files_per_fingerprint(files.size());
+  proto::IteratorState state;
+  state.set_version(kVersion);
+  state.set_plan_hash(plan.hash());
+  state.set_plan_text(plan.text(/*with_free=*/false).substr(0, kMaxText));
+  *state.mutable_opened_files() = opened_runs(files, known);
+  for (const uint64_t hash : fingerprints(files, state.opened_files(), per_fingerprint, known)) {
+    state.add_file_fingerprints(hash);
+  }
+  state.set_files_per_fingerprint(static_cast<uint32_t>(per_fingerprint));
+  for (const uint64_t number : input_files(files, known)) state.add_input_files(number);
+  write(place.plan, *state.mutable_place());
+  state.set_position(place.position);
+  state.set_epoch(place.epoch);
+  std::string serialized = state.SerializeAsString();
+  proto::IteratorState tail;
+  tail.set_crc32c(crc32c(std::as_bytes(std::span(serialized))));
+  tail.AppendToString(&serialized);
+  return serialized;
+}
+
+IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view serialized,
+                                  FileFingerprints& known) {
+  proto::IteratorState state;
+  if (!parse(serialized, state)) refuse("not a saved iterator state");
+  const std::string_view body = serialized.substr(0, serialized.size() - kTailSize);
+  if (state.crc32c() != crc32c(std::as_bytes(std::span(body)))) {
+    refuse("a damaged iterator state");
+  }
+  if (state.version() != kVersion) refuse_version(state.version());
+  if (state.plan_hash() != plan.hash()) {
+    refuse_plan(state.plan_text(), plan.text(/*with_free=*/false).substr(0, kMaxText));
+  }
+  known.forget_unopened();
+  check_files(plan, state, known);
+  expect_input_files(state.input_files(), known);
+  return {read(state.place()), state.position(), state.epoch()};
+}
+
+void require_input_files(FileFingerprints& known) {
+  std::string changed = known.take_unexpected();
+  if (!changed.empty()) refuse(kHasChanged, std::move(changed));
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,69 @@
+// Plans as text, and as a hash of that text.
+#include "recordpipe/internal/engine/plan_description.h"
+
+namespace recordpipe {
+namespace {
+
+std::string operator_text(const PlanDescription& plan, bool with_free) {
+  std::string text = plan.name + "(";
+  bool first = true;
+  for (const PlanParameter& parameter : plan.parameters) {
+    if (parameter.is_free && !with_free) continue;
+    if (!first) text += ", ";
+    first = false;
+    text += parameter.name + "=" + parameter.value;
+  }
+  return text + ")";
+}
+
+void append_text(const PlanDescription& plan, size_t indent, bool with_free, std::string& out) {
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    // A chain of operators is a list; what is put together out of several inputs branches.
+    append_text(plan.inputs[i], indent + (plan.inputs.size() > 1 ? 2 : 0), with_free, out);
+  }
+  if (plan.is_free && !with_free) return;
+  out.append(indent, ' ');
+  out += operator_text(plan, with_free) + "\n";
+}
+
+void append_files(const PlanDescription& plan, std::vector<SourceFile>& out) {
+  for (const PlanDescription& input : plan.inputs) append_files(input, out);
+  for (const std::string& file : plan.files) out.push_back({plan.file_system, file});
+}
+
+}  // namespace
+
+std::vector<SourceFile> PlanDescription::source_files() const {
+  std::vector<SourceFile> all;
+  append_files(*this, all);
+  return all;
+}
+
+std::string PlanDescription::text(bool with_free) const {
+  std::string out;
+  append_text(*this, 0, with_free, out);
+  return out;
+}
+
+uint64_t PlanDescription::hash() const {
+  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (const char c : text(/*with_free=*/false)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  }
+  return hash;
+}
+
+uint64_t PlanDescription::free_shards() {
+  uint64_t workers = 1;
+  for (PlanDescription* plan = this; plan->is_element_wise || plan->num_shards > 0;
+       plan = &plan->inputs[0]) {
+    if (plan->num_shards == 0) continue;
+    workers *= plan->num_shards;
+    for (PlanParameter& parameter : plan->parameters) {
+      if (parameter.name == "num_shards" || parameter.name == "index") parameter.is_free = true;
+    }
+  }
+  return workers;
+}
+
+}  // namespace recordpipe

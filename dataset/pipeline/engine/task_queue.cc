@@ -1,0 +1,64 @@
+#include "recordpipe/internal/engine/task_queue.h"
+
+#include "recordpipe/internal/engine/stage_monitor.h"
+
+namespace recordpipe {
+
+void TaskQueue::start(Task& task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (task.state_ != Task::State::idle) return;
+    waiting_.push_back(&task);
+    task.state_ = Task::State::waiting;
+    if (!pool_ || visits_ >= helpers_.helpers()) return;
+    ++visits_;
+  }
+  try {
+    pool_->submit(weak_from_this());
+  } catch (...) {
+    // Whoever needs the task runs it.
+    const std::lock_guard lock(mutex_);
+    --visits_;
+  }
+}
+
+void TaskQueue::cancel(Task& task) {
+  std::unique_lock lock(mutex_);
+  std::erase(waiting_, &task);
+  changed_.wait(lock, [&] { return task.state_ != Task::State::running; });
+  task.state_ = Task::State::idle;
+}
+
+void TaskQueue::work() {
+  std::unique_lock lock(mutex_);
+  while (!waiting_.empty()) {
+    Task& last = *waiting_.back();
+    waiting_.pop_back();
+    run(last, /*is_needed=*/false, lock);
+  }
+  --visits_;
+}
+
+void TaskQueue::advance(Task& task, std::unique_lock<std::mutex>& lock) {
+  if (task.state_ == Task::State::running) {
+    const ActivityScope scope(owner_, Activity::waiting_for_input);
+    changed_.wait(lock);
+  } else {
+    std::erase(waiting_, &task);
+    run(task, /*is_needed=*/true, lock);
+  }
+}
+
+void TaskQueue::run(Task& task, bool is_needed, std::unique_lock<std::mutex>& lock) {
+  task.state_ = Task::State::running;
+  lock.unlock();
+  {
+    const ActivityScope scope(owner_, Activity::computing);
+    task.run(is_needed);
+  }
+  lock.lock();
+  task.state_ = Task::State::idle;
+  changed_.notify_all();
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,45 @@
+// TbbArena on tbb::task_arena.
+#include "recordpipe/internal/engine/tbb_arena.h"
+
+#include <memory>
+#include <mutex>
+
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+namespace recordpipe {
+namespace {
+
+// A tbb::global_control holds for the whole process, and of several the lowest wins: so there is
+// one at most of ours, which is replaced by higher ones and never taken back.
+void allow_workers(size_t workers) {
+  using Control = tbb::global_control;
+  static std::mutex mutex;
+  static Control* control = nullptr;  // never deleted: TBB may be gone by then
+  const std::lock_guard lock(mutex);
+  if (workers + 1 <= Control::active_value(Control::max_allowed_parallelism)) return;
+  auto higher = std::make_unique<Control>(Control::max_allowed_parallelism, workers + 1);
+  delete control;
+  control = higher.release();
+}
+
+}  // namespace
+
+struct TbbArena::State {
+  explicit State(size_t workers) : arena(static_cast<int>(workers), /*reserved_for_masters=*/0) {}
+
+  tbb::task_arena arena;
+};
+
+TbbArena::TbbArena(size_t workers) {
+  allow_workers(workers);
+  state_ = std::make_unique<State>(workers);
+}
+
+TbbArena::~TbbArena() = default;
+
+void TbbArena::enqueue(void (*function)(void*), void* argument) {
+  state_->arena.enqueue([function, argument] { function(argument); });
+}
+
+}  // namespace recordpipe

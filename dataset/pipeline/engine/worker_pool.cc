@@ -1,0 +1,64 @@
+// How word of a queue reaches a worker: as a Visit, which is used again when it is over.
+#include "recordpipe/internal/engine/worker_pool.h"
+
+#include <deque>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace recordpipe {
+namespace {
+
+struct Visit {
+  std::weak_ptr<WorkQueue> queue;
+};
+
+// The visits of the whole process: TBB may run one after its arena is gone, or never where the
+// process ends first. The lock also makes a visit's memory visible to the worker in C++'s own
+// terms, whatever TBB does.
+class Visits {
+ public:
+  static Visits& all() {
+    static auto* visits = new Visits;  // for as long as there may be workers
+    return *visits;
+  }
+
+  Visit* begin(std::weak_ptr<WorkQueue> queue) {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) free_.push_back(&visits_.emplace_back());
+    Visit* visit = free_.back();
+    free_.pop_back();
+    visit->queue = std::move(queue);
+    return visit;
+  }
+
+  std::weak_ptr<WorkQueue> end(Visit* visit) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(visit);
+    return std::move(visit->queue);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<Visit> visits_;
+  std::vector<Visit*> free_;
+};
+
+void run(void* argument) {
+  const auto queue = Visits::all().end(static_cast<Visit*>(argument)).lock();
+  if (queue) queue->work();
+}
+
+}  // namespace
+
+void WorkerPool::submit(std::weak_ptr<WorkQueue> queue) {
+  Visit* visit = Visits::all().begin(std::move(queue));
+  try {
+    arena_.enqueue(run, visit);
+  } catch (...) {
+    Visits::all().end(visit);
+    throw;
+  }
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,55 @@
+// The work of tfrecord_files: from tickets to records, on any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "recordpipe/internal/engine/stage.h"
+#include "recordpipe/internal/engine/value_store.h"
+#include "recordpipe/record.h"
+#include "recordpipe/record_reader.h"
+
+namespace recordpipe {
+
+// A ticket's ref: file and record of a mapped file, or else, for a record that came from a stream,
+// a place in the value store.
+struct RecordRef {
+  static constexpr unsigned kRecordBits = 40;
+  static constexpr uint64_t kMaxFiles = (uint64_t{1} << (64 - kRecordBits - 1)) - 1;
+
+  uint64_t ref = 0;
+
+  static constexpr RecordRef of_mapped(uint64_t file, uint64_t record) {
+    return {(file + 1) << kRecordBits | record};
+  }
+  constexpr bool is_mapped() const { return ref >> kRecordBits != 0; }
+  constexpr size_t file() const { return (ref >> kRecordBits) - 1; }
+  constexpr size_t record() const { return ref & ((uint64_t{1} << kRecordBits) - 1); }
+};
+
+// Files that are mapped, by number. Written by the planning thread; a ticket for a file is only
+// handed on once its file is here, so workers read without a lock (a deque doesn't move them).
+using MappedFiles = std::deque<std::optional<MappedRecordFile>>;
+
+class RecordProducer final : public Producer<Record> {
+ public:
+  // `check_crc`: or only look at what is there.
+  RecordProducer(const std::vector<std::string>& paths, const MappedFiles& files,
+                 ValueStore<Record>& store, bool check_crc)
+      : paths_(paths), files_(files), store_(store), check_crc_(check_crc) {}
+
+  Failures produce(std::span<const Ticket> tickets, std::span<Record> out) override;
+
+ private:
+  const std::vector<std::string>& paths_;
+  const MappedFiles& files_;
+  ValueStore<Record>& store_;
+  const bool check_crc_;
+};
+
+}  // namespace recordpipe

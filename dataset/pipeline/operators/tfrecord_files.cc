@@ -1,0 +1,360 @@
+// The source of records: mapped files by number, streams by value.
+#include "recordpipe/tfrecord_files.h"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <utility>
+
+#include "dataset/pipeline/operators/open_ahead.h"
+#include "dataset/pipeline/operators/record_keeper.h"
+#include "dataset/pipeline/operators/record_paths.h"
+#include "dataset/pipeline/operators/record_producer.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/engine/file_fingerprints.h"
+#include "recordpipe/internal/engine/memory_account.h"
+#include "recordpipe/internal/engine/node.h"
+#include "recordpipe/internal/engine/stage.h"
+#include "recordpipe/internal/engine/value_store.h"
+#include "recordpipe/internal/operators/keep_alive.h"
+
+namespace recordpipe {
+namespace {
+
+class RecordStage final : public Stage<Record> {
+ public:
+  RecordStage(FileSystem& file_system, const std::vector<std::string>& paths,
+              const RecordReadOptions& options, const StageContext& context)
+      : file_system_(file_system),
+        paths_(paths),
+        options_(options),
+        chunk_size_(context.chunk_size),
+        fingerprints_(context.files),
+        mapped_owner_(std::make_shared<MappedFiles>(paths.size())),
+        mapped_(*mapped_owner_) {
+    if (context.open_files) context.open_files->add(mapped_owner_);
+    if (!context.pool || paths.size() < 2) return;
+    ahead_ = std::make_shared<OpenAhead>(
+        context.pool,
+        [this](size_t number, const std::stop_token& stop) { return map(number, stop); });
+  }
+
+  ~RecordStage() override {
+    if (ahead_) ahead_->stop();
+  }
+
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
+    store_.charge_to(account);
+    index_memory_.open(account);
+  }
+
+  size_t do_plan(std::span<Ticket> out, Wait) override {
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      for (; file_ < paths_.size(); close()) {
+        open();
+        const size_t planned = stream_ ? plan_stream(out) : plan_mapped(out);
+        if (planned > 0) return planned;
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+    return 0;
+  }
+
+  uint64_t do_advance(uint64_t count) override {
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      for (; file_ < paths_.size(); close()) {
+        open();
+        const uint64_t passed = pass_over(count);
+        index_ += passed;
+        if (passed > 0) return passed;
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+    return 0;
+  }
+
+  uint64_t size() override {
+    while (ends_.size() < paths_.size()) {
+      const size_t number = ends_.size();
+      ends_.push_back((number == 0 ? 0 : ends_.back()) + mapped_file(number).size());
+    }
+    return ends_.empty() ? 0 : ends_.back();
+  }
+
+  void tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+    for (size_t i = 0; i < places.size(); ++i) {
+      const auto end = std::ranges::upper_bound(ends_, places[i]);
+      const auto number = static_cast<uint64_t>(end - ends_.begin());
+      const uint64_t record = places[i] - (number == 0 ? 0 : ends_[number - 1]);
+      out[i] = {{epoch_, places[i]}, RecordRef::of_mapped(number, record).ref};
+    }
+  }
+
+  void save(PlanState& state) const override { state.reset(0).numbers = {file_, record_, index_}; }
+
+  void do_restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 0);
+    do_restart(epoch);
+    file_ = numbers.next(paths_.size());
+    const uint64_t record = numbers.next();
+    index_ = numbers.next();
+    if (record == 0) return;
+    if (file_ == paths_.size()) fail_state();
+    open();
+    while (record_ < record) {
+      if (pass_over(record - record_) == 0) fail_state();
+    }
+  }
+
+  void do_discard(std::span<const Ticket> tickets) override {
+    for (const Ticket& ticket : tickets) {
+      if (!RecordRef{ticket.ref}.is_mapped()) store_.discard({&ticket, 1});
+    }
+  }
+
+  void do_restart(uint64_t epoch) override {
+    stream_.reset();
+    failure_ = nullptr;
+    opened_ = false;
+    file_ = record_ = 0;
+    index_ = 0;
+    epoch_ = epoch;
+  }
+
+  void do_request_stop() override {}
+
+  std::unique_ptr<Producer<Record>> make_producer() override {
+    return std::make_unique<RecordProducer>(paths_, mapped_, store_,
+                                            options_.crc != CrcCheck::never);
+  }
+  bool has_work() const override { return options_.crc != CrcCheck::never; }
+  size_t chunk_size() const override { return chunk_size_; }
+
+ private:
+  // Makes the current file ready: mapped once for all passes, or a stream from its start.
+  void open() {
+    if (opened_) return;
+    const std::string& path = paths_[file_];
+    try {
+      if (mapped_[file_] || map_if_plain(file_)) {
+        open_ahead(file_ + 1);
+      } else {
+        stream_.emplace(file_system_, path, options_);
+        fingerprints_->opened(file_system_, path);
+      }
+    } catch (...) {
+      fingerprints_->failed_to_open(path);
+      throw;
+    }
+    opened_ = true;
+  }
+
+  // False where the file is one for a stream: compressed, no regular file, on a file system that
+  // can't map, or damaged (a stream yields the records before the damage, then the error).
+  bool map_if_plain(size_t number) {
+    if (take_opened(number)) return true;
+    if (!is_regular(paths_[number])) return false;
+    try {
+      keep(number, map(number, {}));
+      return true;
+    } catch (const Error& error) {
+      const ErrorKind kind = error.kind();
+      const bool is_for_stream = kind == ErrorKind::unsupported || kind == ErrorKind::truncated ||
+                                 kind == ErrorKind::corrupted;
+      if (!is_for_stream) throw;
+      return false;
+    }
+  }
+
+  bool is_regular(const std::string& path) {
+    try {
+      const auto status = file_system_.status(path);
+      return status && status->kind == FileKind::regular;
+    } catch (const Error& error) {
+      // A server that tells no sizes.
+      if (error.kind() != ErrorKind::unsupported) throw;
+      return false;
+    }
+  }
+
+  // For random access: mapped, or an error that says why it can't be.
+  const MappedRecordFile& mapped_file(size_t number) {
+    if (!mapped_[number] && !take_opened(number)) {
+      const std::string& path = paths_[number];
+      const auto status = file_system_.status(path);
+      if (status && status->kind != FileKind::regular) {
+        refuse_random_access(path, "no regular file", "use shuffle");
+      }
+      try {
+        keep(number, map(number, {}));
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::unsupported) throw;
+        refuse_random_access(path, error.reason(),
+                             "decompress or download it first, or use shuffle");
+      }
+    }
+    open_ahead(number + 1);
+    return *mapped_[number];
+  }
+
+  [[noreturn]] static void refuse_random_access(const std::string& path, const std::string& why,
+                                                const std::string& hint) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .path = path,
+                 .reason = why + ": tfrecord_files can't give its records in any order, as "
+                                 "global_shuffle needs them",
+                 .hint = hint});
+  }
+
+  // On any thread.
+  OpenRecordFile map(size_t number, const std::stop_token& stop) const {
+    const std::string& path = paths_[number];
+    MappedRecordFile file(file_system_, path, options_, {.use_index = true, .stop = stop});
+    const FileFingerprint fingerprint = fingerprint_of(path, file.bytes());
+    return {std::move(file), fingerprint};
+  }
+
+  void keep(size_t number, OpenRecordFile opened) {
+    mapped_[number].emplace(std::move(opened.file));
+    fingerprints_->opened(file_system_, paths_[number], opened.fingerprint);
+    index_memory_.add(mapped_[number]->size() * sizeof(uint64_t));
+  }
+
+  bool take_opened(size_t number) {
+    auto opened = ahead_ ? ahead_->take(number) : std::nullopt;
+    if (opened) keep(number, std::move(*opened));
+    return opened.has_value();
+  }
+
+  // Has the files from `first` on opened that will be wanted next.
+  void open_ahead(size_t first) {
+    if (!ahead_) return;
+    std::vector<size_t> numbers;
+    const size_t end = std::min(first + kFilesAhead, paths_.size());
+    for (size_t number = first; number < end; ++number) {
+      if (!mapped_[number]) numbers.push_back(number);
+    }
+    ahead_->want(numbers);
+  }
+
+  // Of the current file; returns how many there were.
+  uint64_t pass_over(uint64_t count) {
+    uint64_t passed = 0;
+    if (stream_) {
+      try {
+        while (passed < count && stream_->read()) ++passed;
+      } catch (...) {
+        if (passed == 0) throw;  // else thrown again by the next call
+      }
+    } else {
+      passed = std::min(count, mapped_[file_]->size() - record_);
+    }
+    record_ += passed;
+    return passed;
+  }
+
+  void close() {
+    stream_.reset();
+    opened_ = false;
+    record_ = 0;
+    ++file_;
+  }
+
+  size_t plan_mapped(std::span<Ticket> out) {
+    const size_t planned = std::min(out.size(), mapped_[file_]->size() - record_);
+    for (size_t i = 0; i < planned; ++i) {
+      out[i] = {{epoch_, index_++}, RecordRef::of_mapped(file_, record_++).ref};
+    }
+    return planned;
+  }
+
+  size_t plan_stream(std::span<Ticket> out) {
+    size_t planned = 0;
+    try {
+      for (; planned < out.size(); ++planned) {
+        const std::optional<Record> record = stream_->read();
+        if (!record) break;
+        Record kept = keep_record(*record, paths_[file_]);
+        out[planned] = {{epoch_, index_++}, store_.put(kept)};
+        ++record_;
+      }
+    } catch (...) {
+      if (planned == 0) throw;
+      failure_ = std::current_exception();  // thrown by the next call
+    }
+    return planned;
+  }
+
+  static constexpr size_t kFilesAhead = 4;
+
+  FileSystem& file_system_;
+  const std::vector<std::string>& paths_;
+  const RecordReadOptions options_;
+  const size_t chunk_size_;
+  const std::shared_ptr<FileFingerprints> fingerprints_;
+  const std::shared_ptr<MappedFiles> mapped_owner_;
+  MappedFiles& mapped_;
+  std::shared_ptr<OpenAhead> ahead_;  // null: there is no other thread, or only one file
+  std::vector<uint64_t> ends_;        // how many records there are up to the end of each file
+  MemoryCharge index_memory_;         // 8 bytes for each record of mapped_
+  ValueStore<Record> store_;
+  std::optional<RecordReader> stream_;
+  std::exception_ptr failure_;
+  bool opened_ = false;
+  uint64_t file_ = 0;
+  uint64_t record_ = 0;  // of the current file
+  uint64_t index_ = 0;
+  uint64_t epoch_ = 0;
+};
+
+class RecordNode final : public Node<Record> {
+ public:
+  RecordNode(FileSystem& file_system, std::vector<std::string> paths, RecordReadOptions options)
+      : file_system_(file_system), paths_(std::move(paths)), options_(options) {}
+  std::unique_ptr<Stage<Record>> build_stage(const StageContext& context) const override {
+    return std::make_unique<RecordStage>(file_system_, paths_, options_, context);
+  }
+  uint64_t random_operators() const override { return 0; }
+  // As long as the files are plain.
+  std::string sequential_operator() const override { return {}; }
+  PlanDescription describe() const override {
+    return {.name = "tfrecord_files",
+            .parameters = {{"files", paths_.size()}},
+            .file_system = &file_system_,
+            .files = paths_};
+  }
+
+ private:
+  FileSystem& file_system_;
+  std::vector<std::string> paths_;
+  RecordReadOptions options_;
+};
+
+}  // namespace
+
+Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options) {
+  return tfrecord_files(posix_file_system(), std::move(paths), options);
+}
+
+Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
+                               RecordReadOptions options) {
+  paths = matched_record_paths(file_system, std::move(paths));
+  if (paths.size() > RecordRef::kMaxFiles) {
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "tfrecord_files: more than " + std::to_string(RecordRef::kMaxFiles) + " files"});
+  }
+  return Dataset<Record>(
+      std::make_shared<RecordNode>(file_system, std::move(paths), std::move(options)));
+}
+
+}  // namespace recordpipe
