@@ -18,13 +18,13 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "dataset/cifar/cifar10_dataset.h"
-#include "dataset/cifar/synthetic_mark.h"
+#include "dataset/applications/process/standard_descriptors.h"
 #include "recordpipe/atomic_file.h"
+#include "recordpipe/cifar/cifar10_dataset.h"
+#include "recordpipe/cifar/synthetic_mark.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
-#include "tools/standard_descriptors.h"
 
 namespace recordpipe {
 namespace {

@@ -4,9 +4,9 @@
 #include <array>
 #include <string_view>
 
-#include "dataset/cifar/published.h"
-#include "dataset/cifar/synthetic.h"
 #include "recordpipe/atomic_file.h"
+#include "recordpipe/cifar/published.h"
+#include "recordpipe/cifar/synthetic.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/download.h"
 

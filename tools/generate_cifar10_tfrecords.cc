@@ -8,20 +8,20 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "dataset/cifar/convert.h"
-#include "dataset/cifar/folder_lock.h"
-#include "dataset/cifar/source_note.h"
-#include "dataset/cifar/split_files.h"
-#include "dataset/cifar/synthetic_mark.h"
+#include "dataset/applications/cifar/folder_lock.h"
+#include "dataset/applications/process/interrupt.h"
+#include "dataset/applications/process/standard_descriptors.h"
+#include "dataset/applications/process/terminal_progress.h"
+#include "recordpipe/cifar/convert.h"
+#include "recordpipe/cifar/source_note.h"
+#include "recordpipe/cifar/split_files.h"
+#include "recordpipe/cifar/synthetic_mark.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/http/url.h"
 #include "recordpipe/record_reader.h"
 #include "recordpipe/sha256.h"
 #include "tools/cifar_archive_source.h"
-#include "tools/interrupt.h"
-#include "tools/standard_descriptors.h"
-#include "tools/terminal_progress.h"
 
 namespace recordpipe {
 namespace {

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/cifar/cifar10_dataset.h"
+#include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/example_view.h"
 #include "recordpipe/parse_example.h"
 #include "recordpipe/record_reader.h"

@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/cifar/cifar10_dataset.h"
+#include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/image/pad_crop_flip.h"
 #include "recordpipe/record_reader.h"

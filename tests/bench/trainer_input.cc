@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "dataset/cifar/cifar10_dataset.h"
-#include "dataset/cifar/tutorial_batches.h"
+#include "recordpipe/cifar/cifar10_dataset.h"
+#include "recordpipe/cifar/tutorial_batches.h"
 #include "trainer/model/resnet.h"
 #include "trainer/model/tutorial_cnn.h"
 

@@ -1,6 +1,6 @@
 // Archives as they are published and re-packed, archives that are damaged, and archives made to do
 // harm.
-#include "dataset/cifar/archive.h"
+#include "recordpipe/cifar/archive.h"
 
 #include <memory>
 #include <string>

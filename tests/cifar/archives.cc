@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "dataset/cifar/archive.h"
-#include "dataset/cifar/pickle_writer.h"
+#include "dataset/applications/cifar/pickle_writer.h"
+#include "recordpipe/cifar/archive.h"
 #include "recordpipe/compression.h"
 #include "tests/support/bytes.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/cifar/cifar_batch.h"
+#include "recordpipe/cifar/cifar_batch.h"
 
 namespace recordpipe {
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/cifar/cifar10_dataset.h"
+#include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/example_builder.h"
 #include "recordpipe/record_writer.h"
 #include "tests/support/allocation_counter.h"

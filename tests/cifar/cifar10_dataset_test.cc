@@ -1,5 +1,5 @@
 // CIFAR-10's batches against a plain loop, and what is refused.
-#include "dataset/cifar/cifar10_dataset.h"
+#include "recordpipe/cifar/cifar10_dataset.h"
 
 #include <cstring>
 #include <map>

@@ -1,5 +1,5 @@
 // Whole conversions: what the files hold, when they appear, and what is left after a failure.
-#include "dataset/cifar/convert.h"
+#include "recordpipe/cifar/convert.h"
 
 #include <cerrno>
 #include <map>
@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/cifar/source_note.h"
-#include "dataset/cifar/split_files.h"
-#include "dataset/cifar/synthetic_mark.h"
+#include "recordpipe/cifar/source_note.h"
+#include "recordpipe/cifar/split_files.h"
+#include "recordpipe/cifar/synthetic_mark.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_view.h"
 #include "recordpipe/record_reader.h"

@@ -1,5 +1,5 @@
 // Batches as Python writes them, and batches that contradict themselves.
-#include "dataset/cifar/pickle.h"
+#include "dataset/applications/cifar/pickle.h"
 
 #include <algorithm>
 #include <filesystem>

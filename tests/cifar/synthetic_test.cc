@@ -1,5 +1,5 @@
 // The synthetic set: the same on every machine, and an archive like any other.
-#include "dataset/cifar/synthetic.h"
+#include "recordpipe/cifar/synthetic.h"
 
 #include <stop_token>
 #include <string>
@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataset/cifar/archive.h"
-#include "dataset/cifar/synthetic_image.h"
-#include "dataset/cifar/tar_reader.h"
+#include "dataset/applications/cifar/synthetic_image.h"
+#include "dataset/applications/cifar/tar_reader.h"
+#include "recordpipe/cifar/archive.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/error.h"
 #include "recordpipe/sha256.h"

@@ -1,5 +1,5 @@
 // The tutorial's batches against a plain loop over its distortions; their order, places and shards.
-#include "dataset/cifar/tutorial_batches.h"
+#include "recordpipe/cifar/tutorial_batches.h"
 
 #include <cstring>
 #include <string>

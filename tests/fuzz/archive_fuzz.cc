@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/cifar/archive.h"
+#include "recordpipe/cifar/archive.h"
 #include "recordpipe/error.h"
 #include "tests/support/bytes.h"
 

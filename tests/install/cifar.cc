@@ -1,8 +1,8 @@
 // Batches from files that aren't there.
 #include <cstdio>
 
-#include "dataset/cifar/cifar10_dataset.h"
-#include "dataset/cifar/convert.h"
+#include "recordpipe/cifar/cifar10_dataset.h"
+#include "recordpipe/cifar/convert.h"
 #include "recordpipe/error.h"
 
 using namespace recordpipe;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/cifar/class_names.h"
+#include "recordpipe/cifar/class_names.h"
 #include "recordpipe/philox.h"
 #include "trainer/report/report.h"
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/cifar/archive.h"
-#include "dataset/cifar/cifar_example.h"
+#include "dataset/applications/cifar/cifar_example.h"
+#include "recordpipe/cifar/archive.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/example_source.h"

@@ -17,12 +17,12 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include "dataset/applications/process/interrupt.h"
+#include "dataset/applications/process/standard_descriptors.h"
+#include "dataset/applications/process/terminal_progress.h"
 #include "dataset/base/one_line.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/file_system.h"
-#include "tools/interrupt.h"
-#include "tools/standard_descriptors.h"
-#include "tools/terminal_progress.h"
 #include "tools/tfrecord/command.h"
 #include "tools/tfrecord/command_line.h"
 #include "tools/tfrecord/option_hints.h"

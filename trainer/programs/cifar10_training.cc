@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "dataset/cifar/cifar10_dataset.h"
-#include "dataset/cifar/synthetic_mark.h"
+#include "dataset/applications/process/interrupt.h"
+#include "recordpipe/cifar/cifar10_dataset.h"
+#include "recordpipe/cifar/synthetic_mark.h"
 #include "recordpipe/error.h"
-#include "tools/interrupt.h"
 #include "trainer/model/resnet.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/cifar/class_names.h"
+#include "recordpipe/cifar/class_names.h"
 #include "recordpipe/error.h"
 #include "trainer/model/model_analyzer.h"
 

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "dataset/applications/process/interrupt.h"
 #include "recordpipe/error.h"
-#include "tools/interrupt.h"
 #include "trainer/backend/replicated/mpi_communicator.h"
 #include "trainer/programs/log.h"
 #include "trainer/programs/parse_number.h"

@@ -3,8 +3,8 @@
 #include <exception>
 #include <optional>
 
-#include "tools/interrupt.h"
-#include "tools/standard_descriptors.h"
+#include "dataset/applications/process/interrupt.h"
+#include "dataset/applications/process/standard_descriptors.h"
 #include "trainer/programs/log.h"
 #include "trainer/programs/openmp_spinning.h"
 #include "trainer/programs/usage_error.h"

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "dataset/cifar/class_names.h"
+#include "dataset/applications/process/interrupt.h"
 #include "recordpipe/atomic_file.h"
+#include "recordpipe/cifar/class_names.h"
 #include "recordpipe/error.h"
-#include "tools/interrupt.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/log.h"
 #include "trainer/programs/processes.h"

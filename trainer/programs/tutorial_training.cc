@@ -11,11 +11,11 @@
 
 #include <fmt/format.h>
 
-#include "dataset/cifar/cifar10_dataset.h"
-#include "dataset/cifar/synthetic_mark.h"
-#include "dataset/cifar/tutorial_batches.h"
+#include "dataset/applications/process/interrupt.h"
+#include "recordpipe/cifar/cifar10_dataset.h"
+#include "recordpipe/cifar/synthetic_mark.h"
+#include "recordpipe/cifar/tutorial_batches.h"
 #include "recordpipe/error.h"
-#include "tools/interrupt.h"
 #include "trainer/model/tutorial_cnn.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"

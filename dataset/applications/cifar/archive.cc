@@ -1,0 +1,244 @@
+// read_cifar_archive: which files of the archive are known, and what must fit together.
+#include "recordpipe/cifar/archive.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "dataset/applications/cifar/binary_batch.h"
+#include "dataset/applications/cifar/foreign_archive.h"
+#include "dataset/applications/cifar/pickle.h"
+#include "dataset/applications/cifar/tar_reader.h"
+#include "dataset/io/read_ahead.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+namespace {
+
+// Class names and the like: kept with --keep-extracted, not looked into.
+constexpr std::array<std::string_view, 6> kSideFiles = {
+    "batches.meta", "batches.meta.txt",     "readme.html",
+    "meta",         "fine_label_names.txt", "coarse_label_names.txt"};
+constexpr size_t kMaxSideFileSize = size_t{1} << 20;
+
+constexpr std::byte kPickleStart{0x80};  // the opcode PROTO
+
+struct BatchPlace {
+  CifarDataset dataset;
+  size_t place;
+};
+
+std::optional<BatchPlace> place_of(std::string_view name) {
+  if (name.ends_with(".bin")) name.remove_suffix(4);
+  for (const CifarDataset dataset : {CifarDataset::cifar10, CifarDataset::cifar100}) {
+    const auto& names = cifar_batch_names(dataset);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found != names.end()) {
+      return BatchPlace{dataset, static_cast<size_t>(found - names.begin())};
+    }
+  }
+  return std::nullopt;
+}
+
+struct SplitPath {
+  std::string_view folder;
+  std::string_view name;
+};
+
+// Nothing for a path that leads out of its folder or starts at the root.
+std::optional<SplitPath> split_path(std::string_view path) {
+  while (path.starts_with("./")) path.remove_prefix(2);
+  if (path.empty() || path.front() == '/') return std::nullopt;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    if (path.substr(begin, end - begin) == "..") return std::nullopt;
+    begin = end + 1;
+  }
+  const size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return SplitPath{"", path};
+  return SplitPath{path.substr(0, slash), path.substr(slash + 1)};
+}
+
+// Passes on what it reads, and writes it to the extracted folder.
+class TeeSource final : public ByteSource {
+ public:
+  TeeSource(ByteSource& source, ExtractedFolder& copy) : source_(source), copy_(copy) {}
+  size_t read(std::span<std::byte> out) override {
+    const size_t count = source_.read(out);
+    copy_.write(out.first(count));
+    return count;
+  }
+  const std::string& path() const override { return source_.path(); }
+
+ private:
+  ByteSource& source_;
+  ExtractedFolder& copy_;
+};
+
+class ArchiveReader {
+ public:
+  ArchiveReader(ReadAhead& tar, const CifarBatchFunction& on_batch, ExtractedFolder* extracted)
+      : archive_path_(tar.path()), tar_(tar), on_batch_(on_batch), extracted_(extracted) {}
+
+  CifarArchiveKind run() {
+    while (const auto member = tar_.next()) {
+      const auto path = split_path(member->path);
+      if (!path) continue;
+      if (const auto place = place_of(path->name)) {
+        take_batch(*member, *path, *place);
+      } else if (extracted_ && member->regular) {
+        take_side_file(*path);
+      }
+    }
+    check_complete();
+    if (extracted_) extract_side_files();
+    return *kind_;
+  }
+
+ private:
+  void take_batch(const TarMember& member, const SplitPath& path, const BatchPlace& place) {
+    // "test" may lie in an archive of CIFAR-10, too.
+    if (kind_ && kind_->dataset != place.dataset) return;
+    const bool may_be_stray = !kind_ && place.dataset == CifarDataset::cifar100;
+    std::optional<CifarBatch> batch =
+        may_be_stray ? read_unless_stray(member, path, place) : read_batch(member, path, place);
+    if (batch) on_batch_(*kind_, place.place, std::move(*batch));
+  }
+
+  // Ahead of CIFAR-10's batches even. That a first "train" or "test" is no batch is an error only
+  // if the other one is there, too, or nothing else is.
+  std::optional<CifarBatch> read_unless_stray(const TarMember& member, const SplitPath& path,
+                                              const BatchPlace& place) {
+    if (stray_) std::rethrow_exception(stray_);
+    try {
+      return read_batch(member, path, place);
+    } catch (const Error&) {  // one of the archive's is thrown again by its next read
+      stray_ = std::current_exception();
+    }
+    kind_.reset();
+    if (extracted_) extracted_->forget();
+    return std::nullopt;
+  }
+
+  CifarBatch read_batch(const TarMember& member, const SplitPath& path, const BatchPlace& place) {
+    if (!member.regular) {
+      fail(ErrorKind::corrupted, "a batch that is a link or a device, not a regular file");
+    }
+    const auto first = tar_.peek();
+    if (!first) fail(ErrorKind::corrupted, "an empty batch");
+    const CifarArchiveKind kind{place.dataset, *first != kPickleStart};
+    if (!kind_) {
+      kind_ = kind;
+      folder_ = path.folder;
+      seen_.assign(cifar_batch_names(kind.dataset).size(), false);
+    }
+    if (kind.binary != kind_->binary) {
+      fail(ErrorKind::corrupted, "pickles and plain records in one archive");
+    }
+    if (path.folder != folder_) {
+      fail(ErrorKind::corrupted,
+           "batches in two folders, the others in '" + printable(folder_) + "'");
+    }
+    if (seen_[place.place]) fail(ErrorKind::corrupted, "the same batch twice");
+    seen_[place.place] = true;
+    return parse_batch(member.size, extracted_name(place));
+  }
+
+  CifarBatch parse_batch(uint64_t size, const std::string& name) {
+    const auto parse = [&](ByteSource& source) {
+      return kind_->binary ? read_cifar_binary(source, size, kind_->dataset)
+                           : read_cifar_pickle(source, size, kind_->dataset);
+    };
+    if (!extracted_) return parse(tar_);
+    extracted_->begin_file(cifar_folder_name(*kind_), name);
+    TeeSource tee(tar_, *extracted_);
+    return parse(tee);
+  }
+
+  std::string extracted_name(const BatchPlace& place) const {
+    return std::string(cifar_batch_names(place.dataset)[place.place]) +
+           (kind_->binary ? ".bin" : "");
+  }
+
+  // They may come before the batch that says which folder they belong to.
+  void take_side_file(const SplitPath& path) {
+    const auto known = std::find(kSideFiles.begin(), kSideFiles.end(), path.name);
+    if (known == kSideFiles.end()) return;
+    auto& content = side_files_[static_cast<size_t>(known - kSideFiles.begin())];
+    if (content) fail(ErrorKind::corrupted, "the same file twice");
+    content = read_all(tar_, kMaxSideFileSize);
+  }
+
+  void extract_side_files() {
+    for (size_t i = 0; i < kSideFiles.size(); ++i) {
+      if (!side_files_[i]) continue;
+      extracted_->begin_file(cifar_folder_name(*kind_), kSideFiles[i]);
+      extracted_->write(*side_files_[i]);
+    }
+  }
+
+  void check_complete() const {
+    if (!kind_ && stray_) std::rethrow_exception(stray_);
+    std::string missing;
+    if (kind_) {
+      const auto& names = cifar_batch_names(kind_->dataset);
+      for (size_t i = 0; i < names.size(); ++i) {
+        if (!seen_[i]) missing += (missing.empty() ? "" : ", ") + std::string(names[i]);
+      }
+      if (missing.empty()) return;
+    }
+    throw Error({.kind = ErrorKind::not_found,
+                 .path = archive_path_,
+                 .reason = kind_ ? "missing in the archive: " + missing
+                                 : std::string("no CIFAR batches in the archive"),
+                 .hint = "the published ones are at https://www.cs.toronto.edu/~kriz/cifar.html"});
+  }
+
+  [[noreturn]] void fail(ErrorKind kind, std::string reason) const {
+    throw Error({.kind = kind,
+                 .path = tar_.path(),
+                 .reason = std::move(reason),
+                 .hint = "pack the archive as the published one is, or get that"});
+  }
+
+  std::string archive_path_;
+  TarReader tar_;
+  const CifarBatchFunction& on_batch_;
+  ExtractedFolder* extracted_;
+  std::optional<CifarArchiveKind> kind_;  // known from the first batch on
+  std::exception_ptr stray_;              // what is wrong with a "train" or "test" ahead of it
+  std::string folder_;                    // in the archive
+  std::vector<bool> seen_;
+  std::array<std::optional<std::vector<std::byte>>, kSideFiles.size()> side_files_;
+};
+
+}  // namespace
+
+const std::vector<std::string_view>& cifar_batch_names(CifarDataset dataset) {
+  static const std::vector<std::string_view> kCifar10 = {
+      "data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"};
+  static const std::vector<std::string_view> kCifar100 = {"train", "test"};
+  return dataset == CifarDataset::cifar10 ? kCifar10 : kCifar100;
+}
+
+std::string_view cifar_folder_name(const CifarArchiveKind& kind) {
+  if (kind.dataset == CifarDataset::cifar10) {
+    return kind.binary ? "cifar-10-batches-bin" : "cifar-10-batches-py";
+  }
+  return kind.binary ? "cifar-100-binary" : "cifar-100-python";
+}
+
+CifarArchiveKind read_cifar_archive(std::unique_ptr<ByteSource> archive,
+                                    const CifarBatchFunction& on_batch,
+                                    ExtractedFolder* extracted) {
+  PeekedSource raw = peek(std::make_unique<ReadAhead>(std::move(archive)), kForeignArchiveHead);
+  refuse_foreign_archive(raw.head, raw.source->path());
+  const bool is_gzip = sniff_compression(raw.head) == Compression::gzip;
+  ReadAhead tar(inflate(std::move(raw.source), is_gzip ? Compression::gzip : Compression::none));
+  return ArchiveReader(tar, on_batch, extracted).run();
+}
+
+}  // namespace recordpipe

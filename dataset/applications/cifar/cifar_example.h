@@ -1,0 +1,15 @@
+// An image of a CIFAR batch as an Example.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "recordpipe/cifar/cifar_batch.h"
+
+namespace recordpipe {
+
+// Appends Example{image: bytes[3072], label: int64}; where the batch has coarse labels, also
+// coarse_label and fine_label (then the same as label).
+void append_cifar_example(const CifarBatch& batch, size_t row, std::string& out);
+
+}  // namespace recordpipe

@@ -1,0 +1,207 @@
+#include "recordpipe/cifar/convert.h"
+
+#include <array>
+#include <future>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "dataset/applications/cifar/archive_file.h"
+#include "dataset/applications/cifar/split_writer.h"
+#include "recordpipe/atomic_file.h"
+#include "recordpipe/cifar/extracted_folder.h"
+#include "recordpipe/cifar/source_note.h"
+#include "recordpipe/cifar/split_files.h"
+#include "recordpipe/cifar/synthetic_mark.h"
+#include "recordpipe/error.h"
+#include "recordpipe/sha256.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kSplits = kCifarSplits.size();
+
+// The batches a split is made of, by their places in cifar_batch_names, and which fifths of each.
+struct SplitPlan {
+  std::vector<size_t> places;
+  size_t first_fifth = 0;
+  size_t last_fifth = 5;
+};
+
+const std::array<SplitPlan, kSplits>& plans_of(CifarDataset dataset) {
+  static const std::array<SplitPlan, kSplits> kCifar10 = {SplitPlan{{0, 1, 2, 3}}, SplitPlan{{4}},
+                                                          SplitPlan{{5}}};
+  static const std::array<SplitPlan, kSplits> kCifar100 = {SplitPlan{{0}, 0, 4},
+                                                           SplitPlan{{0}, 4, 5}, SplitPlan{{1}}};
+  return dataset == CifarDataset::cifar10 ? kCifar10 : kCifar100;
+}
+
+// Starts writing each split as soon as its batches are there.
+class SplitConversion {
+ public:
+  SplitConversion(FileSystem& file_system, std::string data_dir, const CifarConvertOptions& options)
+      : file_system_(file_system),
+        data_dir_(std::move(data_dir)),
+        write_options_{.compression = options.compression,
+                       .compression_level = options.compression_level,
+                       .shards = options.shards,
+                       .stop = stop_.get_token()},
+        forward_stop_(options.stop, Forward{stop_}) {}
+
+  // Stopped when the caller wants it, or when a split has failed.
+  std::stop_token stop_token() const { return stop_.get_token(); }
+
+  void add(const CifarArchiveKind& kind, size_t place, CifarBatch batch) {
+    const auto& plans = plans_of(kind.dataset);
+    batches_.resize(cifar_batch_names(kind.dataset).size());
+    batches_[place] = std::make_shared<const CifarBatch>(std::move(batch));
+    for (size_t split = 0; split < kSplits; ++split) {
+      if (splits_[split].valid() || !is_complete(plans[split])) continue;
+      start(split, plans[split]);
+    }
+    // The splits that are being written hold theirs.
+    for (size_t split = 0; split < kSplits; ++split) {
+      if (!splits_[split].valid()) continue;
+      for (const size_t used : plans[split].places) batches_[used].reset();
+    }
+  }
+
+  // Waits for all splits. To be called after the archive was read to its end.
+  std::vector<FinishedFile> finish() {
+    std::vector<FinishedFile> files;
+    for (auto& split : splits_) {
+      for (FinishedFile& file : split.get()) files.push_back(std::move(file));
+    }
+    return files;
+  }
+
+  // After something has failed: stops everything. Where a split failed by itself, and so made the
+  // rest fail, throws what it threw.
+  void abandon() {
+    stop_.request_stop();
+    for (auto& split : splits_) {
+      if (!split.valid()) continue;
+      try {
+        split.get();
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::cancelled) throw;
+      }
+    }
+  }
+
+ private:
+  struct Forward {
+    std::stop_source to;
+    void operator()() { to.request_stop(); }
+  };
+
+  bool is_complete(const SplitPlan& plan) const {
+    for (const size_t place : plan.places) {
+      if (!batches_[place]) return false;
+    }
+    return true;
+  }
+
+  void start(size_t split, const SplitPlan& plan) {
+    std::vector<BatchRange> ranges;
+    for (const size_t place : plan.places) {
+      const size_t rows = batches_[place]->rows();
+      ranges.push_back({batches_[place], rows * plan.first_fifth / 5, rows * plan.last_fifth / 5});
+    }
+    splits_[split] = std::async(std::launch::async, [this, split, ranges = std::move(ranges)] {
+      try {
+        return write_split(file_system_, data_dir_, kCifarSplits[split], ranges, write_options_);
+      } catch (...) {
+        stop_.request_stop();
+        throw;
+      }
+    });
+  }
+
+  FileSystem& file_system_;
+  std::string data_dir_;
+  std::stop_source stop_;
+  SplitWriteOptions write_options_;
+  std::stop_callback<Forward> forward_stop_;
+  std::vector<std::shared_ptr<const CifarBatch>> batches_;  // those that wait
+  std::array<std::future<std::vector<FinishedFile>>, kSplits> splits_;
+};
+
+// What killed conversions left.
+void clean_up(FileSystem& file_system, const std::string& data_dir) {
+  remove_abandoned_partials(file_system, data_dir, is_split_file_name);
+  for (const CifarDataset dataset : {CifarDataset::cifar10, CifarDataset::cifar100}) {
+    for (const bool binary : {false, true}) {
+      const std::string_view name = cifar_folder_name({dataset, binary});
+      remove_abandoned_extraction(file_system, data_dir + "/" + std::string(name));
+    }
+  }
+}
+
+void check_sha256(const std::string& archive, const std::string& actual,
+                  const std::string& expected) {
+  if (actual == expected) return;
+  throw Error({.kind = ErrorKind::checksum_mismatch,
+               .path = archive,
+               .reason = "its SHA-256 is " + actual + ", not " + expected,
+               .hint = "get the archive again, or the checksum of this one"});
+}
+
+}  // namespace
+
+CifarConvertReport convert_cifar(FileSystem& file_system, const std::string& archive,
+                                 const std::string& data_dir, const CifarConvertOptions& options) {
+  if (options.shards < 1 || options.shards > kMaxCifarShards) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "shards must be from 1 to " + std::to_string(kMaxCifarShards)});
+  }
+  std::optional<std::string> expected;
+  if (options.sha256) expected = parse_sha256(*options.sha256);
+  clean_up(file_system, data_dir);
+  const auto hash = options.hash || expected ? std::make_shared<Sha256>() : nullptr;
+  ExtractedFolder extracted(file_system, data_dir);
+  SplitConversion splits(file_system, data_dir, options);
+
+  CifarConvertReport report;
+  std::vector<FinishedFile> files;
+  try {
+    report.kind = read_cifar_archive(
+        std::make_unique<ArchiveFile>(file_system, archive, hash,
+                                      options.synthetic ? "convert synthetic" : "convert",
+                                      options.progress, splits.stop_token()),
+        [&](const CifarArchiveKind& kind, size_t place, CifarBatch batch) {
+          splits.add(kind, place, std::move(batch));
+        },
+        options.keep_extracted ? &extracted : nullptr);
+    if (hash) report.sha256 = hash->hex();
+    if (expected) check_sha256(archive, report.sha256, *expected);
+    files = splits.finish();
+  } catch (...) {
+    splits.abandon();
+    throw;
+  }
+
+  if (options.keep_extracted) {
+    extracted.commit();
+    report.extracted = extracted.path();
+  }
+  remove_source_note(file_system, data_dir);
+  if (options.synthetic) mark_synthetic(file_system, data_dir);
+  for (FinishedFile& finished : files) {
+    finished.file->commit();
+    const std::string& path = finished.file->path();
+    const auto status = file_system.status(path);
+    report.files.push_back({.path = path,
+                            .records = finished.records,
+                            .bytes = status ? status->size : 0,
+                            .seconds = finished.seconds});
+  }
+  report.removed = find_split_files(file_system, data_dir, options.shards).others;
+  for (const std::string& path : report.removed) file_system.remove(path);
+  if (!report.removed.empty()) file_system.sync_directory(data_dir);
+  if (!options.synthetic) unmark_synthetic(file_system, data_dir);
+  note_source(file_system, data_dir, archive, report.sha256);
+  return report;
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,96 @@
+#include "dataset/applications/cifar/split_writer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "dataset/applications/cifar/cifar_example.h"
+#include "dataset/base/available_cpus.h"
+#include "recordpipe/cifar/split_files.h"
+#include "recordpipe/record_writer.h"
+#include "recordpipe/stop.h"
+
+namespace recordpipe {
+namespace {
+
+// What is framed before it is written: small enough to stay in the cache.
+constexpr size_t kPieceSize = size_t{256} << 10;
+
+// Calls action(batch, row) for the records [begin, end) of all `ranges` together.
+template <class Action>
+void for_each_record(const std::vector<BatchRange>& ranges, size_t begin, size_t end,
+                     Action action) {
+  size_t first = 0;  // the number of the range's first record
+  for (const BatchRange& range : ranges) {
+    const size_t last = first + range.end - range.begin;
+    for (size_t i = std::max(begin, first); i < std::min(end, last); ++i) {
+      action(*range.batch, range.begin + i - first);
+    }
+    first = last;
+  }
+}
+
+FinishedFile write_file(FileSystem& file_system, const std::string& path,
+                        const std::vector<BatchRange>& ranges, size_t begin, size_t end,
+                        const SplitWriteOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  FinishedFile result{.file = std::make_unique<AtomicFile>(file_system, path),
+                      .records = end - begin};
+  RecordWriter writer(*result.file, {options.compression, options.compression_level});
+  std::string framed;
+  uint64_t count = 0;
+  const auto flush = [&] {
+    throw_if_stopped(options.stop, path);
+    writer.write_framed(std::as_bytes(std::span(framed)), std::exchange(count, 0));
+    framed.clear();
+  };
+  std::string example;
+  for_each_record(ranges, begin, end, [&](const CifarBatch& batch, size_t row) {
+    example.clear();
+    append_cifar_example(batch, row, example);
+    append_framed(std::as_bytes(std::span(example)), framed);
+    ++count;
+    if (framed.size() >= kPieceSize) flush();
+  });
+  flush();
+  writer.close();
+  result.file->finish();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace
+
+std::vector<FinishedFile> write_split(FileSystem& file_system, const std::string& directory,
+                                      std::string_view split, const std::vector<BatchRange>& ranges,
+                                      const SplitWriteOptions& options) {
+  size_t records = 0;
+  for (const BatchRange& range : ranges) records += range.end - range.begin;
+
+  std::vector<FinishedFile> files(options.shards);
+  std::atomic<size_t> next = 0;
+  std::stop_source failed;
+  const auto work = [&] {
+    try {
+      for (size_t shard = next++; shard < files.size() && !failed.stop_requested();
+           shard = next++) {
+        const std::string path = directory + "/" + split_file_name(split, shard, options.shards);
+        files[shard] = write_file(file_system, path, ranges, records * shard / options.shards,
+                                  records * (shard + 1) / options.shards, options);
+      }
+    } catch (...) {
+      failed.request_stop();
+      throw;
+    }
+  };
+  const size_t workers = std::min<size_t>(options.shards, available_cpus());
+  std::vector<std::future<void>> others;
+  for (size_t i = 1; i < workers; ++i) others.push_back(std::async(std::launch::async, work));
+  work();
+  for (auto& other : others) other.get();
+  return files;
+}
+
+}  // namespace recordpipe

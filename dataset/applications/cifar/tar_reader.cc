@@ -1,0 +1,164 @@
+#include "dataset/applications/cifar/tar_reader.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <utility>
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+namespace {
+
+struct FreeArchive {
+  void operator()(archive* a) const { archive_read_free(a); }
+};
+
+}  // namespace
+
+struct TarReader::State {
+  State(ReadAhead& source, const TarLimits& tar_limits)
+      : tar(source), limits(tar_limits), handle(archive_read_new()) {
+    if (!handle) throw std::bad_alloc();
+    check(archive_read_support_format_tar(handle.get()));
+    check(archive_read_open(handle.get(), this, nullptr, give_block, nullptr));
+  }
+
+  // libarchive's way of asking for bytes. An exception may not pass through its C code.
+  static la_ssize_t give_block(archive* a, void* state, const void** block) {
+    auto& self = *static_cast<State*>(state);
+    try {
+      const auto bytes = self.take_block();
+      *block = bytes.data();
+      return static_cast<la_ssize_t>(bytes.size());
+    } catch (...) {
+      self.failure = std::current_exception();
+      archive_set_error(a, EIO, "reading failed");
+      return ARCHIVE_FATAL;
+    }
+  }
+
+  std::span<const std::byte> take_block() {
+    const auto bytes = tar.next();
+    bytes_read += bytes.size();
+    if (bytes_read > limits.bytes) {
+      fail(ErrorKind::limit_exceeded,
+           "more than " + std::to_string(limits.bytes) + " bytes come out of the archive");
+    }
+    if (header_end && bytes_read > *header_end) {
+      fail(ErrorKind::limit_exceeded,
+           "a member's header of more than " + std::to_string(limits.header_bytes) + " bytes");
+    }
+    return bytes;
+  }
+
+  // The next member, or null at the end of the archive.
+  archive_entry* next_header() {
+    // The rest of the member before, which is no part of the header.
+    if (members > 0) check(archive_read_data_skip(handle.get()));
+    archive_entry* entry = nullptr;
+    header_end = bytes_read + limits.header_bytes;
+    const int result = archive_read_next_header(handle.get(), &entry);
+    check(result);
+    header_end.reset();
+    return result == ARCHIVE_EOF ? nullptr : entry;
+  }
+
+  void check(int result) {
+    if (failure) std::rethrow_exception(failure);
+    if (result == ARCHIVE_OK || result == ARCHIVE_WARN || result == ARCHIVE_EOF) return;
+    const char* text = archive_error_string(handle.get());
+    const std::string reason = text ? text : "no reason given";
+    // The one thing that has a name of its own; libarchive has no code for it.
+    const bool cut = reason.find("runcated") != std::string::npos;
+    fail(cut ? ErrorKind::truncated : ErrorKind::corrupted,
+         "not a whole tar archive: " + printable(reason));
+  }
+
+  [[noreturn]] void fail(ErrorKind kind, std::string reason) {
+    throw Error({.kind = kind,
+                 .path = tar.path(),
+                 .offset = static_cast<uint64_t>(
+                     std::max<la_int64_t>(archive_read_header_position(handle.get()), 0)),
+                 .reason = std::move(reason),
+                 .hint = "get the archive again"});
+  }
+
+  // Makes sure that rest holds bytes of the member; false at its end.
+  bool fill() {
+    while (rest.empty() && in_member) {
+      const void* block = nullptr;
+      size_t size = 0;
+      la_int64_t offset = 0;
+      const int result = archive_read_data_block(handle.get(), &block, &size, &offset);
+      check(result);
+      if (result == ARCHIVE_EOF) in_member = false;
+      rest = {static_cast<const std::byte*>(block), result == ARCHIVE_EOF ? 0 : size};
+    }
+    return !rest.empty();
+  }
+
+  ReadAhead& tar;
+  TarLimits limits;
+  std::unique_ptr<archive, FreeArchive> handle;
+  std::exception_ptr failure;
+  uint64_t bytes_read = 0;
+  std::optional<uint64_t> header_end = {};  // of bytes_read, while a header is read
+  size_t members = 0;
+  bool in_member = false;
+  std::span<const std::byte> rest;  // of the block that libarchive gave last
+  std::string path;
+};
+
+TarReader::TarReader(ReadAhead& tar, const TarLimits& limits)
+    : state_(std::make_unique<State>(tar, limits)) {}
+
+TarReader::~TarReader() = default;
+
+std::optional<TarMember> TarReader::next() {
+  State& state = *state_;
+  state.rest = {};
+  state.in_member = false;
+  archive_entry* const entry = state.next_header();
+  if (!entry) {
+    while (!state.take_block().empty()) {
+    }
+    return std::nullopt;
+  }
+  if (++state.members > state.limits.members) {
+    state.fail(ErrorKind::limit_exceeded,
+               "more than " + std::to_string(state.limits.members) + " members");
+  }
+  TarMember member;
+  // Null where the name can't be converted; then it is none that anybody looks for.
+  if (const char* name = archive_entry_pathname(entry)) member.path = name;
+  member.regular = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry) &&
+                   !archive_entry_symlink(entry) && archive_entry_sparse_count(entry) == 0;
+  if (member.regular && archive_entry_size_is_set(entry)) {
+    member.size = static_cast<uint64_t>(std::max<la_int64_t>(archive_entry_size(entry), 0));
+  }
+  state.in_member = member.regular;
+  state.path = state.tar.path() + ":" + member.path;
+  return member;
+}
+
+size_t TarReader::read(std::span<std::byte> out) {
+  State& state = *state_;
+  if (!state.fill()) return 0;
+  const size_t count = std::min(out.size(), state.rest.size());
+  std::ranges::copy(state.rest.first(count), out.begin());
+  state.rest = state.rest.subspan(count);
+  return count;
+}
+
+std::optional<std::byte> TarReader::peek() {
+  if (!state_->fill()) return std::nullopt;
+  return state_->rest.front();
+}
+
+const std::string& TarReader::path() const { return state_->path; }
+
+}  // namespace recordpipe
