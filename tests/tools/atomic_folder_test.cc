@@ -1,5 +1,5 @@
 // AtomicFolder: a whole folder or none, whatever fails, and never anybody else's files.
-#include "tools/tfrecord/atomic_folder.h"
+#include "tools/tfrecord/io/atomic_folder.h"
 
 #include <cerrno>
 #include <filesystem>

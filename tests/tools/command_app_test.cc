@@ -1,11 +1,11 @@
 // What every subcommand declares of the files that its command line names.
-#include "tools/tfrecord/command_app.h"
+#include "tools/tfrecord/command_line/command_app.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "tools/tfrecord/commands.h"
+#include "tools/tfrecord/commands/commands.h"
 
 namespace recordpipe {
 namespace {

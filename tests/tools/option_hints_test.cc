@@ -1,5 +1,5 @@
 // The library's hints in terms of options: by the kind of remedy, whatever the words.
-#include "tools/tfrecord/option_hints.h"
+#include "tools/tfrecord/command_line/option_hints.h"
 
 #include <array>
 

@@ -1,5 +1,5 @@
 // Shapes and layouts of raw pixels, said and guessed.
-#include "tools/tfrecord/pixel_guess.h"
+#include "tools/tfrecord/formats/pixel_guess.h"
 
 #include <array>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "recordpipe/example_builder.h"
 #include "recordpipe/image/decode_image.h"
 #include "tests/support/bytes.h"
-#include "tools/tfrecord/command.h"
+#include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
 namespace {

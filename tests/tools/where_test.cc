@@ -1,5 +1,5 @@
 // The expressions of --where.
-#include "tools/tfrecord/where.h"
+#include "tools/tfrecord/records/where.h"
 
 #include <limits>
 #include <string>
@@ -10,7 +10,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
 #include "tests/support/bytes.h"
-#include "tools/tfrecord/command.h"
+#include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
 namespace {

@@ -23,10 +23,10 @@
 #include "dataset/base/one_line.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/file_system.h"
-#include "tools/tfrecord/command.h"
-#include "tools/tfrecord/command_line.h"
-#include "tools/tfrecord/option_hints.h"
-#include "tools/tfrecord/standard_streams.h"
+#include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/command_line/command_line.h"
+#include "tools/tfrecord/command_line/option_hints.h"
+#include "tools/tfrecord/io/standard_streams.h"
 
 namespace recordpipe {
 namespace {

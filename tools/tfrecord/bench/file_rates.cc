@@ -14,7 +14,7 @@
 #include "recordpipe/http/url.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/stop.h"
-#include "tools/tfrecord/counting_source.h"
+#include "tools/tfrecord/io/counting_source.h"
 
 namespace recordpipe {
 namespace {

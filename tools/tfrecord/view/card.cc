@@ -8,9 +8,9 @@
 #include "dataset/example/event_view.h"
 #include "recordpipe/error.h"
 #include "recordpipe/message_kind.h"
-#include "tools/tfrecord/json_text.h"
-#include "tools/tfrecord/schema_text.h"
-#include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/formats/json_text.h"
+#include "tools/tfrecord/text/schema_text.h"
+#include "tools/tfrecord/text/text_table.h"
 #include "tools/tfrecord/view/html.h"
 #include "tools/tfrecord/view/value_text.h"
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "dataset/base/escape_html.h"
-#include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/image/decode_image.h"
-#include "tools/tfrecord/image_format.h"
-#include "tools/tfrecord/json_text.h"
-#include "tools/tfrecord/schema_text.h"
-#include "tools/tfrecord/text_table.h"
-#include "tools/tfrecord/usual_features.h"
+#include "tools/tfrecord/formats/image_format.h"
+#include "tools/tfrecord/formats/json_text.h"
+#include "tools/tfrecord/formats/usual_features.h"
+#include "tools/tfrecord/text/schema_text.h"
+#include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "recordpipe/message_view.h"
-#include "tools/tfrecord/pixel_guess.h"
-#include "tools/tfrecord/pixel_shape.h"
+#include "tools/tfrecord/formats/pixel_guess.h"
+#include "tools/tfrecord/formats/pixel_shape.h"
 
 namespace recordpipe {
 

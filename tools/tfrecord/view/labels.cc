@@ -6,9 +6,9 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
-#include "tools/tfrecord/command.h"
-#include "tools/tfrecord/text_table.h"
-#include "tools/tfrecord/usual_features.h"
+#include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/formats/usual_features.h"
+#include "tools/tfrecord/text/text_table.h"
 #include "tools/tfrecord/view/value_text.h"
 
 namespace recordpipe {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/tfrecord/output.h"
+#include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/view/image_finder.h"
 #include "tools/tfrecord/view/labels.h"
 #include "tools/tfrecord/view/overview.h"

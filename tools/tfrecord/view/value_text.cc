@@ -8,9 +8,9 @@
 
 #include "recordpipe/feature_values.h"
 #include "recordpipe/internal/utf8.h"
-#include "tools/tfrecord/image_format.h"
-#include "tools/tfrecord/json_text.h"
-#include "tools/tfrecord/text_table.h"
+#include "tools/tfrecord/formats/image_format.h"
+#include "tools/tfrecord/formats/json_text.h"
+#include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
 namespace {

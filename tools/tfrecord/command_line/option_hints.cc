@@ -1,0 +1,52 @@
+#include "tools/tfrecord/command_line/option_hints.h"
+
+#include <utility>
+
+#include "dataset/base/damage_hint.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr char kSalvage[] = "; tfrecord salvage takes out what is intact";
+constexpr char kAllLikeThis[] = "; if all its records are like this, ";
+
+// `hint`, or what stands for it where the remedy is an option.
+std::string in_options(const std::string& hint, Remedy remedy) {
+  switch (remedy) {
+    case Remedy::none:
+    case Remedy::salvage:
+    case Remedy::crc_check_off:
+      return hint;
+    case Remedy::raise_max_record_size:
+      return "the length is a lie, or raise --max-record-size";
+    case Remedy::compression_gzip:
+      return "this file is compressed with gzip: leave out --input-compression";
+    case Remedy::compression_zlib:
+      return "this file looks compressed with zlib: give --input-compression zlib";
+    case Remedy::compression_zstd:
+      return "this file is compressed with zstd: leave out --input-compression";
+  }
+  return hint;
+}
+
+}  // namespace
+
+std::string text_of(const Error& error) {
+  Error::Parts parts = error.parts();
+  parts.hint = in_options(parts.hint, parts.remedy);
+  if (parts.remedy == Remedy::salvage) parts.hint += kSalvage;
+  if (parts.remedy == Remedy::crc_check_off) {
+    parts.hint = std::string(kDamagedFileHint) + kSalvage + kAllLikeThis + "read it with --no-crc";
+  }
+  return Error(std::move(parts)).what();
+}
+
+std::string hint_of(const DamagedRegion& region) {
+  if (region.remedy == Remedy::crc_check_off) {
+    return std::string(kDamagedFileHint) + kAllLikeThis +
+           "tfrecord convert --no-crc writes them anew";
+  }
+  return in_options(region.hint, region.remedy);
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,209 @@
+// tfrecord create: TFRecord files made of other formats, one class each (example_source.h).
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/formats/example_source.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/record_output.h"
+#include "tools/tfrecord/text/json_line.h"
+#include "tools/tfrecord/text/summary.h"
+
+namespace recordpipe {
+namespace {
+
+struct CreateArguments {
+  std::vector<std::string> inputs = {};
+  std::string format = {};
+  std::vector<std::string> types = {};
+  SourceOptions source = {};
+  RecordOutputArguments output = {};
+  bool json = false;
+};
+
+const std::map<std::string, std::string, std::less<>> kEndings = {
+    {".json", "json"}, {".jsonl", "json"}, {".ndjson", "json"},
+    {".csv", "csv"},   {".npy", "numpy"},  {".npz", "numpy"},
+    {".tar", "cifar"}, {".tgz", "cifar"},  {".tar.gz", "cifar"}};
+
+std::string format_of(FileSystem& files, const std::string& path) {
+  std::string name(without_query(path));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const std::string_view compressed : {".gz", ".zst"}) {
+    if (name.ends_with(compressed) && !name.ends_with(".tar.gz")) {
+      name.resize(name.size() - compressed.size());
+    }
+  }
+  for (const auto& [ending, format] : kEndings) {
+    if (name.ends_with(ending)) return format;
+  }
+  if (!is_standard_input(path) && !is_http_url(path)) {
+    const auto status = files.status(path);
+    if (status && status->kind == FileKind::directory) return "images";
+    if (!status) {
+      throw Error({.kind = ErrorKind::not_found, .path = path, .reason = "no such file or folder"});
+    }
+  }
+  throw UsageError(fmt::format("what {} holds can't be told from its name: give --from",
+                               is_standard_input(path) ? "standard input"
+                               : is_http_url(path)     ? HttpUrl(path).shown()
+                                                       : path));
+}
+
+FeatureTypes parse_types(const std::vector<std::string>& given) {
+  FeatureTypes types;
+  for (const std::string& pair : given) {
+    const size_t equals = pair.rfind('=');
+    if (equals == pair.npos) {
+      throw UsageError("--types " + printable(pair) + ": should be NAME=TYPE");
+    }
+    const std::string type = pair.substr(equals + 1);
+    if (type != "int64" && type != "float" && type != "bytes") {
+      throw UsageError("--types: a type is int64, float or bytes, not " + printable(type));
+    }
+    types[pair.substr(0, equals)] = type;
+  }
+  return types;
+}
+
+std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
+                                           const CreateArguments& arguments) {
+  const auto paths = expand_inputs(context.files, arguments.inputs);
+  std::string format = arguments.format;
+  for (const std::string& path : paths) {
+    const std::string its_format =
+        arguments.format.empty() ? format_of(context.files, path) : format;
+    if (format.empty()) format = its_format;
+    if (format != its_format) {
+      throw UsageError(
+          fmt::format("inputs of several formats, {} and {}: one at a time", format, its_format));
+    }
+    if (is_standard_input(path) && (format == "numpy" || format == "images")) {
+      throw UsageError(fmt::format("{} can't be read from standard input", format));
+    }
+  }
+  if (!arguments.types.empty() && format != "json" && format != "csv") {
+    throw UsageError("--types is for JSON and CSV: " + format + " says itself what it holds");
+  }
+  SourceOptions options = arguments.source;
+  options.types = parse_types(arguments.types);
+  options.threads = arguments.output.threads;
+  if (options.temporary_directory.empty()) {
+    options.temporary_directory = temporary_directory_for(context.files, arguments.output.path);
+  }
+  if (format == "json") return json_source(context, paths, options);
+  if (format == "csv") return csv_source(context, paths, options);
+  if (format == "numpy") return numpy_source(context, paths, options);
+  if (format == "images") return image_folder_source(context, paths, options);
+  return cifar_source(context, paths);
+}
+
+// Where it has to be known before the first is written.
+std::optional<uint64_t> count_records(const CommandContext& context, ExampleSource& source,
+                                      const CreateArguments& arguments) {
+  if (arguments.output.shards == 0) return std::nullopt;
+  if (const auto count = source.count()) return count;
+  require_readable_twice(context.files, expand_inputs(context.files, arguments.inputs),
+                         "--max-bytes, or a file");
+  uint64_t count = 0;
+  source.run([&](std::span<const std::byte>) { ++count; });
+  return count;
+}
+
+ExitCode create(const CommandContext& context, const CreateArguments& arguments) {
+  check_record_output(arguments.output);
+  check_json_summary(arguments.json, arguments.output.path);
+  const auto source = open_source(context, arguments);
+  RecordOutput output(context, arguments.output, count_records(context, *source, arguments));
+  source->run([&](std::span<const std::byte> record) { output.write(record); });
+  const std::vector<WrittenFile> written = output.close();
+  if (arguments.json) {
+    print_summary(context, {{"files", to_json(written)}});
+  } else if (arguments.output.path != "-") {
+    print_summary(context, describe(written));
+  }
+  return ExitCode::ok;
+}
+
+CommandAction define(CommandApp& app) {
+  const auto arguments = std::make_shared<CreateArguments>();
+  app.add_input("INPUT", arguments->inputs,
+                "Files to make records of, or a folder of images; - is standard input")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--from", arguments->format, "What the inputs are; left out, their names say")
+      ->check(CLI::IsMember({"json", "csv", "numpy", "images", "cifar"}).description(""))
+      ->type_name("json|csv|numpy|images|cifar");
+  app.add_option("--types", arguments->types,
+                 "What columns of CSV, and features of JSON, hold: label=int64,x=float")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME=TYPE,...");
+  app.add_option(
+         "--tmp-dir", arguments->source.temporary_directory,
+         "Where arrays of .npz files, pipes' CSV and images' names lie meanwhile; left out, "
+         "beside FILE")
+      ->type_name("DIR");
+  add_record_output(app, arguments->output);
+  add_json_summary(app, arguments->json);
+  return [arguments](const CommandContext& context) { return create(context, *arguments); };
+}
+
+}  // namespace
+
+Command create_command() {
+  return {
+      .name = "create",
+      .summary = "Makes TFRecord files of JSON lines, CSV, arrays and images",
+      .description =
+          R"(json    One object a line (.json, .jsonl, .ndjson; compressed ones too): what "show --json" and
+        "export" print, or {"name": value or [values]}. Whole numbers, true and false are int64,
+        numbers with a point float, strings and {"base64": "..."} bytes; null is no feature. A list
+        with both kinds of numbers is float; a whole number in it that no float holds exactly is an
+        error, unless --types says float. Some programs (jq 1.6) write 1.0 as 1: --types says what a
+        feature is nevertheless. All lines are
+        written in one of the two ways; there are up to 1,000,000 names of features.
+csv     A header line with the features' names, then a record a line (RFC 4180). A column whose
+        cells are all whole numbers is int64, one of numbers float (nan, inf and -inf are some, in
+        capitals or not), any other bytes, unless --types says so; a whole number in a column of
+        floats that no float holds exactly is an error then. A cell in quotes is text: "7" is bytes,
+        and so is its column, unless --types says so. An empty cell is no feature, "" is empty
+        bytes. A cell that is a JSON list is a list, and {"base64": "..."} bytes. Lines end
+        with LF or CR LF and have up to 100,000 cells. A pipe is kept in a temporary file, unless
+        --types tells all its columns.
+numpy   .npy and .npz: row i of every array is record i, a feature named as the array (.npy: as the
+        file). Integers and booleans are int64, floats float (float64 is rounded; a number that no
+        float can hold is an error), strings bytes. uint8 with more than one dimension a row, such
+        as [N, 32, 32, 3], is bytes: an image's pixels. Arrays in Fortran's order are refused:
+        numpy.ascontiguousarray() makes them readable.
+images  A folder with a folder of JPEG, PNG, GIF, BMP or WebP files for each class: image/encoded,
+        image/format, image/class/label (the classes sorted, from 0), image/class/text,
+        image/filename, and for JPEG and PNG image/height and image/width. Links that lead out of
+        the folder are refused. How many other files and hidden ones there are is said on standard
+        error; one named as an image that is none is an error, as is one that is gone when it is
+        read. A folder may have up to 1,000,000 classes.
+cifar   CIFAR-10's and CIFAR-100's archives, python or binary: image, label. The batches, that of
+        the test among them, come in the archive's order, which is said on standard error.
+        generate_cifar10_tfrecords writes training and test images to files of their own.
+
+Names are sorted in every Example, so the same input gives the same files on any number of threads.
+Several files appear together or not at all.)",
+      .examples = R"(  tfrecord create people.jsonl -o people.tfrecords
+  tfrecord create table.csv -o table.tfrecords.gz --types id=bytes
+  tfrecord create arrays.npz -o arrays.tfrecords --shards 8
+  tfrecord create photos/ -o photos.tfrecords --max-bytes 100MB
+  tfrecord show --json a.gz | tfrecord create - --from json -o b.tfrecords)",
+      .define = define};
+}
+
+}  // namespace recordpipe

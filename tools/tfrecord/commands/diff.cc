@@ -1,0 +1,247 @@
+// tfrecord diff: whether two sets of files hold the same records in the same order.
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "recordpipe/error.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/limit_option.h"
+#include "tools/tfrecord/command_line/number_check.h"
+#include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/input_records.h"
+#include "tools/tfrecord/records/where.h"
+#include "tools/tfrecord/text/json_line.h"
+#include "tools/tfrecord/text/message_diff.h"
+#include "tools/tfrecord/text/text_table.h"
+
+namespace recordpipe {
+namespace {
+
+struct DiffArguments {
+  std::string a = {};
+  std::string b = {};
+  std::string output = "-";
+  RecordReadOptions reading = {};
+  std::string where = {};
+  std::optional<uint64_t> limit = {};
+  double tolerance = 0;
+  uint64_t differences = 20;
+  bool json = false;
+};
+
+// One side: a file, or several of them separated by commas.
+std::vector<std::string> parts_of(FileSystem& files, const std::string& given) {
+  std::vector<std::string> parts;
+  const bool is_name = given.find(',') == std::string::npos || files.status(given).has_value();
+  for (size_t begin = 0; begin <= given.size();) {
+    const size_t end = is_name ? given.size() : std::min(given.find(',', begin), given.size());
+    parts.push_back(given.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+class Diff {
+ public:
+  Diff(const CommandContext& context, const DiffArguments& arguments,
+       const std::vector<std::string>& a, const std::vector<std::string>& b)
+      : context_(context),
+        arguments_(arguments),
+        progress_(context, "diff", both(a, b)),
+        a_(context, a, arguments.reading, progress_),
+        b_(context, b, arguments.reading, progress_),
+        output_(context, arguments.output) {
+    if (!arguments.where.empty()) where_.emplace(arguments.where);
+  }
+
+  // Whether they are the same.
+  bool run() {
+    while (true) {
+      const auto a = next(a_, records_a_);
+      const auto b = next(b_, records_b_);
+      if (!a || !b) break;
+      compare(*a, *b);
+    }
+    while (next(a_, records_a_)) continue;
+    while (next(b_, records_b_)) continue;
+    const bool looked_at_all =
+        !arguments_.limit || std::max(records_a_, records_b_) < *arguments_.limit;
+    if (where_) where_->require_possible(looked_at_all);
+    const bool same = different_records_ == 0 && records_a_ == records_b_;
+    write_summary(same);
+    context_.progress.clear();
+    output_.close();
+    return same;
+  }
+
+ private:
+  static std::vector<std::string> both(std::vector<std::string> a,
+                                       const std::vector<std::string>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+
+  // The next selected record of a side, of which there were `records`.
+  std::optional<Record> next(InputRecords& side, uint64_t& records) {
+    if (records == arguments_.limit) return std::nullopt;
+    while (const auto record = side.next()) {
+      if (where_) {
+        selected_.read(record->data);
+        if (!where_->matches(selected_)) continue;
+      }
+      ++records;
+      return record;
+    }
+    return std::nullopt;
+  }
+
+  void compare(const Record& a, const Record& b) {
+    if (std::ranges::equal(a.data, b.data)) return;
+    message_a_.read(a.data);
+    message_b_.read(b.data);
+    const auto differences =
+        compare_records({a.data, message_a_}, {b.data, message_b_}, arguments_.tolerance);
+    if (differences.empty()) return;
+    ++different_records_;
+    for (const FeatureDifference& difference : differences) {
+      if (differences_++ < arguments_.differences) write(difference);
+    }
+  }
+
+  void write(const FeatureDifference& difference) {
+    const uint64_t record = records_a_ - 1;
+    if (arguments_.json) {
+      nlohmann::ordered_json json = {{"record", record}};
+      if (!difference.feature.empty()) json["feature"] = difference.feature;
+      json["difference"] = difference.what;
+      if (!difference.a.empty()) json["a"] = difference.a;
+      if (!difference.b.empty()) json["b"] = difference.b;
+      if (difference.first_byte) json["first_byte"] = *difference.first_byte;
+      write_json(json);
+      return;
+    }
+    std::string text = fmt::format("record {}: ", record);
+    if (!difference.feature.empty()) text += printable(difference.feature) + ": ";
+    if (difference.what.starts_with("only")) {
+      text += difference.what + ": " + (difference.a.empty() ? difference.b : difference.a);
+    } else {
+      text += difference.a + " in A, " + difference.b + " in B";
+      if (difference.first_byte) {
+        text += fmt::format(", different from byte {} on", grouped(*difference.first_byte));
+      }
+    }
+    output_.write(text + "\n");
+  }
+
+  void write_summary(bool same) {
+    if (arguments_.json) {
+      write_json({{"same", same},
+                  {"records_a", records_a_},
+                  {"records_b", records_b_},
+                  {"records_different", different_records_},
+                  {"differences", differences_}});
+      return;
+    }
+    if (differences_ > arguments_.differences) {
+      output_.write(
+          fmt::format("... and {} more\n", grouped(differences_ - arguments_.differences)));
+    }
+    if (records_a_ != records_b_) {
+      output_.write(
+          fmt::format("A has {}, B has {}\n", counted(records_a_, "record"), grouped(records_b_)));
+    }
+    const uint64_t both = std::min(records_a_, records_b_);
+    if (same) {
+      output_.write(fmt::format("the same {}\n", counted(both, "record")));
+    } else if (different_records_ > 0) {
+      output_.write(
+          fmt::format("{} of {} differ\n", grouped(different_records_), counted(both, "record")));
+    }
+  }
+
+  void write_json(const nlohmann::ordered_json& json) { output_.write(json_line(json)); }
+
+  const CommandContext& context_;
+  const DiffArguments& arguments_;
+  InputProgress progress_;
+  InputRecords a_;
+  InputRecords b_;
+  Output output_;
+  std::optional<Where> where_;
+  MessageView selected_;
+  MessageView message_a_;
+  MessageView message_b_;
+  uint64_t records_a_ = 0;
+  uint64_t records_b_ = 0;
+  uint64_t different_records_ = 0;
+  uint64_t differences_ = 0;
+};
+
+ExitCode diff(const CommandContext& context, const DiffArguments& arguments) {
+  const auto a = expand_inputs(context.files, parts_of(context.files, arguments.a));
+  const auto b = expand_inputs(context.files, parts_of(context.files, arguments.b));
+  if (std::ranges::any_of(a, is_standard_input) && std::ranges::any_of(b, is_standard_input)) {
+    throw UsageError("standard input can be read once only");
+  }
+  const bool same = Diff(context, arguments, a, b).run();
+  return same ? ExitCode::ok : ExitCode::no;
+}
+
+CommandAction define(CommandApp& app) {
+  const auto arguments = std::make_shared<DiffArguments>();
+  const char* const what =
+      "A file, pattern or URL, or several separated by commas; - is standard input";
+  const auto parts = [](const std::string& side) {
+    return [&side](FileSystem& files) { return parts_of(files, side); };
+  };
+  app.add_input("A", arguments->a, what, parts(arguments->a))->required()->type_name("FILE");
+  app.add_input("B", arguments->b, what, parts(arguments->b))->required()->type_name("FILE");
+  add_reading_options(app, arguments->reading);
+  add_output(app, arguments->output);
+  app.add_option("--tolerance", arguments->tolerance,
+                 "Numbers that are no further apart are the same")
+      ->check(number_between(0, std::numeric_limits<float>::max()))
+      ->type_name("X");
+  add_where(app, arguments->where);
+  add_limit(app, arguments->limit);
+  app.add_option("--differences", arguments->differences, "Show the first K differences")
+      ->check(whole_number())
+      ->type_name("K")
+      ->capture_default_str();
+  app.add_flag("--json", arguments->json, "A JSON object for each difference, and one in the end");
+  return [arguments](const CommandContext& context) { return diff(context, *arguments); };
+}
+
+}  // namespace
+
+Command diff_command() {
+  return {
+      .name = "diff",
+      .summary = "Tells where two sets of files differ",
+      .description =
+          R"(Compares the records of A with those of B, one by one and feature by feature: kinds, numbers of
+values, values. The order of a record's features, packed and unpacked lists, compression, and how
+records are dealt to files make no difference. Records that are neither Examples nor
+SequenceExamples are compared by their bytes. Memory: 64 MiB, and
+the largest record of each side.
+
+--json prints {"record": N, "feature": NAME, "difference": "only in A", "only in B", "kind",
+"count", "values" or "bytes", "a": ..., "b": ...} for each difference shown, where a and b are the
+first values as text; of bytes that are no short text, how many they are, beside "first_byte": from
+which one on (from 0) they differ. At last comes {"same", "records_a", "records_b",
+"records_different", "differences"}.
+
+--where and --limit select records of each side; "record" counts those that are selected.)",
+      .examples = R"(  tfrecord diff old.tfrecords new.tfrecords.gz
+  tfrecord diff all.tfrecords 'shard-*'
+  tfrecord diff a1.tfrecords,a2.tfrecords b.tfrecords --tolerance 1e-6)",
+      .answers_no = "A and B differ",
+      .define = define};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,190 @@
+// tfrecord export: records as JSON lines, CSV, NumPy's arrays or images (export_target.h).
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "recordpipe/error.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/limit_option.h"
+#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/formats/export_target.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/feature_filter.h"
+#include "tools/tfrecord/records/named_features.h"
+#include "tools/tfrecord/records/record_selection.h"
+#include "tools/tfrecord/text/json_line.h"
+#include "tools/tfrecord/text/summary.h"
+#include "tools/tfrecord/text/text_table.h"
+
+namespace recordpipe {
+namespace {
+
+struct ExportArguments {
+  InputArguments input = {};
+  std::string format = {};
+  TargetOptions target = {};
+  PixelArguments pixels = {};
+  std::string where = {};
+  std::vector<std::string> features = {};
+  std::optional<uint64_t> limit = {};
+  size_t threads = 0;
+  bool json = false;
+};
+
+const std::map<std::string, std::string, std::less<>> kEndings = {
+    {".json", "json"}, {".jsonl", "json"}, {".ndjson", "json"}, {".csv", "csv"}, {".npz", "npz"}};
+
+std::string format_of(const ExportArguments& arguments) {
+  if (!arguments.format.empty()) return arguments.format;
+  for (const auto& [ending, format] : kEndings) {
+    if (arguments.target.output.ends_with(ending)) return format;
+  }
+  if (arguments.target.output.ends_with('/')) return "images";
+  throw UsageError(
+      "what to export to can't be told from -o, which should end in .jsonl, .csv, .npz or / (a "
+      "folder of images): give --to");
+}
+
+TargetOptions target_options(FileSystem& files, const ExportArguments& arguments) {
+  TargetOptions options = arguments.target;
+  const PixelOptions pixels = pixel_options(arguments.pixels);
+  options.shape = pixels.shape;
+  options.layout = pixels.layout;
+  if (options.temporary_directory.empty()) {
+    options.temporary_directory = temporary_directory_for(files, options.output);
+  }
+  return options;
+}
+
+std::unique_ptr<ExportTarget> open_target(const CommandContext& context, const std::string& format,
+                                          const TargetOptions& options) {
+  if (format == "json") return json_target(context, options);
+  if (format == "csv") return csv_target(context, options);
+  if (format == "npz") return npz_target(context, options);
+  if (options.output == "-") throw UsageError("standard output is no folder: give -o a name");
+  return image_folder_target(context, options);
+}
+
+}  // namespace
+
+void require_example(const ExportedRecord& record, const std::string& hint) {
+  if (record.message.kind() == MessageKind::example) return;
+  throw Error({.kind = ErrorKind::unsupported,
+               .reason = fmt::format("record {} is no Example", record.number),
+               .hint = hint});
+}
+
+namespace {
+
+ExitCode export_records(const CommandContext& context, const ExportArguments& arguments) {
+  const std::string format = format_of(arguments);
+  check_json_summary(arguments.json, arguments.target.output);
+  const auto paths = expand_inputs(context.files, arguments.input.files);
+  RecordSelection selection = {
+      .limit = arguments.limit, .reading = arguments.input.reading, .threads = arguments.threads};
+  if (!arguments.where.empty()) selection.where.emplace(arguments.where);
+  const FeatureFilter features(arguments.features);
+  selection.named = features.names();
+  const auto target = open_target(context, format, target_options(context.files, arguments));
+  MessageView message;
+  SelectionReport report;
+  FeatureNames found;
+  const auto run = [&](const char* activity, auto visit) {
+    uint64_t number = 0;
+    report = select_records(context, paths, selection, activity, [&](RecordPieces pieces) {
+      const auto data = pieces.front();
+      message.read(data);
+      find_names(message, features.names(), found);
+      features.apply(message);
+      visit(ExportedRecord{.number = number++, .data = data, .message = message});
+    });
+  };
+  if (target->looks_first()) {
+    require_readable_twice(context.files, paths, "--to json");
+    run("look", [&](const ExportedRecord& record) { target->look(record); });
+    target->end_look();
+  }
+  run("export", [&](const ExportedRecord& record) { target->write(record); });
+  found.merge(report.found);
+  if (report.taken > 0) {
+    require_found(features.names(), found, report.present, report.looked_at_all);
+  }
+  target->close();
+  const std::string& path = arguments.target.output;
+  if (arguments.json) {
+    print_summary(context, {{"path", path}, {"format", format}, {"records", report.taken}});
+  } else if (path != "-") {
+    print_summary(context,
+                  fmt::format("wrote {} to {}", counted(report.taken, "record"), printable(path)));
+  }
+  return ExitCode::ok;
+}
+
+CommandAction define(CommandApp& app) {
+  const auto arguments = std::make_shared<ExportArguments>();
+  add_inputs(app, arguments->input);
+  app.add_output("-o,--output", arguments->target.output,
+                 "The file or folder to write; - is standard output")
+      ->required();
+  app.add_option("--to", arguments->format,
+                 "What to write; left out, -o says: .json, .jsonl, .ndjson, .csv, .npz or FOLDER/")
+      ->check(CLI::IsMember({"json", "csv", "npz", "images"}).description(""))
+      ->type_name("json|csv|npz|images");
+  add_where(app, arguments->where);
+  add_limit(app, arguments->limit);
+  add_features(app, arguments->features, "Only these features");
+  app.add_option("--image", arguments->target.image,
+                 "The feature that holds the image; left out, image/encoded, image or the like")
+      ->type_name("NAME");
+  app.add_option("--label", arguments->target.label,
+                 "The feature that names an image's folder; left out, image/class/text, label or "
+                 "the like, where there is one")
+      ->type_name("NAME");
+  add_pixel_options(app, arguments->pixels);
+  app.add_option("--tmp-dir", arguments->target.temporary_directory,
+                 "Where arrays wait for their .npz file; left out, beside FILE")
+      ->type_name("DIR");
+  add_threads(app, arguments->threads);
+  add_json_summary(app, arguments->json);
+  return [arguments](const CommandContext& context) { return export_records(context, *arguments); };
+}
+
+}  // namespace
+
+Command export_command() {
+  return {
+      .name = "export",
+      .summary = "Writes records as JSON lines, CSV, arrays or images",
+      .description =
+          R"(json    A line a record, as "show --json" prints it but without offsets; an Event as its bytes.
+csv     A header line and a row an Example. A feature with one value is that value, one with none
+        or several a JSON list, a missing one an empty cell; bytes that are no text are
+        {"base64": "..."}. Text that reads as a number stands in quotes.
+npz     An array a feature, for features that every record has, of one kind and with as many values.
+        int64 is <i8, float <f4. Bytes of one length are uint8 [records, values, length], or with
+        --shape [records, height, width, channels], which takes them for interleaved unless --layout
+        chw is given (then [records, channels, height, width]); of several lengths, strings, all
+        padded to the longest: refused where that makes them 16 times as large, and more than 64
+        MiB.
+images  A folder with a folder for each label: LABEL/NUMBER.jpg, what is encoded as it is, raw
+        pixels as PNG. What of a label is neither letter, digit, - nor _ becomes _ (a second label
+        of the same name gets -2, and so on). The folder must be new. The shape of raw pixels is
+        that of --shape, or what the record's height and width say, or guessed from their number
+        (3072 bytes are 32x32x3); planar or interleaved is guessed from the first image, by which of
+        the two is smoother. What was guessed is printed.
+
+"tfrecord create" reads all of them. Of CSV and npz the records are read twice: inputs must be
+files. Nothing appears under its name before it is complete.)",
+      .examples = R"(  tfrecord export a.tfrecords -o a.jsonl
+  tfrecord export a.tfrecords -o labels.csv --select id,label
+  tfrecord export cifar.tfrecords -o cats/ --where 'label == 3'
+  tfrecord export depth.tfrecords -o depth/ --image depth_raw --shape 48x64
+  tfrecord export cifar.tfrecords -o cifar.npz --shape 32x32x3 --layout chw)",
+      .define = define};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,182 @@
+// tfrecord index: index files, written and checked.
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_index.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/option_hints.h"
+#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/io/each_input.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/io/standard_streams.h"
+#include "tools/tfrecord/records/scan_file.h"
+#include "tools/tfrecord/text/json_line.h"
+#include "tools/tfrecord/text/summary.h"
+#include "tools/tfrecord/text/text_table.h"
+
+namespace recordpipe {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> files = {};
+  std::string index = {};  // empty: FILE.idx
+  size_t threads = 0;
+  bool check = false;
+  bool json = false;
+};
+
+std::string index_of(const Arguments& arguments, const std::string& path) {
+  return arguments.index.empty() ? record_index_path(path) : arguments.index;
+}
+
+// Those that will be written.
+std::vector<std::string> indexes_of(const Arguments& arguments, FileSystem& files) {
+  std::vector<std::string> indexes;
+  if (arguments.check) return indexes;
+  for (const std::string& path : expand_inputs(files, arguments.files)) {
+    indexes.push_back(index_of(arguments, path));
+  }
+  return indexes;
+}
+
+void require_plain(const std::string& path, Compression compression) {
+  if (compression == Compression::none) return;
+  throw Error({.kind = ErrorKind::unsupported,
+               .path = path,
+               .reason = fmt::format("compressed with {}: its records have no places in the file",
+                                     to_string(compression)),
+               .hint = "make a plain file of it first (tfrecord convert --compression none)"});
+}
+
+// The entries of `count` records one after another.
+void write_entries(std::span<const std::byte> framed, uint64_t count, RecordIndexWriter& index) {
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t size = decode_record_length(framed.first<kRecordHeaderSize>()) + kRecordOverhead;
+    index.write(size);
+    framed = framed.subspan(size);
+  }
+}
+
+uint64_t write_index(const Arguments& arguments, const CommandContext& context,
+                     const std::string& path, InputProgress& progress) {
+  Output out(context, index_of(arguments, path));
+  RecordIndexWriter index(out);
+  scan_file(context, path, {}, arguments.threads,
+            {.opened = [&](Compression compression) { require_plain(path, compression); },
+             .intact = [&](auto framed, uint64_t count) { write_entries(framed, count, index); },
+             .damaged =
+                 [&](const DamagedRegion& region) {
+                   throw Error({.kind = ErrorKind::corrupted,
+                                .path = path,
+                                .offset = region.begin,
+                                .reason = region.reason,
+                                .hint = region.hint,
+                                .remedy = region.remedy});
+                 }},
+            progress);
+  index.close();
+  out.close();
+  return index.records();
+}
+
+uint64_t check_index(const Arguments& arguments, const CommandContext& context,
+                     const std::string& path) {
+  require_plain(path, detect_compression(context.files, path));
+  RecordIndexReader index(open_input(context, index_of(arguments, path)));
+  const auto file = context.files.open_random(path);
+  // A request for each record is too many.
+  const bool distant = is_http_url(path);
+  return check_record_index(index, *file, distant ? IndexedHeaders::some : IndexedHeaders::all);
+}
+
+ExitCode index_file(const Arguments& arguments, const CommandContext& context,
+                    const std::string& path, InputProgress& progress) {
+  const std::string index = index_of(arguments, path);
+  // A FIFO that nobody named would be waited for.
+  if (arguments.index.empty() && !is_http_url(path)) require_replaceable(context.files, index);
+  const uint64_t records = arguments.check ? check_index(arguments, context, path)
+                                           : write_index(arguments, context, path, progress);
+  if (arguments.json) {
+    print_summary(context, {{"path", path}, {"index", index}, {"records", records}});
+  } else if (arguments.check) {
+    print_line(fmt::format("{}: fits {}, {}", printable(index), printable(path),
+                           counted(records, "record")));
+  } else if (index != "-") {
+    print_summary(context, printable(index) + ": " + counted(records, "record"));
+  }
+  return ExitCode::ok;
+}
+
+ExitCode run(const Arguments& arguments, const CommandContext& context) {
+  const auto paths = expand_inputs(context.files, arguments.files);
+  if (!arguments.index.empty() && paths.size() != 1) {
+    throw UsageError("-o is for one file, and there are " + std::to_string(paths.size()));
+  }
+  if (!arguments.check) check_json_summary(arguments.json, arguments.index);
+  for (const std::string& path : paths) {
+    if (arguments.check && is_standard_input(path)) {
+      throw UsageError("--check reads a file at many places: standard input can't be");
+    }
+    const bool has_no_folder = is_standard_input(path) || is_http_url(path);
+    if (arguments.index.empty() && !arguments.check && has_no_folder) {
+      throw UsageError("there is no place beside " + path + " for its index: give -o FILE");
+    }
+  }
+  InputProgress progress(context, "scan", paths);
+  return for_each_input(
+      context, "index", paths,
+      [&](const std::string& path) {
+        try {
+          return index_file(arguments, context, path, progress);
+        } catch (const Error& error) {
+          if (arguments.json) print(error_line(path, text_of(error)));
+          throw;
+        }
+      },
+      [&](ErrorKind kind) {
+        const bool misfit = kind == ErrorKind::checksum_mismatch || is_damage(kind);
+        return arguments.check && misfit ? ExitCode::no : ExitCode::trouble;
+      });
+}
+
+}  // namespace
+
+Command index_command() {
+  return {
+      .name = "index",
+      .summary = "Writes the index that DALI reads, or checks one",
+      .description =
+          R"(Writes FILE.idx beside each FILE: a line "START SIZE" for each record, as DALI's tfrecord2idx
+does. Every CRC is checked on the way: a damaged file gets no index. Compressed files are refused,
+for their records have no places in the file. An index that is there is replaced.
+
+--check tells whether an index still fits its file: the last record ends where the file does, and
+all the headers are where it says (of a URL, some of them). Data is not read. With --json, both
+print {path, index, records}, one object a file, or {path, error}.)",
+      .examples = R"(  tfrecord index 'train-*.tfrecords'
+  tfrecord index train.tfrecords -o train.index
+  tfrecord index --check train.tfrecords || tfrecord index train.tfrecords)",
+      .answers_no = "with --check, an index does not fit its file",
+      .define = [](CommandApp& app) -> CommandAction {
+        const auto arguments = std::make_shared<Arguments>();
+        add_files(app, arguments->files);
+        app.add_output("-o,--output", arguments->index,
+                       "The index, of one file; without it FILE.idx; - is standard output",
+                       {.replaced = [&given = *arguments](FileSystem& files) {
+                         return indexes_of(given, files);
+                       }});
+        app.add_flag("--check", arguments->check, "Check the index instead of writing it");
+        add_threads(app, arguments->threads);
+        app.add_flag("--json", arguments->json, "One JSON object a file");
+        return [arguments](const CommandContext& context) { return run(*arguments, context); };
+      }};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,141 @@
+// tfrecord salvage: all intact records of damaged files.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "dataset/record/record_error.h"
+#include "recordpipe/error.h"
+#include "recordpipe/record_writer.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/compression_option.h"
+#include "tools/tfrecord/command_line/option_hints.h"
+#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/scan_file.h"
+#include "tools/tfrecord/text/damage_report.h"
+#include "tools/tfrecord/text/summary.h"
+#include "tools/tfrecord/text/text_table.h"
+
+namespace recordpipe {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> files = {};
+  RecordReadOptions reading = {};
+  std::string output = {};
+  std::optional<Compression> compression = {};
+  size_t threads = 0;
+  bool json = false;
+};
+
+// Out of a mapping whose file may be cut meanwhile, which a write() of it would fail on.
+void write_copied(std::span<const std::byte> framed, uint64_t count, RecordWriter& writer) {
+  constexpr size_t kPiece = size_t{256} << 10;
+  std::vector<std::byte> copy;
+  while (!framed.empty()) {
+    const auto piece = framed.first(std::min(framed.size(), kPiece));
+    copy.assign(piece.begin(), piece.end());
+    framed = framed.subspan(piece.size());
+    writer.write_framed(copy, framed.empty() ? count : 0);
+  }
+}
+
+ScanTotals salvage(const Arguments& arguments, const CommandContext& context,
+                   const std::string& path, RecordWriter& writer, DamageReport& report,
+                   InputProgress& progress) {
+  const ScanTotals totals =
+      scan_file(context, path, arguments.reading, arguments.threads,
+                {.intact =
+                     [&](std::span<const std::byte> framed, uint64_t count) {
+                       write_copied(framed, count, writer);
+                       report.intact(count);
+                     },
+                 .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
+                progress);
+  if (totals.cut) throw cut_while_mapped(path, totals.bytes);
+  return totals;
+}
+
+ExitCode run(const Arguments& arguments, const CommandContext& context) {
+  const auto paths = expand_inputs(context.files, arguments.files);
+  check_json_summary(arguments.json, arguments.output);
+  Output out(context, arguments.output);
+  RecordWriter writer(out,
+                      {.compression = compression_for(arguments.output, arguments.compression)});
+  std::optional<Output> json;
+  if (arguments.json) json.emplace(context, "-");
+  DamageReport report(arguments.json, [&](std::string_view text) {
+    context.progress.clear();
+    if (arguments.json) {
+      json->write(text);
+    } else {
+      std::fwrite(text.data(), 1, text.size(), stderr);  // fails without harm to the records
+    }
+  });
+  InputProgress progress(context, "scan", paths);
+  ExitCode status = ExitCode::ok;
+  for (const std::string& path : paths) {
+    report.begin(path);
+    try {
+      const ScanTotals totals = salvage(arguments, context, path, writer, report, progress);
+      report.end(totals);
+      if (!totals.intact()) status = ExitCode::no;
+    } catch (const Error& error) {
+      report.failed(text_of(error));
+      throw;
+    }
+    if (json) json->flush();
+  }
+  if (status != ExitCode::ok && writer.records() == 0) {
+    throw Error({.kind = ErrorKind::corrupted,
+                 .reason = "not one intact record was found",
+                 .hint = "nothing was written"});
+  }
+  writer.close();
+  out.close();
+  if (!arguments.json) {
+    context.progress.warn(
+        fmt::format("wrote {} to {}", counted(writer.records(), "record"), printable(out.path())));
+  }
+  return status;
+}
+
+}  // namespace
+
+Command salvage_command() {
+  return {
+      .name = "salvage",
+      .summary = "Takes every intact record out of damaged files",
+      .description =
+          R"(Writes the records whose both CRCs fit, in order, and says on standard error (with --json on
+standard output, as verify does) which bytes were lost and why. After damage the next record is
+searched for at every byte, inside damaged records, too: none that its CRCs vouch for is lost.
+Where a compressed file is damaged, reading goes on with the next gzip member or zstd frame, and
+what cannot be inflated is in no count of bytes; a single member, as gzip(1) makes it, ends there.
+Several files are written one after another. The output appears whole or not at all: not where there
+is no intact record. It can't take the place of an input.)",
+      .examples = R"(  tfrecord salvage damaged.tfrecords -o intact.tfrecords
+  tfrecord salvage damaged.tfrecords.gz -o intact.tfrecords.gz
+  tfrecord salvage --json 'train-*' -o train.tfrecords > lost.json)",
+      .answers_no = "an input is damaged, and its intact records are in the output",
+      .define = [](CommandApp& app) -> CommandAction {
+        const auto arguments = std::make_shared<Arguments>();
+        add_files(app, arguments->files);
+        add_format_options(app, arguments->reading);
+        add_output(app, arguments->output)->required();
+        add_compression(app, arguments->compression);
+        add_threads(app, arguments->threads);
+        app.add_flag("--json", arguments->json, "Report as JSON on standard output");
+        return [arguments](const CommandContext& context) { return run(*arguments, context); };
+      }};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,191 @@
+// tfrecord schema: what features the records have, as text, JSON or code.
+#include <array>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "recordpipe/error.h"
+#include "recordpipe/toolkit/schema_inference.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/record_cursor.h"
+#include "tools/tfrecord/records/record_filter.h"
+#include "tools/tfrecord/records/record_pass.h"
+#include "tools/tfrecord/text/json_line.h"
+#include "tools/tfrecord/text/schema_code.h"
+#include "tools/tfrecord/text/schema_text.h"
+#include "tools/tfrecord/text/text_table.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr std::array<MessageKind, 4> kKinds = {MessageKind::example, MessageKind::sequence_example,
+                                               MessageKind::event, MessageKind::unknown};
+
+struct Arguments {
+  InputArguments inputs = {};
+  std::string output = "-";
+  FilterArguments filter = {};
+  size_t threads = 0;
+  bool json = false;
+  bool cpp = false;
+  bool python = false;
+};
+
+void add_file(const CommandContext& context, const Arguments& arguments, const std::string& path,
+              InputProgress& progress, RecordFilter& filter, InferredSchema& schema) {
+  RecordCursor cursor(context, path, arguments.inputs.reading, {}, progress);
+  const auto read = [&] { return cursor.read(); };
+  pass_over_records<InferredSchema>([&] { return filter.next(read); }, 0,
+                                    thread_count(arguments.threads),
+                                    [&](const RecordBlock& block) {
+                                      MessageView message;
+                                      InferredSchema part;
+                                      for (size_t i = 0; i < block.size(); ++i) {
+                                        message.read(block[i].data);
+                                        if (!filter.matches(message)) continue;
+                                        part.add(message, block[i].data.size());
+                                      }
+                                      return part;
+                                    },
+                                    [&](const InferredSchema& part) {
+                                      schema.merge(part);
+                                      return true;
+                                    },
+                                    [&](uint64_t, const Record& record) {
+                                      MessageView message;
+                                      message.read(record.data);
+                                      if (!filter.matches(message)) return true;
+                                      schema.add(message, record.data.size());
+                                      return true;
+                                    },
+                                    {.growth = 4});
+}
+
+std::string as_json(const InferredSchema& schema) {
+  nlohmann::ordered_json json = {{"records", schema.records}};
+  for (const MessageKind kind : kKinds) {
+    if (schema.count(kind) > 0) json["kinds"][to_string(kind)] = schema.count(kind);
+  }
+  json["kind"] = kind_text(schema);
+  json["features"] = features_json(schema);
+  if (!schema.feature_lists.empty()) json["feature_lists"] = feature_lists_json(schema);
+  if (schema.left_out > 0) json["left_out"] = schema.left_out;
+  return json_line(json);
+}
+
+std::string as_text(const InferredSchema& schema) {
+  std::string out = fmt::format("{}: {}\n", counted(schema.records, "record"), kind_text(schema));
+  if (!schema.kind()) {
+    for (const MessageKind kind : kKinds) {
+      if (schema.count(kind) == 0) continue;
+      out += fmt::format("  {} {}\n", grouped(schema.count(kind)), to_string(kind));
+    }
+  }
+  out += features_text(schema, "  ");
+  if (schema.left_out > 0) {
+    out += fmt::format("  and features of other names, {} in all, which were not kept\n",
+                       grouped(schema.left_out));
+  }
+  return out;
+}
+
+// "2 Example, 1 Event"
+std::string kinds_text(const InferredSchema& schema) {
+  std::string text;
+  for (const MessageKind kind : kKinds) {
+    if (schema.count(kind) == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(schema.count(kind)),
+                        to_string(kind));
+  }
+  return text;
+}
+
+// A decoder is for records of one kind, with features.
+void require_decodable(const InferredSchema& schema) {
+  if (schema.records == 0) return;
+  const auto kind = schema.kind();
+  if (kind == MessageKind::example || kind == MessageKind::sequence_example) return;
+  throw Error(
+      {.kind = ErrorKind::unsupported,
+       .reason = fmt::format("no code reads {}: {}",
+                             kind ? "records without features" : "records of several kinds",
+                             kinds_text(schema)),
+       .hint = kind ? "tfrecord show --json prints what is in them"
+                    : "code is for Examples alone or SequenceExamples alone: give files of one "
+                      "kind, or take them apart by their features with tfrecord convert --where"});
+}
+
+ExitCode run(const CommandContext& context, const Arguments& arguments) {
+  if (int{arguments.json} + int{arguments.cpp} + int{arguments.python} > 1) {
+    throw UsageError("--json, --cpp and --python exclude each other");
+  }
+  InferredSchema schema;
+  RecordFilter filter(arguments.filter);
+  const auto paths = expand_inputs(context.files, arguments.inputs.files);
+  InputProgress progress(context, "look", paths);
+  for (const std::string& path : paths) {
+    if (filter.is_full()) break;
+    add_file(context, arguments, path, progress, filter, schema);
+  }
+  filter.require_possible();
+  context.progress.clear();
+  if (arguments.cpp || arguments.python) require_decodable(schema);
+  Output output(context, arguments.output);
+  output.write(arguments.json     ? as_json(schema)
+               : arguments.cpp    ? schema_as_cpp(schema)
+               : arguments.python ? schema_as_python(schema)
+                                  : as_text(schema));
+  output.close();
+  return ExitCode::ok;
+}
+
+constexpr char kDescription[] =
+    R"(Looks into every record of all files together, and checks every CRC. For each feature: the kind
+of its values; how many a record has, where it has the feature; and the share of the Examples and
+SequenceExamples that have it, with a list, if only an empty one. Of a feature list, the number of
+values is that of a step.
+
+--json prints one object: {"records", "kinds": {KIND: records}, "kind", "features": {NAME: {"kind":
+"bytes", "float", "int64", "mixed" or "none", "values", "share"}}, "feature_lists": {NAME: {...,
+"steps"}}}. "values" and "steps" are a number, or {"min", "max"} where it varies.
+
+--cpp prints an ExampleSchema for parse_example.h, --python a dict for tf.io.parse_example (or, where
+there are feature lists, what their counterparts for SequenceExamples take): a feature that every
+record has with as many values is fixed, any other is ragged. Records of several kinds, or without
+features (Events, say), are an error.
+
+Damage is an error, for what lies behind it isn't known: "tfrecord salvage" takes out the intact
+records. The first 20,000 names are kept, as long as they are no more than 4 MiB together; text
+shows the first 100 bytes of a long name. What is left out is counted, in --json as "left_out".)";
+
+constexpr char kExamples[] =
+    R"(  tfrecord schema train.tfrecords
+  tfrecord schema 'train-*' --python > features.py)";
+
+}  // namespace
+
+Command schema_command() {
+  return {.name = "schema",
+          .summary = "Says which features records have, also as code that reads them",
+          .description = kDescription,
+          .examples = kExamples,
+          .define = [](CommandApp& app) -> CommandAction {
+            const auto arguments = std::make_shared<Arguments>();
+            add_inputs(app, arguments->inputs);
+            add_output(app, arguments->output);
+            add_filter(app, arguments->filter);
+            add_threads(app, arguments->threads);
+            app.add_flag("--json", arguments->json, "Print one JSON object");
+            app.add_flag("--cpp", arguments->cpp, "Print C++ for recordpipe's decoder");
+            app.add_flag("--python", arguments->python, "Print Python for tf.io.parse_example");
+            return [arguments](const CommandContext& context) { return run(context, *arguments); };
+          }};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,144 @@
+// tfrecord stats: what values the features have.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "recordpipe/error.h"
+#include "recordpipe/toolkit/feature_statistics.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/feature_filter.h"
+#include "tools/tfrecord/records/first_names.h"
+#include "tools/tfrecord/records/named_features.h"
+#include "tools/tfrecord/records/record_cursor.h"
+#include "tools/tfrecord/records/record_filter.h"
+#include "tools/tfrecord/records/record_pass.h"
+#include "tools/tfrecord/text/stats_text.h"
+
+namespace recordpipe {
+namespace {
+
+struct Arguments {
+  InputArguments inputs = {};
+  std::string output = "-";
+  std::vector<std::string> features = {};
+  FilterArguments filter = {};
+  size_t threads = 0;
+  bool json = false;
+};
+
+// What a block of records adds.
+struct Part {
+  StatisticsPart statistics = {};
+  FeatureNames found = {};  // of those that are named, in all records that were read
+};
+
+ExitCode run(const CommandContext& context, const Arguments& arguments) {
+  const FeatureNames names(arguments.features.begin(), arguments.features.end());
+  const std::vector<std::string> only(names.begin(), names.end());
+  RecordFilter filter(arguments.filter);
+  FeatureStatistics all;
+  FeatureNames found;
+  FirstNames present;
+  const auto paths = expand_inputs(context.files, arguments.inputs.files);
+  InputProgress progress(context, "count", paths);
+  for (const std::string& path : paths) {
+    if (filter.is_full()) break;
+    RecordCursor cursor(context, path, arguments.inputs.reading, {}, progress);
+    MessageView first;
+    const auto read = [&] {
+      auto record = cursor.read();
+      if (record && !names.empty() && !present.is_full()) {
+        first.read(record->data);
+        present.add(first);
+      }
+      return record;
+    };
+    pass_over_records<Part>(
+        [&] { return filter.next(read); }, 0, thread_count(arguments.threads),
+        [&](const RecordBlock& block) {
+          MessageView message;
+          Part part;
+          for (size_t i = 0; i < block.size(); ++i) {
+            message.read(block[i].data);
+            find_names(message, names, part.found);
+            if (filter.matches(message)) part.statistics.add(message, only);
+          }
+          part.statistics.settle();
+          return part;
+        },
+        [&](const Part& part) {
+          all.merge(part.statistics);
+          found.insert(part.found.begin(), part.found.end());
+          return true;
+        },
+        [&](uint64_t, const Record& record) {
+          MessageView message;
+          message.read(record.data);
+          find_names(message, names, found);
+          if (filter.matches(message)) all.add(message, only);
+          return true;
+        },
+        {.block_size = size_t{512} << 10, .large_size = size_t{1} << 20, .growth = 4});
+  }
+  filter.require_possible();
+  if (all.records > 0) require_found(names, found, present.all(), !filter.is_full());
+  Output output(context, arguments.output);
+  context.progress.clear();
+  output.write(arguments.json ? stats_as_json(all) : stats_as_text(all));
+  output.close();
+  return ExitCode::ok;
+}
+
+constexpr char kDescription[] =
+    R"(Of each feature, over all files together: how many values, the smallest and the largest, mean and
+standard deviation (of the values themselves; without infinities), quantiles, how many different
+values there are and which come most often, and a histogram of 16 equally wide bins (or, as text, a
+bar for each of up to 16 whole numbers, if there are no others). Of bytes, the same of their
+lengths, and the most frequent ones of at most 32 bytes. NaNs are counted, and in nothing else; the
+histogram is of the finite values. Feature lists are taken over all steps.
+
+Memory is bounded: quantiles and histograms are exact up to 4,096 different values of a feature, then
+quantiles are within 0.4 % of their size. Frequent values are exact up to 1,024 different ones; then
+those that came first are counted, and others may be as frequent. Where dozens of features have many
+thousand different values each, there is less room for each: the output says within how many percent
+their quantiles are then (25 at worst, for up to 250 of them), and how many values are counted. The
+first 200 features are taken, as long as their names are no more than 4 MiB; choose others with
+--feature. The same input gives the same output with any number of threads.
+
+--json prints one object: {"records", "with_features", "features": {NAME: {"kind", "records", "share",
+"values", "int64", "float" or "bytes": {"count", "min", "max", "mean", "sd", "quantiles": {"0.5": ...},
+"quantiles_are_exact", "quantiles_are_within" (0.004 for 0.4 %, unless exact), "histogram": {"min", "max", "counts"}, "distinct", "distinct_is_exact",
+"most_frequent": [{"value", "count"}]}}}, "feature_lists"}. For bytes, all from "min" to "histogram"
+is in "lengths". Infinities are Infinity and -Infinity, as Python's json module writes them.
+
+Damage is an error, and nothing is printed: "tfrecord salvage" takes out the intact records.)";
+
+constexpr char kExamples[] =
+    R"(  tfrecord stats train.tfrecords
+  tfrecord stats 'train-*' --feature label --json)";
+
+}  // namespace
+
+Command stats_command() {
+  return {.name = "stats",
+          .summary = "Says what values features have: ranges, quantiles, counts",
+          .description = kDescription,
+          .examples = kExamples,
+          .define = [](CommandApp& app) -> CommandAction {
+            const auto arguments = std::make_shared<Arguments>();
+            add_inputs(app, arguments->inputs);
+            add_output(app, arguments->output);
+            add_features(app, arguments->features, "Only these features");
+            add_filter(app, arguments->filter);
+            add_threads(app, arguments->threads);
+            app.add_flag("--json", arguments->json, "Print one JSON object");
+            return [arguments](const CommandContext& context) { return run(context, *arguments); };
+          }};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,277 @@
+// tfrecord view: a page of a file's records, for a browser.
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/nearest_names.h"
+#include "tools/tfrecord/command_line/number_check.h"
+#include "tools/tfrecord/command_line/option_hints.h"
+#include "tools/tfrecord/commands/commands.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/records/where.h"
+#include "tools/tfrecord/text/json_line.h"
+#include "tools/tfrecord/text/summary.h"
+#include "tools/tfrecord/text/text_table.h"
+#include "tools/tfrecord/view/card.h"
+#include "tools/tfrecord/view/page.h"
+
+namespace recordpipe {
+namespace {
+
+struct Arguments {
+  InputArguments inputs = {};
+  std::string output = {};
+  std::string where = {};
+  std::string image = {};
+  PixelArguments pixels = {};
+  std::string label = {};
+  std::string labels = {};
+  std::string sampling = "first";
+  size_t limit = 1000;
+  size_t max_bytes = size_t{24} << 20;
+  bool json = false;
+};
+
+// Goes through the records once, and writes what it has seen.
+class View {
+ public:
+  View(const Arguments& arguments, const CommandContext& context)
+      : arguments_(arguments),
+        context_(context),
+        images_({.feature = arguments.image,
+                 .pixels = pixel_options(arguments.pixels),
+                 .largest = arguments.max_bytes / 8}),
+        labels_(arguments.label, read_label_names(context.files, arguments.labels)),
+        sample_(arguments.sampling == "first" ? Sampling::first : Sampling::spread, arguments.limit,
+                arguments.max_bytes) {
+    if (!arguments.where.empty()) where_.emplace(arguments.where);
+  }
+
+  ExitCode run() {
+    if (arguments_.output == "-" && ::isatty(STDOUT_FILENO) != 0) {
+      throw UsageError("a page is nothing for a terminal: give -o page.html");
+    }
+    check_json_summary(arguments_.json, arguments_.output);
+    Output out(context_, arguments_.output);  // before hours of reading for nothing
+    const std::vector<std::string> paths = expand_inputs(context_.files, arguments_.inputs.files);
+    InputProgress progress(context_, "view", paths);
+    for (const std::string& path : paths) {
+      if (sample_.is_full()) {
+        more_ = true;
+        break;
+      }
+      read_file(path, progress);
+    }
+    for (const std::string& damage : damage_) context_.progress.warn("tfrecord view: " + damage);
+    if (where_) where_->require_possible(!more_);
+    require_what_was_named();
+    context_.progress.clear();
+    const uint64_t bytes = write_page(out, {.files = files_,
+                                            .sampling = sampling(),
+                                            .damage = damage_,
+                                            .overview = overview_,
+                                            .sample = sample_,
+                                            .images = images_,
+                                            .labels = labels_});
+    out.close();
+    if (arguments_.json) {
+      print_summary(context_,
+                    {{"path", arguments_.output}, {"records", sample_.size()}, {"bytes", bytes}});
+    } else if (arguments_.output != "-") {
+      print_summary(context_, fmt::format("wrote {}, {}, to {}", shown_records(), byte_count(bytes),
+                                          printable(arguments_.output)));
+    }
+    return exit_code_;
+  }
+
+ private:
+  void read_file(const std::string& path, InputProgress& progress) {
+    RecordReader reader = open_records(context_, path, arguments_.inputs.reading, progress);
+    files_.push_back(reader.path());
+    try {
+      for (uint64_t number = 0;; ++number) {
+        throw_if_stopped(context_.stop, reader.path());
+        const std::optional<Record> record = reader.read();
+        if (!record) break;
+        if (sample_.is_full()) {
+          more_ = true;
+          break;
+        }
+        add(*record, number);
+      }
+    } catch (const Error& error) {
+      if (!is_damage(error.kind()) && error.kind() != ErrorKind::limit_exceeded) throw;
+      damage_.push_back(text_of(error));
+      exit_code_ = combined(exit_code_, answer_of(error.kind()));
+    }
+  }
+
+  void add(const Record& record, uint64_t number) {
+    message_.read(record.data);
+    for (const std::string& name : {arguments_.image, arguments_.label}) {
+      if (message_.find_feature(name)) present_.insert(name);
+    }
+    if (where_ && !where_->matches(message_)) return;
+    overview_.add(message_, record.data.size());
+    // The feature must be known for its counts, whether the record is shown or not.
+    std::optional<std::string> label = labels_.label(message_);
+    if (!sample_.wants_next()) return;
+    sample_.add(card_json({.file = files_.size() - 1,
+                           .number = number,
+                           .record = record,
+                           .message = message_,
+                           .label = std::move(label),
+                           .image = images_.find(message_)}));
+  }
+
+  // A mistyped name would go unnoticed, and a shape that fits nothing would leave a page without
+  // pictures.
+  void require_what_was_named() const {
+    if (overview_.schema.records == 0) return;
+    if (!images_.found_any()) require_feature(arguments_.image);
+    if (!labels_.found_any()) require_feature(arguments_.label);
+    const bool wants_images = !arguments_.image.empty() || !arguments_.pixels.shape.empty();
+    if (!wants_images || images_.found_any()) return;
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "no record that is shown has an image: " +
+                           (images_.misfit().empty() ? "none has bytes that could be one"
+                                                     : images_.misfit())});
+  }
+
+  void require_feature(const std::string& name) const {
+    const InferredSchema& schema = overview_.schema;
+    if (name.empty() || present_.contains(name)) return;
+    std::vector<std::string> names;
+    for (const auto& [present, feature] : schema.features) names.push_back(present);
+    throw Error({.kind = ErrorKind::not_found,
+                 .reason = fmt::format(
+                     "no record {}has a feature named {}; {}",
+                     more_ ? fmt::format("of the first {} ", grouped(schema.records)) : "",
+                     printable(name), there_are(std::move(names), name))});
+  }
+
+  bool shows_all() const { return !more_ && sample_.size() == overview_.schema.records; }
+
+  // "1,000 of 60,000 records"; "the first 1,000 records", where it isn't known how many there are.
+  std::string shown_records() const {
+    const size_t shown = sample_.size();
+    if (shows_all()) return counted(shown, "record");
+    if (arguments_.sampling == "first") {
+      return shown == 1 ? "the first record" : "the first " + counted(shown, "record");
+    }
+    return fmt::format("{} of {}", grouped(shown), counted(overview_.schema.records, "record"));
+  }
+
+  // Which records the page shows.
+  std::string sampling() const {
+    const std::string which = arguments_.where.empty() ? "" : " that " + arguments_.where;
+    if (shows_all()) {
+      if (sample_.size() == 0) return fmt::format("No records{}.", which);
+      if (!damage_.empty())
+        return fmt::format("{} before the damage{}.", counted(sample_.size(), "record"), which);
+      return sample_.size() == 1
+                 ? fmt::format("The only record{}.", which)
+                 : fmt::format("All {}{}.", counted(sample_.size(), "record"), which);
+    }
+    const bool is_first = arguments_.sampling == "first";
+    std::string text = shown_records() + which;
+    text.front() = is_first ? 'T' : text.front();
+    if (!is_first) text += ", evenly spread";
+    if (sample_.lacks_room()) return text + "; --max-bytes leaves no room for more.";
+    if (!is_first) return text + ".";
+    return text + "; there are more: --limit shows more of them, --sample spread some of all.";
+  }
+
+  const Arguments& arguments_;
+  const CommandContext& context_;
+  std::optional<Where> where_;
+  ImageFinder images_;
+  Labels labels_;
+  RecordSample sample_;
+  Overview overview_;
+  MessageView message_;
+  std::vector<std::string> files_;
+  std::vector<std::string> damage_;
+  ExitCode exit_code_ = ExitCode::ok;
+  bool more_ = false;              // records than were read
+  std::set<std::string> present_;  // of --image and --label, what some record has
+};
+
+constexpr char kDescription[] =
+    R"(A contact sheet of the images with their labels, or a table where there are none; each record's
+features; histograms and counts of all values. One file: it needs no network, and its content
+security policy forbids it to ask for any.
+
+PNG, JPEG, GIF, BMP and WebP files are embedded as they are. Raw pixels (uint8) become PNG files;
+their shape is that of --shape, or what the record's height and width say, or guessed from their
+number (3072 bytes are 32x32x3); planar or interleaved is guessed from the first image, by which of
+the two is smoother. The page says what was guessed.
+
+--sample first shows the first records, and reads no more than those. --sample spread reads
+everything, and shows records that are evenly spread. Either way there are at most --limit of them,
+and no more than fit into --max-bytes.
+
+Damage ends a file: what comes before it is shown, and the page names the damage. There is no page
+if no record that would be shown fits --shape.)";
+
+}  // namespace
+
+Command view_command() {
+  return {
+      .name = "view",
+      .summary = "Makes one HTML page of the records, images first",
+      .description = kDescription,
+      .examples = R"(  tfrecord view train.tfrecords -o page.html
+  tfrecord view pets.tfrecords --labels cat,dog,hamster -o page.html
+  tfrecord view 'train-*' --sample spread --where 'label == 3' -o cats.html
+  tfrecord view mnist.tfrecords.gz --image image_raw --shape 28x28 -o page.html
+)",
+      .answers_no = "a file is damaged, and the page shows the records before the damage",
+      .define = [](CommandApp& app) -> CommandAction {
+        const auto arguments = std::make_shared<Arguments>();
+        add_inputs(app, arguments->inputs);
+        add_where(app, arguments->where);
+        app.add_option("--limit", arguments->limit, "At most N records, of those that are selected")
+            ->check(whole_number(1, 1'000'000))
+            ->type_name("N")
+            ->capture_default_str();
+        app.add_option("--sample", arguments->sampling, "Which records are shown")
+            ->check(CLI::IsMember({"first", "spread"}).description(""))
+            ->type_name("first|spread")
+            ->capture_default_str();
+        app.add_option("--max-bytes", arguments->max_bytes,
+                       "About how many bytes of records the page may hold; 64MB for one")
+            ->transform(byte_size())
+            ->type_name("BYTES")
+            ->default_str("24MiB");
+        app.add_option(
+               "--image", arguments->image,
+               "The feature that holds the image; left out, image/encoded, image or the like, "
+               "or the first one that does")
+            ->type_name("NAME");
+        add_pixel_options(app, arguments->pixels);
+        app.add_option("--label", arguments->label,
+                       "The feature that is the label; left out, image/class/text, label or "
+                       "the like")
+            ->type_name("NAME");
+        app.add_input("--labels", arguments->labels,
+                      "What labels 0, 1, ... are called: names with commas between them, or a file "
+                      "with one a line")
+            ->type_name("NAMES_OR_FILE");
+        add_output(app, arguments->output);
+        add_json_summary(app, arguments->json);
+        return
+            [arguments](const CommandContext& context) { return View(*arguments, context).run(); };
+      }};
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,58 @@
+// What `create` makes records of: one class for each format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tools/tfrecord/command_line/command.h"
+
+namespace recordpipe {
+
+class ExampleSource {
+ public:
+  using Consume = std::function<void(std::span<const std::byte> record)>;
+
+  virtual ~ExampleSource() = default;
+  // How many records there are, where that is known without making them.
+  virtual std::optional<uint64_t> count() { return std::nullopt; }
+  // Calls consume(record) for each, in order, from the start every time.
+  virtual void run(const Consume& consume) = 0;
+};
+
+// Feature → "bytes", "float" or "int64".
+using FeatureTypes = std::map<std::string, std::string, std::less<>>;
+
+struct SourceOptions {
+  size_t threads = 0;                    // 0: all cores
+  FeatureTypes types = {};               // JSON and CSV
+  std::string temporary_directory = {};  // for what is read twice or doesn't fit into memory
+};
+
+// JSON lines (json_examples.h).
+std::unique_ptr<ExampleSource> json_source(const CommandContext& context,
+                                           std::vector<std::string> paths,
+                                           const SourceOptions& options);
+// CSV (csv_examples.cc).
+std::unique_ptr<ExampleSource> csv_source(const CommandContext& context,
+                                          std::vector<std::string> paths,
+                                          const SourceOptions& options);
+// .npy and .npz (numpy_examples.cc).
+std::unique_ptr<ExampleSource> numpy_source(const CommandContext& context,
+                                            std::vector<std::string> paths,
+                                            const SourceOptions& options);
+// A folder with one folder of images for each class (image_folder.cc).
+std::unique_ptr<ExampleSource> image_folder_source(const CommandContext& context,
+                                                   std::vector<std::string> paths,
+                                                   const SourceOptions& options);
+// CIFAR's archives.
+std::unique_ptr<ExampleSource> cifar_source(const CommandContext& context,
+                                            std::vector<std::string> paths);
+
+}  // namespace recordpipe

@@ -1,0 +1,252 @@
+// Records as NumPy's arrays: what is of one shape in all of them.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "recordpipe/error.h"
+#include "recordpipe/feature_values.h"
+#include "recordpipe/internal/endian.h"
+#include "recordpipe/temporary_file.h"
+#include "tools/tfrecord/formats/export_target.h"
+#include "tools/tfrecord/formats/npy_format.h"
+#include "tools/tfrecord/formats/npz_writer.h"
+#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/text/text_table.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kBufferSize = size_t{256} << 10;
+// Strings in an array are all as long as the longest. What that may cost: so many bytes, or else so
+// many times what they hold.
+constexpr uint64_t kMostPadded = uint64_t{64} << 20;
+constexpr uint64_t kMostPaddedTimes = 16;
+
+// What is known of a feature after all records were looked at.
+struct Column {
+  FeatureKind kind = FeatureKind::none;
+  size_t values = 0;    // in each record
+  size_t shortest = 0;  // bytes
+  size_t longest = 0;   // bytes
+  bool ends_with_nul = false;
+  uint64_t bytes = 0;  // of all values of all records
+  uint64_t records = 0;
+
+  bool same_length() const { return shortest == longest; }
+  size_t item_size() const {
+    return kind == FeatureKind::floats ? 4 : kind == FeatureKind::int64s ? 8 : longest;
+  }
+};
+
+// A column's rows, on their way to the archive.
+class Rows {
+ public:
+  explicit Rows(const std::string& directory) : file_(directory) {}
+
+  void append(std::span<const std::byte> data) {
+    if (data.size() >= kFlushSize) {
+      flush();
+      file_.append(data);
+      return;
+    }
+    buffer_.append(reinterpret_cast<const char*>(data.data()), data.size());
+    if (buffer_.size() >= kFlushSize) flush();
+  }
+  void append_zeros(size_t count) {
+    constexpr std::array<std::byte, 1024> kZeros = {};
+    for (; count > kZeros.size(); count -= kZeros.size()) append(kZeros);
+    append(std::span(kZeros).first(count));
+  }
+  template <typename Write>
+  void read_all(Write write) {
+    flush();
+    std::vector<std::byte> part(kBufferSize);
+    for (uint64_t at = 0; at < file_.size(); at += part.size()) {
+      part.resize(std::min<uint64_t>(part.size(), file_.size() - at));
+      file_.read_at(at, part);
+      write(std::span<const std::byte>(part));
+    }
+  }
+
+ private:
+  static constexpr size_t kFlushSize = size_t{16} << 10;
+
+  void flush() {
+    file_.append(std::as_bytes(std::span(buffer_)));
+    buffer_.clear();
+  }
+
+  TemporaryFile file_;
+  std::string buffer_;
+};
+
+class NpzTarget final : public ExportTarget {
+ public:
+  NpzTarget(const CommandContext& context, const TargetOptions& options)
+      : progress_(context.progress), output_(context, options.output), options_(options) {}
+
+  bool looks_first() const override { return true; }
+
+  void look(const ExportedRecord& record) override {
+    require_example(record);
+    ++records_;
+    for (const NamedFeature& named : record.message.features()) look_at(record.number, named);
+  }
+
+  void end_look() override {
+    for (const auto& [name, column] : columns_) {
+      if (column.records != records_) fail(name, "is not in every record");
+      if (column.kind == FeatureKind::none) fail(name, "has no values");
+      if (column.kind == FeatureKind::bytes && !column.same_length() && column.ends_with_nul) {
+        fail(name, "has bytes of several lengths, some of which end with 0, as strings can't");
+      }
+      if (column.kind == FeatureKind::bytes) require_not_mostly_padding(name, column);
+      if (name.empty() || name.front() == '/' || name.find("..") != name.npos) {
+        fail(name, "has a name that would lead out of a folder");
+      }
+      rows_.emplace(name, Rows(options_.temporary_directory));
+    }
+    require_shape_used();
+  }
+
+  void write(const ExportedRecord& record) override {
+    require_example(record);
+    for (auto& [name, rows] : rows_) {
+      const FeatureView* const feature = record.message.find_feature(name);
+      if (!feature) fail(name, "was changed while it was read");
+      append(*feature, columns_.at(name), rows);
+    }
+  }
+
+  void close() override {
+    NpzWriter zip(output_);
+    for (auto& [name, rows] : rows_) {
+      const Column& column = columns_.at(name);
+      const std::string header = npy_header_text(type_of(column), shape_of(name, column));
+      zip.begin(name, header.size() + records_ * column.values * column.item_size());
+      zip.write(std::as_bytes(std::span(header)));
+      rows.read_all([&](std::span<const std::byte> part) { zip.write(part); });
+    }
+    zip.close();
+    output_.close();
+    if (assumes_layout_) {
+      progress_.note(
+          "tfrecord export: raw pixels taken as interleaved (hwc); --layout says otherwise");
+    }
+  }
+
+ private:
+  [[noreturn]] static void fail(const std::string& name, const std::string& reason) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "feature " + printable(name) + " " + reason,
+                 .hint = "choose others with --select, or export to JSON lines"});
+  }
+
+  void look_at(uint64_t number, const NamedFeature& named) {
+    const FeatureView& feature = named.feature;
+    auto found = columns_.find(named.name);
+    if (found == columns_.end()) {
+      found = columns_.emplace(std::string(named.name), Column()).first;
+      found->second.kind = feature.kind();
+      found->second.values = feature.size();
+      found->second.shortest = SIZE_MAX;
+    }
+    Column& column = found->second;
+    ++column.records;
+    if (feature.kind() != column.kind) fail(found->first, "is of several kinds");
+    if (feature.size() != column.values) {
+      fail(found->first, "has " + std::to_string(feature.size()) + " values in record " +
+                             std::to_string(number) + " and " + std::to_string(column.values) +
+                             " before");
+    }
+    for_each_value<FeatureKind::bytes>(feature, [&](std::span<const std::byte> value) {
+      column.shortest = std::min(column.shortest, value.size());
+      column.longest = std::max(column.longest, value.size());
+      column.bytes += value.size();
+      column.ends_with_nul |= !value.empty() && value.back() == std::byte{0};
+    });
+  }
+
+  bool are_pixels(const std::string& name, const Column& column) const {
+    return options_.shape && column.kind == FeatureKind::bytes && column.same_length() &&
+           column.values == 1 && column.longest == options_.shape->bytes() &&
+           (options_.image.empty() || options_.image == name);
+  }
+
+  void require_shape_used() const {
+    if (!options_.shape || columns_.empty()) return;
+    const bool is_used = std::ranges::any_of(
+        columns_, [&](const auto& entry) { return are_pixels(entry.first, entry.second); });
+    if (is_used) return;
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "no feature has the " + byte_count(options_.shape->bytes()) +
+                           " of --shape in every record",
+                 .hint = "tfrecord stats says how many each has"});
+  }
+
+  void require_not_mostly_padding(const std::string& name, const Column& column) const {
+    const uint64_t padded = records_ * column.values * column.longest;
+    if (padded <= kMostPadded || padded / kMostPaddedTimes <= column.bytes) return;
+    fail(name, "has values of up to " + byte_count(column.longest) +
+                   ", which all the others would be padded to: " + byte_count(padded) + " for " +
+                   byte_count(column.bytes));
+  }
+
+  static std::string type_of(const Column& column) {
+    if (column.kind == FeatureKind::floats) return "<f4";
+    if (column.kind == FeatureKind::int64s) return "<i8";
+    return column.same_length() ? "|u1" : "|S" + std::to_string(column.longest);
+  }
+
+  std::vector<uint64_t> shape_of(const std::string& name, const Column& column) {
+    std::vector<uint64_t> shape = {records_};
+    const bool is_pixels = column.kind == FeatureKind::bytes && column.same_length();
+    if (are_pixels(name, column)) {
+      const auto [height, width, channels] = *options_.shape;
+      assumes_layout_ = assumes_layout_ || (!options_.layout && channels > 1);
+      if (options_.layout == PixelLayout::planar) return {records_, channels, height, width};
+      return {records_, height, width, channels};
+    }
+    // uint8 has two dimensions a row, so that `create` makes bytes of it again.
+    if (column.values != 1 || is_pixels) shape.push_back(column.values);
+    if (is_pixels) shape.push_back(column.longest);
+    return shape;
+  }
+
+  static void append(const FeatureView& feature, const Column& column, Rows& rows) {
+    for_each_value<FeatureKind::bytes>(feature, [&](std::span<const std::byte> value) {
+      rows.append(value);
+      rows.append_zeros(column.longest - std::min(column.longest, value.size()));
+    });
+    for_each_value<FeatureKind::int64s>(feature, [&](int64_t value) {
+      std::byte bytes[sizeof(value)];
+      store_little_endian(static_cast<uint64_t>(value), bytes);
+      rows.append(bytes);
+    });
+    for_each_value<FeatureKind::floats>(feature, [&](float value) {
+      std::byte bytes[sizeof(value)];
+      store_little_endian(std::bit_cast<uint32_t>(value), bytes);
+      rows.append(bytes);
+    });
+  }
+
+  TerminalProgress& progress_;
+  Output output_;
+  const TargetOptions options_;
+  uint64_t records_ = 0;
+  bool assumes_layout_ = false;  // of pixels in a shape
+  std::map<std::string, Column, std::less<>> columns_;
+  std::map<std::string, Rows, std::less<>> rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<ExportTarget> npz_target(const CommandContext& context,
+                                         const TargetOptions& options) {
+  return std::make_unique<NpzTarget>(context, options);
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,149 @@
+// Records made of files of JSON lines, on all cores.
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "recordpipe/error.h"
+#include "recordpipe/stop.h"
+#include "tools/tfrecord/formats/example_source.h"
+#include "tools/tfrecord/formats/json_examples.h"
+#include "tools/tfrecord/formats/json_text.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/text_lines.h"
+#include "tools/tfrecord/records/parallel_in_order.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kBlockSize = size_t{256} << 10;
+
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t") == line.npos; }
+
+struct Lines {
+  JsonSurvey::Place first;
+  std::string text = {};
+};
+
+struct Block {
+  std::vector<std::string> records;
+  JsonSurvey survey;
+};
+
+// "float and int64"
+std::string in_words(const JsonSurvey::Kinds& kinds) {
+  std::string words;
+  for (const auto& [kind, place] : kinds) {
+    words.append(words.empty() ? "" : " and ").append(json_kind(kind));
+  }
+  return words;
+}
+
+class JsonSource final : public ExampleSource {
+ public:
+  JsonSource(const CommandContext& context, std::vector<std::string> paths,
+             const SourceOptions& options)
+      : context_(context),
+        paths_(std::move(paths)),
+        names_(paths_),
+        types_(options.types),
+        threads_(thread_count(options.threads)) {
+    std::ranges::replace_if(names_, is_standard_input, "standard input");
+  }
+
+  void run(const Consume& consume) override {
+    survey_ = {};
+    InputProgress progress(context_, "create", paths_);
+    for (size_t file = 0; file < paths_.size(); ++file) run_file(file, progress, consume);
+    require_typed();
+    warn_of_mixed();
+  }
+
+ private:
+  // A name that was mistyped would go unnoticed.
+  void require_typed() const {
+    for (const auto& [name, type] : types_) {
+      if (survey_.features().empty() || survey_.features().contains(name)) continue;
+      throw Error({.kind = ErrorKind::not_found,
+                   .reason = "--types names " + printable(name) + ", which no record has"});
+    }
+  }
+  // A program that reads them expects one kind; and 1.0 becomes 1 on its way through many.
+  void warn_of_mixed() {
+    for (const auto& [name, kinds] : survey_.features()) {
+      if (kinds.size() < 2 || !warned_.insert(name).second) continue;
+      const std::string wider = kinds.contains(FeatureKind::bytes) ? "" : "float";
+      context_.progress.warn("tfrecord create: " + printable(name) + " is " + in_words(kinds) +
+                             (wider.empty() ? ", in different records"
+                                            : ", in different records: --types " + printable(name) +
+                                                  "=float makes it one"));
+    }
+  }
+
+  void run_file(size_t file, InputProgress& progress, const Consume& consume) {
+    const std::string& path = paths_[file];
+    LineReader lines(open_text(context_, path, progress));
+    parallel_in_order<Lines, Block>(
+        threads_, [&] { return next_block(lines, file); },
+        [&](const Lines& block) { return block_of(block); },
+        [&](const Block& block) {
+          survey_.append(block.survey, names_);
+          for (const std::string& record : block.records) {
+            throw_if_stopped(context_.stop, path);
+            consume(std::as_bytes(std::span(record)));
+          }
+        },
+        [](const Lines& block) { return block.text.size(); });
+  }
+
+  static std::optional<Lines> next_block(LineReader& lines, size_t file) {
+    Lines block = {{file, lines.number() + 1}};
+    while (block.text.size() < kBlockSize) {
+      const auto line = lines.next();
+      if (!line) break;
+      block.text.append(*line).append("\n");
+    }
+    if (block.text.empty()) return std::nullopt;
+    return block;
+  }
+
+  Block block_of(const Lines& block) const {
+    std::vector<std::string> records;
+    JsonExamples examples(types_);
+    JsonSurvey::Place place = block.first;
+    std::string_view rest = block.text;
+    for (; !rest.empty(); ++place.line) {
+      const size_t end = rest.find('\n');
+      const std::string_view line = rest.substr(0, end);
+      rest.remove_prefix(end + 1);
+      if (is_blank(line)) continue;
+      try {
+        records.push_back(examples.record(line, place));
+      } catch (const Error& error) {
+        throw Error({.kind = error.kind(),
+                     .path = names_[place.file],
+                     .reason = "line " + std::to_string(place.line) + ": " + error.reason(),
+                     .hint = error.hint()});
+      }
+    }
+    return {std::move(records), examples.survey()};
+  }
+
+  const CommandContext& context_;
+  const std::vector<std::string> paths_;
+  std::vector<std::string> names_;  // what messages call them
+  const FeatureTypes types_;
+  const size_t threads_;
+  JsonSurvey survey_;
+  std::set<std::string> warned_;
+};
+
+}  // namespace
+
+std::unique_ptr<ExampleSource> json_source(const CommandContext& context,
+                                           std::vector<std::string> paths,
+                                           const SourceOptions& options) {
+  return std::make_unique<JsonSource>(context, std::move(paths), options);
+}
+
+}  // namespace recordpipe

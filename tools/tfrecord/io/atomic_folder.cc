@@ -1,0 +1,78 @@
+#include "tools/tfrecord/io/atomic_folder.h"
+
+#include <utility>
+
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+namespace {
+
+void remove_tree(FileSystem& files, const std::string& path) {
+  try {
+    return files.remove(path);  // a link, too: what it leads to stays
+  } catch (const Error& error) {
+    // What else may be wrong with a link must not be taken for this: only a folder gives it.
+    if (error.kind() != ErrorKind::invalid_argument) throw;
+  }
+  for (const std::string& name : files.list(path)) remove_tree(files, path + "/" + name);
+  files.remove_empty_directory(path);
+}
+
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+AtomicFolder::AtomicFolder(FileSystem& files, std::string path)
+    : files_(files), path_(without_slashes(std::move(path))) {
+  if (files_.status(path_)) {
+    throw Error({.kind = ErrorKind::already_exists,
+                 .path = path_,
+                 .reason = "is there already",
+                 .hint = "give -o the name of a new folder"});
+  }
+  path_ = without_slashes(files_.resolve_link(path_));
+  const size_t name = path_.find_last_of('/') + 1;  // npos + 1 is 0
+  partial_ = path_.substr(0, name) + "." + path_.substr(name) + ".partial";
+  lock_ = files_.lock(partial_ + ".lock");
+  try {
+    remove_tree(files_, partial_);
+    files_.make_directories(partial_);
+  } catch (...) {
+    discard();
+    throw;
+  }
+}
+
+AtomicFolder::~AtomicFolder() {
+  if (lock_) discard();
+}
+
+void AtomicFolder::commit() {
+  files_.rename(partial_, path_);
+  unlock();
+  files_.sync_directory(parent_directory(path_));
+}
+
+void AtomicFolder::discard() noexcept {
+  try {
+    remove_tree(files_, partial_);
+  } catch (const Error&) {
+    // Something else has failed before; the next one removes what stays.
+  }
+  unlock();
+}
+
+// The lock's file goes while it is held: whoever waits for it notices (posix_lock.cc).
+void AtomicFolder::unlock() noexcept {
+  try {
+    files_.remove(partial_ + ".lock");
+  } catch (const Error&) {
+    // It stays, as one of a killed process does.
+  }
+  lock_.reset();
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,95 @@
+#include "tools/tfrecord/io/input_progress.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
+#include "tools/tfrecord/io/inputs.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr uint64_t kBytesBetweenSigns = uint64_t{256} << 10;
+// Each of them is asked for its size with a request.
+constexpr std::ptrdiff_t kMostUrls = 8;
+
+std::optional<uint64_t> size_of_all(const CommandContext& context,
+                                    const std::vector<std::string>& paths) {
+  if (!context.progress.draws()) return std::nullopt;
+  if (std::ranges::count_if(paths, is_http_url) > kMostUrls) return std::nullopt;
+  uint64_t sum = 0;
+  for (const std::string& path : paths) {
+    if (is_standard_input(path)) return std::nullopt;
+    try {
+      const auto status = context.files.status(path);
+      if (!status || status->kind != FileKind::regular) return std::nullopt;
+      sum += status->size;
+    } catch (const Error& error) {
+      // Opening it says what is wrong, if it can't be read either.
+      if (error.kind() == ErrorKind::cancelled) throw;
+      return std::nullopt;
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+struct InputProgress::State {
+  TerminalProgress& progress;
+  std::string activity;
+  const std::optional<uint64_t> total;
+  std::atomic<uint64_t> done = 0;
+
+  void add(uint64_t bytes) {
+    const uint64_t before = done.fetch_add(bytes, std::memory_order_relaxed);
+    const uint64_t now = before + bytes;
+    if (before / kBytesBetweenSigns == now / kBytesBetweenSigns) return;
+    progress.update({.activity = activity, .done = now, .total = total});
+  }
+};
+
+class InputProgress::CountedSource final : public ByteSource {
+ public:
+  CountedSource(std::unique_ptr<ByteSource> source, std::shared_ptr<State> state)
+      : source_(std::move(source)), state_(std::move(state)) {}
+
+  size_t read(std::span<std::byte> out) override {
+    const size_t size = source_->read(out);
+    state_->add(size);
+    return size;
+  }
+  const std::string& path() const override { return source_->path(); }
+
+ private:
+  const std::unique_ptr<ByteSource> source_;
+  const std::shared_ptr<State> state_;
+};
+
+InputProgress::InputProgress(const CommandContext& context, const std::string& activity,
+                             const std::vector<std::string>& paths)
+    : InputProgress(context, activity, size_of_all(context, paths)) {}
+
+InputProgress::InputProgress(const CommandContext& context, const std::string& activity,
+                             std::optional<uint64_t> total)
+    : state_(new State{.progress = context.progress, .activity = activity, .total = total}) {
+  state_->progress.begin(activity);
+}
+
+InputProgress::~InputProgress() { state_->progress.clear(); }
+
+void InputProgress::begin_again(const std::string& activity) {
+  state_->activity = activity;
+  state_->done = 0;
+  state_->progress.begin(activity);
+}
+
+void InputProgress::add(uint64_t bytes) { state_->add(bytes); }
+
+std::unique_ptr<ByteSource> InputProgress::counted(std::unique_ptr<ByteSource> source) {
+  return std::make_unique<CountedSource>(std::move(source), state_);
+}
+
+}  // namespace recordpipe

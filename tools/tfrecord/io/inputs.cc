@@ -1,0 +1,141 @@
+#include "tools/tfrecord/io/inputs.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "recordpipe/error.h"
+#include "recordpipe/glob.h"
+#include "recordpipe/http/url.h"
+#include "recordpipe/record_index.h"
+#include "recordpipe/stop.h"
+#include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/number_check.h"
+#include "tools/tfrecord/io/standard_streams.h"
+
+namespace recordpipe {
+namespace {
+
+// A file, whose reads never take long.
+class StoppableSource final : public ByteSource {
+ public:
+  StoppableSource(std::unique_ptr<ByteSource> source, std::stop_token stop)
+      : source_(std::move(source)), stop_(std::move(stop)) {}
+
+  size_t read(std::span<std::byte> out) override {
+    throw_if_stopped(stop_, path());
+    return source_->read(out);
+  }
+  const std::string& path() const override { return source_->path(); }
+
+ private:
+  std::unique_ptr<ByteSource> source_;
+  const std::stop_token stop_;
+};
+
+// FILE.idx where FILE, too, is among these sorted paths: it says where FILE's records are and has
+// none itself.
+bool is_index_of_one(const std::string& path, const std::vector<std::string>& sorted) {
+  const std::string ending = record_index_path("");
+  return path.ends_with(ending) &&
+         std::ranges::binary_search(sorted, path.substr(0, path.size() - ending.size()));
+}
+
+}  // namespace
+
+void add_files(CommandApp& app, std::vector<std::string>& files) {
+  app.add_input("FILE", files, "Files to read: paths, patterns, http(s) URLs; - is standard input")
+      ->required()
+      ->type_name("");
+}
+
+void add_inputs(CommandApp& app, InputArguments& arguments) {
+  add_files(app, arguments.files);
+  add_reading_options(app, arguments.reading);
+}
+
+void add_format_options(CLI::App& app, RecordReadOptions& reading) {
+  static const std::map<std::string, std::optional<Compression>> kCompressions = {
+      {"auto", std::nullopt},
+      {"none", Compression::none},
+      {"gzip", Compression::gzip},
+      {"zlib", Compression::zlib},
+      {"zstd", Compression::zstd}};
+  app.add_option_function<std::string>(
+         "--input-compression",
+         [&reading](const std::string& name) { reading.compression = kCompressions.at(name); },
+         "How the input is compressed; auto tells by its first bytes")
+      ->check(CLI::IsMember({"auto", "none", "gzip", "zlib", "zstd"}).description(""))
+      ->type_name("auto|none|gzip|zlib|zstd");
+  app.add_option("--max-record-size", reading.max_record_size,
+                 "The longest record that a stream may hold")
+      ->transform(byte_size())
+      ->type_name("BYTES")
+      ->default_str("1GiB");
+}
+
+void add_reading_options(CLI::App& app, RecordReadOptions& reading) {
+  add_format_options(app, reading);
+  app.add_flag_function(
+      "--no-crc", [&reading](int64_t) { reading.crc = CrcCheck::never; },
+      "Check no CRCs, for files whose writer got them wrong");
+}
+
+bool is_standard_input(std::string_view path) { return path == "-"; }
+
+std::vector<std::string> expand_inputs(FileSystem& files, const std::vector<std::string>& given) {
+  std::vector<std::string> paths;
+  for (const std::string& path : given) {
+    const bool is_name = is_http_url(path) || is_standard_input(path) ||
+                         !has_glob_characters(path) || files.status(path).has_value();
+    if (is_name) {
+      paths.push_back(path);
+      continue;
+    }
+    const std::vector<std::string> found = glob(files, path);
+    if (found.empty()) {
+      throw Error({.kind = ErrorKind::not_found, .path = path, .reason = "no file matches"});
+    }
+    std::ranges::copy_if(found, std::back_inserter(paths),
+                         [&](const std::string& name) { return !is_index_of_one(name, found); });
+  }
+  if (std::count_if(paths.begin(), paths.end(), is_standard_input) > 1) {
+    throw UsageError("standard input can be read once only");
+  }
+  return paths;
+}
+
+bool is_read_once(FileSystem& files, const std::string& path) {
+  if (is_standard_input(path)) return true;
+  const auto status = files.status(path);
+  return status && status->kind == FileKind::other;
+}
+
+void require_readable_twice(FileSystem& files, const std::vector<std::string>& paths,
+                            const std::string& instead) {
+  for (const std::string& path : paths) {
+    // Opening one that isn't there, or a folder, says what is wrong.
+    if (!is_read_once(files, path)) continue;
+    throw UsageError((is_standard_input(path) ? "standard input" : printable(path)) +
+                     " has to be read twice, first to look at its records, which only a file can: "
+                     "use " +
+                     instead);
+  }
+}
+
+std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std::string& path) {
+  if (is_standard_input(path)) return standard_input(context.stop);
+  if (!is_http_url(path)) {
+    const auto status = context.files.status(path);
+    if (status && status->kind == FileKind::other) return open_device_source(path, context.stop);
+  }
+  return std::make_unique<StoppableSource>(context.files.open_source(path), context.stop);
+}
+
+RecordReader open_records(const CommandContext& context, const std::string& path,
+                          const RecordReadOptions& reading, InputProgress& progress) {
+  return RecordReader(progress.counted(open_input(context, path)), reading);
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,56 @@
+#include "tools/tfrecord/io/text_lines.h"
+
+#include <span>
+#include <utility>
+
+#include "recordpipe/compression.h"
+#include "recordpipe/error.h"
+#include "tools/tfrecord/io/inputs.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kReadSize = size_t{256} << 10;
+
+}  // namespace
+
+std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::string& path,
+                                      InputProgress& progress) {
+  PeekedSource peeked = peek(progress.counted(open_input(context, path)), 4);
+  const Compression compression = sniff_compression(peeked.head);
+  // Two letters may look like zlib: "x^", say.
+  if (compression != Compression::gzip && compression != Compression::zstd) {
+    return std::move(peeked.source);
+  }
+  return inflate(std::move(peeked.source), compression);
+}
+
+std::optional<std::string_view> LineReader::next() {
+  size_t searched = begin_;
+  while (true) {
+    const size_t end = buffer_.find('\n', searched);
+    if (end != std::string::npos || (ended_ && begin_ < buffer_.size())) {
+      std::string_view line(buffer_);
+      line = line.substr(begin_, std::min(end, buffer_.size()) - begin_);
+      begin_ = end == std::string::npos ? buffer_.size() : end + 1;
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      ++number_;
+      return line;
+    }
+    if (ended_) return std::nullopt;
+    buffer_.erase(0, std::exchange(begin_, 0));
+    searched = buffer_.size();
+    if (searched > kLongestLine) {
+      throw Error({.kind = ErrorKind::limit_exceeded,
+                   .path = path(),
+                   .reason = "line " + std::to_string(number_ + 1) + " is longer than 1 GiB"});
+    }
+    buffer_.resize(searched + kReadSize);
+    const size_t count =
+        source_->read(std::as_writable_bytes(std::span(buffer_).subspan(searched)));
+    buffer_.resize(searched + count);
+    ended_ = count == 0;
+  }
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,136 @@
+#include "tools/tfrecord/records/file_facts.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "dataset/record/record_header_reader.h"
+#include "recordpipe/error.h"
+#include "recordpipe/message_view.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_index.h"
+#include "recordpipe/stop.h"
+#include "tools/tfrecord/command_line/option_hints.h"
+#include "tools/tfrecord/io/counting_source.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/plain_file.h"
+
+namespace recordpipe {
+namespace {
+
+// How often somebody who waits hears about it, in records.
+constexpr uint64_t kProgressInterval = 4096;
+
+class FactFinder {
+ public:
+  FactFinder(const CommandContext& context, const std::string& path,
+             const RecordReadOptions& reading, InputProgress& progress)
+      : context_(context), reading_(reading), progress_(progress) {
+    facts_.path = path;
+  }
+
+  FileFacts find() {
+    try {
+      if (const auto file = open_random_input(context_.files, facts_.path)) {
+        facts_.bytes = file->size();
+        facts_.compression = compression_of(*file, reading_);
+        facts_.was_read = true;
+        if (facts_.compression == Compression::none) {
+          read_plain(*file);
+          return std::move(facts_);
+        }
+      }
+      read_stream();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::cancelled) throw;
+      facts_.ended_early = true;
+      set_error(error);
+    }
+    return std::move(facts_);
+  }
+
+ private:
+  void set_error(const Error& error) {
+    facts_.error = text_of(error);
+    facts_.error_kind = error.kind();
+  }
+
+  void count(uint64_t size) {
+    ++facts_.records;
+    facts_.content_bytes += kRecordOverhead + size;
+    facts_.sizes.add(static_cast<double>(size));
+    if (facts_.records % kProgressInterval != 0) return;
+    throw_if_stopped(context_.stop, facts_.path);
+  }
+
+  bool wants_sample() const {
+    return facts_.error.empty() && facts_.sample.records < kSampledRecords &&
+           (facts_.sample.records == 0 || sampled_bytes_ < kSampledBytes);
+  }
+  void sample(std::span<const std::byte> data) {
+    message_.read(data);
+    facts_.sample.add(message_, data.size());
+    sampled_bytes_ += data.size();
+  }
+
+  void read_plain(const RandomAccessFile& file) {
+    facts_.indexed = index_fits(context_.files, facts_.path, file);
+    if (facts_.indexed) {
+      RecordIndexReader index(context_.files, record_index_path(facts_.path));
+      read_plain(file, index);
+    } else {
+      RecordHeaderReader headers(file, reading_);
+      read_plain(file, headers);
+    }
+  }
+  template <typename Entries>
+  void read_plain(const RandomAccessFile& file, Entries& entries) {
+    // A record that can't be read doesn't keep the others from being counted.
+    while (const std::optional<RecordIndexEntry> entry = entries.read()) {
+      count(entry->length());
+      progress_.add(entry->size);
+      if (!wants_sample()) continue;
+      try {
+        sample(read_indexed_record(file, *entry, reading_));
+      } catch (const Error& error) {
+        if (error.kind() == ErrorKind::cancelled) throw;
+        set_error(error);
+      }
+    }
+  }
+
+  void read_stream() {
+    uint64_t bytes = 0;
+    try {
+      RecordReader reader(std::make_unique<CountingSource>(
+                              progress_.counted(open_input(context_, facts_.path)), bytes),
+                          reading_);
+      facts_.compression = reader.compression();
+      facts_.was_read = true;
+      while (const std::optional<Record> record = reader.read()) {
+        count(record->data.size());
+        if (wants_sample()) sample(record->data);
+      }
+    } catch (const Error&) {
+      facts_.bytes = std::max(facts_.bytes, bytes);
+      throw;
+    }
+    facts_.bytes = std::max(facts_.bytes, bytes);
+  }
+
+  const CommandContext& context_;
+  const RecordReadOptions reading_;
+  InputProgress& progress_;
+  FileFacts facts_;
+  MessageView message_;
+  uint64_t sampled_bytes_ = 0;
+};
+
+}  // namespace
+
+FileFacts find_file_facts(const CommandContext& context, const std::string& path,
+                          const RecordReadOptions& reading, InputProgress& progress) {
+  return FactFinder(context, path, reading, progress).find();
+}
+
+}  // namespace recordpipe

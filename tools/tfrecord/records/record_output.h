@@ -1,0 +1,80 @@
+// The TFRecord files that convert and create write: one, or many that appear together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "recordpipe/compression.h"
+#include "recordpipe/file.h"
+#include "tools/tfrecord/command_line/cli_forward.h"
+#include "tools/tfrecord/command_line/command.h"
+
+namespace recordpipe {
+
+struct RecordOutputArguments {
+  std::string path = {};
+  std::optional<Compression> compression = {};  // nothing: what the path's ending says
+  std::string level = {};                       // a number, "fast", or nothing for the default
+  size_t shards = 0;                            // 0: no shards
+  uint64_t max_bytes = 0;                       // 0: no limit
+  size_t threads = 0;                           // 0: all cores
+
+  bool many() const { return shards > 0 || max_bytes > 0; }
+};
+
+// Adds -o, --compression, --level, --shards, --max-bytes and --threads. `may_replace_input` as in
+// OutputOption.
+void add_record_output(CommandApp& app, RecordOutputArguments& arguments,
+                       std::function<bool()> may_replace_input = {});
+// What several of them together must be; throws UsageError.
+void check_record_output(const RecordOutputArguments& arguments);
+
+struct WrittenFile {
+  std::string path = {};
+  uint64_t records = 0;
+  uint64_t bytes = 0;  // of the file
+};
+
+// Files:
+//     NAME                          without shards
+//     NAME-00000-of-00003, ...      --shards 3: as many records in each as can be, in order, so
+//                                   that the shards one after another are what one file would be
+//     NAME-00000-of-00003, ...      --max-bytes: a new file where the next record would take this
+//                                   one beyond, counted before compression
+// All of them are complete and synced before the first one gets its name; without close() none
+// does. There may be more of them than a process may have open (atomic_file_set.h). A NAME that is
+// a FIFO or a device is written as records come.
+class RecordOutput {
+ public:
+  // `records`: how many will be written; needed for shards.
+  RecordOutput(const CommandContext& context, const RecordOutputArguments& arguments,
+               std::optional<uint64_t> records = {});
+  ~RecordOutput();
+  RecordOutput(const RecordOutput&) = delete;
+  RecordOutput& operator=(const RecordOutput&) = delete;
+
+  // A record, in pieces that stand one after another.
+  void write(std::span<const std::span<const std::byte>> pieces);
+  void write(std::span<const std::byte> data) { write(std::span(&data, 1)); }
+  // Throws Error{corrupted} where there were not as many records as was said.
+  std::vector<WrittenFile> close();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// "wrote 1,000 records, 3,100,000 bytes (3.0 MiB), to 4 files".
+std::string describe(const std::vector<WrittenFile>& written);
+// [{"path": ..., "records": ..., "bytes": ...}, ...]
+nlohmann::ordered_json to_json(const std::vector<WrittenFile>& written);
+
+}  // namespace recordpipe
