@@ -14,13 +14,13 @@
 #include "recordpipe/file.h"
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/range.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/checkpoint/checkpoint_folder.h"
-#include "trainer/model/network.h"
-#include "trainer/session/checkpoint_saver_hook.h"
-#include "trainer/session/logging_hook.h"
-#include "trainer/session/stop_at_step_hook.h"
-#include "trainer/session/training_session.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
+#include "recordpipe/trainer/model/network.h"
+#include "recordpipe/trainer/session/checkpoint_saver_hook.h"
+#include "recordpipe/trainer/session/logging_hook.h"
+#include "recordpipe/trainer/session/stop_at_step_hook.h"
+#include "recordpipe/trainer/session/training_session.h"
 
 using namespace recordpipe;
 

@@ -18,9 +18,9 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "trainer/backend/cuda/cuda_backend.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/cifar/tutorial_batches.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 

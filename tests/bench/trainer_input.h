@@ -6,8 +6,8 @@
 
 #include "recordpipe/dataset.h"
 #include "recordpipe/image/image_batch.h"
-#include "trainer/backend/variables.h"
-#include "trainer/model/network.h"
+#include "recordpipe/trainer/backend/variables.h"
+#include "recordpipe/trainer/model/network.h"
 
 namespace recordpipe {
 

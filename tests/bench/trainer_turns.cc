@@ -30,8 +30,8 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/trainer/checkpoint/safetensors.h"
 #include "tests/bench/trainer_input.h"
-#include "trainer/checkpoint/safetensors.h"
 #include "trainer/programs/device.h"
 
 namespace recordpipe {

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "recordpipe/image/image_batch.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/model/network.h"
 #include "tests/bench/trainer_input.h"
-#include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/cpu/cpu_runner.h"
 #include "trainer/backend/cpu/cpu_variables.h"
-#include "trainer/model/network.h"
 
 namespace recordpipe {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "recordpipe/error.h"
+#include "recordpipe/trainer/checkpoint/safetensors.h"
 #include "tests/support/single_file_system.h"
-#include "trainer/checkpoint/safetensors.h"
 
 namespace recordpipe {
 namespace {

@@ -2,9 +2,9 @@
 #include <cstdio>
 
 #include "recordpipe/error.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/replicated/distributed_backend.h"
-#include "trainer/backend/replicated/mpi_communicator.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
+#include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
 
 using namespace recordpipe;
 

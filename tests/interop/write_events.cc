@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "recordpipe/error.h"
-#include "trainer/summary/event_writer.h"
+#include "recordpipe/trainer/summary/event_writer.h"
 
 using namespace recordpipe;
 

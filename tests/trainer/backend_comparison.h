@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "tests/trainer/relative_error.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/reference/reference_backend.h"
 
 namespace recordpipe {
 

@@ -1,5 +1,5 @@
 // What every backend promises, asked of each: what reaches the loss, and what is refused.
-#include "trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/backend.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,11 +11,11 @@
 
 #include <gtest/gtest.h>
 
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

@@ -1,6 +1,6 @@
 // What a chart draws of its lines. How its page reads and looks: tests/view/report_test.py and
 // report_page_test.py.
-#include "trainer/report/chart.h"
+#include "recordpipe/trainer/report/chart.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/checkpoint_folder.h"
+#include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -9,12 +9,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/checkpoint/safetensors.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/reference/reference_backend.h"
-#include "trainer/checkpoint/safetensors.h"
 
 namespace recordpipe {
 namespace {

@@ -9,11 +9,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recordpipe/trainer/session/checkpoint_saver_hook.h"
+#include "recordpipe/trainer/session/eval_hook.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/trainer/test_run.h"
-#include "trainer/session/checkpoint_saver_hook.h"
-#include "trainer/session/eval_hook.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/training/confusion_matrix.h"
+#include "recordpipe/trainer/training/confusion_matrix.h"
 
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
 // oneDNN's backend against the reference in double precision.
-#include "trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 
 #include <algorithm>
 #include <string>
@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/trainer/backend_comparison.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

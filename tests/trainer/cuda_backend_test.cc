@@ -18,13 +18,13 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/backend_comparison.h"
 #include "tests/trainer/gradient_comparison.h"
 #include "tests/trainer/test_networks.h"
 #include "tests/trainer/thread_communicator.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

@@ -1,6 +1,6 @@
 // Data parallelism over a communicator, with threads for processes; mpi_training_test.cc asks the
 // same of processes.
-#include "trainer/backend/replicated/distributed_backend.h"
+#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
 
 #include <algorithm>
 #include <limits>
@@ -11,15 +11,15 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/chrome_trace.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/backend/replicated/tower_backend.h"
+#include "recordpipe/trainer/training/trainer.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/relative_error.h"
 #include "tests/trainer/replica_training.h"
 #include "tests/trainer/test_networks.h"
 #include "tests/trainer/thread_communicator.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
-#include "trainer/backend/replicated/tower_backend.h"
-#include "trainer/training/trainer.h"
 
 namespace recordpipe {
 namespace {

@@ -1,5 +1,5 @@
 // What evaluate_in_detail() tells beyond evaluate(), whose test is in trainer_test.cc.
-#include "trainer/training/evaluate.h"
+#include "recordpipe/trainer/training/evaluate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,11 +10,11 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/from_vector.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/model/resnet.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
-#include "trainer/model/resnet.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/summary/event_file.h"
+#include "recordpipe/trainer/summary/event_file.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -9,10 +9,10 @@
 #include "dataset/example/event_view.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_reader.h"
+#include "recordpipe/trainer/summary/event.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/support/temporary_directory.h"
-#include "trainer/summary/event.h"
 
 namespace recordpipe {
 namespace {

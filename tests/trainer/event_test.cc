@@ -1,4 +1,4 @@
-#include "trainer/summary/event.h"
+#include "recordpipe/trainer/summary/event.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,9 +9,9 @@
 #include "proto/event.pb.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/message_kind.h"
+#include "recordpipe/trainer/summary/histogram.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
-#include "trainer/summary/histogram.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/summary/event_writer.h"
+#include "recordpipe/trainer/summary/event_writer.h"
 
 #include <cerrno>
 #include <future>

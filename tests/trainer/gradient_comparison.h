@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/philox.h"
-#include "trainer/backend/backend.h"
-#include "trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
 
 namespace recordpipe {
 

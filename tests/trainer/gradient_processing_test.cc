@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

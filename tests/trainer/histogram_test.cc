@@ -1,4 +1,4 @@
-#include "trainer/summary/histogram.h"
+#include "recordpipe/trainer/summary/histogram.h"
 
 #include <algorithm>
 #include <array>

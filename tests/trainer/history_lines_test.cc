@@ -1,4 +1,4 @@
-#include "trainer/report/history_lines.h"
+#include "recordpipe/trainer/report/history_lines.h"
 
 #include <cmath>
 #include <limits>

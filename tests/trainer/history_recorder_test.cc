@@ -1,4 +1,4 @@
-#include "trainer/report/history_recorder.h"
+#include "recordpipe/trainer/report/history_recorder.h"
 
 #include <cmath>
 #include <filesystem>

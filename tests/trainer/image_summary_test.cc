@@ -1,4 +1,4 @@
-#include "trainer/summary/image_summary.h"
+#include "recordpipe/trainer/summary/image_summary.h"
 
 #include <cstring>
 #include <limits>

@@ -9,15 +9,15 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/from_vector.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/session/training_session.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/trainer/test_networks.h"
 #include "tests/trainer/test_run.h"
 #include "tests/trainer/thread_communicator.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/replicated/distributed_backend.h"
-#include "trainer/model/resnet.h"
-#include "trainer/session/training_session.h"
 
 namespace recordpipe {
 namespace {

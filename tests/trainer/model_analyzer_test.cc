@@ -1,4 +1,4 @@
-#include "trainer/model/model_analyzer.h"
+#include "recordpipe/trainer/model/model_analyzer.h"
 
 #include <algorithm>
 #include <string>
@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

@@ -16,14 +16,14 @@
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
+#include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
+#include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/training/trainer.h"
 #include "tests/trainer/replica_training.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/replicated/distributed_backend.h"
-#include "trainer/backend/replicated/mpi_communicator.h"
-#include "trainer/checkpoint/checkpoint_folder.h"
-#include "trainer/model/resnet.h"
-#include "trainer/training/trainer.h"
 
 namespace recordpipe {
 namespace {

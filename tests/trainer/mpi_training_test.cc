@@ -10,17 +10,17 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/crc32c.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
+#include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
+#include "recordpipe/trainer/backend/replicated/tower_backend.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/replica_training.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/cuda/multi_gpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
-#include "trainer/backend/replicated/distributed_backend.h"
-#include "trainer/backend/replicated/mpi_communicator.h"
-#include "trainer/backend/replicated/tower_backend.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

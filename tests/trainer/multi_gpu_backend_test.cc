@@ -7,13 +7,13 @@
 
 #include <gtest/gtest.h>
 
+#include "recordpipe/trainer/backend/replicated/tower_backend.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/backend_comparison.h"
 #include "tests/trainer/replica_training.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/replicated/tower_backend.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

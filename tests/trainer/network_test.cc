@@ -1,4 +1,4 @@
-#include "trainer/model/network.h"
+#include "recordpipe/trainer/model/network.h"
 
 #include <optional>
 #include <string>
@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/support/expect_error.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

@@ -14,15 +14,15 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
+#include "recordpipe/trainer/training/trainer.h"
 #include "trainer/backend/reference/conv2d.h"
 #include "trainer/backend/reference/dense.h"
 #include "trainer/backend/reference/local_response_norm.h"
 #include "trainer/backend/reference/max_pool.h"
-#include "trainer/backend/reference/reference_backend.h"
 #include "trainer/backend/reference/relu.h"
-#include "trainer/model/tutorial_cnn.h"
-#include "trainer/training/trainer.h"
 
 namespace recordpipe {
 namespace {

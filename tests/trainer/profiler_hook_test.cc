@@ -1,4 +1,4 @@
-#include "trainer/session/profiler_hook.h"
+#include "recordpipe/trainer/session/profiler_hook.h"
 
 #include <algorithm>
 #include <map>
@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/trainer/test_session.h"
-#include "trainer/backend/reference/reference_backend.h"
 
 namespace recordpipe {
 namespace {

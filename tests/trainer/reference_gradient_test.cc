@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/philox.h"
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/reference/reference_backend.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "recordpipe/trainer/training/trainer.h"
 #include "tests/trainer/relative_error.h"
-#include "trainer/training/trainer.h"
 
 namespace recordpipe {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "recordpipe/image/image_batch.h"
-#include "trainer/backend/backend.h"
-#include "trainer/model/network.h"
+#include "recordpipe/trainer/backend/backend.h"
+#include "recordpipe/trainer/model/network.h"
 
 namespace recordpipe {
 

@@ -1,4 +1,4 @@
-#include "trainer/session/report_hook.h"
+#include "recordpipe/trainer/session/report_hook.h"
 
 #include <cerrno>
 

@@ -1,5 +1,5 @@
 // How a report gets to its place. What its page holds: tests/view/report_test.py.
-#include "trainer/report/report.h"
+#include "recordpipe/trainer/report/report.h"
 
 #include <cerrno>
 #include <string_view>

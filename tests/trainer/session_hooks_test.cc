@@ -6,13 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recordpipe/trainer/session/examples_per_second_hook.h"
+#include "recordpipe/trainer/session/feed_hook.h"
+#include "recordpipe/trainer/session/global_step_waiter_hook.h"
+#include "recordpipe/trainer/session/logging_hook.h"
+#include "recordpipe/trainer/session/stop_at_step_hook.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_run.h"
-#include "trainer/session/examples_per_second_hook.h"
-#include "trainer/session/feed_hook.h"
-#include "trainer/session/global_step_waiter_hook.h"
-#include "trainer/session/logging_hook.h"
-#include "trainer/session/stop_at_step_hook.h"
 
 namespace recordpipe {
 namespace {

@@ -9,11 +9,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recordpipe/trainer/session/nan_hook.h"
+#include "recordpipe/trainer/session/stop_at_step_hook.h"
+#include "recordpipe/trainer/session/training_session.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_run.h"
-#include "trainer/session/nan_hook.h"
-#include "trainer/session/stop_at_step_hook.h"
-#include "trainer/session/training_session.h"
 
 namespace recordpipe {
 namespace {

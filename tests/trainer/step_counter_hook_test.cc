@@ -1,4 +1,4 @@
-#include "trainer/session/step_counter_hook.h"
+#include "recordpipe/trainer/session/step_counter_hook.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

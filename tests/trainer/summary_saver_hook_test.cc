@@ -1,4 +1,4 @@
-#include "trainer/session/summary_saver_hook.h"
+#include "recordpipe/trainer/session/summary_saver_hook.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,14 +10,14 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/image/encode_png.h"
+#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
+#include "recordpipe/trainer/summary/histogram.h"
+#include "recordpipe/trainer/summary/image_summary.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/trainer/event_files.h"
 #include "tests/trainer/test_session.h"
-#include "trainer/backend/replicated/distributed_backend.h"
-#include "trainer/summary/histogram.h"
-#include "trainer/summary/image_summary.h"
 
 namespace recordpipe {
 namespace {

@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "recordpipe/philox.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

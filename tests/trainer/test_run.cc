@@ -8,10 +8,10 @@
 #include "recordpipe/image/image_batch.h"
 #include "recordpipe/philox.h"
 #include "recordpipe/range.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/checkpoint/safetensors.h"
-#include "trainer/session/checkpoint_saver_hook.h"
-#include "trainer/session/stop_at_step_hook.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/checkpoint/safetensors.h"
+#include "recordpipe/trainer/session/checkpoint_saver_hook.h"
+#include "recordpipe/trainer/session/stop_at_step_hook.h"
 
 namespace recordpipe {
 namespace {

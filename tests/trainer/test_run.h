@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
+#include "recordpipe/trainer/session/training_session.h"
 #include "tests/support/temporary_directory.h"
-#include "trainer/checkpoint/checkpoint_folder.h"
-#include "trainer/session/training_session.h"
 
 namespace recordpipe {
 

@@ -2,9 +2,9 @@
 
 #include "recordpipe/file.h"
 #include "recordpipe/from_vector.h"
-#include "trainer/checkpoint/checkpoint_folder.h"
-#include "trainer/model/resnet.h"
-#include "trainer/training/trainer.h"
+#include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/training/trainer.h"
 
 namespace recordpipe {
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/session/training_session.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/session/training_session.h"
 
 namespace recordpipe {
 

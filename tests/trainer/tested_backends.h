@@ -6,8 +6,8 @@
 #ifdef RECORDPIPE_TEST_CUDA
 #include "trainer/backend/cuda/cuda_backend.h"
 #else
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
 #endif
 
 namespace recordpipe {

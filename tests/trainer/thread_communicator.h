@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "trainer/backend/replicated/communicator.h"
+#include "recordpipe/trainer/backend/replicated/communicator.h"
 
 namespace recordpipe {
 

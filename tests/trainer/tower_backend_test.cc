@@ -1,5 +1,5 @@
 // Towers in one process against one runner for the whole batch.
-#include "trainer/backend/replicated/tower_backend.h"
+#include "recordpipe/trainer/backend/replicated/tower_backend.h"
 
 #include <algorithm>
 #include <memory>
@@ -9,12 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "recordpipe/chrome_trace.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/relative_error.h"
 #include "tests/trainer/replica_training.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
 
 namespace recordpipe {
 namespace {

@@ -11,13 +11,13 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
+#include "recordpipe/trainer/training/trainer.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
-#include "trainer/training/trainer.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/training/trainer.h"
+#include "recordpipe/trainer/training/trainer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,12 +8,12 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/from_vector.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
+#include "recordpipe/trainer/training/evaluate.h"
 #include "tests/support/expect_error.h"
 #include "tests/trainer/test_networks.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
-#include "trainer/model/tutorial_cnn.h"
-#include "trainer/training/evaluate.h"
 
 namespace recordpipe {
 namespace {

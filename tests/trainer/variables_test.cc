@@ -1,5 +1,5 @@
 // The numbers of a network, in each backend: what they start from, and an update by hand.
-#include "trainer/backend/variables.h"
+#include "recordpipe/trainer/backend/variables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include "recordpipe/trainer/model/resnet.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 #include "tests/trainer/test_networks.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/model/resnet.h"
-#include "trainer/model/tutorial_cnn.h"
 
 namespace recordpipe {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "recordpipe/cifar/class_names.h"
 #include "recordpipe/philox.h"
-#include "trainer/report/report.h"
+#include "recordpipe/trainer/report/report.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/backend.h"
 
 #include <algorithm>
 #include <variant>

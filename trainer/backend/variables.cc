@@ -1,4 +1,4 @@
-#include "trainer/backend/variables.h"
+#include "recordpipe/trainer/backend/variables.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/checkpoint.h"
+#include "recordpipe/trainer/checkpoint/checkpoint.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
-#include "trainer/checkpoint/safetensors.h"
+#include "recordpipe/trainer/checkpoint/safetensors.h"
 
 namespace recordpipe {
 namespace {

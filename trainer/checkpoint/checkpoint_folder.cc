@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/checkpoint_folder.h"
+#include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/safetensors.h"
+#include "recordpipe/trainer/checkpoint/safetensors.h"
 
 #include <algorithm>
 #include <bit>

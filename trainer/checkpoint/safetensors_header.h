@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/checkpoint/safetensors.h"
+#include "recordpipe/trainer/checkpoint/safetensors.h"
 
 namespace recordpipe {
 

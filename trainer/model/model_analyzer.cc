@@ -1,4 +1,4 @@
-#include "trainer/model/model_analyzer.h"
+#include "recordpipe/trainer/model/model_analyzer.h"
 
 #include <span>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "trainer/model/network.h"
+#include "recordpipe/trainer/model/network.h"
 
 #include <algorithm>
 #include <functional>

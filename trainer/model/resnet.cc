@@ -1,4 +1,4 @@
-#include "trainer/model/resnet.h"
+#include "recordpipe/trainer/model/resnet.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "trainer/model/tutorial_cnn.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "trainer/optimizer/learning_rate.h"
+#include "recordpipe/trainer/optimizer/learning_rate.h"
 
 #include <algorithm>
 #include <cmath>

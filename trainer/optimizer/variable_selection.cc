@@ -1,4 +1,4 @@
-#include "trainer/optimizer/variable_selection.h"
+#include "recordpipe/trainer/optimizer/variable_selection.h"
 
 #include <algorithm>
 #include <cmath>

@@ -11,7 +11,7 @@
 #include "recordpipe/cifar/cifar10_dataset.h"
 #include "recordpipe/cifar/synthetic_mark.h"
 #include "recordpipe/error.h"
-#include "trainer/model/resnet.h"
+#include "recordpipe/trainer/model/resnet.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/log.h"

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "recordpipe/error.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/reference/reference_backend.h"
-#include "trainer/backend/replicated/distributed_backend.h"
-#include "trainer/backend/replicated/tower_backend.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/backend/replicated/distributed_backend.h"
+#include "recordpipe/trainer/backend/replicated/tower_backend.h"
 #include "trainer/programs/log.h"
 #ifdef RECORDPIPE_CUDA
 #include "trainer/backend/cuda/cuda_backend.h"

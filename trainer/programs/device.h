@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "trainer/backend/backend.h"
-#include "trainer/backend/replicated/communicator.h"
+#include "recordpipe/trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/replicated/communicator.h"
 
 namespace recordpipe {
 

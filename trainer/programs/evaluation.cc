@@ -10,7 +10,7 @@
 
 #include "recordpipe/cifar/class_names.h"
 #include "recordpipe/error.h"
-#include "trainer/model/model_analyzer.h"
+#include "recordpipe/trainer/model/model_analyzer.h"
 
 namespace recordpipe {
 namespace {

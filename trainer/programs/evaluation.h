@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "trainer/training/evaluate.h"
+#include "recordpipe/trainer/training/evaluate.h"
 
 namespace recordpipe {
 

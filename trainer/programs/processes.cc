@@ -11,7 +11,7 @@
 
 #include "dataset/applications/process/interrupt.h"
 #include "recordpipe/error.h"
-#include "trainer/backend/replicated/mpi_communicator.h"
+#include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
 #include "trainer/programs/log.h"
 #include "trainer/programs/parse_number.h"
 #include "trainer/programs/usage_error.h"

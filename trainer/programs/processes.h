@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "trainer/backend/replicated/communicator.h"
-#include "trainer/checkpoint/checkpoint.h"
+#include "recordpipe/trainer/backend/replicated/communicator.h"
+#include "recordpipe/trainer/checkpoint/checkpoint.h"
 
 namespace recordpipe {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "trainer/training/trainer.h"
+#include "recordpipe/trainer/training/trainer.h"
 
 namespace recordpipe {
 

@@ -9,18 +9,18 @@
 #include <vector>
 
 #include "recordpipe/dataset.h"
-#include "trainer/backend/backend.h"
-#include "trainer/backend/replicated/communicator.h"
-#include "trainer/checkpoint/checkpoint_folder.h"
-#include "trainer/optimizer/learning_rate.h"
+#include "recordpipe/trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/replicated/communicator.h"
+#include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
+#include "recordpipe/trainer/optimizer/learning_rate.h"
+#include "recordpipe/trainer/report/history_recorder.h"
+#include "recordpipe/trainer/report/run_report.h"
+#include "recordpipe/trainer/session/nan_hook.h"
+#include "recordpipe/trainer/session/session_hook.h"
+#include "recordpipe/trainer/summary/event_writer.h"
+#include "recordpipe/trainer/training/evaluate.h"
+#include "recordpipe/trainer/training/trainer.h"
 #include "trainer/programs/training_log.h"
-#include "trainer/report/history_recorder.h"
-#include "trainer/report/run_report.h"
-#include "trainer/session/nan_hook.h"
-#include "trainer/session/session_hook.h"
-#include "trainer/summary/event_writer.h"
-#include "trainer/training/evaluate.h"
-#include "trainer/training/trainer.h"
 
 namespace recordpipe {
 

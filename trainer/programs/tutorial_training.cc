@@ -16,14 +16,14 @@
 #include "recordpipe/cifar/synthetic_mark.h"
 #include "recordpipe/cifar/tutorial_batches.h"
 #include "recordpipe/error.h"
-#include "trainer/model/tutorial_cnn.h"
+#include "recordpipe/trainer/model/tutorial_cnn.h"
+#include "recordpipe/trainer/session/write_events.h"
+#include "recordpipe/trainer/summary/event_writer.h"
 #include "trainer/programs/device.h"
 #include "trainer/programs/evaluation.h"
 #include "trainer/programs/log.h"
 #include "trainer/programs/processes.h"
 #include "trainer/programs/training_run.h"
-#include "trainer/session/write_events.h"
-#include "trainer/summary/event_writer.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/report/axis.h"
+#include "recordpipe/trainer/report/axis.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "trainer/report/chart.h"
+#include "recordpipe/trainer/report/chart.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "dataset/base/escape_html.h"
-#include "trainer/report/axis.h"
+#include "recordpipe/trainer/report/axis.h"
 
 namespace recordpipe {
 namespace {

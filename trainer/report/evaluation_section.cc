@@ -1,4 +1,4 @@
-#include "trainer/report/evaluation_section.h"
+#include "recordpipe/trainer/report/evaluation_section.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "dataset/base/base64.h"
 #include "dataset/base/escape_html.h"
 #include "recordpipe/image/encode_png.h"
-#include "trainer/report/axis.h"
+#include "recordpipe/trainer/report/axis.h"
 
 namespace recordpipe {
 namespace {

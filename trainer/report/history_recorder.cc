@@ -1,4 +1,4 @@
-#include "trainer/report/history_recorder.h"
+#include "recordpipe/trainer/report/history_recorder.h"
 
 #include <cmath>
 #include <span>
@@ -7,7 +7,7 @@
 
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
-#include "trainer/report/history_lines.h"
+#include "recordpipe/trainer/report/history_lines.h"
 
 namespace recordpipe {
 namespace {

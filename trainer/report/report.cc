@@ -1,4 +1,4 @@
-#include "trainer/report/report.h"
+#include "recordpipe/trainer/report/report.h"
 
 #include <algorithm>
 #include <span>
@@ -7,10 +7,10 @@
 
 #include "dataset/base/escape_html.h"
 #include "recordpipe/atomic_file.h"
-#include "trainer/report/axis.h"
-#include "trainer/report/chart.h"
-#include "trainer/report/evaluation_section.h"
-#include "trainer/report/report_style.h"
+#include "recordpipe/trainer/report/axis.h"
+#include "recordpipe/trainer/report/chart.h"
+#include "recordpipe/trainer/report/evaluation_section.h"
+#include "recordpipe/trainer/report/report_style.h"
 
 namespace recordpipe {
 namespace {

@@ -1,9 +1,9 @@
-#include "trainer/session/checkpoint_saver_hook.h"
+#include "recordpipe/trainer/session/checkpoint_saver_hook.h"
 
 #include <utility>
 
 #include "recordpipe/error.h"
-#include "trainer/session/training_session.h"
+#include "recordpipe/trainer/session/training_session.h"
 
 namespace recordpipe {
 

@@ -1,11 +1,11 @@
-#include "trainer/session/eval_hook.h"
+#include "recordpipe/trainer/session/eval_hook.h"
 
 #include <cmath>
 #include <string>
 #include <utility>
 
 #include "recordpipe/error.h"
-#include "trainer/session/training_session.h"
+#include "recordpipe/trainer/session/training_session.h"
 
 namespace recordpipe {
 

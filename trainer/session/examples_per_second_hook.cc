@@ -1,10 +1,10 @@
-#include "trainer/session/examples_per_second_hook.h"
+#include "recordpipe/trainer/session/examples_per_second_hook.h"
 
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "trainer/session/training_session.h"
+#include "recordpipe/trainer/session/training_session.h"
 
 namespace recordpipe {
 

@@ -1,11 +1,11 @@
-#include "trainer/session/logging_hook.h"
+#include "recordpipe/trainer/session/logging_hook.h"
 
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "recordpipe/error.h"
-#include "trainer/session/training_session.h"
+#include "recordpipe/trainer/session/training_session.h"
 
 namespace recordpipe {
 

@@ -1,9 +1,9 @@
-#include "trainer/session/nan_hook.h"
+#include "recordpipe/trainer/session/nan_hook.h"
 
 #include <cmath>
 #include <string>
 
-#include "trainer/session/training_session.h"
+#include "recordpipe/trainer/session/training_session.h"
 
 namespace recordpipe {
 

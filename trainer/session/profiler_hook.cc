@@ -1,11 +1,11 @@
-#include "trainer/session/profiler_hook.h"
+#include "recordpipe/trainer/session/profiler_hook.h"
 
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "recordpipe/atomic_file.h"
-#include "trainer/session/write_events.h"
+#include "recordpipe/trainer/session/write_events.h"
 
 namespace recordpipe {
 

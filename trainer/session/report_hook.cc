@@ -1,7 +1,7 @@
-#include "trainer/session/report_hook.h"
+#include "recordpipe/trainer/session/report_hook.h"
 
-#include "trainer/session/training_session.h"
-#include "trainer/session/write_events.h"
+#include "recordpipe/trainer/session/training_session.h"
+#include "recordpipe/trainer/session/write_events.h"
 
 namespace recordpipe {
 

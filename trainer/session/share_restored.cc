@@ -1,4 +1,4 @@
-#include "trainer/session/share_restored.h"
+#include "recordpipe/trainer/session/share_restored.h"
 
 #include <array>
 #include <cstdint>

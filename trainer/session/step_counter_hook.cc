@@ -1,11 +1,11 @@
-#include "trainer/session/step_counter_hook.h"
+#include "recordpipe/trainer/session/step_counter_hook.h"
 
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "trainer/session/write_events.h"
+#include "recordpipe/trainer/session/write_events.h"
 
 namespace recordpipe {
 

@@ -1,4 +1,4 @@
-#include "trainer/session/step_timer.h"
+#include "recordpipe/trainer/session/step_timer.h"
 
 #include <chrono>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "trainer/session/stop_at_step_hook.h"
+#include "recordpipe/trainer/session/stop_at_step_hook.h"
 
 #include <algorithm>
 
 #include "recordpipe/error.h"
-#include "trainer/session/training_session.h"
+#include "recordpipe/trainer/session/training_session.h"
 
 namespace recordpipe {
 

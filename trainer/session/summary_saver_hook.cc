@@ -1,11 +1,11 @@
-#include "trainer/session/summary_saver_hook.h"
+#include "recordpipe/trainer/session/summary_saver_hook.h"
 
 #include <cmath>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "trainer/session/write_events.h"
+#include "recordpipe/trainer/session/write_events.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/session/training_session.h"
+#include "recordpipe/trainer/session/training_session.h"
 
 #include <exception>
 #include <limits>
@@ -6,9 +6,9 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/philox.h"
-#include "trainer/backend/replicated/communicator.h"
-#include "trainer/session/share_restored.h"
-#include "trainer/session/step_timer.h"
+#include "recordpipe/trainer/backend/replicated/communicator.h"
+#include "recordpipe/trainer/session/share_restored.h"
+#include "recordpipe/trainer/session/step_timer.h"
 
 namespace recordpipe {
 

@@ -1,10 +1,10 @@
-#include "trainer/summary/event.h"
+#include "recordpipe/trainer/summary/event.h"
 
 #include "proto/event.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/encode_png.h"
-#include "trainer/summary/histogram.h"
-#include "trainer/summary/image_summary.h"
+#include "recordpipe/trainer/summary/histogram.h"
+#include "recordpipe/trainer/summary/image_summary.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/summary/event_file.h"
+#include "recordpipe/trainer/summary/event_file.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "recordpipe/error.h"
-#include "trainer/summary/event.h"
+#include "recordpipe/trainer/summary/event.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/summary/summary.h"
+#include "recordpipe/trainer/summary/summary.h"
 
 #include <algorithm>
 

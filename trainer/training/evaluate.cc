@@ -1,11 +1,11 @@
-#include "trainer/training/evaluate.h"
+#include "recordpipe/trainer/training/evaluate.h"
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 
 #include "recordpipe/error.h"
-#include "trainer/summary/image_summary.h"
+#include "recordpipe/trainer/summary/image_summary.h"
 
 namespace recordpipe {
 namespace {

@@ -1,11 +1,11 @@
-#include "trainer/training/trainer.h"
+#include "recordpipe/trainer/training/trainer.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "trainer/backend/trace_phases.h"
-#include "trainer/optimizer/variable_selection.h"
+#include "recordpipe/trainer/backend/trace_phases.h"
+#include "recordpipe/trainer/optimizer/variable_selection.h"
 
 namespace recordpipe {
 namespace {

@@ -22,7 +22,7 @@ def load(network, variables):
 
 
 class ResNet(nn.Module):
-    """ResNet v1 of 6n + 2 layers, as trainer/model/resnet.h."""
+    """ResNet v1 of 6n + 2 layers, as trainer/include/recordpipe/trainer/model/resnet.h."""
 
     def __init__(self, layers):
         super().__init__()
@@ -63,7 +63,7 @@ class ResNet(nn.Module):
 
 
 class TutorialCnn(nn.Module):
-    """The network of TensorFlow's CIFAR-10 tutorial, as trainer/model/tutorial_cnn.h."""
+    """The network of TensorFlow's CIFAR-10 tutorial, as trainer/include/recordpipe/trainer/model/tutorial_cnn.h."""
 
     def __init__(self):
         super().__init__()

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "recordpipe/error.h"
+#include "recordpipe/trainer/backend/replicated/communicator.h"
 #include "trainer/backend/cpu/kernels.h"
-#include "trainer/backend/replicated/communicator.h"
 
 namespace recordpipe {
 

@@ -1,4 +1,4 @@
-#include "trainer/backend/cpu/cpu_backend.h"
+#include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "recordpipe/error.h"
+#include "recordpipe/trainer/backend/trace_phases.h"
 #include "trainer/backend/cpu/batch_norm_layer.h"
 #include "trainer/backend/cpu/conv2d_layer.h"
 #include "trainer/backend/cpu/dense_layer.h"
@@ -12,7 +13,6 @@
 #include "trainer/backend/cpu/local_response_norm_layer.h"
 #include "trainer/backend/cpu/max_pool_layer.h"
 #include "trainer/backend/cpu/pool_and_pad_layer.h"
-#include "trainer/backend/trace_phases.h"
 
 namespace recordpipe {
 namespace {

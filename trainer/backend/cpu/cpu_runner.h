@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/backend.h"
 #include "trainer/backend/cpu/cpu_variables.h"
 #include "trainer/backend/cpu/input_layer.h"
 #include "trainer/backend/cpu/layer.h"

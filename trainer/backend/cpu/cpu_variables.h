@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "recordpipe/trainer/backend/variables.h"
 #include "trainer/backend/cpu/aligned_buffer.h"
-#include "trainer/backend/variables.h"
 
 namespace recordpipe {
 

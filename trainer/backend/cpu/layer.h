@@ -1,7 +1,7 @@
 // One node of a network on the CPU: what its forward and backward pass do with the node's tensors.
 #pragma once
 
-#include "trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/backend.h"
 #include "trainer/backend/cpu/cpu_variables.h"
 #include "trainer/backend/cpu/onednn.h"
 #include "trainer/backend/cpu/tensor.h"

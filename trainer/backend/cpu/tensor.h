@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "recordpipe/trainer/model/network.h"
 #include "trainer/backend/cpu/aligned_buffer.h"
 #include "trainer/backend/cpu/onednn.h"
-#include "trainer/model/network.h"
 
 namespace recordpipe {
 

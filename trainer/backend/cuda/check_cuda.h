@@ -6,7 +6,7 @@
 #include <cuda_runtime.h>
 
 #include "recordpipe/error.h"
-#include "trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/backend.h"
 
 namespace recordpipe::cuda {
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "recordpipe/image/crop_flip_color.h"
-#include "trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/backend.h"
 
 namespace recordpipe {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/backend.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/cuda_variables.h"
 #include "trainer/backend/cuda/device.h"

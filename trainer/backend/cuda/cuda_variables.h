@@ -10,12 +10,12 @@
 #include <span>
 #include <vector>
 
+#include "recordpipe/trainer/backend/variables.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/gradient_processor.h"
 #include "trainer/backend/cuda/loss_scale.h"
 #include "trainer/backend/cuda/variable_layout.h"
-#include "trainer/backend/variables.h"
 
 namespace recordpipe::cuda {
 

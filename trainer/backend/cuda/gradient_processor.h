@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "recordpipe/trainer/backend/variables.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/kernels.h"
-#include "trainer/backend/variables.h"
 
 namespace recordpipe::cuda {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "recordpipe/trainer/backend/replicated/communicator.h"
 #include "trainer/backend/cuda/cuda_backend.h"
-#include "trainer/backend/replicated/communicator.h"
 
 namespace recordpipe {
 

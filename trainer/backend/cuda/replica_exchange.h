@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "recordpipe/trainer/backend/replicated/communicator.h"
 #include "trainer/backend/cuda/device.h"
-#include "trainer/backend/replicated/communicator.h"
 
 namespace recordpipe::cuda {
 

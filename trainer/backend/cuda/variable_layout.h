@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "recordpipe/trainer/model/network.h"
 #include "trainer/backend/cuda/element.h"
-#include "trainer/model/network.h"
 
 namespace recordpipe::cuda {
 

@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <span>
 
-#include "trainer/model/network.h"
+#include "recordpipe/trainer/model/network.h"
 
 namespace recordpipe::reference {
 

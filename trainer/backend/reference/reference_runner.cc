@@ -4,6 +4,9 @@
 #include <utility>
 #include <variant>
 
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/backend/replicated/communicator.h"
+#include "recordpipe/trainer/backend/trace_phases.h"
 #include "trainer/backend/reference/batch_norm.h"
 #include "trainer/backend/reference/conv2d.h"
 #include "trainer/backend/reference/dense.h"
@@ -11,11 +14,8 @@
 #include "trainer/backend/reference/local_response_norm.h"
 #include "trainer/backend/reference/max_pool.h"
 #include "trainer/backend/reference/pool_and_pad.h"
-#include "trainer/backend/reference/reference_backend.h"
 #include "trainer/backend/reference/relu.h"
 #include "trainer/backend/reference/softmax_cross_entropy.h"
-#include "trainer/backend/replicated/communicator.h"
-#include "trainer/backend/trace_phases.h"
 
 namespace recordpipe {
 

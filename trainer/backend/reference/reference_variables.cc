@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "recordpipe/error.h"
-#include "trainer/backend/reference/reference_backend.h"
+#include "recordpipe/trainer/backend/reference/reference_backend.h"
 
 namespace recordpipe {
 

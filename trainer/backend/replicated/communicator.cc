@@ -1,4 +1,4 @@
-#include "trainer/backend/replicated/communicator.h"
+#include "recordpipe/trainer/backend/replicated/communicator.h"
 
 #include "trainer/backend/replicated/flat_slot.h"
 

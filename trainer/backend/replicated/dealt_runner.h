@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/backend.h"
 
 namespace recordpipe {
 

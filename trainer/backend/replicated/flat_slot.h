@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "trainer/backend/variables.h"
+#include "recordpipe/trainer/backend/variables.h"
 
 namespace recordpipe {
 

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "trainer/backend/backend.h"
-#include "trainer/backend/replicated/communicator.h"
+#include "recordpipe/trainer/backend/backend.h"
+#include "recordpipe/trainer/backend/replicated/communicator.h"
 
 namespace recordpipe {
 

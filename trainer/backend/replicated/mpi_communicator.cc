@@ -1,4 +1,4 @@
-#include "trainer/backend/replicated/mpi_communicator.h"
+#include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
 
 #include <algorithm>
 #include <exception>

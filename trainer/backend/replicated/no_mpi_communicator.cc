@@ -1,6 +1,6 @@
 // Takes the place of mpi_communicator.cc in a build without MPI.
 #include "recordpipe/error.h"
-#include "trainer/backend/replicated/mpi_communicator.h"
+#include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
 
 namespace recordpipe {
 

@@ -1,4 +1,4 @@
-#include "trainer/backend/replicated/tower_backend.h"
+#include "recordpipe/trainer/backend/replicated/tower_backend.h"
 
 #include <utility>
 #include <vector>

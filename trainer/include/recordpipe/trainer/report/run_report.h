@@ -1,0 +1,64 @@
+// What a report tells of a training run; trainer/include/recordpipe/trainer/report/report.h makes a
+// page of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recordpipe/trainer/training/evaluate.h"
+
+namespace recordpipe {
+
+// Some steps of training, one after the other.
+struct TrainingPoint {
+  uint64_t step = 0;   // how many had been made after the last of them
+  uint64_t steps = 0;  // how many they are
+  uint64_t images = 0;
+  uint64_t correct = 0;      // of these
+  double loss = 0;           // the mean of the steps', without weight decay; may be no number
+  double learning_rate = 0;  // of the last
+  double seconds = 0;
+  double input_wait_seconds = 0;  // of these
+
+  bool operator==(const TrainingPoint&) const = default;
+};
+
+// An evaluation while the network was trained.
+struct EvaluationPoint {
+  uint64_t step = 0;
+  double loss = 0;
+  double accuracy = 0;  // 0..1
+
+  bool operator==(const EvaluationPoint&) const = default;
+};
+
+// How a run went, by ascending steps.
+struct RunHistory {
+  std::vector<TrainingPoint> training = {};
+  std::vector<EvaluationPoint> validation = {};
+};
+
+struct RunFact {
+  std::string name = {};   // "parameters"
+  std::string value = {};  // "658651"
+};
+
+struct FinalEvaluation {
+  std::string split = "eval";  // the images' name
+  uint64_t step = 0;           // of the network that was evaluated
+  Evaluation evaluation = {};
+};
+
+// Everything may be empty. Texts may hold anything: they are escaped where they are shown.
+struct RunReport {
+  std::string title = "Training run";
+  std::vector<std::string> notes = {};  // sentences that stand above all else: "The data are ..."
+  std::vector<RunFact> facts = {};      // what was run: model, settings, device; in this order
+  RunHistory history = {};
+  std::vector<std::string> class_names = {};  // of class 0, 1, ...; the rest are numbers
+  std::optional<FinalEvaluation> final_evaluation = {};
+};
+
+}  // namespace recordpipe

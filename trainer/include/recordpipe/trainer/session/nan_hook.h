@@ -1,0 +1,23 @@
+// What becomes of a run whose loss is no number any more: tf.train.NanTensorHook.
+#pragma once
+
+#include "recordpipe/trainer/session/session_hook.h"
+
+namespace recordpipe {
+
+enum class NanPolicy {
+  fail,  // the run ends with the trainer's NotFiniteError, as without this hook
+  stop,  // the run ends as if it had been asked to, with what it had learned before
+};
+
+class NanHook final : public SessionHook {
+ public:
+  explicit NanHook(NanPolicy policy) : policy_(policy) {}
+
+  void after_run(TrainingSession& session, const RunValues& values) override;
+
+ private:
+  const NanPolicy policy_;
+};
+
+}  // namespace recordpipe

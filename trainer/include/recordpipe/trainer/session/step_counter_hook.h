@@ -1,0 +1,36 @@
+// Steps a second, told and plotted: tf.train.StepCounterHook.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "recordpipe/trainer/session/session_hook.h"
+#include "recordpipe/trainer/session/step_timer.h"
+#include "recordpipe/trainer/summary/event_writer.h"
+
+namespace recordpipe {
+
+struct StepCounterOptions {
+  Every every = {.steps = 100};
+  // Told "global_step/sec: 12.5".
+  std::function<void(const std::string&)> sink = [](const std::string&) {};
+  // Where the scalar global_step/sec goes, if anywhere. Must outlive the hook.
+  EventWriter* events = nullptr;
+  Clock now = steady_seconds;
+};
+
+// The speed since it last told, so that nothing is said of the first step alone. What is done
+// between steps, evaluations and checkpoints, counts.
+class StepCounterHook final : public SessionHook {
+ public:
+  explicit StepCounterHook(StepCounterOptions options);
+
+  void after_create_session(TrainingSession& session) override;
+  void after_run(TrainingSession& session, const RunValues& values) override;
+
+ private:
+  const StepCounterOptions options_;
+  StepTimer timer_;
+};
+
+}  // namespace recordpipe
