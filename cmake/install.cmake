@@ -4,9 +4,6 @@
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-# Headers keep their paths below this folder, so that #include "dataset/include/recordpipe/record_reader.h" is
-# the same in this tree and installed.
-set(recordpipe_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/recordpipe)
 set(recordpipe_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/recordpipe)
 # From a pkg-config file to the prefix: the installation may be moved.
 file(RELATIVE_PATH recordpipe_prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
@@ -60,7 +57,7 @@ function(recordpipe_install_library name)
   get_target_property(description ${target} RECORDPIPE_DESCRIPTION)
   get_target_property(headers ${target} HEADER_SET)
   if(headers)
-    set(header_set FILE_SET HEADERS DESTINATION ${recordpipe_include_dir})
+    set(header_set FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   endif()
   install(TARGETS ${target} EXPORT recordpipe-${name} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
           ${header_set})

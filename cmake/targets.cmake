@@ -75,7 +75,8 @@ endfunction()
 
 # recordpipe_library(NAME DESCRIPTION TEXT HEADERS PATTERNS... SOURCES ... LINK ... LINK_PRIVATE ...
 # PRECOMPILE ...): target recordpipe_NAME, alias recordpipe::NAME. After the libraries that it links.
-# With a DESCRIPTION it is installed, and HEADERS with it. PRECOMPILE as in recordpipe_precompile().
+# With a DESCRIPTION it is installed, and HEADERS with it: its public ones, below
+# recordpipe_public_headers/recordpipe. PRECOMPILE as in recordpipe_precompile().
 function(recordpipe_library name)
   cmake_parse_arguments(arg "" "DESCRIPTION" "HEADERS;SOURCES;LINK;LINK_PRIVATE;PRECOMPILE" ${ARGN})
   set(target recordpipe_${name})
@@ -86,10 +87,8 @@ function(recordpipe_library name)
   add_library(${target} STATIC)
   add_library(recordpipe::${name} ALIAS ${target})
   recordpipe_sources(${name} HEADERS ${arg_HEADERS} SOURCES ${arg_SOURCES})
-  foreach(folder IN LISTS recordpipe_public_headers)
-    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}>)
-  endforeach()
-  target_include_directories(${target} PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${recordpipe_public_headers}>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC ${arg_LINK} PRIVATE ${arg_LINK_PRIVATE})
   recordpipe_configure(${target})
   if(NOT arg_PRECOMPILE)
@@ -107,10 +106,10 @@ function(recordpipe_sources name)
   cmake_parse_arguments(arg "" "" "HEADERS;SOURCES" ${ARGN})
   target_sources(recordpipe_${name} PRIVATE ${arg_SOURCES})
   if(arg_HEADERS AND PROJECT_IS_TOP_LEVEL)
-    list(TRANSFORM arg_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    list(TRANSFORM arg_HEADERS PREPEND ${recordpipe_public_headers}/recordpipe/)
     file(GLOB headers CONFIGURE_DEPENDS ${arg_HEADERS})
-    target_sources(recordpipe_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
-                   FILES ${headers})
+    target_sources(recordpipe_${name} PUBLIC FILE_SET HEADERS BASE_DIRS
+                   ${recordpipe_public_headers} FILES ${headers})
   endif()
 endfunction()
 
@@ -122,7 +121,6 @@ function(recordpipe_program name)
     return()
   endif()
   add_executable(${name} ${arg_SOURCES})
-  target_compile_definitions(${name} PRIVATE RECORDPIPE_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${name} PRIVATE ${arg_LINK})
   recordpipe_configure(${name})
   if(NOT arg_PRECOMPILE)

@@ -25,6 +25,7 @@
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/version.h"
 
 namespace recordpipe {
 namespace {

@@ -22,6 +22,7 @@
 #include "recordpipe/record_reader.h"
 #include "recordpipe/sha256.h"
 #include "tools/cifar_archive_source.h"
+#include "recordpipe/version.h"
 
 namespace recordpipe {
 namespace {

@@ -1,5 +1,5 @@
 // Text from anywhere in a page: nothing of it is ever more than text.
-#include "dataset/base/escape_html.h"
+#include "dataset/applications/html/escape_html.h"
 
 #include <gtest/gtest.h>
 

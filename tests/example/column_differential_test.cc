@@ -4,7 +4,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
-#include "proto/example.pb.h"
+#include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 #include "tests/support/column_comparison.h"
 #include "tests/support/example_generator.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "proto/example.pb.h"
+#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/example_builder.h"
 #include "recordpipe/parse_example.h"
 #include "recordpipe/parse_sequence_example.h"

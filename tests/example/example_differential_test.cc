@@ -7,7 +7,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
-#include "proto/example.pb.h"
+#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/example_builder.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_comparison.h"

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include "proto/example.pb.h"
+#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
 #include "recordpipe/record_reader.h"

@@ -8,7 +8,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
-#include "proto/example.pb.h"
+#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
 #include "recordpipe/message_kind.h"

@@ -10,7 +10,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
-#include "proto/example.pb.h"
+#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/feature_values.h"
 #include "recordpipe/message_kind.h"
 #include "tests/support/bytes.h"

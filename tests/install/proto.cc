@@ -1,7 +1,7 @@
 // An Example as protobuf's class.
 #include <cstdio>
 
-#include "proto/example.pb.h"
+#include "recordpipe/proto/example.pb.h"
 
 int main() {
   recordpipe::proto::Example example;

@@ -18,22 +18,58 @@ LAYERS = {
     "dataset/base": [],
     "dataset/io": ["dataset/base"],
     "dataset/checksum": ["dataset/base"],
+    "dataset/http": ["dataset/io"],
     "dataset/record": ["dataset/io", "dataset/checksum"],
     "dataset/example": ["dataset/record", "proto"],
     "dataset/image": ["dataset/base"],
     "dataset/pipeline": ["dataset/record", "proto"],
-    "dataset/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
-    "trainer": ["dataset/cifar"],
-    # Programs all, they meet signals and closed standard descriptors in the same way.
-    "trainer/programs": ["trainer", "tools"],
-    "tools": ["dataset/cifar"],
+    "dataset/toolkit": ["dataset/example"],
+    "dataset/applications/cifar": ["dataset/example", "dataset/image", "dataset/pipeline"],
+    "dataset/applications/html": ["dataset/base"],
+    "dataset/applications/process": ["dataset/base"],
+    "trainer": ["dataset/applications/cifar", "dataset/applications/html"],
+    "trainer/programs": ["trainer", "dataset/applications/process"],
+    "tools": ["dataset/applications/cifar", "dataset/applications/html",
+              "dataset/applications/process", "dataset/http", "dataset/toolkit"],
     "examples": ["trainer"],
-    "tests": ["trainer/programs"],
+    "tests": ["trainer/programs", "tools"],
 }
 
+# The public headers lie apart from their layers' sources, in these folders, and are included by
+# their path from there: "recordpipe/dataset.h".
+PUBLIC = ["dataset/include/", "trainer/include/"]
+# Which layer they belong to, by the start of their path below those folders.
+PUBLIC_LAYERS = {
+    "recordpipe/cifar/": "dataset/applications/cifar",
+    "recordpipe/http/": "dataset/http",
+    "recordpipe/image/": "dataset/image",
+    "recordpipe/internal/engine/": "dataset/pipeline",
+    "recordpipe/internal/example/": "dataset/example",
+    "recordpipe/internal/operators/": "dataset/pipeline",
+    "recordpipe/proto/": "proto",
+    "recordpipe/toolkit/": "dataset/toolkit",
+    "recordpipe/trainer/": "trainer",
+}
+for layer, names in {
+    "dataset/base": "error internal/endian internal/permutation internal/utf8 parameter philox "
+                    "progress stop version",
+    "dataset/checksum": "crc32c",
+    "dataset/io": "internal/url_path atomic_file atomic_file_set compression file glob parallel_deflate sha256 "
+                  "temporary_file",
+    "dataset/record": "record record_format record_index record_reader record_writer "
+                      "stream_compression",
+    "dataset/example": "columns example_builder example_schema example_view feature_values "
+                       "message_kind message_view parse_example parse_sequence_example",
+    "dataset/pipeline": "cache_codec chrome_trace collator dataset from_generator from_vector "
+                        "iterator options range sample_from_datasets statistics tfrecord_files zip",
+}.items():
+    PUBLIC_LAYERS.update({f"recordpipe/{name}.h": layer for name in names.split()})
+# What users see is used as users do.
+PUBLIC_ONLY = ["examples/", *PUBLIC]
+
 # Which files, by the start of their path, may include a library's headers, by the start of theirs.
-# A reader of records needs zlib and zstd (ISA-L if it is there) and nothing else; logging and option parsing
-# are for programs.
+# A reader of records needs zlib and zstd (ISA-L if it is there) and nothing else; logging and option
+# parsing are for programs.
 LIBRARIES = {
     "hwy/": ["dataset/image/crop_highway"],
     "jerror.h": ["dataset/image/jpeg_"],
@@ -42,15 +78,15 @@ LIBRARIES = {
     "isa-l/igzip_lib.h": ["dataset/io/isal_"],
     "zlib.h": ["dataset/io/zlib_inflate_engine", "dataset/io/deflate", "dataset/io/compression"],
     "zstd": ["dataset/io/zstd_"],
-    "curl/": ["dataset/io/http_"],
+    "curl/": ["dataset/http/"],
     "openssl/": ["dataset/io/sha256"],
-    "nlohmann/": ["dataset/io/partial_download", "dataset/pipeline/chrome_trace", "trainer/",
-                  "tools/"],
-    "archive.h": ["dataset/cifar/", "tools/tfrecord/npz_"],
-    "archive_entry.h": ["dataset/cifar/", "tools/tfrecord/npz_"],
-    "google/protobuf/": ["dataset/example/", "dataset/pipeline/iterator_state", "trainer/"],
-    "tbb/": ["dataset/pipeline/tbb_"],
-    "oneapi/tbb": ["dataset/pipeline/tbb_"],
+    "nlohmann/": ["dataset/http/partial_download", "dataset/pipeline/engine/chrome_trace",
+                  "trainer/", "tools/"],
+    "archive.h": ["dataset/applications/cifar/", "tools/tfrecord/formats/npz_"],
+    "archive_entry.h": ["dataset/applications/cifar/", "tools/tfrecord/formats/npz_"],
+    "google/protobuf/": ["dataset/example/", "dataset/pipeline/engine/iterator_state", "trainer/"],
+    "tbb/": ["dataset/pipeline/engine/tbb_"],
+    "oneapi/tbb": ["dataset/pipeline/engine/tbb_"],
     "oneapi/dnnl/": ["trainer/backend/cpu/"],
     "mpi.h": ["trainer/backend/replicated/mpi_"],
     "omp.h": ["trainer/backend/cpu/"],
@@ -58,7 +94,7 @@ LIBRARIES = {
     "cuda_": ["trainer/backend/cuda/"],
     "cudnn.h": ["trainer/backend/cuda/"],
     "nccl.h": ["trainer/backend/cuda/nccl_"],
-    "fmt/": ["trainer/", "tools/"],
+    "fmt/": ["trainer/", "tools/", "dataset/applications/process/"],
     "spdlog/": ["trainer/programs/log.cc"],
     "CLI/": ["trainer/", "tools/"],
     "gtest/": [],
@@ -81,9 +117,18 @@ INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(?:\"([^\"]*)\"|<([^>]*)>)", r
 PRAGMA_ONCE = re.compile(r"^#pragma once$", re.MULTILINE)
 
 
+def longest(starts, path):
+    return max((start for start in starts if path.startswith(start)), key=len, default=None)
+
+
 def layer_of(path):
-    fitting = [layer for layer in LAYERS if path.startswith(layer + "/")]
-    return max(fitting, key=len, default=None)
+    """Of a file, by its path from the root."""
+    public = longest(PUBLIC, path)
+    if public:
+        start = longest(PUBLIC_LAYERS, path[len(public):])
+        return PUBLIC_LAYERS.get(start)
+    folder = longest([layer + "/" for layer in LAYERS], path)
+    return folder and folder[:-1]
 
 
 def reach_of(layer):
@@ -94,17 +139,28 @@ def reach_of(layer):
     return reach
 
 
+def file_of(root, included):
+    """The file that is meant, or made by the build from one: its path from the root."""
+    if included.endswith(".pb.h"):  # protoc's
+        candidates = [included.removeprefix("recordpipe/").removesuffix(".pb.h") + ".proto"]
+    else:  # or CMake's
+        candidates = [folder + included for folder in ("", *PUBLIC)] + [included + ".in"]
+    return next((path for path in candidates if (root / path).is_file()), None)
+
+
 def check_own(root, path, included):
-    layer, target = layer_of(path), layer_of(included)
-    source = re.sub(r"\.pb\.h$", ".proto", included)
-    if (root / (included + ".in")).is_file():  # which CMake makes it of
-        source = included + ".in"
-    if target is None:
+    if layer_of(included) is None and not included.startswith("recordpipe/"):
         return f"includes \"{included}\": not a path from the root through a known layer"
-    if not (root / source).is_file():
+    found = file_of(root, included)
+    if found is None:
         return f"includes \"{included}\": there is no such file"
+    if longest(PUBLIC, included):
+        return f"includes \"{included}\": public headers are included as \"recordpipe/...\""
+    layer, target = layer_of(path), layer_of(found)
     if target not in reach_of(layer):
         return f"includes \"{included}\": {layer} may not know {target}"
+    if path.startswith(tuple(PUBLIC_ONLY)) and not included.startswith("recordpipe/"):
+        return f"includes \"{included}\": only public headers may be included here"
     return None
 
 

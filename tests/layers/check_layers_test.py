@@ -27,23 +27,30 @@ class CheckLayers(unittest.TestCase):
 
     def test_what_the_tables_allow(self):
         self.expect({
-            "dataset/base/error.h": HEADER + "#include <string>\n#include <sys/stat.h>\n",
-            "dataset/io/file.h": HEADER + '#include "dataset/base/error.h"\n',
-            "dataset/io/deflate.cc": "#include <zlib.h>\n",
-            "dataset/io/http_client.cc": "#include <curl/curl.h>\n",
-            "dataset/record/reader.cc": '#include "dataset/base/error.h"\n#include "dataset/io/file.h"\n',
-            "dataset/example/view.cc": '#include "proto/example.pb.h"\n',
-            "proto/example.proto": 'import "proto/feature.proto";\n',
+            "dataset/include/recordpipe/error.h": HEADER + "#include <string>\n#include <sys/stat.h>\n",
+            "dataset/include/recordpipe/file.h": HEADER + '#include "recordpipe/error.h"\n',
+            "dataset/io/posix.h": HEADER + '#include "recordpipe/file.h"\n',
+            "dataset/io/deflate.cc": '#include <zlib.h>\n#include "dataset/io/posix.h"\n',
+            "dataset/http/client.cc": "#include <curl/curl.h>\n",
+            "dataset/record/reader.cc": '#include "recordpipe/error.h"\n#include "recordpipe/file.h"\n',
+            "dataset/example/view.cc": '#include "recordpipe/proto/example.pb.h"\n',
+            "proto/example.proto": 'import "recordpipe/proto/feature.proto";\n',
             "tools/tfrecord.cc": '#include <CLI/CLI.hpp>\n#include "dataset/record/reader.cc"\n',
             "tests/io/file_test.cc": '#include <gtest/gtest.h>\n#include <curl/curl.h>\n'
-                                     '#include "dataset/io/file.h"\n',
+                                     '#include "recordpipe/file.h"\n'
+                                     '#include "dataset/io/posix.h"\n',
+            "examples/read.cc": '#include "recordpipe/file.h"\n',
         })
 
     def test_a_layer_above(self):
         self.expect({
-            "dataset/io/file.h": HEADER,
-            "dataset/base/error.cc": '#include <string>\n#include "dataset/io/file.h"\n',
-        }, "dataset/base/error.cc:2: includes \"dataset/io/file.h\": dataset/base may not know dataset/io")
+            "dataset/include/recordpipe/file.h": HEADER,
+            "dataset/base/error.cc": '#include <string>\n#include "recordpipe/file.h"\n',
+        }, "dataset/base/error.cc:2: includes \"recordpipe/file.h\": dataset/base may not know dataset/io")
+        self.expect({
+            "dataset/io/posix.h": HEADER,
+            "dataset/base/error.cc": '#include "dataset/io/posix.h"\n',
+        }, "dataset/base may not know dataset/io")
 
     def test_a_layer_beside(self):
         self.expect({
@@ -57,6 +64,20 @@ class CheckLayers(unittest.TestCase):
             "dataset/image/crop.inc": "#include <zlib.h>\n#include \"dataset/pipeline/map.h\"\n",
         }, "dataset/image/crop.inc:1: includes <zlib.h>", "dataset/image may not know")
 
+    def test_public_headers(self):
+        private = {"dataset/io/posix.h": HEADER}
+        self.expect(private | {
+            "dataset/include/recordpipe/file.h": HEADER + '#include "dataset/io/posix.h"\n',
+        }, "only public headers may be included here")
+        self.expect(private | {"examples/read.cc": '#include "dataset/io/posix.h"\n'},
+                    "only public headers may be included here")
+        public = {"dataset/include/recordpipe/file.h": HEADER}
+        self.expect(public | {
+            "dataset/io/file.cc": '#include "dataset/include/recordpipe/file.h"\n',
+        }, "public headers are included as \"recordpipe/...\"")
+        self.expect({"dataset/include/recordpipe/unheard_of.h": HEADER}, "in no known layer")
+        self.expect({"dataset/io/file.cc": '#include "recordpipe/unheard_of.h"\n'}, "no such file")
+
     def test_tests_are_not_for_others(self):
         self.expect({
             "tests/support/bytes.h": HEADER,
@@ -68,14 +89,14 @@ class CheckLayers(unittest.TestCase):
                         "tbb/task_arena.h", "oneapi/tbb.h", "spdlog/spdlog.h", "CLI/CLI.hpp"):
             self.expect({"dataset/record/reader.cc": f"#include <{library}>\n"}, "may")
         for library in ("spdlog/spdlog.h", "CLI/CLI.hpp", "gtest/gtest.h"):
-            self.expect({"dataset/cifar/archive.cc": f"#include <{library}>\n"}, "may")
-        self.expect({"dataset/io/file.cc": "#include <curl/curl.h>\n"}, "only dataset/io/http_")
+            self.expect({"dataset/applications/cifar/archive.cc": f"#include <{library}>\n"}, "may")
+        self.expect({"dataset/io/file.cc": "#include <curl/curl.h>\n"}, "only dataset/http/")
 
     def test_an_unknown_library(self):
         self.expect({"trainer/model.cc": "#include <eigen3/Eigen/Core>\n"}, "not in the tables")
 
     def test_a_header_without_pragma_once(self):
-        self.expect({"dataset/base/error.h": "// no #pragma once\n"}, "has no #pragma once")
+        self.expect({"dataset/base/base64.h": "// no #pragma once\n"}, "has no #pragma once")
 
     def test_paths_that_lead_nowhere(self):
         self.expect({"dataset/io/file.cc": '#include "file.h"\n'}, "not a path from the root")

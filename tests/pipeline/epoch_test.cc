@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "proto/iterator_state.pb.h"
+#include "recordpipe/proto/iterator_state.pb.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/file.h"

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "proto/iterator_state.pb.h"
+#include "recordpipe/proto/iterator_state.pb.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/dataset.h"

@@ -6,7 +6,7 @@
 
 #include <google/protobuf/stubs/logging.h>
 
-#include "proto/example.pb.h"
+#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_view.h"
 #include "tests/support/bytes.h"

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "proto/feature.pb.h"
+#include "recordpipe/proto/feature.pb.h"
 #include "recordpipe/columns.h"
 #include "recordpipe/example_schema.h"
 #include "tests/support/bytes.h"

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "proto/event.pb.h"
+#include "recordpipe/proto/event.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record_reader.h"

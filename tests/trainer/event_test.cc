@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/example/event_view.h"
-#include "proto/event.pb.h"
+#include "recordpipe/proto/event.pb.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/message_kind.h"
 #include "recordpipe/trainer/summary/histogram.h"

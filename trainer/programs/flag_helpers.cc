@@ -1,4 +1,5 @@
 #include "trainer/programs/flag_helpers.h"
+#include "recordpipe/version.h"
 
 #include <algorithm>
 #include <limits>

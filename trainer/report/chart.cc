@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/escape_html.h"
+#include "dataset/applications/html/escape_html.h"
 #include "recordpipe/trainer/report/axis.h"
 
 namespace recordpipe {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "dataset/base/base64.h"
-#include "dataset/base/escape_html.h"
+#include "dataset/applications/html/escape_html.h"
 #include "recordpipe/image/encode_png.h"
 #include "recordpipe/trainer/report/axis.h"
 

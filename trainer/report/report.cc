@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/escape_html.h"
+#include "dataset/applications/html/escape_html.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/trainer/report/axis.h"
 #include "recordpipe/trainer/report/chart.h"

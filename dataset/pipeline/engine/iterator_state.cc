@@ -11,7 +11,7 @@
 
 #include <google/protobuf/io/coded_stream.h>
 
-#include "proto/iterator_state.pb.h"
+#include "recordpipe/proto/iterator_state.pb.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"

@@ -16,6 +16,7 @@
 #include "tools/tfrecord/command_line/nearest_names.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/output_check.h"
+#include "recordpipe/version.h"
 
 namespace recordpipe {
 namespace {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tools/tfrecord/command_line/text_blocks.h"
+#include "recordpipe/version.h"
 
 namespace recordpipe {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/escape_html.h"
+#include "dataset/applications/html/escape_html.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

@@ -7,13 +7,14 @@
 #include <fmt/format.h>
 
 #include "dataset/base/base64.h"
-#include "dataset/base/escape_html.h"
+#include "dataset/applications/html/escape_html.h"
 #include "recordpipe/sha256.h"
 #include "tools/tfrecord/formats/json_text.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 #include "tools/tfrecord/view/html.h"
 #include "tools/tfrecord/view/page_assets.h"
+#include "recordpipe/version.h"
 
 namespace recordpipe {
 namespace {

@@ -1,10 +1,17 @@
-#include "dataset/base/escape_html.h"
+// Text for an HTML page, of which nothing is ever more than text.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
 
 #include "recordpipe/internal/utf8.h"
 
 namespace recordpipe {
 
-std::string escape_html(std::string_view text) {
+// For content and for attributes in double quotes: & < > " ' are escaped, what is not UTF-8 becomes
+// U+FFFD, and control characters that HTML doesn't allow do, too.
+inline std::string escape_html(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const size_t length = utf8_length(text);
