@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs packages, builds, writes CIFAR-10's TFRecord files, trains a network and evaluates it (README.md).
+# Installs packages, builds, writes CIFAR-10's TFRecord files, trains a network and evaluates it
+# (README.md).
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 
@@ -12,8 +13,8 @@ usage: ./quickstart.sh [--archive FILE | --synthetic] [--data-dir DIR] [--minute
   --data-dir DIR   folder for data and results (default: data/cifar10 in this folder)
   --minutes M      approximate training time in minutes (default: 5)
 
-Without --archive and --synthetic, the published archive (170 MB) is downloaded. If the download fails,
-the synthetic data set is used instead, and all results say so.
+Without --archive and --synthetic, the published archive (170 MB) is downloaded. If the download
+fails, the synthetic data set is used instead, and all results say so.
 END
 }
 

@@ -1,5 +1,5 @@
-# The packages that recordpipe depends on (tools/packages.txt has their Debian names), and the options that
-# select them.
+# The packages that recordpipe depends on (tools/packages.txt has their Debian names), and the
+# options that select them.
 
 # OFF allows, for example, building only the record library without the trainer's packages.
 option(RECORDPIPE_WHOLE "A missing package is an error; OFF: skip the targets that require it"
@@ -17,7 +17,7 @@ find_library(ISAL_LIBRARY isal)
 if(ISAL_INCLUDE_DIR AND ISAL_LIBRARY)
   set(isal_found ON)
 endif()
-option(RECORDPIPE_ISAL "Use ISA-L instead of zlib for gzip: decompresses in about 0.6 of the time, adds a fast compression level"
+option(RECORDPIPE_ISAL "Use ISA-L for gzip: decompresses in 0.6 of zlib's time; adds a fast compression level"
        ${isal_found})
 find_package(Protobuf ${required})
 find_package(TBB ${required})

@@ -1,6 +1,6 @@
-# `cmake --install`: libraries, headers, programs, the CMake package and one pkg-config file per library.
-# Each library is a component of the package with its own export set, so that a user of one library finds
-# and links only the dependencies of that library.
+# `cmake --install`: libraries, headers, programs, the CMake package and one pkg-config file per
+# library. Each library is a component of the package with its own export set, so that a user of one
+# library finds and links only the dependencies of that library.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -26,8 +26,8 @@ set(recordpipe_foreign
   "hwy::hwy|hwy|libhwy"
   "protobuf::libprotobuf|Protobuf|protobuf")
 
-# recordpipe_foreign_of(ITEM PACKAGE PKGCONFIG): looks up ITEM in the table; both variables are empty if it
-# is not found.
+# recordpipe_foreign_of(ITEM PACKAGE PKGCONFIG): looks up ITEM in the table; both variables are
+# empty if it is not found.
 function(recordpipe_foreign_of item package pkgconfig)
   set(${package} "" PARENT_SCOPE)
   set(${pkgconfig} "" PARENT_SCOPE)
@@ -102,8 +102,8 @@ function(recordpipe_install_library name)
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# recordpipe_install_package(): installs all components and the CMake package. Call it after all targets
-# are linked.
+# recordpipe_install_package(): installs all components and the CMake package. Call it after all
+# targets are linked.
 function(recordpipe_install_package)
   get_property(names GLOBAL PROPERTY recordpipe_to_install)
   foreach(name IN LISTS names)

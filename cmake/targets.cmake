@@ -8,8 +8,9 @@ set(recordpipe_standard_headers
   <stdexcept> <string> <string_view> <thread> <type_traits> <unordered_map> <utility> <variant>
   <vector>)
 
-# recordpipe_precompile(TARGET AS OTHER | HEADER...): compiles TARGET with the precompiled headers of OTHER,
-# which must have the same compile options; or with HEADERs in addition to the standard ones.
+# recordpipe_precompile(TARGET AS OTHER | HEADER...): compiles TARGET with the precompiled headers
+# of OTHER, which must have the same compile options; or with HEADERs in addition to the standard
+# ones.
 function(recordpipe_precompile target)
   cmake_parse_arguments(arg "" "AS" "" ${ARGN})
   if(NOT RECORDPIPE_PRECOMPILED_HEADERS)
@@ -22,7 +23,8 @@ function(recordpipe_precompile target)
   endif()
 endfunction()
 
-# The compile options of every target of this project. Only C++20 and the include path propagate to users.
+# The compile options of every target of this project. Only C++20 and the include path propagate to
+# users.
 function(recordpipe_configure target)
   # Private headers are included by their path from the root.
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -31,13 +33,15 @@ function(recordpipe_configure target)
   if(RECORDPIPE_WARNINGS)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic
                            -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual>)
-    # GCC 12 reports overlapping copies in inlined std::string code, a false positive (GCC bug 105651).
+    # GCC 12 reports overlapping copies in inlined std::string code, a false positive (GCC bug
+    # 105651).
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
       target_compile_options(${target} PRIVATE
                              $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>)
     endif()
-    # GCC treats functions from precompiled headers as ours, not the system's, and warns, for example,
-    # that a std::string's length might be negative. .ci/run also compiles without precompiled headers.
+    # GCC treats functions from precompiled headers as ours, not the system's, and warns, for
+    # example, that a std::string's length might be negative. .ci/run compiles without precompiled
+    # headers.
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND RECORDPIPE_PRECOMPILED_HEADERS)
       target_compile_options(${target} PRIVATE
         $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
@@ -59,8 +63,8 @@ add_library(recordpipe_standard OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR
 recordpipe_configure(recordpipe_standard)
 recordpipe_precompile(recordpipe_standard)
 
-# recordpipe_left_out(RESULT TARGET LINKED...): sets RESULT to true, with a message, if a target in LINKED
-# doesn't exist.
+# recordpipe_left_out(RESULT TARGET LINKED...): sets RESULT to true, with a message, if a target in
+# LINKED doesn't exist.
 function(recordpipe_left_out result target)
   set(${result} OFF PARENT_SCOPE)
   foreach(item IN LISTS ARGN)
@@ -73,9 +77,10 @@ function(recordpipe_left_out result target)
 endfunction()
 
 # recordpipe_library(NAME DESCRIPTION TEXT HEADERS PATTERNS... SOURCES ... LINK ... LINK_PRIVATE ...
-# PRECOMPILE ...): defines target recordpipe_NAME, alias recordpipe::NAME. Must come after the libraries that
-# it links. A library with a DESCRIPTION is installed with its public HEADERS, which are below
-# recordpipe_public_headers/recordpipe. PRECOMPILE: the arguments of recordpipe_precompile().
+# PRECOMPILE ...): defines target recordpipe_NAME, alias recordpipe::NAME. Must come after the
+# libraries that it links. A library with a DESCRIPTION is installed with its public HEADERS, which
+# are below recordpipe_public_headers/recordpipe. PRECOMPILE: the arguments of
+# recordpipe_precompile().
 function(recordpipe_library name)
   cmake_parse_arguments(arg "" "DESCRIPTION" "HEADERS;SOURCES;LINK;LINK_PRIVATE;PRECOMPILE" ${ARGN})
   set(target recordpipe_${name})

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: install_packages.sh [--ci] [--sanitizers]
 # Installs the missing packages of tools/packages.txt; with --ci also those for .ci/run, with
-# --sanitizers also those for the presets asan and tsan. Needs root or sudo only if packages are missing.
+# --sanitizers also those for the presets asan and tsan. Needs root or sudo only if packages are
+# missing.
 set -euo pipefail
 list="$(dirname "$(readlink -f "$0")")/packages.txt"
 
@@ -22,7 +23,7 @@ echo "Installing ${#missing[@]} packages (may take some minutes): ${missing[*]}"
 as_root=()
 if ((EUID != 0)); then
   command -v sudo >/dev/null ||
-    { echo "install_packages.sh: neither root nor sudo; install these packages first: ${missing[*]}" >&2; exit 1; }
+    { echo "Neither root nor sudo; install these packages first: ${missing[*]}" >&2; exit 1; }
   as_root=(sudo)
 fi
 log=$(mktemp)
@@ -31,7 +32,7 @@ trap 'rm -f "$log"' EXIT
 # failure, and the install that then finds no package does not give the reason.
 run() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" >>"$log" 2>&1 ||
-    { cat "$log" >&2; echo "install_packages.sh: failed: $*" >&2; exit 1; }
+    { cat "$log" >&2; echo "Failed: $*" >&2; exit 1; }
 }
 # On a machine that was just started, automatic updates may hold the lock.
 run apt-get -o DPkg::Lock::Timeout=300 update
