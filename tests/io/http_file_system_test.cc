@@ -28,7 +28,7 @@ TEST_F(HttpFileSystemTest, TellsWhatIsNotThere) {
             ErrorKind::permission_denied);
   const Error unknown = error_of([&] { file_system.status(server.http("/a?no_range&chunked")); });
   EXPECT_EQ(unknown.kind(), ErrorKind::unsupported);
-  EXPECT_THAT(unknown.what(), HasSubstr("does not tell the file's size"));
+  EXPECT_THAT(unknown.what(), HasSubstr("does not report the file's size"));
 }
 
 TEST_F(HttpFileSystemTest, RefusesWhatUrlsCannotDo) {
