@@ -134,7 +134,7 @@ void AtomicFile::require_open() const {
   if (stage_ == Stage::open) return;
   throw Error({.kind = ErrorKind::invalid_argument,
                .path = path_,
-               .reason = "written to after it was finished or had failed"});
+               .reason = "written after finish() or after a failed write"});
 }
 
 void AtomicFile::discard() noexcept {
