@@ -60,7 +60,7 @@ void read_list(WireReader list, Visit visit) {
       } else {
         const std::span<const std::byte> value = list.read_bytes();
         if (kind == FeatureKind::floats && value.size() % sizeof(float) != 0) {
-          list.fail("packed floats that end in the middle of one");
+          list.fail("packed floats of a size that is no multiple of 4");
         }
         visit(value);
       }
