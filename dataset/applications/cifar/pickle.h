@@ -7,8 +7,7 @@
 //
 //     numpy.core.multiarray _reconstruct, numpy ndarray, numpy dtype    arrays, up to protocol 4
 //     numpy.core.numeric _frombuffer                                    arrays, protocol 5
-//     _codecs encode                                                    bytes, protocol 2 of Python
-//     3
+//     _codecs encode                                                    bytes, Python 3, protocol 2
 //
 // (also with numpy._core in place of numpy.core). Any other global is an error that names it.
 //

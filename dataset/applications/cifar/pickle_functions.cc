@@ -45,8 +45,9 @@ void PickleMachine::push_global(std::string_view module, std::string_view name) 
   for (const NamedGlobal& known : kGlobals) {
     if (module == known.module && name == known.name) return push(known.global);
   }
-  input_.fail(ErrorKind::unsupported, "the global " + printable(module) + "." + printable(name),
-              "a CIFAR batch does not need it: this pickle may be malicious; nothing was executed");
+  input_.fail(
+      ErrorKind::unsupported, "the global " + printable(module) + "." + printable(name),
+      "a CIFAR batch does not need it: this pickle may be malicious; nothing of it was executed");
 }
 
 void PickleMachine::reduce() {
