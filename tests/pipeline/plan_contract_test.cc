@@ -286,7 +286,7 @@ class Driver {
       const bool was_asked = !ledger_->take_interruption();
       expect_next(std::span(tickets).first(planned.count));
       EXPECT_TRUE(was_asked || planned.stop != Stop::requested);
-      expect_true(planned.stop, /*may_wait=*/true, was_asked);
+      expect_true(planned.stop, /*waits=*/true, was_asked);
       plan().discard(std::span(tickets).first(planned.count));
     }
     plan().request_stop();
@@ -301,7 +301,8 @@ class Driver {
     try {
       const Planned planned = call();
       EXPECT_EQ(planned.count, 0u);
-      EXPECT_EQ(planned.stop, has_ended_ ? Stop::end : Stop::requested);
+      EXPECT_TRUE(planned.stop == Stop::requested || planned.stop == Stop::end);
+      expect_true(planned.stop, /*waits=*/true, /*was_asked=*/true);
       EXPECT_TRUE(error_.empty()) << "no error any more";
     } catch (const std::exception& error) {
       expect_error(error);
@@ -327,13 +328,13 @@ class Driver {
   }
 
   // A call stopped for a reason that holds. The end holds for good.
-  void expect_true(Stop stop, bool may_wait, bool was_asked) {
+  void expect_true(Stop stop, bool waits, bool was_asked) {
     switch (stop) {
       case Stop::none:
         EXPECT_FALSE(has_ended_);
         return;
       case Stop::would_wait:
-        EXPECT_FALSE(may_wait || has_ended_);
+        EXPECT_FALSE(waits || has_ended_);
         return;
       case Stop::requested:
         EXPECT_TRUE(was_asked && !has_ended_);
@@ -369,7 +370,7 @@ class Driver {
       const Planned passed = plan().advance(count);
       EXPECT_EQ(passed.count, std::min<uint64_t>(count, expected_.items.size() - at_));
       at_ += passed.count;
-      if (count > 0) expect_true(passed.stop, /*may_wait=*/true, /*was_asked=*/false);
+      if (count > 0) expect_true(passed.stop, /*waits=*/true, /*was_asked=*/false);
       EXPECT_TRUE(plan().can_save() || passed.count < count || count == 0);
       EXPECT_TRUE(expected_.error.empty() || passed.count > 0 || count == 0) << "no error";
       EXPECT_TRUE(passed.count > 0 || count == 0 || has_ended_);
