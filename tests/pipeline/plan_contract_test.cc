@@ -1,4 +1,4 @@
-// The contract of Stage, for each operator by itself: random sequences of calls, without an
+// The contract of Plan, for each operator by itself: random sequences of calls, without an
 // Executor, over sources that wait, end and fail anywhere, compared with a plain list.
 #include <algorithm>
 #include <cstddef>
@@ -19,8 +19,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/plan.h"
+#include "dataset/pipeline/engine/stage.h"
+#include "dataset/pipeline/engine/stage_context.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"
+#include "recordpipe/options.h"
 #include "recordpipe/philox.h"
 #include "recordpipe/sample_from_datasets.h"
 #include "recordpipe/zip.h"
@@ -29,7 +34,7 @@
 #include "tests/pipeline/trials.h"
 #include "tests/pipeline/value.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 namespace {
 
 using testing::StartsWith;
@@ -131,7 +136,7 @@ std::vector<Operator> operators() {
   return all;
 }
 
-// Calls a stage at random and compares what it returns with the twin's list.
+// Calls a plan at random and compares what it returns with the twin's list.
 class Driver {
  public:
   Driver(const Operator& op, uint64_t trial)
@@ -165,18 +170,18 @@ class Driver {
   }
 
   // Another thread calls request_stop() all the time. What it interrupts is up to chance, so the
-  // race detector is what can fail this, and a call that never returns.
+  // race detector is what can fail this, a call that never returns, and a ticket used twice.
   void run_beside_stops() {
     const std::jthread other([this](const std::stop_token& is_done) {
-      for (; !is_done.stop_requested(); std::this_thread::yield()) stage_->request_stop();
+      for (; !is_done.stop_requested(); std::this_thread::yield()) plan().request_stop();
     });
     PlanState start;
     for (int pass = 0; pass < 20; ++pass) {
-      pass % 2 == 0 ? stage_->restart(1) : restore_place(*stage_, start, 1);
-      if (pass == 0) stage_->save(start);
+      pass % 2 == 0 ? plan().restart(1) : restore_place(plan(), start, 1);
+      if (pass == 0) plan().save(start);
       std::vector<Ticket> tickets(20);
       try {
-        stage_->discard(std::span(tickets).first(stage_->plan(tickets, Wait::yes)));
+        plan().discard(std::span(tickets).first(plan().plan(tickets, Wait::yes).count));
       } catch (const std::exception& error) {
         EXPECT_TRUE(has_errors_) << error.what();
       }
@@ -210,9 +215,9 @@ class Driver {
       case 0:
         return restart(random_.below(3));
       case 1:
-        if (stage_->can_save()) {
+        if (plan().can_save()) {
           saved_.push_back({{}, epoch_, at_});
-          stage_->save(saved_.back().state);
+          plan().save(saved_.back().state);
         }
         return;
       case 2:
@@ -230,14 +235,17 @@ class Driver {
       case 9:
         return use_held(random_.below(static_cast<uint32_t>(held_.size()) + 1));
       default:
-        return plan();
+        return plan_some();
     }
   }
 
+  Plan& plan() { return *stage_->plan; }
+
   void start_anew() {
-    use_held(held_.size());          // by the stage that planned them
-    if (stage_) stage_->restart(0);  // what it holds is used up
-    stage_ = node_->make_stage(random_.below(2) == 0 ? context_ : context_.unmonitored());
+    use_held(held_.size());         // by the stage that planned them
+    if (stage_) plan().restart(0);  // what it holds is used up
+    stage_.reset();
+    stage_.emplace(node_->make_stage(random_.below(2) == 0 ? context_ : context_.unmonitored()));
     stand_at(0, 0);
     expected_ = twin_->pass(0);
   }
@@ -245,11 +253,12 @@ class Driver {
   void stand_at(uint64_t epoch, size_t at) {
     epoch_ = epoch;
     at_ = at;
+    has_ended_ = false;
     error_.clear();
   }
 
   void restart(uint64_t epoch) {
-    stage_->restart(epoch);
+    plan().restart(epoch);
     expected_ = twin_->pass(epoch);
     stand_at(epoch, 0);
   }
@@ -257,7 +266,7 @@ class Driver {
   void restore() {
     if (saved_.empty()) return;
     const Saved& saved = saved_[random_.below(static_cast<uint32_t>(saved_.size()))];
-    restore_place(*stage_, saved.state, saved.epoch);
+    restore_place(plan(), saved.state, saved.epoch);
     expected_ = twin_->pass(saved.epoch);
     stand_at(saved.epoch, saved.at);
   }
@@ -266,21 +275,37 @@ class Driver {
     std::vector<Ticket> tickets(5);
     if (random_.below(2) == 0 && !plans_elsewhere_) {
       // In the middle of do_plan(), unless the operator doesn't ask its input.
-      ledger_->set_interruption([&] { stage_->request_stop(); });
-      size_t planned = 0;
+      ledger_->set_interruption([this] { plan().request_stop(); });
+      Planned planned;
       try {
-        planned = stage_->plan(tickets, Wait::yes);
+        planned = plan().plan(tickets, Wait::yes);
       } catch (const std::exception& error) {
         expect_error(error);
       }
-      EXPECT_TRUE(ledger_->take_interruption() || planned == 0);
-      stage_->discard(std::span(tickets).first(planned));
+      // What it had written before is as good as ever.
+      const bool was_asked = !ledger_->take_interruption();
+      expect_next(std::span(tickets).first(planned.count));
+      EXPECT_TRUE(was_asked || planned.stop != Stop::requested);
+      expect_true(planned.stop, /*may_wait=*/true, was_asked);
+      plan().discard(std::span(tickets).first(planned.count));
     }
-    stage_->request_stop();
-    EXPECT_EQ(stage_->plan(tickets, Wait::yes), 0u);
-    EXPECT_EQ(stage_->advance(5), 0u);
-    EXPECT_EQ(stage_->plan(tickets, Wait::no), 0u);
+    plan().request_stop();
+    expect_stopped([&] { return plan().plan(tickets, Wait::yes); });
+    expect_stopped([&] { return plan().advance(5); });
+    expect_stopped([&] { return plan().plan(tickets, Wait::no); });
     saved_.empty() || random_.below(2) == 0 ? restart(epoch_) : restore();
+  }
+
+  // The end and an error stay what they are.
+  void expect_stopped(const std::function<Planned()>& call) {
+    try {
+      const Planned planned = call();
+      EXPECT_EQ(planned.count, 0u);
+      EXPECT_EQ(planned.stop, has_ended_ ? Stop::end : Stop::requested);
+      EXPECT_TRUE(error_.empty()) << "no error any more";
+    } catch (const std::exception& error) {
+      expect_error(error);
+    }
   }
 
   // What comes next is an error, or the end.
@@ -295,35 +320,59 @@ class Driver {
     error_ = error.what();
   }
 
-  void plan() {
-    std::vector<Ticket> tickets(1 + random_.below(12));
-    const Wait wait = random_.below(3) == 0 ? Wait::no : Wait::yes;
-    size_t planned = 0;
-    try {
-      planned = stage_->plan(tickets, wait);
-      if (planned == 0 && wait == Wait::yes) {
+  // The tickets are those of the next elements.
+  void expect_next(std::span<const Ticket> tickets) {
+    ASSERT_LE(tickets.size(), expected_.items.size() - at_);
+    for (const Ticket& ticket : tickets) EXPECT_EQ(ticket.id, expected_.items[at_++].id);
+  }
+
+  // A call stopped for a reason that holds. The end holds for good.
+  void expect_true(Stop stop, bool may_wait, bool was_asked) {
+    switch (stop) {
+      case Stop::none:
+        EXPECT_FALSE(has_ended_);
+        return;
+      case Stop::would_wait:
+        EXPECT_FALSE(may_wait || has_ended_);
+        return;
+      case Stop::requested:
+        EXPECT_TRUE(was_asked && !has_ended_);
+        return;
+      case Stop::end:
         EXPECT_TRUE(is_over()) << at_ << " of " << expected_.items.size();
         EXPECT_EQ(expected_.error, "");
-      }
+        has_ended_ = true;
+        return;
+    }
+  }
+
+  void plan_some() {
+    std::vector<Ticket> tickets(1 + random_.below(12));
+    const Wait wait = random_.below(3) == 0 ? Wait::no : Wait::yes;
+    const size_t first = at_;
+    Planned planned;
+    try {
+      planned = plan().plan(tickets, wait);
+      EXPECT_TRUE(planned.count > 0 || planned.stop != Stop::none) << "nothing, and no reason";
       EXPECT_TRUE(error_.empty()) << "no error any more";
     } catch (const std::exception& error) {
-      expect_error(error);
+      return expect_error(error);
     }
-    ASSERT_LE(planned, expected_.items.size() - at_);
-    for (size_t i = 0; i < planned; ++i) {
-      const naive::Item<Value>& item = expected_.items[at_++];
-      EXPECT_EQ(tickets[i].id, item.id);
-      held_.push_back({tickets[i], item});
-    }
+    expect_next(std::span(tickets).first(planned.count));
+    expect_true(planned.stop, wait == Wait::yes, /*was_asked=*/false);
+    for (size_t i = 0; i < at_ - first; ++i)
+      held_.push_back({tickets[i], expected_.items[first + i]});
   }
 
   void advance(uint64_t count) {
     try {
-      const uint64_t passed = stage_->advance(count);
-      EXPECT_EQ(passed, std::min<uint64_t>(count, expected_.items.size() - at_));
-      at_ += passed;
-      EXPECT_TRUE(stage_->can_save() || passed < count || count == 0);
-      EXPECT_TRUE(expected_.error.empty() || passed > 0 || count == 0) << "no error";
+      const Planned passed = plan().advance(count);
+      EXPECT_EQ(passed.count, std::min<uint64_t>(count, expected_.items.size() - at_));
+      at_ += passed.count;
+      if (count > 0) expect_true(passed.stop, /*may_wait=*/true, /*was_asked=*/false);
+      EXPECT_TRUE(plan().can_save() || passed.count < count || count == 0);
+      EXPECT_TRUE(expected_.error.empty() || passed.count > 0 || count == 0) << "no error";
+      EXPECT_TRUE(passed.count > 0 || count == 0 || has_ended_);
     } catch (const std::exception& error) {
       EXPECT_GT(count, 0u);
       expect_error(error);
@@ -333,14 +382,14 @@ class Driver {
   // Random access, which doesn't move the place.
   void look_around() {
     if (has_errors_ || !node_->sequential_operator().empty()) return;
-    ASSERT_EQ(stage_->size(), expected_.items.size());
+    ASSERT_EQ(plan().size(), expected_.items.size());
     if (expected_.items.empty()) return;
     std::vector<uint64_t> places(random_.below(5));
     for (uint64_t& place : places) {
       place = random_.below(static_cast<uint32_t>(expected_.items.size()));
     }
     std::vector<Ticket> tickets(places.size());
-    stage_->tickets_at(places, tickets);
+    plan().tickets_at(places, tickets);
     for (size_t i = 0; i < places.size(); ++i)
       held_.push_back({tickets[i], expected_.items[places[i]]});
   }
@@ -355,10 +404,10 @@ class Driver {
     }
     std::vector<Ticket> tickets;
     for (const Held& held : used) tickets.push_back(held.ticket);
-    if (random_.below(3) == 0) return stage_ ? stage_->discard(tickets) : void();
+    if (random_.below(3) == 0) return stage_ ? plan().discard(tickets) : void();
     if (tickets.empty()) return;
     std::vector<Value> values(tickets.size());
-    const Failures failures = stage_->make_producer()->produce(tickets, values);
+    const Failures failures = stage_->work->make_producer()->produce(tickets, values.data());
     auto failure = failures.begin();
     for (size_t i = 0; i < used.size(); ++i) {
       std::string error;
@@ -384,35 +433,36 @@ class Driver {
   bool has_errors_ = false;
   bool keeps_tickets_ = false;    // an executor of its own that isn't restarted
   bool plans_elsewhere_ = false;  // on a thread of its own
-  std::shared_ptr<const Node<Value>> node_;
+  NodePtr node_;
   std::optional<Twin> twin_;
   StageContext context_;
-  std::unique_ptr<Stage<Value>> stage_;
+  std::optional<Stage> stage_;
   naive::Elements<Value> expected_;  // of this epoch
   uint64_t epoch_ = 0;
   size_t at_ = 0;
+  bool has_ended_ = false;
   std::string error_;  // that was thrown
   std::vector<Held> held_;
   std::vector<Saved> saved_;
 };
 
-class StageContract : public testing::TestWithParam<Operator> {};
+class PlanContract : public testing::TestWithParam<Operator> {};
 
-TEST_P(StageContract, HoldsInAnySequenceOfCalls) {
+TEST_P(PlanContract, HoldsInAnySequenceOfCalls) {
   for (uint64_t trial = 0; trial < trial_count() && !HasFailure(); ++trial) {
     SCOPED_TRACE("trial " + std::to_string(trial));
     Driver(GetParam(), trial).run();
   }
 }
 
-TEST_P(StageContract, IsToldToStopAtAnyTime) {
+TEST_P(PlanContract, IsToldToStopAtAnyTime) {
   for (uint64_t trial = 0; trial < 10 && !HasFailure(); ++trial) {
     Driver(GetParam(), trial).run_beside_stops();
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Operators, StageContract, testing::ValuesIn(operators()),
+INSTANTIATE_TEST_SUITE_P(Operators, PlanContract, testing::ValuesIn(operators()),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
-}  // namespace recordpipe
+}  // namespace recordpipe::internal
