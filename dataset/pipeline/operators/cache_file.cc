@@ -1,4 +1,4 @@
-#include "recordpipe/internal/operators/cache_file.h"
+#include "dataset/pipeline/operators/cache_file.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/engine/iterator_state.h"
+#include "dataset/pipeline/engine/iterator_state.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 namespace {
 
 constexpr std::string_view kMagic = "recordpipe cache 1\n";
@@ -164,4 +164,4 @@ void CacheWriter::finish(const FileFingerprints& files) {
   writer_.close();
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal
