@@ -155,7 +155,7 @@ TEST(Epoch, APassThatRepeatsDrawsWhatNoOtherEpochDraws) {
     EXPECT_FALSE(plain == passes[0]) << epoch;
     EXPECT_FALSE(plain == passes[1]) << epoch;
   }
-  EXPECT_TRUE(passes[1] == collect(crops().epoch(nested_epoch(1, 1))));
+  EXPECT_TRUE(passes[1] == collect(crops().epoch(internal::nested_epoch(1, 1))));
 }
 
 TEST(Epoch, AStateGoesOnInItsEpoch) {

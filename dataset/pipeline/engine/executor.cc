@@ -80,10 +80,17 @@ void Executor::restore(const PlanState& state, uint64_t epoch) {
 
 Stop Executor::advance(uint64_t count, uint64_t& passed) {
   const uint64_t before = passed;
-  const Stop stop = advance_all(*stage_->plan, count, passed);
+  Stop stop = Stop::none;
+  std::exception_ptr error;
+  try {
+    stop = advance_all(*stage_->plan, count, passed);
+  } catch (...) {
+    error = std::current_exception();
+  }
   position_ += passed - before;
   planned_ += passed - before;
   snapshots_.start(*stage_->plan, planned_);
+  if (error) std::rethrow_exception(error);
   return stop;
 }
 
@@ -100,11 +107,11 @@ void Executor::restart(uint64_t epoch) {
 }
 
 void Executor::finish() {
-  queue_->resume();
   for (; in_flight_ > 0; --in_flight_, oldest_ = (oldest_ + 1) % used_slots_) {
-    queue_->wait(*slots_[oldest_]);
+    queue_->finish(*slots_[oldest_]);
     queue_->put(std::move(slots_[oldest_]->workspace));
   }
+  queue_->resume();
   holding_ = ended_ = false;
   error_ = plan_error_ = pending_error_ = nullptr;
 }

@@ -22,9 +22,9 @@ Failures ChunkSlot::produce(size_t part) {
   return workspace->producer->produce_part(chunk, workspace->values.data(), part);
 }
 
-void ChunkSlot::add(size_t part, Failures&& of_part) {
+void ChunkSlot::add(size_t part, Failures& of_part) {
   if (!failures.empty() && failed_part_ < part) return;
-  failures = std::move(of_part);
+  failures.swap(of_part);
   failed_part_ = part;
 }
 
@@ -55,15 +55,13 @@ bool PartQueue::is_done(const ChunkSlot& slot) {
 
 bool PartQueue::wait(ChunkSlot& slot) {
   std::unique_lock lock(mutex);
-  while (slot.unfinished > 0 && !stopping) {
-    if (waiting.empty()) {
-      const ActivityScope scope(owner, Activity::waiting_for_input);
-      part_done.wait(lock);
-    } else {
-      run_one(lock);
-    }
-  }
+  while (slot.unfinished > 0 && !stopping) help(lock);
   return slot.unfinished == 0;
+}
+
+void PartQueue::finish(ChunkSlot& slot) {
+  std::unique_lock lock(mutex);
+  while (slot.unfinished > 0) help(lock);
 }
 
 void PartQueue::put(std::unique_ptr<Workspace> workspace) {
@@ -96,6 +94,12 @@ void PartQueue::cancel() {
   idle.clear();
 }
 
+void PartQueue::help(std::unique_lock<std::mutex>& lock) {
+  if (!waiting.empty()) return run_one(lock);
+  const ActivityScope scope(owner, Activity::waiting_for_input);
+  part_done.wait(lock);
+}
+
 void PartQueue::run_one(std::unique_lock<std::mutex>& lock) {
   ChunkSlot& slot = choose();
   const size_t part = slot.next_part++;
@@ -111,7 +115,10 @@ void PartQueue::run_one(std::unique_lock<std::mutex>& lock) {
     broken = std::current_exception();
   }
   lock.lock();
-  if (!failures.empty()) slot.add(part, std::move(failures));
+  if (!failures.empty()) {
+    slot.add(part, failures);
+    slot.workspace->producer->reuse(std::move(failures));
+  }
   if (broken) slot.broken = std::move(broken);
   --slot.unfinished;
   --running;

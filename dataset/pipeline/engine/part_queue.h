@@ -52,9 +52,9 @@ class ChunkSlot {
   void reset(size_t number_of_parts);
   // The work of one part, without PartQueue::mutex.
   Failures produce(size_t part);
-  // The failures of the first part in the order of the elements that has some, whichever part was
-  // done first.
-  void add(size_t part, Failures&& of_part);
+  // Keeps the failures of the first part in the order of the elements that has some, whichever part
+  // was done first. What is left in `of_part` are others, or older ones.
+  void add(size_t part, Failures& of_part);
 
  private:
   void begin(std::span<const Ticket> chunk);
@@ -87,6 +87,8 @@ struct PartQueue final : WorkQueue {
   bool is_done(const ChunkSlot& slot);
   // Until all parts of the slot are done: true. False when it is to stop.
   bool wait(ChunkSlot& slot);
+  // Until all parts of the slot are done, whether or not it is to stop.
+  void finish(ChunkSlot& slot);
   // For chunks to come; there must be as many as chunks in flight.
   void put(std::unique_ptr<Workspace> workspace);
   // Gives the memory back of one that is idle, as one must be.
@@ -97,6 +99,8 @@ struct PartQueue final : WorkQueue {
   void cancel();
 
  private:
+  // Does a part, or waits for somebody to be done with one.
+  void help(std::unique_lock<std::mutex>& lock);
   void run_one(std::unique_lock<std::mutex>& lock);
   ChunkSlot& choose();
   std::unique_ptr<Workspace> take_workspace(std::thread::id self);

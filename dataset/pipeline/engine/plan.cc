@@ -42,9 +42,16 @@ Planned Plan::attempt(const Work& work, const Done& done) {
   return {done(), stop};
 }
 
+// What has some elements may hand them on instead of waiting for more: that is no reason to whoever
+// would have waited.
+Stop Plan::plan_some(TicketSink& out, Wait wait) {
+  const Stop stop = do_plan(out, wait);
+  return stop == Stop::would_wait && wait == Wait::yes ? Stop::none : stop;
+}
+
 Planned Plan::plan(std::span<Ticket> out, Wait wait) {
   TicketSink sink(out);
-  const Planned planned = attempt([&] { return do_plan(sink, wait); }, [&] { return sink.count(); });
+  const Planned planned = attempt([&] { return plan_some(sink, wait); }, [&] { return sink.count(); });
   count(planned.count);
   return planned;
 }
@@ -52,7 +59,17 @@ Planned Plan::plan(std::span<Ticket> out, Wait wait) {
 Planned Plan::advance(uint64_t count) {
   if (count == 0) return {};
   uint64_t passed = 0;
-  return attempt([&] { return do_advance(count, passed); }, [&] { return passed; });
+  uint64_t here = 0;  // by the present do_advance()
+  const auto pass = [&] {
+    Stop stop = Stop::none;
+    while (passed < count && stop == Stop::none) {
+      stop = do_advance(count - passed, here);
+      passed += std::exchange(here, 0);
+      if (is_stopping()) stop = Stop::requested;
+    }
+    return stop;
+  };
+  return attempt(pass, [&] { return passed + here; });
 }
 
 Stop Plan::do_advance(uint64_t count, uint64_t& passed) {
@@ -63,7 +80,7 @@ Stop Plan::do_advance(uint64_t count, uint64_t& passed) {
     TicketSink sink({unwanted.data(), wanted});
     Stop stop;
     try {
-      stop = do_plan(sink, Wait::yes);
+      stop = plan_some(sink, Wait::yes);
     } catch (...) {
       discard(std::span(unwanted).first(sink.count()));
       passed += sink.count();

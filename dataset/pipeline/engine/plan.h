@@ -84,7 +84,8 @@ class Plan {
   // fit come without a reason, too (Stop::none); none only with one.
   Planned plan(std::span<Ticket> out, Wait wait);
 
-  // Passes over the next `count` elements.
+  // Passes over the next `count` elements: fewer only with a reason, or before an error. If there
+  // were as many, the place can be saved.
   Planned advance(uint64_t count);
 
   // Gives up tickets that will not be produced.
@@ -115,7 +116,7 @@ class Plan {
  protected:
   // Writes at least one ticket, or returns why not.
   virtual Stop do_plan(TicketSink& out, Wait wait) = 0;
-  // Adds to `passed` as it goes on, up to `count` > 0.
+  // Adds to `passed`, which is 0, as it goes on: up to `count` > 0, or fewer.
   virtual Stop do_advance(uint64_t count, uint64_t& passed);
   virtual void do_restart(uint64_t epoch) = 0;
   virtual void do_restore(const PlanState& state, uint64_t epoch) = 0;
@@ -132,6 +133,7 @@ class Plan {
  private:
   StageMonitor* monitor() const { return monitors_.empty() ? nullptr : monitors_.front(); }
   void count(uint64_t elements);
+  Stop plan_some(TicketSink& out, Wait wait);
   template <class Work, class Done>
   Planned attempt(const Work& work, const Done& done);
   void forget();

@@ -113,7 +113,7 @@ class FileCachePlan final : public Plan {
 
   Stop do_plan(TicketSink& out, Wait) override {
     try {
-      if (!started_) start();
+      if (!started_) start(0);
       return cache_->reader ? plan_stored(out) : plan_computed(out);
     } catch (...) {
       writer_.reset();
@@ -123,8 +123,12 @@ class FileCachePlan final : public Plan {
 
   Stop do_advance(uint64_t count, uint64_t& passed) override {
     if (started_ || at_ > 0) return Plan::do_advance(count, passed);
-    at_ = count;  // where there are fewer, start() says so
-    start();
+    try {
+      start(count);
+    } catch (...) {
+      passed = at_;
+      throw;
+    }
     passed = at_;
     return passed < count ? end_or_stop() : Stop::none;
   }
@@ -140,16 +144,15 @@ class FileCachePlan final : public Plan {
     const uint64_t at = PlanNumbers(state, 0).next();
     do_restart(epoch);
     if (at == 0) return;
-    at_ = at;
-    start();
+    start(at);
     if (at_ < at) fail_state();
   }
 
   void do_request_stop() override { input_.request_stop(); }
 
  private:
-  // Begins a pass at at_: from the file, if it is there. Of what isn't, at_ is what there was.
-  void start() {
+  // Begins a pass at `place`: from the file, if it is there. at_ is how far it comes.
+  void start(uint64_t place) {
     started_ = true;
     std::shared_ptr<const CacheReader>& reader = cache_->reader;
     if (!reader && file_system_.status(path_)) {
@@ -157,14 +160,13 @@ class FileCachePlan final : public Plan {
       if (open_files_) open_files_->add(reader);
     }
     if (reader) {
-      at_ = std::min(at_, reader->size());
+      at_ = std::min(place, reader->size());
       return;
     }
     input_.restart(/*epoch=*/0);
     if (is_stopping()) input_.request_stop();
-    if (at_ > 0) {
-      const uint64_t wanted = std::exchange(at_, 0);
-      input_.advance(wanted, at_);
+    if (place > 0) {
+      input_.advance(place, at_);
       return;
     }
     try {

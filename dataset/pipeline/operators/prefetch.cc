@@ -39,7 +39,9 @@ class PrefetchPlan final : public StorePlan {
   ~PrefetchPlan() override { stop(); }
 
   // A place in what is upstream, however far the thread has got: the same with any buffer, or none.
-  void save(PlanState& state) const override { executor_.save(handed_on_, state); }
+  void save(PlanState& state) const override {
+    executor_.save(thread_.joinable() ? handed_on_ : executor_.position(), state);
+  }
 
  protected:
   Stop do_plan(TicketSink& out, Wait wait) override {
@@ -67,9 +69,7 @@ class PrefetchPlan final : public StorePlan {
 
   Stop do_advance(uint64_t count, uint64_t& passed) override {
     if (thread_.joinable()) return Plan::do_advance(count, passed);
-    const Stop stop = executor_.advance(count, passed);
-    handed_on_ += passed;
-    return stop;
+    return executor_.advance(count, passed);
   }
 
   void do_restart(uint64_t epoch) override {
@@ -93,6 +93,7 @@ class PrefetchPlan final : public StorePlan {
 
  private:
   void start() {
+    handed_on_ = executor_.position();
     try {
       thread_ = std::thread([this] { fetch(); });
     } catch (const std::system_error& error) {
@@ -145,7 +146,6 @@ class PrefetchPlan final : public StorePlan {
     const std::lock_guard lock(mutex_);  // request_stop() may come at any time
     ended_ = thread_stops_ = false;
     error_ = nullptr;
-    handed_on_ = 0;
   }
 
   void stop() {

@@ -115,16 +115,16 @@ class MapWithRandom final : public MapFunction {
 class Predicate {
  public:
   virtual ~Predicate() = default;
-  // Adds to `failures` the elements that are dropped, without an error, and those that throw.
-  virtual void test(size_t count, const void* values, Failures& failures) const = 0;
+  // Adds to `all` the failures that there are, the elements that are dropped, without an error, and
+  // those that throw.
+  virtual void test(size_t count, const void* values, Failures& failures, Failures& all) const = 0;
 };
 
 template <class T, class P>
 class Filter final : public Predicate {
  public:
   explicit Filter(P predicate) : predicate_(std::move(predicate)) {}
-  void test(size_t count, const void* values, Failures& failures) const override {
-    Failures all;
+  void test(size_t count, const void* values, Failures& failures, Failures& all) const override {
     size_t next_known = 0;
     for (size_t i = 0; i < count; ++i) {
       if (next_known < failures.size() && failures[next_known].at == i) {
@@ -137,7 +137,6 @@ class Filter final : public Predicate {
         all.push_back({i, std::current_exception()});
       }
     }
-    failures = std::move(all);
   }
 
  private:
