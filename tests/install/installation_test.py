@@ -169,7 +169,7 @@ class Headers(unittest.TestCase):
             ["c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow",
              "-Werror", *flags, "-include", header, "-x", "c++", os.devnull],
             text=True, capture_output=True, check=False)
-        return f"{header}:\n{result.stderr[-1000:]}" if result.returncode else ""
+        return f"{header}:\n{result.stderr[:1000]}" if result.returncode else ""
 
     def test_each_alone(self):
         include = Installation.prefix / "include"
@@ -177,9 +177,10 @@ class Headers(unittest.TestCase):
         modules = [path.stem for path in (Installation.prefix / "lib/pkgconfig").glob("*.pc")]
         flags = pkg_config(Installation.prefix, ["--cflags"], modules)
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            errors = pool.map(lambda header: self.error_of(header, flags), headers)
-            self.assertEqual("\n".join(filter(None, errors)), "")
-        self.assertGreater(len(headers), 50)
+            errors = list(filter(None, pool.map(lambda header: self.error_of(header, flags),
+                                                headers)))
+        if errors or not headers:
+            self.fail("\n".join(["headers that can't be included alone:", *errors]))
 
 
 class Refusals(unittest.TestCase):
