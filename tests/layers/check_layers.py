@@ -59,10 +59,10 @@ for layer, names in {
     "dataset/example": "columns example_builder example_schema example_view feature_values "
                        "message_kind message_view parse_example parse_sequence_example",
     "dataset/pipeline": "internal/element_ops internal/element_type_name internal/functions "
-                        "internal/operators internal/ticket cache cache_codec chrome_trace collator "
-                        "dataset element from_generator from_vector ignore_errors iterator "
-                        "memory_use options padded_batch range sample_from_datasets statistics "
-                        "tfrecord_files zip",
+                        "internal/operators internal/ticket internal/tuple_ops cache cache_codec "
+                        "chrome_trace collator dataset element from_generator from_vector "
+                        "ignore_errors iterator memory_use options padded_batch range "
+                        "sample_from_datasets statistics tfrecord_files zip",
 }.items():
     PUBLIC_LAYERS.update({f"recordpipe/{name}.h": layer for name in names.split()})
 # What users see is used as users do.

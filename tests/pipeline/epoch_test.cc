@@ -10,13 +10,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/proto/iterator_state.pb.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/file.h"
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/proto/iterator_state.pb.h"
 #include "recordpipe/record_writer.h"
 #include "recordpipe/sample_from_datasets.h"
 #include "recordpipe/tfrecord_files.h"

@@ -74,6 +74,9 @@ using Enumerated = std::pair<int64_t, T>;
 // prefetch's buffer size, where it is to find out by itself.
 inline constexpr size_t kAutotune = SIZE_MAX;
 
+// The most that shard divides a dataset into.
+inline constexpr size_t kMaxShards = size_t{1} << 16;
+
 template <Element T>
 class Dataset {
  public:
@@ -105,8 +108,8 @@ class Dataset {
   // The elements for which predicate(const T&) holds, in order. Tested on all threads.
   template <std::predicate<const T&> P>
   Dataset filter(P predicate) const {
-    return with<T>(internal::filter(
-        node_, std::make_unique<internal::Filter<T, P>>(std::move(predicate))));
+    return with<T>(
+        internal::filter(node_, std::make_unique<internal::Filter<T, P>>(std::move(predicate))));
   }
 
   // The elements of function(T) -> std::vector<U> or Dataset<U>, one after the other. Options and
@@ -137,16 +140,16 @@ class Dataset {
   template <class State, class F>
   auto scan(State initial, F function) const {
     using U = typename std::invoke_result_t<const F&, const State&, T&&>::second_type;
-    auto scan = std::make_unique<internal::Scan<T, U, State, F>>(std::move(initial),
-                                                                 std::move(function));
+    auto scan =
+        std::make_unique<internal::Scan<T, U, State, F>>(std::move(initial), std::move(function));
     return with<U>(internal::scan(node_, std::move(scan), internal::element_ops<U>()));
   }
 
   // Leaves out elements whose computing, wherever upstream, threw recordpipe::Error (a record whose
   // CRC doesn't fit, an Example without the wanted feature), up to the limits; past a limit it
   // throws Error{limit_exceeded}, which names the limit and the last cause, after the elements
-  // before it. What was left out is in Iterator::skipped(). Anything else that is thrown (bad_alloc,
-  // your own exceptions) is an error as ever.
+  // before it. What was left out is in Iterator::skipped(). Anything else that is thrown
+  // (bad_alloc, your own exceptions) is an error as ever.
   //
   // A skipped element moves no other: upstream it has its place, its id and its draws as if it were
   // good, in a shuffle's buffer or a batch too (a batch with a bad row is skipped as a whole). Only
@@ -183,12 +186,12 @@ class Dataset {
     return with<T>(internal::concatenate({node_, next.node_}));
   }
 
-  // Of each num_shards elements (1 to 65536) in a row the one at `index` < num_shards: the shards of
-  // all workers are disjoint, and together all of the input. Where the input ends within a group,
-  // the first shards get an element more than the others, as in tf.data, or with DropRemainder::yes
-  // none does: then all workers have as many elements, and with batch(n, DropRemainder::yes) as
-  // many batches, for any number of workers. Elements keep their ids: what is drawn for one does
-  // not depend on the number of workers.
+  // Of each num_shards elements (1 to kMaxShards) in a row the one at `index` < num_shards: the
+  // shards of all workers are disjoint, and together all of the input. Where the input ends within
+  // a group, the first shards get an element more than the others, as in tf.data, or with
+  // DropRemainder::yes none does: then all workers have as many elements, and with batch(n,
+  // DropRemainder::yes) as many batches, for any number of workers. Elements keep their ids: what
+  // is drawn for one does not depend on the number of workers.
   //
   // Put it after shuffle and repeat and directly before batch (maps may be between): then what one
   // of 4 workers with batches of 32 has saved after its batch K, each of 2 workers with batches of
@@ -196,8 +199,7 @@ class Dataset {
   // shard(1, 0).
   Dataset shard(size_t num_shards, size_t index,
                 DropRemainder drop_remainder = DropRemainder::no) const {
-    return with<T>(
-        internal::shard(node_, num_shards, index, drop_remainder == DropRemainder::yes));
+    return with<T>(internal::shard(node_, num_shards, index, drop_remainder == DropRemainder::yes));
   }
 
   // Pairs of a number, from `start` on, and an element.
@@ -240,9 +242,9 @@ class Dataset {
   auto window(size_t size, std::optional<size_t> shift = {},
               DropRemainder drop_remainder = DropRemainder::no) const requires std::copyable<T> {
     using Window = std::vector<T>;
-    return with<Window>(internal::window(
-        node_, size, shift.value_or(size), drop_remainder == DropRemainder::yes,
-        internal::copy_element<T>, internal::element_ops<Window>()));
+    return with<Window>(
+        internal::window(node_, size, shift.value_or(size), drop_remainder == DropRemainder::yes,
+                         internal::copy_element<T>, internal::element_ops<Window>()));
   }
 
   // Computes the elements once and keeps them in memory for all later passes and iterators of this
@@ -257,9 +259,8 @@ class Dataset {
   template <CacheCodecOf<T> C = CacheCodec<T>>
   Dataset cache(std::string path, C codec = {},
                 FileSystem& file_system = posix_file_system()) const {
-    return with<T>(
-        internal::file_cache(node_, file_system, std::move(path),
-                             std::make_unique<internal::Codec<T, C>>(std::move(codec))));
+    return with<T>(internal::file_cache(node_, file_system, std::move(path),
+                                        std::make_unique<internal::Codec<T, C>>(std::move(codec))));
   }
 
   // A thread of its own keeps up to `buffer_size` > 0 elements ready while the consumer works; by
@@ -284,9 +285,9 @@ class Dataset {
   //     }
   //
   // The elements of epochs 0 to n - 1, one after the other, are those of batches.repeat(n), bit for
-  // bit. Each loop is a new iterator, which opens the files and checks their CRCs again; repeat does
-  // both once. If the Dataset contains a repeat, pass p of it in epoch k is in an epoch of its own:
-  // p if k is 0, and otherwise one that differs for each (k, p).
+  // bit. Each loop is a new iterator, which opens the files and checks their CRCs again; repeat
+  // does both once. If the Dataset contains a repeat, pass p of it in epoch k is in an epoch of its
+  // own: p if k is 0, and otherwise one that differs for each (k, p).
   //
   // Like an option, the epoch belongs to the iteration. It is no operator: operators may follow it,
   // the last one that was given counts, and it is no part of explain() or of a saved state's plan.

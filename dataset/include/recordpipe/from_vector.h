@@ -10,8 +10,8 @@
 
 namespace recordpipe {
 
-// The elements of `values`, in order; the vector is shared by all copies of the Dataset. With random
-// access.
+// The elements of `values`, in order; the vector is shared by all copies of the Dataset. With
+// random access.
 template <Element T>
 requires std::copyable<T> Dataset<T> from_vector(std::vector<T> values) {
   std::vector<Parameter> parameters{{"elements", values.size()}};

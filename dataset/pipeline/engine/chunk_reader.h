@@ -16,8 +16,8 @@ class ChunkReader {
  public:
   ChunkReader(Stage stage, const StageContext& context) : executor_(std::move(stage), context) {}
 
-  // Whether there is an element at hand; if not, waits for the next chunk. False at the end and when
-  // it is to stop. Throws what the planning threw.
+  // Whether there is an element at hand; if not, waits for the next chunk. False at the end and
+  // when it is to stop. Throws what the planning threw.
   bool fetch();
   bool is_at_hand() const { return at_ < chunk_.size(); }
   size_t count_at_hand() const { return chunk_.size() - at_; }

@@ -36,7 +36,7 @@ void ElementBuffer::grow(size_t size) {
 void ElementBuffer::release() {
   if (!data_) return;
   ops_->destroy(data_, size_);
-  ::operator delete(data_, std::align_val_t{ops_->alignment});
+  ::operator delete (data_, std::align_val_t{ops_->alignment});
 }
 
 uint64_t ElementBuffer::bytes_of_first(size_t count) const {

@@ -63,10 +63,8 @@ Chunk Executor::next_with_failures() {
   holding_ = true;
   if (slot.broken) fail(slot.broken);
   charge(slot);
-  return {{slot.tickets.data(), slot.count},
-          slot.workspace->values.data(),
-          &element(),
-          slot.failures};
+  return {
+      {slot.tickets.data(), slot.count}, slot.workspace->values.data(), &element(), slot.failures};
 }
 
 void Executor::restore(const PlanState& state, uint64_t epoch) {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/file.h"
 #include "dataset/pipeline/engine/plan_description.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe::internal {
 

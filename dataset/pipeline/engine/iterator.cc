@@ -84,9 +84,7 @@ void AnyIterator::restore(std::string_view state) {
 
 uint64_t AnyIterator::epoch() const { return pass_->epoch; }
 
-uint64_t AnyIterator::position() const {
-  return pass_->earlier + pass_->executor.position() + at_;
-}
+uint64_t AnyIterator::position() const { return pass_->earlier + pass_->executor.position() + at_; }
 
 SkippedReport AnyIterator::skipped() const { return pass_->context.skipped->report(); }
 PipelineStatistics AnyIterator::statistics() const { return pass_->context.monitor->statistics(); }

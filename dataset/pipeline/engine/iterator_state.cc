@@ -11,11 +11,11 @@
 
 #include <google/protobuf/io/coded_stream.h>
 
-#include "recordpipe/proto/iterator_state.pb.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/proto/iterator_state.pb.h"
 
 namespace recordpipe::internal {
 namespace {

@@ -16,7 +16,8 @@ Stage Node::make_stage(const StageContext& context) const {
   return stage;
 }
 
-PlanDescription UnaryNode::described(std::string name, std::vector<PlanParameter> parameters) const {
+PlanDescription UnaryNode::described(std::string name,
+                                     std::vector<PlanParameter> parameters) const {
   PlanDescription plan{.name = std::move(name), .parameters = std::move(parameters)};
   plan.inputs.push_back(input_->describe());
   return plan;
@@ -41,7 +42,8 @@ std::string MultiNode::first_sequential_operator() const {
   return {};
 }
 
-PlanDescription MultiNode::described(std::string name, std::vector<PlanParameter> parameters) const {
+PlanDescription MultiNode::described(std::string name,
+                                     std::vector<PlanParameter> parameters) const {
   PlanDescription plan{.name = std::move(name), .parameters = std::move(parameters)};
   for (const NodePtr& input : inputs_) plan.inputs.push_back(input->describe());
   return plan;

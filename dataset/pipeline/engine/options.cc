@@ -5,13 +5,13 @@
 #include <string>
 
 #include "dataset/base/available_cpus.h"
-#include "recordpipe/error.h"
 #include "dataset/pipeline/engine/file_fingerprints.h"
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/skip_log.h"
 #include "dataset/pipeline/engine/stage_context.h"
 #include "dataset/pipeline/engine/stage_monitor.h"
 #include "dataset/pipeline/engine/worker_pool.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe::internal {
 

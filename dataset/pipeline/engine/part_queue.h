@@ -77,7 +77,7 @@ struct PartQueue final : WorkQueue {
   StageMonitor* const owner;  // lives until cancel() is over
   std::mutex mutex;
   std::condition_variable part_done;
-  std::vector<ChunkSlot*> waiting;  // those with parts that nobody has taken, in order
+  std::vector<ChunkSlot*> waiting;               // those with parts that nobody has taken, in order
   std::vector<std::unique_ptr<Workspace>> idle;  // in the order they became so
   size_t running = 0;
   size_t visits = 0;  // of workers that are here or on their way

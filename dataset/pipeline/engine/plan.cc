@@ -51,7 +51,8 @@ Stop Plan::plan_some(TicketSink& out, Wait wait) {
 
 Planned Plan::plan(std::span<Ticket> out, Wait wait) {
   TicketSink sink(out);
-  const Planned planned = attempt([&] { return plan_some(sink, wait); }, [&] { return sink.count(); });
+  const Planned planned =
+      attempt([&] { return plan_some(sink, wait); }, [&] { return sink.count(); });
   count(planned.count);
   return planned;
 }

@@ -70,8 +70,8 @@ class BatchProducer final : public Producer {
     shared_.groups.take(tickets, {&members_, 1});
     const size_t parts = parts_of(members_.size(), shared_.rows_per_part);
     while (parts_.size() < parts) {
-      parts_.push_back({shared_.input_work->make_producer(),
-                        ElementBuffer(shared_.input_work->element())});
+      parts_.push_back(
+          {shared_.input_work->make_producer(), ElementBuffer(shared_.input_work->element())});
     }
     missing_parts_ = parts;
     reset_error_ = nullptr;

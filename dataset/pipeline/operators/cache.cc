@@ -6,6 +6,8 @@
 //
 // Saved: how many elements this pass has handed on. A restored iterator fills an empty cache from
 // the first element.
+#include "recordpipe/cache.h"
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -15,7 +17,6 @@
 #include "dataset/pipeline/engine/chunk_reader.h"
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/operators/cache_contents.h"
-#include "recordpipe/cache.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "dataset/pipeline/engine/iterator_state.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
-#include "dataset/pipeline/engine/iterator_state.h"
 
 namespace recordpipe::internal {
 namespace {

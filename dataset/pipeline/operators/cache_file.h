@@ -18,10 +18,10 @@
 #include <string_view>
 #include <vector>
 
-#include "recordpipe/file.h"
 #include "dataset/pipeline/engine/file_fingerprints.h"
 #include "dataset/pipeline/engine/plan_description.h"
 #include "dataset/pipeline/engine/stage.h"
+#include "recordpipe/file.h"
 #include "recordpipe/record.h"
 #include "recordpipe/record_reader.h"
 #include "recordpipe/record_writer.h"

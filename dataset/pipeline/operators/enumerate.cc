@@ -33,8 +33,8 @@ void take_inputs(std::span<const Ticket> tickets, NumberedRefs& refs,
 
 class EnumerateProducer final : public Producer {
  public:
-  EnumerateProducer(std::unique_ptr<Producer> input, const ElementOps& element,
-                    const PairOps& pair, NumberedRefs& refs)
+  EnumerateProducer(std::unique_ptr<Producer> input, const ElementOps& element, const PairOps& pair,
+                    NumberedRefs& refs)
       : input_(std::move(input)), values_(element), pair_(pair), refs_(refs) {}
 
  protected:
@@ -155,8 +155,8 @@ class EnumerateNode final : public UnaryNode {
   Stage build_stage(const StageContext& context) const override {
     Stage stage = input().make_stage(context);
     auto refs = std::make_shared<NumberedRefs>();
-    stage.plan = std::make_unique<EnumeratePlan>(std::move(stage.plan),
-                                                 static_cast<uint64_t>(start_), refs);
+    stage.plan =
+        std::make_unique<EnumeratePlan>(std::move(stage.plan), static_cast<uint64_t>(start_), refs);
     stage.work = std::make_shared<EnumerateWork>(std::move(stage.work), pair_, std::move(refs));
     return stage;
   }

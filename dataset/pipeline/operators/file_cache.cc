@@ -201,7 +201,8 @@ class FileCachePlan final : public Plan {
         place = cache_->computed.put_failure(std::move(error));
       } else {
         if (writer_) {
-          writer_->add(id, [&](std::string& bytes) { cache_->codec.encode(input_.value(), bytes); });
+          writer_->add(id,
+                       [&](std::string& bytes) { cache_->codec.encode(input_.value(), bytes); });
         }
         place = cache_->computed.put(input_.value());
       }

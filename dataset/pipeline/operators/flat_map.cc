@@ -95,8 +95,7 @@ class FlatMapNode final : public UnaryNode {
 
 class UnbatchNode final : public UnaryNode {
  public:
-  explicit UnbatchNode(NodePtr input)
-      : UnaryNode(input, input->element().vector->element) {}
+  explicit UnbatchNode(NodePtr input) : UnaryNode(input, input->element().vector->element) {}
   PlanDescription describe() const override { return described("unbatch", {}); }
 
  protected:

@@ -60,7 +60,7 @@ class GeneratorPlan final : public StorePlan {
     return false;
   }
 
-  const GeneratorFunction& function_;  // the node's
+  const GeneratorFunction& function_;            // the node's
   std::unique_ptr<ElementGenerator> generator_;  // of this pass
   ElementBuffer value_;
   uint64_t index_ = 0;

@@ -1,6 +1,8 @@
 // ignore_errors: leaves out elements that can't be computed, up to a limit (IgnoreErrorsOptions).
 //
 // Saved: how many were seen and skipped in this pass, and the input's place.
+#include "recordpipe/ignore_errors.h"
+
 #include <exception>
 #include <optional>
 #include <string>
@@ -11,7 +13,6 @@
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/engine/skip_log.h"
 #include "recordpipe/error.h"
-#include "recordpipe/ignore_errors.h"
 #include "recordpipe/internal/operators.h"
 #include "recordpipe/parameter.h"
 
@@ -41,7 +42,8 @@ class IgnoreErrorsPlan final : public StorePlan {
         std::exception_ptr error = reader_.take_error();
         const bool is_skipped = error && skip(error);
         if (!is_skipped) {
-          out.push({id, error ? store().put_failure(std::move(error)) : store().put(reader_.value())});
+          out.push(
+              {id, error ? store().put_failure(std::move(error)) : store().put(reader_.value())});
         }
         ++seen_;
         reader_.pass();
@@ -147,8 +149,8 @@ class IgnoreErrorsNode final : public UnaryNode {
 
 NodePtr ignore_errors(NodePtr input, const IgnoreErrorsOptions& options) {
   if (!(options.max_rate >= 0 && options.max_rate <= 1)) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "ignore_errors: max_rate must be 0 to 1"});
+    throw Error(
+        {.kind = ErrorKind::invalid_argument, .reason = "ignore_errors: max_rate must be 0 to 1"});
   }
   return std::make_shared<IgnoreErrorsNode>(std::move(input), options);
 }

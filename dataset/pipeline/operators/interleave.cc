@@ -331,8 +331,7 @@ NodePtr interleave(NodePtr input, std::unique_ptr<const MapFunction> function,
   const auto require = [](bool condition, const char* reason) {
     if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
   };
-  require(cycle_length > 0 && cycle_length <= 65536,
-          "interleave: cycle_length must be 1 to 65536");
+  require(cycle_length > 0 && cycle_length <= 65536, "interleave: cycle_length must be 1 to 65536");
   require(block_length > 0, "interleave: block_length must be at least 1");
   return std::make_shared<InterleaveNode>(std::move(input), std::move(function), element,
                                           std::move(name), cycle_length, block_length);

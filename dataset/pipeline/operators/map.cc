@@ -1,12 +1,13 @@
 // map: a function of each element, on all threads, results in order.
 //
 // Elements keep their ids. With random access where the input has it. It has no plan of its own.
+#include "dataset/pipeline/operators/map.h"
+
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/operators/map.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe::internal {

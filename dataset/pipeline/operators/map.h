@@ -6,7 +6,8 @@
 
 namespace recordpipe::internal {
 
-// The same elements in the same order, and what `function`, which outlives the stage, makes of them.
+// The same elements in the same order, and what `function`, which outlives the stage, makes of
+// them.
 Stage mapped(Stage input, const MapFunction& function, const ElementOps& output);
 
 }  // namespace recordpipe::internal

@@ -1,8 +1,8 @@
 // scan: a map that carries a state from element to element.
 //
-// In order, one after the other. An element that fails leaves the state as it was. Saved: the state,
-// where it can be copied as bytes, and the input's place; else how many elements there were, and the
-// state is reached again from the start.
+// In order, one after the other. An element that fails leaves the state as it was. Saved: the
+// state, where it can be copied as bytes, and the input's place; else how many elements there were,
+// and the state is reached again from the start.
 #include <string>
 #include <utility>
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dataset/pipeline/engine/node.h"
+#include "recordpipe/dataset.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 
@@ -172,8 +173,6 @@ class ShardNode final : public UnaryNode {
   size_t index_;
   bool drop_remainder_;
 };
-
-constexpr size_t kMaxShards = size_t{1} << 16;
 
 }  // namespace
 

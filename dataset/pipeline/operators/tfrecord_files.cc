@@ -9,17 +9,17 @@
 #include <stop_token>
 #include <utility>
 
-#include "dataset/pipeline/operators/open_ahead.h"
-#include "dataset/pipeline/operators/record_keeper.h"
-#include "dataset/pipeline/operators/record_paths.h"
-#include "dataset/pipeline/operators/record_producer.h"
-#include "recordpipe/error.h"
 #include "dataset/pipeline/engine/file_fingerprints.h"
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/engine/open_files.h"
 #include "dataset/pipeline/engine/stage.h"
 #include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/operators/open_ahead.h"
+#include "dataset/pipeline/operators/record_keeper.h"
+#include "dataset/pipeline/operators/record_paths.h"
+#include "dataset/pipeline/operators/record_producer.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace internal {
@@ -311,8 +311,8 @@ class RecordNode final : public Node {
   Stage build_stage(const StageContext& context) const override {
     auto opened = std::make_shared<OpenedRecords>(paths_.size());
     auto plan = std::make_unique<RecordPlan>(file_system_, paths_, options_, context, opened);
-    auto work = std::make_shared<RecordWork>(paths_, std::move(opened),
-                                             options_.crc != CrcCheck::never);
+    auto work =
+        std::make_shared<RecordWork>(paths_, std::move(opened), options_.crc != CrcCheck::never);
     return {std::move(plan), std::move(work), context.chunk_size};
   }
 
@@ -333,9 +333,9 @@ Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string>
                                RecordReadOptions options) {
   paths = internal::matched_record_paths(file_system, std::move(paths));
   if (paths.size() > internal::RecordRef::kMaxFiles) {
-    throw Error(
-        {.kind = ErrorKind::invalid_argument,
-         .reason = "tfrecord_files: more than " + std::to_string(internal::RecordRef::kMaxFiles) + " files"});
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "tfrecord_files: more than " +
+                           std::to_string(internal::RecordRef::kMaxFiles) + " files"});
   }
   return Dataset<Record>(
       std::make_shared<internal::RecordNode>(file_system, std::move(paths), std::move(options)));

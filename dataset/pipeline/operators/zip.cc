@@ -246,7 +246,8 @@ class ZipPlan final : public Plan {
 
   static void discard_first(Input& input, size_t count) {
     input.plan->discard(std::span(input.ahead).first(count));
-    input.ahead.erase(input.ahead.begin(), input.ahead.begin() + static_cast<std::ptrdiff_t>(count));
+    input.ahead.erase(input.ahead.begin(),
+                      input.ahead.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
   void discard_ahead() {

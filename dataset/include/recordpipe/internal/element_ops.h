@@ -109,7 +109,7 @@ const ElementOps& element_ops() {
         return bytes;
       };
     }
-    if constexpr (requires(T& value, const std::shared_ptr<const void>& owner) {
+    if constexpr (requires(T & value, const std::shared_ptr<const void>& owner) {
                     keep_alive(value, owner);
                   }) {
       of_type.keep_alive = [](void* value, const std::shared_ptr<const void>& owner) {

@@ -61,7 +61,8 @@ void for_each_good(size_t count, Failures& failures, const Visit& visit) {
   }
   if (known > 0 && failures.size() > known) {
     std::inplace_merge(failures.begin(), failures.begin() + static_cast<std::ptrdiff_t>(known),
-                       failures.end(), [](const Failure& a, const Failure& b) { return a.at < b.at; });
+                       failures.end(),
+                       [](const Failure& a, const Failure& b) { return a.at < b.at; });
   }
 }
 
@@ -170,7 +171,8 @@ class Collate final : public BatchFunction {
     Batch& to = *static_cast<Batch*>(batch);
     size_t i = 0;
     if constexpr (ForesightedCollator<C, T>) {
-      for (; i + 1 < count; ++i) collator_.set(to, first_row + i, std::move(values[i]), values[i + 1]);
+      for (; i + 1 < count; ++i)
+        collator_.set(to, first_row + i, std::move(values[i]), values[i + 1]);
     }
     for (; i < count; ++i) collator_.set(to, first_row + i, std::move(values[i]));
   }
@@ -218,8 +220,8 @@ class Scan final : public ScanFunction {
    public:
     explicit Running(const Scan& scan) : function_(scan.function_), state_(scan.initial_) {}
     void step(void* input, void* output) override {
-      std::pair<State, U> result = std::invoke(function_, std::as_const(state_),
-                                               std::move(*static_cast<T*>(input)));
+      std::pair<State, U> result =
+          std::invoke(function_, std::as_const(state_), std::move(*static_cast<T*>(input)));
       state_ = std::move(result.first);
       *static_cast<U*>(output) = std::move(result.second);
     }
@@ -332,42 +334,5 @@ class Codec final : public ElementCodec {
  private:
   C codec_;
 };
-
-// What enumerate makes: pairs of a number and an element.
-struct PairOps {
-  const ElementOps& pair;
-  void (*set_number)(void* pair, int64_t number);
-  void* (*element)(void* pair);
-};
-template <Element T>
-const PairOps& pair_ops() {
-  using Pair = std::pair<int64_t, T>;
-  static const PairOps ops{
-      element_ops<Pair>(),
-      [](void* pair, int64_t number) { static_cast<Pair*>(pair)->first = number; },
-      [](void* pair) -> void* { return &static_cast<Pair*>(pair)->second; }};
-  return ops;
-}
-
-// What zip makes: tuples.
-struct TupleOps {
-  const ElementOps& tuple;
-  std::vector<const ElementOps*> members;
-  void* (*member)(void* tuple, size_t index);
-};
-template <Element... Ts>
-const TupleOps& tuple_ops() {
-  using Tuple = std::tuple<Ts...>;
-  static const TupleOps ops{
-      element_ops<Tuple>(), {&element_ops<Ts>()...}, [](void* tuple, size_t index) {
-        return std::apply(
-            [index](Ts&... members) {
-              void* const all[] = {&members...};
-              return all[index];
-            },
-            *static_cast<Tuple*>(tuple));
-      }};
-  return ops;
-}
 
 }  // namespace recordpipe::internal

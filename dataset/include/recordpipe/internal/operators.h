@@ -1,5 +1,5 @@
-// The operators behind Dataset's members: each adds a Node, a description that does nothing until it
-// is iterated, to what it is given. dataset.h says what they do and what they throw.
+// The operators behind Dataset's members: each adds a Node, a description that does nothing until
+// it is iterated, to what it is given. dataset.h says what they do and what they throw.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 
 #include "recordpipe/internal/element_ops.h"
 #include "recordpipe/internal/functions.h"
+#include "recordpipe/internal/tuple_ops.h"
 #include "recordpipe/parameter.h"
 
 namespace recordpipe {
@@ -48,8 +49,7 @@ NodePtr unbatch(NodePtr input);
 NodePtr interleave(NodePtr input, std::unique_ptr<const MapFunction> function,
                    const ElementOps& element, std::string name, size_t cycle_length,
                    size_t block_length);
-NodePtr scan(NodePtr input, std::unique_ptr<const ScanFunction> function,
-             const ElementOps& output);
+NodePtr scan(NodePtr input, std::unique_ptr<const ScanFunction> function, const ElementOps& output);
 NodePtr ignore_errors(NodePtr input, const IgnoreErrorsOptions& options);
 NodePtr shuffle(NodePtr input, size_t buffer_size, uint64_t seed);
 NodePtr global_shuffle(NodePtr input, uint64_t seed);
