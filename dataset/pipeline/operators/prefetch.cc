@@ -39,9 +39,7 @@ class PrefetchPlan final : public StorePlan {
   ~PrefetchPlan() override { stop(); }
 
   // A place in what is upstream, however far the thread has got: the same with any buffer, or none.
-  void save(PlanState& state) const override {
-    executor_.save(thread_.joinable() ? handed_on_ : executor_.position(), state);
-  }
+  void save(PlanState& state) const override { executor_.save(handed_on_, state); }
 
  protected:
   Stop do_plan(TicketSink& out, Wait wait) override {
@@ -69,7 +67,14 @@ class PrefetchPlan final : public StorePlan {
 
   Stop do_advance(uint64_t count, uint64_t& passed) override {
     if (thread_.joinable()) return Plan::do_advance(count, passed);
-    return executor_.advance(count, passed);
+    try {
+      const Stop stop = executor_.advance(count, passed);
+      handed_on_ = executor_.position();
+      return stop;
+    } catch (...) {
+      handed_on_ = executor_.position();
+      throw;
+    }
   }
 
   void do_restart(uint64_t epoch) override {
@@ -93,7 +98,6 @@ class PrefetchPlan final : public StorePlan {
 
  private:
   void start() {
-    handed_on_ = executor_.position();
     try {
       thread_ = std::thread([this] { fetch(); });
     } catch (const std::system_error& error) {
@@ -146,6 +150,7 @@ class PrefetchPlan final : public StorePlan {
     const std::lock_guard lock(mutex_);  // request_stop() may come at any time
     ended_ = thread_stops_ = false;
     error_ = nullptr;
+    handed_on_ = 0;
   }
 
   void stop() {
