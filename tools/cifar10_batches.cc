@@ -34,7 +34,6 @@ constexpr char kProgram[] = "cifar10_batches";
 constexpr size_t kShuffleBuffer = 16'384;
 constexpr size_t kLabelsShown = 4;
 constexpr size_t kMaxStateSize = size_t{1} << 30;
-constexpr size_t kMaxShards = ShardNode<Record>::kMaxShards;
 
 enum class Shuffle { none, buffer, global };
 

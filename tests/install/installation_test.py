@@ -8,6 +8,7 @@ A case is a program and the components it names. It is configured, built and run
 where only the packages that these components need can be found, and by pkg-config with a bare
 compiler; what each program links (NEEDED, by readelf) is compared with what it may.
 """
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
@@ -31,6 +32,11 @@ class Case:
     libraries: set  # that the program may link, the compiler's own aside
     output: str  # a regular expression
     arguments: list = dataclasses.field(default_factory=list)
+    headers: dict = dataclasses.field(default_factory=dict)  # of the user's own, which come first
+
+
+def own_header(name):
+    return f"#pragma once\nnamespace own {{ inline constexpr bool {name} = true; }}\n"
 
 
 RECORD = ({"Threads", "ZLIB"}, {"isal", "z", "zstd"})
@@ -57,6 +63,13 @@ CASES = {
                          [ROOT / "data/images/rgb444.jpg", ROOT / "data/images/rgb8.png"]),
     "pipeline": Case(ROOT / "examples/save_and_resume.cc", ["pipeline"], *PIPELINE,
                      r"(batch \d: .*\n){2}", [GOLDEN / "examples.tfrecords", "state", "2"]),
+    # Headers may be named as the library's, in folders that are named as the library's.
+    "own_folders": Case(HERE / "own_folders.cc", ["pipeline", "record"], *PIPELINE, r"one\ntwo\n",
+                        headers={"base/error.h": own_header("error"),
+                                 "dataset/dataset.h": own_header("dataset"),
+                                 "dataset/pipeline/engine/plan.h": own_header("plan"),
+                                 "internal/ticket.h": own_header("ticket"),
+                                 "proto/iterator_state.pb.h": own_header("iterator_state")}),
     "proto": Case(HERE / "proto.cc", ["proto"], *PROTO, r'.*key: "label".*value: 3 .*\n'),
     "cifar": Case(HERE / "cifar.cc", ["cifar"], *CIFAR, r"(.|\n)*train(.|\n)*"),
     "trainer": Case(ROOT / "examples/own_hook.cc", ["trainer"], *TRAINER,
@@ -97,9 +110,17 @@ def install(build):
     headers = [header for header in include.rglob("*") if header.is_file()]
     missing = [f"{header.relative_to(include)} includes {name}" for header in headers
                for name in re.findall(r'^#include "(.*)"', header.read_text("utf-8"), re.MULTILINE)
-               if not (include / name).is_file()]
+               if not name.startswith("recordpipe/") or not (include / name).is_file()]
     if missing or not headers:
         sys.exit("\n".join(["headers that are not installed:", *missing]))
+    others = [path.name for path in include.iterdir() if path.name != "recordpipe"]
+    if others:
+        sys.exit(f"installed beside include/recordpipe: {', '.join(others)}")
+
+
+def pkg_config(prefix, option, modules):
+    env = dict(os.environ, PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig"))
+    return run("pkg-config", *option, *modules, cwd="/", env=env).split()
 
 
 class Installation(unittest.TestCase):
@@ -108,7 +129,12 @@ class Installation(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
         self.addCleanup(shutil.rmtree, self.folder)
-        shutil.copy(self.case.source, self.folder / "program.cc")
+        for name, text in self.case.headers.items():
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text(text, "utf-8")
+        includes = "".join(f'#include "{name}"\n' for name in self.case.headers)
+        (self.folder / "program.cc").write_text(includes + self.case.source.read_text("utf-8"),
+                                                "utf-8")
 
     def check(self, program):
         self.assertRegex(run(program, *self.case.arguments, cwd=self.folder),
@@ -128,11 +154,33 @@ class Installation(unittest.TestCase):
         self.check(self.folder / "build/consumer")
 
     def test_by_pkg_config(self):
-        env = dict(os.environ, PKG_CONFIG_PATH=str(self.prefix / "lib/pkgconfig"))
         modules = [f"recordpipe-{component}" for component in self.case.components]
-        flags = run("pkg-config", "--cflags", "--libs", *modules, cwd="/", env=env).split()
-        run("c++", "-std=c++20", LINK_ALL, "program.cc", "-o", "program", *flags, cwd=self.folder)
+        flags = pkg_config(self.prefix, ["--cflags", "--libs"], modules)
+        run("c++", "-std=c++20", LINK_ALL, "-I.", "program.cc", "-o", "program", *flags,
+            cwd=self.folder)
         self.check(self.folder / "program")
+
+
+class Headers(unittest.TestCase):
+    """Each can be included by itself, with the warnings that users may have switched on."""
+
+    def error_of(self, header, flags):
+        result = subprocess.run(
+            ["c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow",
+             "-Werror", *flags, "-include", header, "-x", "c++", os.devnull],
+            text=True, capture_output=True, check=False)
+        return f"{header}:\n{result.stderr[:1000]}" if result.returncode else ""
+
+    def test_each_alone(self):
+        include = Installation.prefix / "include"
+        headers = sorted(str(path.relative_to(include)) for path in include.rglob("*.h"))
+        modules = [path.stem for path in (Installation.prefix / "lib/pkgconfig").glob("*.pc")]
+        flags = pkg_config(Installation.prefix, ["--cflags"], modules)
+        with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            errors = list(filter(None, pool.map(lambda header: self.error_of(header, flags),
+                                                headers)))
+        if errors or not headers:
+            self.fail("\n".join(["headers that can't be included alone:", *errors]))
 
 
 class Refusals(unittest.TestCase):
@@ -171,8 +219,8 @@ class Refusals(unittest.TestCase):
 if __name__ == "__main__":
     if sys.argv[1] == "--install":
         install(pathlib.Path(sys.argv[2]).resolve())
-    elif sys.argv[1] == "refusals":
-        unittest.main(argv=[sys.argv[0], "Refusals", *sys.argv[2:]])
+    elif sys.argv[1] in ("headers", "refusals"):
+        unittest.main(argv=[sys.argv[0], sys.argv[1].capitalize(), *sys.argv[2:]])
     else:
         Installation.case = CASES[sys.argv[1]]
         unittest.main(argv=[sys.argv[0], "Installation", *sys.argv[2:]])

@@ -43,9 +43,7 @@ PUBLIC_LAYERS = {
     "recordpipe/cifar/": "dataset/applications/cifar",
     "recordpipe/http/": "dataset/http",
     "recordpipe/image/": "dataset/image",
-    "recordpipe/internal/engine/": "dataset/pipeline",
     "recordpipe/internal/example/": "dataset/example",
-    "recordpipe/internal/operators/": "dataset/pipeline",
     "recordpipe/proto/": "proto",
     "recordpipe/toolkit/": "dataset/toolkit",
     "recordpipe/trainer/": "trainer",
@@ -60,8 +58,11 @@ for layer, names in {
                       "stream_compression",
     "dataset/example": "columns example_builder example_schema example_view feature_values "
                        "message_kind message_view parse_example parse_sequence_example",
-    "dataset/pipeline": "cache_codec chrome_trace collator dataset from_generator from_vector "
-                        "iterator options range sample_from_datasets statistics tfrecord_files zip",
+    "dataset/pipeline": "internal/element_ops internal/element_type_name internal/functions "
+                        "internal/operators internal/ticket internal/tuple_ops cache cache_codec "
+                        "chrome_trace collator dataset element from_generator from_vector "
+                        "ignore_errors iterator memory_use options padded_batch range "
+                        "sample_from_datasets statistics tfrecord_files zip",
 }.items():
     PUBLIC_LAYERS.update({f"recordpipe/{name}.h": layer for name in names.split()})
 # What users see is used as users do.

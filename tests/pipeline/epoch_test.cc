@@ -10,13 +10,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/proto/iterator_state.pb.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/file.h"
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/proto/iterator_state.pb.h"
 #include "recordpipe/record_writer.h"
 #include "recordpipe/sample_from_datasets.h"
 #include "recordpipe/tfrecord_files.h"
@@ -155,7 +155,7 @@ TEST(Epoch, APassThatRepeatsDrawsWhatNoOtherEpochDraws) {
     EXPECT_FALSE(plain == passes[0]) << epoch;
     EXPECT_FALSE(plain == passes[1]) << epoch;
   }
-  EXPECT_TRUE(passes[1] == collect(crops().epoch(nested_epoch(1, 1))));
+  EXPECT_TRUE(passes[1] == collect(crops().epoch(internal::nested_epoch(1, 1))));
 }
 
 TEST(Epoch, AStateGoesOnInItsEpoch) {

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "dataset/pipeline/engine/memory_account.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"
-#include "recordpipe/internal/engine/memory_account.h"
 #include "recordpipe/range.h"
 #include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
@@ -18,6 +18,9 @@
 
 namespace recordpipe {
 namespace {
+
+using internal::MemoryAccount;
+using internal::MemoryCharge;
 
 constexpr uint64_t kMiB = 1 << 20;
 

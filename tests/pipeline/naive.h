@@ -15,11 +15,16 @@
 #include <utility>
 #include <vector>
 
-#include "recordpipe/internal/engine/stage.h"
 #include "recordpipe/internal/permutation.h"
+#include "recordpipe/internal/ticket.h"
 #include "recordpipe/philox.h"
 
 namespace recordpipe::naive {
+
+using internal::child_id;
+using internal::ElementId;
+using internal::input_epoch;
+using internal::nested_epoch;
 
 // An element, or what was thrown in its place: then `error` isn't empty.
 template <class T>

@@ -1,9 +1,9 @@
 // A source for tests of bare plans. It returns a random number of elements at once, would have to
-// wait at random, may end with an error, and checks that each of its tickets is used once.
+// wait at random, may end with an error, and checks that each of its tickets is used once. Its end
+// or error comes at random with the last elements or in a call of its own.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -19,13 +19,17 @@
 
 #include <gtest/gtest.h>
 
+#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/plan.h"
+#include "dataset/pipeline/engine/producer.h"
+#include "dataset/pipeline/engine/stage.h"
 #include "recordpipe/error.h"
-#include "recordpipe/internal/engine/node.h"
-#include "recordpipe/internal/engine/stage.h"
+#include "recordpipe/internal/element_ops.h"
+#include "recordpipe/internal/ticket.h"
 #include "recordpipe/philox.h"
 #include "tests/pipeline/value.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 
 // Checks that each ticket is produced or discarded once. Thread-safe.
 class TicketLedger {
@@ -89,70 +93,102 @@ struct Script {
   }
 };
 
-class ScriptedStage final : public Stage<Value> {
+class ScriptedPlan final : public Plan {
  public:
-  ScriptedStage(const Script& script, std::shared_ptr<TicketLedger> ledger, size_t chunk_size)
-      : script_(script),
-        ledger_(std::move(ledger)),
-        chunk_size_(chunk_size),
-        random_(script.seed, 0, 0) {}
+  ScriptedPlan(const Script& script, std::shared_ptr<TicketLedger> ledger)
+      : script_(script), ledger_(std::move(ledger)), random_(script.seed, 0, 0) {}
 
-  size_t do_plan(std::span<Ticket> out, Wait wait) override {
-    ledger_->interrupt();
-    if (stopped_ || (wait == Wait::no && random_.below(3) == 0)) return 0;
-    const uint64_t planned = some_of(out.size());
-    for (Ticket& ticket : out.first(planned)) ticket = ticket_of(next_++);
-    return planned;
-  }
-
-  uint64_t do_advance(uint64_t count) override {
-    if (stopped_) return 0;
-    const uint64_t passed = some_of(count);
-    next_ += passed;
-    return passed;
-  }
-
-  void do_discard(std::span<const Ticket> tickets) override {
+  void discard(std::span<const Ticket> tickets) override {
     for (const Ticket& ticket : tickets) ledger_->use(ticket);
   }
 
+  void save(PlanState& state) const override { state.reset(0).numbers = {next_}; }
+  uint64_t size() override { return script_.size; }
+
+ protected:
+  Stop do_plan(TicketSink& out, Wait wait) override {
+    EXPECT_FALSE(out.is_full()) << "asked for nothing";
+    ledger_->interrupt();
+    if (is_stopping()) return Stop::requested;
+    if (wait == Wait::no && random_.below(3) == 0) return Stop::would_wait;
+    const uint64_t planned = some_of(out.room().size());
+    for (uint64_t i = 0; i < planned; ++i) out.push(ticket_of(next_++));
+    if (wait == Wait::no && random_.below(4) == 0) return Stop::would_wait;
+    return outcome(planned);
+  }
+
+  Stop do_advance(uint64_t count, uint64_t& passed) override {
+    EXPECT_GT(count, 0u) << "asked for nothing";
+    if (is_stopping()) return Stop::requested;
+    const uint64_t here = some_of(count);
+    next_ += here;
+    passed += here;
+    return outcome(here);
+  }
+
   void do_restart(uint64_t epoch) override {
-    stopped_ = false;
     epoch_ = epoch;
     next_ = 0;
   }
 
-  uint64_t size() override { return script_.size; }
-  void tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
-    for (size_t i = 0; i < places.size(); ++i) out[i] = ticket_of(places[i]);
-  }
-
-  void save(PlanState& state) const override { state.reset(0).numbers = {next_}; }
   void do_restore(const PlanState& state, uint64_t epoch) override {
     do_restart(epoch);
     next_ = PlanNumbers(state, 0).next(script_.size);
   }
 
-  void do_request_stop() override { stopped_ = true; }
-
-  std::unique_ptr<Producer<Value>> make_producer() override {
-    return std::make_unique<ScriptedProducer>(*ledger_);
+  void do_tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+    for (size_t i = 0; i < places.size(); ++i) out[i] = ticket_of(places[i]);
   }
-  bool has_work() const override { return true; }
-  size_t chunk_size() const override { return chunk_size_; }
 
  private:
-  class ScriptedProducer final : public Producer<Value> {
+  // At least 1 of the next `count`, or 0 where there are none.
+  uint64_t some_of(uint64_t count) {
+    const uint64_t left = std::min(count, script_.size - next_);
+    return left == 0 ? 0 : 1 + random_.below(static_cast<uint32_t>(left));
+  }
+
+  // After `count` elements. Each error has another message.
+  Stop outcome(uint64_t count) {
+    if (next_ < script_.size || (count > 0 && random_.below(2) == 0)) return Stop::none;
+    if (script_.error.empty()) return Stop::end;
+    throw std::runtime_error(script_.error + ", error " + std::to_string(++errors_));
+  }
+
+  Ticket ticket_of(uint64_t index) { return {{epoch_, index}, ledger_->issue(index)}; }
+
+  const Script script_;
+  const std::shared_ptr<TicketLedger> ledger_;
+  Random random_;
+  uint64_t epoch_ = 0;
+  uint64_t next_ = 0;
+  uint64_t errors_ = 0;
+};
+
+class ScriptedWork final : public Work {
+ public:
+  explicit ScriptedWork(std::shared_ptr<TicketLedger> ledger)
+      : Work(element_ops<Value>()), ledger_(std::move(ledger)) {}
+  bool is_heavy() const override { return true; }
+
+ protected:
+  std::unique_ptr<Producer> build_producer() override {
+    return std::make_unique<ScriptedProducer>(*ledger_);
+  }
+
+ private:
+  class ScriptedProducer final : public Producer {
    public:
     explicit ScriptedProducer(TicketLedger& ledger) : ledger_(ledger) {}
-    Failures produce(std::span<const Ticket> tickets, std::span<Value> out) override {
+
+   protected:
+    Failures do_produce(std::span<const Ticket> tickets, void* out) override {
       Failures failures;
       for (size_t i = 0; i < tickets.size(); ++i) {
         const uint64_t index = ledger_.use(tickets[i]);
         if (Script::fails(index)) {
           failures.push_back({i, std::make_exception_ptr(Script::failure(index))});
         } else {
-          out[i] = number_value(static_cast<int64_t>(index));
+          static_cast<Value*>(out)[i] = number_value(static_cast<int64_t>(index));
         }
       }
       return failures;
@@ -162,38 +198,21 @@ class ScriptedStage final : public Stage<Value> {
     TicketLedger& ledger_;
   };
 
-  // At least 1 of the next `count`, or 0 at the end. Each error has another message.
-  uint64_t some_of(uint64_t count) {
-    const uint64_t left = std::min(count, script_.size - next_);
-    if (left == 0 && !script_.error.empty()) {
-      throw std::runtime_error(script_.error + ", error " + std::to_string(++errors_));
-    }
-    return left == 0 ? 0 : 1 + random_.below(static_cast<uint32_t>(left));
-  }
-
-  Ticket ticket_of(uint64_t index) { return {{epoch_, index}, ledger_->issue(index)}; }
-
-  const Script script_;
   const std::shared_ptr<TicketLedger> ledger_;
-  const size_t chunk_size_;
-  Random random_;
-  std::atomic<bool> stopped_ = false;
-  uint64_t epoch_ = 0;
-  uint64_t next_ = 0;
-  uint64_t errors_ = 0;
 };
 
-class ScriptedNode final : public Node<Value> {
+class ScriptedNode final : public Node {
  public:
   ScriptedNode(Script script, std::shared_ptr<TicketLedger> ledger)
-      : script_(std::move(script)), ledger_(std::move(ledger)) {}
+      : Node(element_ops<Value>()), script_(std::move(script)), ledger_(std::move(ledger)) {}
   uint64_t random_operators() const override { return 0; }
   std::string sequential_operator() const override { return {}; }
   PlanDescription describe() const override { return {.name = "scripted"}; }
 
  protected:
-  std::unique_ptr<Stage<Value>> build_stage(const StageContext& context) const override {
-    return std::make_unique<ScriptedStage>(script_, ledger_, context.chunk_size);
+  Stage build_stage(const StageContext& context) const override {
+    return {std::make_unique<ScriptedPlan>(script_, ledger_),
+            std::make_shared<ScriptedWork>(ledger_), context.chunk_size};
   }
 
  private:
@@ -201,4 +220,4 @@ class ScriptedNode final : public Node<Value> {
   std::shared_ptr<TicketLedger> ledger_;
 };
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

@@ -3,14 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include "dataset/pipeline/engine/thread_tuner.h"
+#include "dataset/pipeline/operators/prefetch_depth.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"
-#include "recordpipe/internal/engine/thread_tuner.h"
-#include "recordpipe/internal/operators/prefetch_depth.h"
 #include "tests/pipeline/collect.h"
 
 namespace recordpipe {
 namespace {
+
+using internal::PrefetchDepth;
+using internal::ThreadTuner;
 
 TEST(ThreadTuner, LetsHelpersGoThatNobodyWaitsFor) {
   ThreadTuner tuner(3, /*tune=*/true);

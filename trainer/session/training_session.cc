@@ -194,7 +194,7 @@ TrainingState TrainingSession::state() const {
           .seed = options_.seed,
           .data_seed = data_seed_,
           .input_state = input_state(),
-          .plan_hash = dataset_->node()->describe().hash(),
+          .plan_hash = dataset_->plan_hash(),
           .settings = options_.settings};
 }
 

@@ -15,15 +15,14 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/engine/stage.h"
 #include "recordpipe/record.h"
 
 namespace recordpipe {
 
 // A codec of your own has these; name() says how it writes elements, so that a cache written
-// otherwise, or of another type (element_type_name.h), is refused. encode() appends; decode() gets
-// those bytes, which lie in the mapped file as long as the iterator lives, and throws Error where
-// they make no sense. Both are called as const; decode() from several threads at once.
+// otherwise, or of another type (internal/element_type_name.h), is refused. encode() appends;
+// decode() gets those bytes, which lie in the mapped file as long as the iterator lives, and throws
+// Error where they make no sense. Both are called as const; decode() from several threads at once.
 template <class C, class T>
 concept CacheCodecOf = requires(const C& codec, const T& value, std::string& out,
                                 const Record& stored) {

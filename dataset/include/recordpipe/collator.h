@@ -3,18 +3,23 @@
 
 #include <concepts>
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "recordpipe/internal/engine/plan_description.h"
-#include "recordpipe/internal/engine/stage.h"
+#include "recordpipe/element.h"
 
 namespace recordpipe {
 
-// How elements are put together to a batch. reset() makes a batch `rows` long and may keep its
-// memory; set() fills one row, from several threads at once, each with another row. A collator may
-// also have finish(batch), called once when all rows are set and none of them threw: for batches
-// whose rows have no place before the sizes of all are known.
+// A collator makes a batch of elements. reset() makes a batch `rows` long and may reuse its memory;
+// set() writes one row, from several threads at once, each another row. A collator may also have
+//   finish(batch)         called once when all rows are set and none of them threw: for batches
+//                         whose rows have no place before the sizes of all are known;
+//   set(batch, row, element, next)   where the next row's element is known: to have the processor
+//                         fetch meanwhile what that one will read;
+//   parameters()          what it was given, as std::vector<Parameter>: a part of the plan, by
+//                         which saved states and caches tell it from another;
+//   name()                in the plan, instead of "batch".
 template <class C, class T>
 concept CollatorOf = Element<typename C::Batch> &&
     requires(const C& collator, typename C::Batch& batch, size_t n, T& element) {
@@ -27,18 +32,15 @@ concept FinishingCollator = requires(const C& collator, typename C::Batch& batch
   collator.finish(batch);
 };
 
-// One that wants to know, while it sets a row, which one comes next, where it is known: to have the
-// processor fetch meanwhile what that one will read.
 template <class C, class T>
 concept ForesightedCollator = requires(const C& collator, typename C::Batch& batch, size_t n,
                                        T& element, const T& next) {
   collator.set(batch, n, std::move(element), next);
 };
 
-// One that has a name of its own in the plan, and parameters beside batch's.
 template <class C>
-concept DescribedCollator = requires(const C& collator) {
-  { collator.describe() } -> std::same_as<PlanDescription>;
+concept NamedCollator = requires(const C& collator) {
+  { collator.name() } -> std::convertible_to<std::string>;
 };
 
 // The default: a vector of the elements.

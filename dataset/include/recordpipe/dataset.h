@@ -15,9 +15,9 @@
 // iterated as often as you like, at the same time too. Operators are named and mean what tf.data's
 // do. What this library promises beyond that:
 //
-//   - The elements, their order and their bytes are a function of the sources, the operators and
-//     the seeds: never of the thread count, the chunk size, the prefetch depth or the time.
-//     Functions given to map and filter must depend on nothing but their arguments.
+//   - The elements, their order and their bytes are a function of the sources, the operators, the
+//     seeds and the epoch: never of the thread count, the chunk size, the prefetch depth or the
+//     time. Functions given to map and filter must depend on nothing but their arguments.
 //   - Random numbers are Philox's, keyed by seed, operator, epoch and the element's place in its
 //     source.
 //   - Errors keep their place: whatever an operator or a function throws is thrown by the iterator
@@ -31,8 +31,11 @@
 //     a compressed file).
 //   - Dropping an iterator at any moment stops and joins everything it started, as soon as the
 //     chunks that are in work at that moment are done.
+//
+// Only the functions that you give are compiled in your program; the rest is in the library.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -44,58 +47,52 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/cache.h"
 #include "recordpipe/cache_codec.h"
-#include "recordpipe/error.h"
+#include "recordpipe/collator.h"
+#include "recordpipe/element.h"
 #include "recordpipe/file.h"
-#include "recordpipe/internal/engine/executor.h"
-#include "recordpipe/internal/engine/node.h"
-#include "recordpipe/internal/engine/plan_description.h"
-#include "recordpipe/internal/engine/stage.h"
-#include "recordpipe/internal/operators/batch.h"
-#include "recordpipe/internal/operators/cache.h"
-#include "recordpipe/internal/operators/concatenate.h"
-#include "recordpipe/internal/operators/enumerate.h"
-#include "recordpipe/internal/operators/file_cache.h"
-#include "recordpipe/internal/operators/filter.h"
-#include "recordpipe/internal/operators/flat_map.h"
-#include "recordpipe/internal/operators/global_shuffle.h"
-#include "recordpipe/internal/operators/ignore_errors.h"
-#include "recordpipe/internal/operators/interleave.h"
-#include "recordpipe/internal/operators/map.h"
-#include "recordpipe/internal/operators/padded_batch.h"
-#include "recordpipe/internal/operators/planned_collator.h"
-#include "recordpipe/internal/operators/prefetch.h"
-#include "recordpipe/internal/operators/repeat.h"
-#include "recordpipe/internal/operators/scan.h"
-#include "recordpipe/internal/operators/shard.h"
-#include "recordpipe/internal/operators/shuffle.h"
-#include "recordpipe/internal/operators/take_skip.h"
-#include "recordpipe/internal/operators/window.h"
+#include "recordpipe/ignore_errors.h"
+#include "recordpipe/internal/functions.h"
+#include "recordpipe/internal/operators.h"
 #include "recordpipe/iterator.h"
 #include "recordpipe/options.h"
+#include "recordpipe/padded_batch.h"
 
 namespace recordpipe {
 
 enum class DropRemainder { no, yes };
+
+// A std::vector of elements.
+template <class T>
+concept Vector = internal::ElementVector<T>;
+
+// What enumerate makes: a number and an element.
+template <Element T>
+using Enumerated = std::pair<int64_t, T>;
+
+// prefetch's buffer size, where it is to find out by itself.
+inline constexpr size_t kAutotune = SIZE_MAX;
+
+// The most that shard divides a dataset into.
+inline constexpr size_t kMaxShards = size_t{1} << 16;
 
 template <Element T>
 class Dataset {
  public:
   using value_type = T;
 
-  explicit Dataset(std::shared_ptr<const Node<T>> node, PipelineOptions options = {},
-                   uint64_t epoch = 0)
+  explicit Dataset(internal::NodePtr node, const PipelineOptions& options = {}, uint64_t epoch = 0)
       : node_(std::move(node)), options_(options), epoch_(epoch) {}
 
   // function(T) -> U of each element, on all threads, results in order. The function is called as
   // const and from several threads at once. It may take T by value, T&& or const T&. What it does
-  // is not seen in saved states and caches, unless it has parameters() (HasParameters).
+  // is not seen in saved states and caches, unless it has parameters() (parameter.h).
   template <class F>
   auto map(F function) const {
     using U = std::decay_t<std::invoke_result_t<const F&, T&&>>;
-    using Function = WithoutRandom<F>;
-    return with<U>(std::make_shared<MapNode<T, U, Function>>(node_, Function{std::move(function)},
-                                                             /*random=*/false));
+    return with<U>(internal::map(node_, make_map<U>(std::move(function)),
+                                 internal::element_ops<U>(), /*seed=*/{}));
   }
 
   // The same for function(T, Random&) -> U: `random` holds the element's own numbers, the same
@@ -103,25 +100,27 @@ class Dataset {
   template <class F>
   auto map_with_random(uint64_t seed, F function) const {
     using U = std::decay_t<std::invoke_result_t<const F&, T&&, Random&>>;
-    using Function = WithRandom<F>;
-    return with<U>(std::make_shared<MapNode<T, U, Function>>(
-        node_, Function{std::move(function), seed, derive_key(seed, node_->random_operators())},
-        /*random=*/true));
+    const uint64_t key = derive_key(seed, internal::random_operators(node_));
+    auto map = std::make_unique<internal::MapWithRandom<T, U, F>>(std::move(function), key);
+    return with<U>(internal::map(node_, std::move(map), internal::element_ops<U>(), seed));
   }
 
   // The elements for which predicate(const T&) holds, in order. Tested on all threads.
   template <std::predicate<const T&> P>
   Dataset filter(P predicate) const {
-    return with<T>(std::make_shared<FilterNode<T, P>>(node_, std::move(predicate)));
+    return with<T>(
+        internal::filter(node_, std::make_unique<internal::Filter<T, P>>(std::move(predicate))));
   }
 
-  // The elements of function(T) -> std::vector<U> or Dataset<U>, one after the other.
+  // The elements of function(T) -> std::vector<U> or Dataset<U>, one after the other. Options and
+  // epochs of those datasets don't count.
   template <class F>
   auto flat_map(F function) const {
     using Result = std::decay_t<std::invoke_result_t<const F&, T&&>>;
     if constexpr (Vector<Result>) {
-      using U = vector_element_t<Result>;
-      return with<U>(std::make_shared<FlatMapNode<T, U, F>>(node_, std::move(function)));
+      using U = internal::vector_element_t<Result>;
+      return with<U>(internal::flat_map(node_, make_map<Result>(std::move(function)),
+                                        internal::element_ops<Result>()));
     } else {
       return open_each<Result>("flat_map", 1, 1, std::move(function));
     }
@@ -133,9 +132,6 @@ class Dataset {
   // don't count.
   template <class F>
   auto interleave(F function, size_t cycle_length, size_t block_length = 1) const {
-    require(cycle_length > 0 && cycle_length <= 65536,
-            "interleave: cycle_length must be 1 to 65536");
-    require(block_length > 0, "interleave: block_length must be at least 1");
     using Result = std::decay_t<std::invoke_result_t<const F&, T&&>>;
     return open_each<Result>("interleave", cycle_length, block_length, std::move(function));
   }
@@ -144,116 +140,118 @@ class Dataset {
   template <class State, class F>
   auto scan(State initial, F function) const {
     using U = typename std::invoke_result_t<const F&, const State&, T&&>::second_type;
-    return with<U>(
-        std::make_shared<ScanNode<T, U, State, F>>(node_, std::move(initial), std::move(function)));
+    auto scan =
+        std::make_unique<internal::Scan<T, U, State, F>>(std::move(initial), std::move(function));
+    return with<U>(internal::scan(node_, std::move(scan), internal::element_ops<U>()));
   }
 
-  // Leaves out elements whose computing threw recordpipe::Error, up to the limits; what was left
-  // out is in Iterator::skipped().
+  // Leaves out elements whose computing, wherever upstream, threw recordpipe::Error (a record whose
+  // CRC doesn't fit, an Example without the wanted feature), up to the limits; past a limit it
+  // throws Error{limit_exceeded}, which names the limit and the last cause, after the elements
+  // before it. What was left out is in Iterator::skipped(). Anything else that is thrown
+  // (bad_alloc, your own exceptions) is an error as ever.
+  //
+  // A skipped element moves no other: upstream it has its place, its id and its draws as if it were
+  // good, in a shuffle's buffer or a batch too (a batch with a bad row is skipped as a whole). Only
+  // operators downstream see that it is gone. So it stands best late, after shuffle, before batch.
+  //
+  // What ends its source is not skipped, for there is nothing after it: a missing file, damaged
+  // framing, damage in a compressed file. Where each file is an input of its own (flat_map or
+  // interleave over paths), only that file ends there, and the others go on.
   Dataset ignore_errors(const IgnoreErrorsOptions& limits = {}) const {
-    require(limits.max_rate >= 0 && limits.max_rate <= 1, "ignore_errors: max_rate must be 0 to 1");
-    return with<T>(std::make_shared<IgnoreErrorsNode<T>>(node_, limits));
+    return with<T>(internal::ignore_errors(node_, limits));
   }
 
   // batch undone: the elements of std::vectors.
   auto unbatch() const requires Vector<T> {
-    using U = vector_element_t<T>;
-    return with<U>(std::make_shared<UnbatchNode<U>>(node_));
+    return with<internal::vector_element_t<T>>(internal::unbatch(node_));
   }
 
   // A random order from a buffer of `buffer_size` > 0 elements: uniform over all permutations where
-  // the buffer holds the whole input. Each epoch (repeat after shuffle) is shuffled anew.
+  // the buffer holds the whole input. Each epoch is shuffled anew.
   Dataset shuffle(size_t buffer_size, uint64_t seed) const {
-    require(buffer_size > 0 && buffer_size <= UINT32_MAX,
-            "shuffle: buffer_size must be 1 to 2^32-1");
-    return with<T>(std::make_shared<ShuffleNode<T>>(node_, buffer_size, seed));
+    return with<T>(internal::shuffle(node_, buffer_size, seed));
   }
 
   // A random order of all elements in O(1) memory, uniform over all orders, another in each epoch.
-  // Needs random access (global_shuffle.h says what has it): throws Error{invalid_argument} here,
-  // naming the operator that has none.
+  // Needs random access: sources in memory and plain TFRecord files have it, and map, enumerate,
+  // take, skip, shard, concatenate and zip of these. Throws Error{invalid_argument} here, naming
+  // the operator that has none.
   Dataset global_shuffle(uint64_t seed) const {
-    return with<T>(std::make_shared<GlobalShuffleNode<T>>(node_, seed));
+    return with<T>(internal::global_shuffle(node_, seed));
   }
 
   // All of this, then all of `next`.
   Dataset concatenate(const Dataset& next) const {
-    return with<T>(std::make_shared<ConcatenateNode<T>>(
-        std::vector<std::shared_ptr<const Node<T>>>{node_, next.node_}));
+    return with<T>(internal::concatenate({node_, next.node_}));
   }
 
-  // Of each num_shards elements (1 to 65536) the one at `index` < num_shards. shard.h says what is
-  // promised of it, and that it belongs after shuffle and repeat.
+  // Of each num_shards elements (1 to kMaxShards) in a row the one at `index` < num_shards: the
+  // shards of all workers are disjoint, and together all of the input. Where the input ends within
+  // a group, the first shards get an element more than the others, as in tf.data, or with
+  // DropRemainder::yes none does: then all workers have as many elements, and with batch(n,
+  // DropRemainder::yes) as many batches, for any number of workers. Elements keep their ids: what
+  // is drawn for one does not depend on the number of workers.
+  //
+  // Put it after shuffle and repeat and directly before batch (maps may be between): then what one
+  // of 4 workers with batches of 32 has saved after its batch K, each of 2 workers with batches of
+  // 64 can restore, and they go on with the same global batches; where there is one worker now,
+  // shard(1, 0).
   Dataset shard(size_t num_shards, size_t index,
                 DropRemainder drop_remainder = DropRemainder::no) const {
-    require(num_shards >= 1 && num_shards <= ShardNode<T>::kMaxShards,
-            "shard: num_shards must be 1 to 65536");
-    require(index < num_shards, "shard: index must be below num_shards");
-    return with<T>(std::make_shared<ShardNode<T>>(node_, num_shards, index,
-                                                  drop_remainder == DropRemainder::yes));
+    return with<T>(internal::shard(node_, num_shards, index, drop_remainder == DropRemainder::yes));
   }
 
   // Pairs of a number, from `start` on, and an element.
   Dataset<Enumerated<T>> enumerate(int64_t start = 0) const {
-    return with<Enumerated<T>>(std::make_shared<EnumerateNode<T>>(node_, start));
+    return with<Enumerated<T>>(internal::enumerate(node_, start, internal::pair_ops<T>()));
   }
 
   // The input `count` times over, -1: for ever (until a pass yields nothing).
-  Dataset repeat(int64_t count = -1) const {
-    require(count >= -1, "repeat: count must be at least 0, or -1 for ever");
-    return with<T>(std::make_shared<RepeatNode<T>>(node_, count));
-  }
+  Dataset repeat(int64_t count = -1) const { return with<T>(internal::repeat(node_, count)); }
 
   // The first `count` elements; all but those. What isn't wanted is not computed.
-  Dataset take(uint64_t count) const {
-    return with<T>(std::make_shared<CountNode<T, TakeStage>>(node_, "take", count));
-  }
-  Dataset skip(uint64_t count) const {
-    return with<T>(std::make_shared<CountNode<T, SkipStage>>(node_, "skip", count));
-  }
+  Dataset take(uint64_t count) const { return with<T>(internal::take(node_, count)); }
+  Dataset skip(uint64_t count) const { return with<T>(internal::skip(node_, count)); }
 
   // `batch_size` > 0 elements to one, by default a std::vector<T>; another Collator makes another
   // batch (ImageCollator, for instance). The last batch is shorter, unless the remainder is
   // dropped. Rows are written on all threads, straight to their place in a slot that is used again.
-  // Give a collator of yours parameters() (HasParameters), or else states and caches of one are
-  // taken for another's.
   template <CollatorOf<T> C = VectorCollator<T>>
   Dataset<typename C::Batch> batch(size_t batch_size,
                                    DropRemainder drop_remainder = DropRemainder::no,
                                    C collator = {}) const {
-    require(batch_size > 0, "batch: batch_size must be at least 1");
-    if constexpr (HasParameters<C> && !DescribedCollator<C>) {
-      return batch(batch_size, drop_remainder, PlannedCollator<C>(std::move(collator)));
-    } else {
-      return with<typename C::Batch>(std::make_shared<BatchNode<T, C>>(
-          node_, batch_size, drop_remainder == DropRemainder::yes, std::move(collator)));
-    }
+    using Batch = typename C::Batch;
+    return with<Batch>(
+        internal::batch(node_, batch_size, drop_remainder == DropRemainder::yes,
+                        std::make_unique<internal::Collate<T, C>>(std::move(collator)),
+                        internal::element_ops<Batch>()));
   }
 
   // Vectors as the rows of one dense batch, filled up with `padding` to the longest of them, or to
   // `length`: then a longer one is an error.
-  auto padded_batch(size_t batch_size, vector_element_t<T> padding,
+  auto padded_batch(size_t batch_size, internal::vector_element_t<T> padding,
                     DropRemainder drop_remainder = DropRemainder::no,
                     std::optional<size_t> length = {}) const requires Vector<T> {
-    using V = vector_element_t<T>;
+    using V = internal::vector_element_t<T>;
     return batch(batch_size, drop_remainder, PaddedCollator<V>{std::move(padding), length});
   }
 
-  // std::vectors of `size` > 0 elements, each starting `shift` > 0 elements after the one before;
-  // by default `size`. Those at the end are shorter, unless the remainder is dropped.
+  // std::vectors of `size` > 0 elements, window k starting at element k * `shift` > 0; by default
+  // `size`. Those at the end are shorter, unless the remainder is dropped.
   auto window(size_t size, std::optional<size_t> shift = {},
-              DropRemainder drop_remainder = DropRemainder::no) const {
-    require(size > 0, "window: size must be at least 1");
-    require(shift.value_or(size) > 0, "window: shift must be at least 1");
-    return with<std::vector<T>>(std::make_shared<WindowNode<T>>(
-        node_, size, shift.value_or(size), drop_remainder == DropRemainder::yes));
+              DropRemainder drop_remainder = DropRemainder::no) const requires std::copyable<T> {
+    using Window = std::vector<T>;
+    return with<Window>(
+        internal::window(node_, size, shift.value_or(size), drop_remainder == DropRemainder::yes,
+                         internal::copy_element<T>, internal::element_ops<Window>()));
   }
 
   // Computes the elements once and keeps them in memory for all later passes and iterators of this
   // Dataset and those made from it (cache.h); random numbers before it are those of epoch 0 in all
   // of them.
-  Dataset cache(const CacheOptions& options = {}) const {
-    return with<T>(std::make_shared<CacheNode<T>>(node_, options));
+  Dataset cache(const CacheOptions& options = {}) const requires std::copyable<T> {
+    return with<T>(internal::cache(node_, options, internal::copy_element<T>));
   }
 
   // The same in a file, for later runs too. It appears when a pass has come to its end; one that
@@ -261,15 +259,15 @@ class Dataset {
   template <CacheCodecOf<T> C = CacheCodec<T>>
   Dataset cache(std::string path, C codec = {},
                 FileSystem& file_system = posix_file_system()) const {
-    return with<T>(std::make_shared<FileCacheNode<T, C>>(node_, file_system, std::move(path),
-                                                         std::move(codec)));
+    return with<T>(internal::file_cache(node_, file_system, std::move(path),
+                                        std::make_unique<internal::Codec<T, C>>(std::move(codec))));
   }
 
   // A thread of its own keeps up to `buffer_size` > 0 elements ready while the consumer works; by
-  // default as many as turn out to be of use (prefetch_depth.h).
+  // default as many as turn out to be of use: 2 at first, twice as many each time the consumer
+  // finds nothing after the buffer had been full, at most 64.
   Dataset prefetch(size_t buffer_size = kAutotune) const {
-    require(buffer_size > 0, "prefetch: buffer_size must be at least 1");
-    return with<T>(std::make_shared<PrefetchNode<T>>(node_, buffer_size));
+    return with<T>(internal::prefetch(node_, buffer_size));
   }
 
   // How it is computed: threads, chunk size, limit of memory, trace. Replaces all options given
@@ -288,8 +286,8 @@ class Dataset {
   //
   // The elements of epochs 0 to n - 1, one after the other, are those of batches.repeat(n), bit for
   // bit. Each loop is a new iterator, which opens the files and checks their CRCs again; repeat
-  // does both once. If the Dataset contains a repeat, pass p of it in epoch k is in epoch
-  // nested_epoch(k, p) (stage.h): p if k is 0, and otherwise an epoch that differs for each (k, p).
+  // does both once. If the Dataset contains a repeat, pass p of it in epoch k is in an epoch of its
+  // own: p if k is 0, and otherwise one that differs for each (k, p).
   //
   // Like an option, the epoch belongs to the iteration. It is no operator: operators may follow it,
   // the last one that was given counts, and it is no part of explain() or of a saved state's plan.
@@ -299,18 +297,20 @@ class Dataset {
 
   // For operators: what it is made of, and a Dataset of `node` with the options and the epoch of
   // this one.
-  const std::shared_ptr<const Node<T>>& node() const { return node_; }
+  const internal::NodePtr& node() const { return node_; }
   template <class U>
-  Dataset<U> with(std::shared_ptr<const Node<U>> node) const {
+  Dataset<U> with(internal::NodePtr node) const {
     return Dataset<U>(std::move(node), options_, epoch_);
   }
 
   // The operators, one a line, in the order the elements take.
-  std::string explain() const { return node_->describe().text(); }
+  std::string explain() const { return internal::explain(node_); }
+  // The same for datasets of the same operators and parameters; what functions do is not seen.
+  uint64_t plan_hash() const { return internal::plan_hash(node_); }
 
   // A new pass: iterate({.epoch = 3}).
   Iterator<T> iterate(const IterateOptions& options = {}) const {
-    return {node_, make_stage_context(options_), options.epoch.value_or(epoch_)};
+    return Iterator<T>(internal::AnyIterator(node_, options_, options.epoch.value_or(epoch_)));
   }
 
   // For range-for: an input range, a pass of its own each time, in the Dataset's epoch.
@@ -318,21 +318,23 @@ class Dataset {
   std::default_sentinel_t end() const { return {}; }
 
  private:
+  template <class U, class F>
+  static auto make_map(F function) {
+    return std::make_unique<internal::Map<T, U, F>>(std::move(function));
+  }
+
   template <class Result, class F>
   auto open_each(const char* name, size_t cycle_length, size_t block_length, F function) const {
     using U = typename Result::value_type;
-    const auto node_of = [function = std::move(function)](T&& value) {
+    const auto open = [function = std::move(function)](T&& value) {
       return std::invoke(function, std::move(value)).node();
     };
-    return with<U>(std::make_shared<InterleaveNode<T, U, std::decay_t<decltype(node_of)>>>(
-        node_, name, cycle_length, block_length, node_of));
+    return with<U>(internal::interleave(node_, make_map<internal::NodePtr>(open),
+                                        internal::element_ops<U>(), name, cycle_length,
+                                        block_length));
   }
 
-  static void require(bool condition, const char* reason) {
-    if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
-  }
-
-  std::shared_ptr<const Node<T>> node_;
+  internal::NodePtr node_;
   PipelineOptions options_;
   uint64_t epoch_;
 };

@@ -7,16 +7,18 @@
 #include <vector>
 
 #include "recordpipe/dataset.h"
-#include "recordpipe/internal/operators/indexed_source.h"
 
 namespace recordpipe {
 
-// The elements of `values`, in order; the vector is shared by all copies of the Dataset.
+// The elements of `values`, in order; the vector is shared by all copies of the Dataset. With
+// random access.
 template <Element T>
 requires std::copyable<T> Dataset<T> from_vector(std::vector<T> values) {
-  std::vector<PlanParameter> parameters{{"elements", values.size()}};
-  return Dataset<T>(std::make_shared<IndexedNode<T, std::vector<T>>>(
-      "from_vector", std::move(parameters), std::move(values)));
+  std::vector<Parameter> parameters{{"elements", values.size()}};
+  using Values = internal::Indexed<T, std::vector<T>>;
+  return Dataset<T>(internal::indexed("from_vector", std::move(parameters),
+                                      std::make_shared<const Values>(std::move(values)),
+                                      internal::element_ops<T>()));
 }
 
 }  // namespace recordpipe

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "recordpipe/chrome_trace.h"
-#include "recordpipe/internal/engine/stage_context.h"
 
 namespace recordpipe {
 
@@ -20,7 +19,7 @@ struct PipelineOptions {
   size_t chunk_size = 64;
   // Bytes that elements and buffers may take, as Iterator::memory() counts them: elements in work,
   // kept ready by prefetch, or held by cache (those that the iterator has reached, cache.h), filter
-  // and others of that kind; 32 bytes for each place in a shuffle. element_bytes.h says how an
+  // and others of that kind; 32 bytes for each place in a shuffle. element.h says how an
   // element is measured. As the limit comes near, there is less work at the same time, and less
   // kept ready; it may be passed for a moment, by a chunk that came out larger than those before.
   // Where a chunk or a buffer that was asked for alone doesn't fit, where the pipeline stays above
@@ -34,9 +33,5 @@ struct PipelineOptions {
   static constexpr size_t kMaxThreads = 1024;
   static constexpr size_t kMaxChunkSize = size_t{1} << 20;
 };
-
-// The context of one iteration, with a pool of its own where there is more than one thread. Throws
-// Error{invalid_argument} for options out of range.
-StageContext make_stage_context(const PipelineOptions& options);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-#include "recordpipe/internal/engine/file_fingerprints.h"
+#include "dataset/pipeline/engine/file_fingerprints.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/philox.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 namespace {
 
 constexpr uint64_t kBlockSize = 4096;
@@ -216,4 +216,4 @@ std::string FileFingerprints::take_unexpected() {
   return std::exchange(unexpected_, {});
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

@@ -1,4 +1,4 @@
-#include "recordpipe/internal/engine/iterator_state.h"
+#include "dataset/pipeline/engine/iterator_state.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,7 @@
 #include "recordpipe/philox.h"
 #include "recordpipe/proto/iterator_state.pb.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 namespace {
 
 constexpr uint32_t kVersion = 3;
@@ -224,4 +224,4 @@ void require_input_files(FileFingerprints& known) {
   if (!changed.empty()) refuse(kHasChanged, std::move(changed));
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

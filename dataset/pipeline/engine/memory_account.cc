@@ -1,5 +1,5 @@
 // What is said where the limit is too small.
-#include "recordpipe/internal/engine/memory_account.h"
+#include "dataset/pipeline/engine/memory_account.h"
 
 #include <string>
 
@@ -12,6 +12,8 @@ MemoryLimitExceeded::MemoryLimitExceeded(const MemoryUse& use)
                        " allows less",
              .hint = "allow more, or make batches, buffers, prefetch or chunk_size smaller"}) {}
 
+namespace internal {
+
 void MemoryAccount::check(uint64_t bytes) const {
   if (bytes > limit_) throw MemoryLimitExceeded(use());
 }
@@ -20,4 +22,5 @@ void MemoryAccount::check_total() const {
   if (bytes_.load(std::memory_order_relaxed) / 2 > limit_) throw MemoryLimitExceeded(use());
 }
 
+}  // namespace internal
 }  // namespace recordpipe

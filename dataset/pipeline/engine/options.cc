@@ -5,14 +5,15 @@
 #include <string>
 
 #include "dataset/base/available_cpus.h"
+#include "dataset/pipeline/engine/file_fingerprints.h"
+#include "dataset/pipeline/engine/memory_account.h"
+#include "dataset/pipeline/engine/skip_log.h"
+#include "dataset/pipeline/engine/stage_context.h"
+#include "dataset/pipeline/engine/stage_monitor.h"
+#include "dataset/pipeline/engine/worker_pool.h"
 #include "recordpipe/error.h"
-#include "recordpipe/internal/engine/file_fingerprints.h"
-#include "recordpipe/internal/engine/memory_account.h"
-#include "recordpipe/internal/engine/skip_log.h"
-#include "recordpipe/internal/engine/stage_monitor.h"
-#include "recordpipe/internal/engine/worker_pool.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 
 StageContext make_stage_context(const PipelineOptions& options) {
   if (options.threads > PipelineOptions::kMaxThreads) {
@@ -38,4 +39,4 @@ StageContext make_stage_context(const PipelineOptions& options) {
   return context;
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

@@ -1,7 +1,7 @@
 // Plans as text, and as a hash of that text.
-#include "recordpipe/internal/engine/plan_description.h"
+#include "dataset/pipeline/engine/plan_description.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 namespace {
 
 std::string operator_text(const PlanDescription& plan, bool with_free) {
@@ -66,4 +66,4 @@ uint64_t PlanDescription::free_shards() {
   return workers;
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

@@ -1,8 +1,8 @@
-#include "recordpipe/internal/engine/plan_state.h"
+#include "dataset/pipeline/engine/plan_state.h"
 
 #include "recordpipe/error.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 
 void fail_state() {
   throw Error({.kind = ErrorKind::invalid_argument,
@@ -10,4 +10,4 @@ void fail_state() {
                .hint = "restore it into the pipeline it was saved from"});
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

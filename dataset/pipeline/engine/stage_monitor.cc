@@ -1,10 +1,10 @@
 // From counters to statistics.
-#include "recordpipe/internal/engine/stage_monitor.h"
+#include "dataset/pipeline/engine/stage_monitor.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace recordpipe {
+namespace recordpipe::internal {
 namespace {
 
 constexpr std::array<const char*, 4> kActivities = {"planning", "computing", "waiting for input",
@@ -95,4 +95,4 @@ void PipelineMonitor::append(const StageMonitor& stage, size_t depth,
   to.stages.back().depth = depth;
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

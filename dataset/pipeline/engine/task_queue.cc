@@ -1,8 +1,8 @@
-#include "recordpipe/internal/engine/task_queue.h"
+#include "dataset/pipeline/engine/task_queue.h"
 
-#include "recordpipe/internal/engine/stage_monitor.h"
+#include "dataset/pipeline/engine/stage_monitor.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 
 void TaskQueue::start(Task& task) {
   {
@@ -61,4 +61,4 @@ void TaskQueue::run(Task& task, bool is_needed, std::unique_lock<std::mutex>& lo
   changed_.notify_all();
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

@@ -1,5 +1,5 @@
 // TbbArena on tbb::task_arena.
-#include "recordpipe/internal/engine/tbb_arena.h"
+#include "dataset/pipeline/engine/tbb_arena.h"
 
 #include <memory>
 #include <mutex>
@@ -7,7 +7,7 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
-namespace recordpipe {
+namespace recordpipe::internal {
 namespace {
 
 // A tbb::global_control holds for the whole process, and of several the lowest wins: so there is
@@ -42,4 +42,4 @@ void TbbArena::enqueue(void (*function)(void*), void* argument) {
   state_->arena.enqueue([function, argument] { function(argument); });
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

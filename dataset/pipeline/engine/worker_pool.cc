@@ -1,12 +1,12 @@
 // How word of a queue reaches a worker: as a Visit, which is used again when it is over.
-#include "recordpipe/internal/engine/worker_pool.h"
+#include "dataset/pipeline/engine/worker_pool.h"
 
 #include <deque>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-namespace recordpipe {
+namespace recordpipe::internal {
 namespace {
 
 struct Visit {
@@ -61,4 +61,4 @@ void WorkerPool::submit(std::weak_ptr<WorkQueue> queue) {
   }
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

@@ -1,16 +1,16 @@
-#include "recordpipe/internal/operators/cache_file.h"
+#include "dataset/pipeline/operators/cache_file.h"
 
 #include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
 
+#include "dataset/pipeline/engine/iterator_state.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/engine/iterator_state.h"
 #include "recordpipe/internal/url_path.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 namespace {
 
 constexpr std::string_view kMagic = "recordpipe cache 1\n";
@@ -165,4 +165,4 @@ void CacheWriter::finish(const FileFingerprints& files) {
   writer_.close();
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

@@ -1,11 +1,11 @@
-#include "recordpipe/internal/operators/element_type_name.h"
+#include "recordpipe/internal/element_type_name.h"
 
 #include <cstdlib>
 #include <memory>
 
 #include <cxxabi.h>
 
-namespace recordpipe {
+namespace recordpipe::internal {
 
 std::string name_of(const std::type_info& type) {
   int status = 0;
@@ -14,4 +14,4 @@ std::string name_of(const std::type_info& type) {
   return name ? name.get() : type.name();
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

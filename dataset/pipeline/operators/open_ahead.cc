@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace recordpipe {
+namespace recordpipe::internal {
 namespace {
 
 // Where the files that are open hold more than this, no further one is opened: their pages would
@@ -71,4 +71,4 @@ void OpenAhead::work() {
   opened_.notify_all();
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

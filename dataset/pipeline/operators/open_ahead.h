@@ -12,11 +12,11 @@
 #include <span>
 #include <stop_token>
 
-#include "recordpipe/internal/engine/file_fingerprints.h"
-#include "recordpipe/internal/engine/worker_pool.h"
+#include "dataset/pipeline/engine/file_fingerprints.h"
+#include "dataset/pipeline/engine/worker_pool.h"
 #include "recordpipe/record_reader.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 
 struct OpenRecordFile {
   MappedRecordFile file;
@@ -59,4 +59,4 @@ class OpenAhead final : public WorkQueue, public std::enable_shared_from_this<Op
   size_t opening_ = 0;
 };
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

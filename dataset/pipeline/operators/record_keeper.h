@@ -10,7 +10,7 @@
 
 #include "recordpipe/record.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 
 // A copy of `record` in memory of its own, with `path` as its path. Small records share no memory:
 // those that stay long in a shuffle would keep the others' part of it, several times their own.
@@ -26,4 +26,4 @@ inline Record keep_record(const Record& record, std::string_view path) {
       data, record.offset, {reinterpret_cast<const char*>(own_path), path.size()}, std::move(own)};
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

@@ -7,7 +7,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/glob.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 
 std::vector<std::string> matched_record_paths(FileSystem& file_system,
                                               std::vector<std::string> paths) {
@@ -28,4 +28,4 @@ std::vector<std::string> matched_record_paths(FileSystem& file_system,
   return all;
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

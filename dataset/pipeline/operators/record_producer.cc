@@ -2,35 +2,53 @@
 
 #include <exception>
 
-namespace recordpipe {
+namespace recordpipe::internal {
 namespace {
 
 // Memory answers later than one record takes, where no CRC is due.
 constexpr size_t kAhead = 8;
 
+class RecordProducer final : public Producer {
+ public:
+  RecordProducer(const std::vector<std::string>& paths, OpenedRecords& opened, bool check_crc)
+      : paths_(paths), files_(*opened.mapped), store_(opened.streamed), check_crc_(check_crc) {}
+
+ protected:
+  Failures do_produce(std::span<const Ticket> tickets, void* values) override {
+    auto* const out = static_cast<Record*>(values);
+    Failures failures;
+    for (size_t i = 0; i < tickets.size(); ++i) {
+      const RecordRef ref{tickets[i].ref};
+      if (!ref.is_mapped()) {
+        store_.take(tickets.subspan(i, 1), &out[i]);
+        continue;
+      }
+      if (i + kAhead < tickets.size()) {
+        const RecordRef ahead{tickets[i + kAhead].ref};
+        if (ahead.is_mapped()) files_[ahead.file()]->prefetch(ahead.record());
+      }
+      const MappedRecordFile& file = *files_[ref.file()];
+      try {
+        out[i] = check_crc_ ? file.read(ref.record()) : file.view(ref.record());
+        out[i].path = paths_[ref.file()];
+      } catch (...) {
+        failures.push_back({i, std::current_exception()});
+      }
+    }
+    return failures;
+  }
+
+ private:
+  const std::vector<std::string>& paths_;
+  const MappedFiles& files_;
+  ValueStore& store_;
+  const bool check_crc_;
+};
+
 }  // namespace
 
-Failures RecordProducer::produce(std::span<const Ticket> tickets, std::span<Record> out) {
-  Failures failures;
-  for (size_t i = 0; i < tickets.size(); ++i) {
-    const RecordRef ref{tickets[i].ref};
-    if (!ref.is_mapped()) {
-      store_.take(tickets.subspan(i, 1), out.subspan(i, 1));
-      continue;
-    }
-    if (i + kAhead < tickets.size()) {
-      const RecordRef ahead{tickets[i + kAhead].ref};
-      if (ahead.is_mapped()) files_[ahead.file()]->prefetch(ahead.record());
-    }
-    const MappedRecordFile& file = *files_[ref.file()];
-    try {
-      out[i] = check_crc_ ? file.read(ref.record()) : file.view(ref.record());
-      out[i].path = paths_[ref.file()];
-    } catch (...) {
-      failures.push_back({i, std::current_exception()});
-    }
-  }
-  return failures;
+std::unique_ptr<Producer> RecordWork::build_producer() {
+  return std::make_unique<RecordProducer>(paths_, *opened_, check_crc_);
 }
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

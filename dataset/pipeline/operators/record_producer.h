@@ -4,17 +4,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "recordpipe/internal/engine/stage.h"
-#include "recordpipe/internal/engine/value_store.h"
+#include "dataset/pipeline/engine/stage.h"
+#include "dataset/pipeline/engine/value_store.h"
 #include "recordpipe/record.h"
 #include "recordpipe/record_reader.h"
 
-namespace recordpipe {
+namespace recordpipe::internal {
 
 // A ticket's ref: file and record of a mapped file, or else, for a record that came from a stream,
 // a place in the value store.
@@ -36,20 +37,31 @@ struct RecordRef {
 // handed on once its file is here, so workers read without a lock (a deque doesn't move them).
 using MappedFiles = std::deque<std::optional<MappedRecordFile>>;
 
-class RecordProducer final : public Producer<Record> {
+// What a plan has opened, for the producers.
+struct OpenedRecords {
+  explicit OpenedRecords(size_t files) : mapped(std::make_shared<MappedFiles>(files)) {}
+  const std::shared_ptr<MappedFiles> mapped;
+  ValueStore streamed{element_ops<Record>()};
+};
+
+class RecordWork final : public Work {
  public:
   // `check_crc`: or only look at what is there.
-  RecordProducer(const std::vector<std::string>& paths, const MappedFiles& files,
-                 ValueStore<Record>& store, bool check_crc)
-      : paths_(paths), files_(files), store_(store), check_crc_(check_crc) {}
+  RecordWork(const std::vector<std::string>& paths, std::shared_ptr<OpenedRecords> opened,
+             bool check_crc)
+      : Work(element_ops<Record>()),
+        paths_(paths),
+        opened_(std::move(opened)),
+        check_crc_(check_crc) {}
+  bool is_heavy() const override { return check_crc_; }
 
-  Failures produce(std::span<const Ticket> tickets, std::span<Record> out) override;
+ protected:
+  std::unique_ptr<Producer> build_producer() override;
 
  private:
-  const std::vector<std::string>& paths_;
-  const MappedFiles& files_;
-  ValueStore<Record>& store_;
+  const std::vector<std::string>& paths_;  // the node's
+  const std::shared_ptr<OpenedRecords> opened_;
   const bool check_crc_;
 };
 
-}  // namespace recordpipe
+}  // namespace recordpipe::internal

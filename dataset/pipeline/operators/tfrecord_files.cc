@@ -9,77 +9,43 @@
 #include <stop_token>
 #include <utility>
 
+#include "dataset/pipeline/engine/file_fingerprints.h"
+#include "dataset/pipeline/engine/memory_account.h"
+#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/open_files.h"
+#include "dataset/pipeline/engine/stage.h"
+#include "dataset/pipeline/engine/value_store.h"
 #include "dataset/pipeline/operators/open_ahead.h"
 #include "dataset/pipeline/operators/record_keeper.h"
 #include "dataset/pipeline/operators/record_paths.h"
 #include "dataset/pipeline/operators/record_producer.h"
 #include "recordpipe/error.h"
-#include "recordpipe/internal/engine/file_fingerprints.h"
-#include "recordpipe/internal/engine/memory_account.h"
-#include "recordpipe/internal/engine/node.h"
-#include "recordpipe/internal/engine/stage.h"
-#include "recordpipe/internal/engine/value_store.h"
-#include "recordpipe/internal/operators/keep_alive.h"
 
 namespace recordpipe {
+namespace internal {
 namespace {
 
-class RecordStage final : public Stage<Record> {
+class RecordPlan final : public Plan {
  public:
-  RecordStage(FileSystem& file_system, const std::vector<std::string>& paths,
-              const RecordReadOptions& options, const StageContext& context)
+  RecordPlan(FileSystem& file_system, const std::vector<std::string>& paths,
+             const RecordReadOptions& options, const StageContext& context,
+             std::shared_ptr<OpenedRecords> opened)
       : file_system_(file_system),
         paths_(paths),
         options_(options),
-        chunk_size_(context.chunk_size),
         fingerprints_(context.files),
-        mapped_owner_(std::make_shared<MappedFiles>(paths.size())),
-        mapped_(*mapped_owner_) {
-    if (context.open_files) context.open_files->add(mapped_owner_);
+        opened_records_(std::move(opened)),
+        mapped_(*opened_records_->mapped),
+        store_(opened_records_->streamed) {
+    if (context.open_files) context.open_files->add(opened_records_->mapped);
     if (!context.pool || paths.size() < 2) return;
     ahead_ = std::make_shared<OpenAhead>(
         context.pool,
         [this](size_t number, const std::stop_token& stop) { return map(number, stop); });
   }
 
-  ~RecordStage() override {
+  ~RecordPlan() override {
     if (ahead_) ahead_->stop();
-  }
-
-  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
-    store_.charge_to(account);
-    index_memory_.open(account);
-  }
-
-  size_t do_plan(std::span<Ticket> out, Wait) override {
-    if (failure_) std::rethrow_exception(failure_);
-    try {
-      for (; file_ < paths_.size(); close()) {
-        open();
-        const size_t planned = stream_ ? plan_stream(out) : plan_mapped(out);
-        if (planned > 0) return planned;
-      }
-    } catch (...) {
-      failure_ = std::current_exception();
-      throw;
-    }
-    return 0;
-  }
-
-  uint64_t do_advance(uint64_t count) override {
-    if (failure_) std::rethrow_exception(failure_);
-    try {
-      for (; file_ < paths_.size(); close()) {
-        open();
-        const uint64_t passed = pass_over(count);
-        index_ += passed;
-        if (passed > 0) return passed;
-      }
-    } catch (...) {
-      failure_ = std::current_exception();
-      throw;
-    }
-    return 0;
   }
 
   uint64_t size() override {
@@ -90,7 +56,44 @@ class RecordStage final : public Stage<Record> {
     return ends_.empty() ? 0 : ends_.back();
   }
 
-  void tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+  void save(PlanState& state) const override { state.reset(0).numbers = {file_, record_, index_}; }
+
+  void discard(std::span<const Ticket> tickets) override {
+    for (const Ticket& ticket : tickets) {
+      if (!RecordRef{ticket.ref}.is_mapped()) store_.discard({&ticket, 1});
+    }
+  }
+
+ protected:
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
+    store_.charge_to(account);
+    index_memory_.open(account);
+  }
+
+  Stop do_plan(TicketSink& out, Wait) override {
+    for (; file_ < paths_.size(); close()) {
+      open();
+      if (stream_) {
+        plan_stream(out);
+      } else {
+        plan_mapped(out);
+      }
+      if (out.count() > 0) return Stop::none;
+    }
+    return Stop::end;
+  }
+
+  Stop do_advance(uint64_t count, uint64_t& passed) override {
+    for (; file_ < paths_.size(); close()) {
+      open();
+      pass_over(count, passed);
+      if (passed == count) return Stop::none;
+      if (is_stopping()) return Stop::requested;
+    }
+    return Stop::end;
+  }
+
+  void do_tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
     for (size_t i = 0; i < places.size(); ++i) {
       const auto end = std::ranges::upper_bound(ends_, places[i]);
       const auto number = static_cast<uint64_t>(end - ends_.begin());
@@ -99,45 +102,29 @@ class RecordStage final : public Stage<Record> {
     }
   }
 
-  void save(PlanState& state) const override { state.reset(0).numbers = {file_, record_, index_}; }
-
-  void do_restore(const PlanState& state, uint64_t epoch) override {
-    PlanNumbers numbers(state, 0);
-    do_restart(epoch);
-    file_ = numbers.next(paths_.size());
-    const uint64_t record = numbers.next();
-    index_ = numbers.next();
-    if (record == 0) return;
-    if (file_ == paths_.size()) fail_state();
-    open();
-    while (record_ < record) {
-      if (pass_over(record - record_) == 0) fail_state();
-    }
-  }
-
-  void do_discard(std::span<const Ticket> tickets) override {
-    for (const Ticket& ticket : tickets) {
-      if (!RecordRef{ticket.ref}.is_mapped()) store_.discard({&ticket, 1});
-    }
-  }
-
   void do_restart(uint64_t epoch) override {
     stream_.reset();
-    failure_ = nullptr;
     opened_ = false;
     file_ = record_ = 0;
     index_ = 0;
     epoch_ = epoch;
   }
 
-  void do_request_stop() override {}
-
-  std::unique_ptr<Producer<Record>> make_producer() override {
-    return std::make_unique<RecordProducer>(paths_, mapped_, store_,
-                                            options_.crc != CrcCheck::never);
+  void do_restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 0);
+    do_restart(epoch);
+    file_ = numbers.next(paths_.size());
+    const uint64_t record = numbers.next();
+    const uint64_t index = numbers.next();
+    if (record > 0) {
+      if (file_ == paths_.size()) fail_state();
+      open();
+      uint64_t passed = 0;
+      pass_over(record, passed);
+      if (passed < record) fail_state();
+    }
+    index_ = index;
   }
-  bool has_work() const override { return options_.crc != CrcCheck::never; }
-  size_t chunk_size() const override { return chunk_size_; }
 
  private:
   // Makes the current file ready: mapped once for all passes, or a stream from its start.
@@ -246,20 +233,18 @@ class RecordStage final : public Stage<Record> {
     ahead_->want(numbers);
   }
 
-  // Of the current file; returns how many there were.
-  uint64_t pass_over(uint64_t count) {
-    uint64_t passed = 0;
+  // Of the current file, as many more as make `passed` `wanted`, or all.
+  void pass_over(uint64_t wanted, uint64_t& passed) {
+    const auto pass = [&](uint64_t count) {
+      record_ += count;
+      index_ += count;
+      passed += count;
+    };
     if (stream_) {
-      try {
-        while (passed < count && stream_->read()) ++passed;
-      } catch (...) {
-        if (passed == 0) throw;  // else thrown again by the next call
-      }
+      while (passed < wanted && stream_->read()) pass(1);
     } else {
-      passed = std::min(count, mapped_[file_]->size() - record_);
+      pass(std::min<uint64_t>(wanted - passed, mapped_[file_]->size() - record_));
     }
-    record_ += passed;
-    return passed;
   }
 
   void close() {
@@ -269,29 +254,20 @@ class RecordStage final : public Stage<Record> {
     ++file_;
   }
 
-  size_t plan_mapped(std::span<Ticket> out) {
-    const size_t planned = std::min(out.size(), mapped_[file_]->size() - record_);
-    for (size_t i = 0; i < planned; ++i) {
-      out[i] = {{epoch_, index_++}, RecordRef::of_mapped(file_, record_++).ref};
+  void plan_mapped(TicketSink& out) {
+    for (; !out.is_full() && record_ < mapped_[file_]->size(); ++record_) {
+      out.push({{epoch_, index_++}, RecordRef::of_mapped(file_, record_).ref});
     }
-    return planned;
   }
 
-  size_t plan_stream(std::span<Ticket> out) {
-    size_t planned = 0;
-    try {
-      for (; planned < out.size(); ++planned) {
-        const std::optional<Record> record = stream_->read();
-        if (!record) break;
-        Record kept = keep_record(*record, paths_[file_]);
-        out[planned] = {{epoch_, index_++}, store_.put(kept)};
-        ++record_;
-      }
-    } catch (...) {
-      if (planned == 0) throw;
-      failure_ = std::current_exception();  // thrown by the next call
+  void plan_stream(TicketSink& out) {
+    while (!out.is_full()) {
+      const std::optional<Record> record = stream_->read();
+      if (!record) return;
+      Record kept = keep_record(*record, paths_[file_]);
+      out.push({{epoch_, index_++}, store_.put(&kept)});
+      ++record_;
     }
-    return planned;
   }
 
   static constexpr size_t kFilesAhead = 4;
@@ -299,16 +275,14 @@ class RecordStage final : public Stage<Record> {
   FileSystem& file_system_;
   const std::vector<std::string>& paths_;
   const RecordReadOptions options_;
-  const size_t chunk_size_;
   const std::shared_ptr<FileFingerprints> fingerprints_;
-  const std::shared_ptr<MappedFiles> mapped_owner_;
+  const std::shared_ptr<OpenedRecords> opened_records_;  // the work's, too
   MappedFiles& mapped_;
+  ValueStore& store_;
   std::shared_ptr<OpenAhead> ahead_;  // null: there is no other thread, or only one file
   std::vector<uint64_t> ends_;        // how many records there are up to the end of each file
   MemoryCharge index_memory_;         // 8 bytes for each record of mapped_
-  ValueStore<Record> store_;
   std::optional<RecordReader> stream_;
-  std::exception_ptr failure_;
   bool opened_ = false;
   uint64_t file_ = 0;
   uint64_t record_ = 0;  // of the current file
@@ -316,13 +290,13 @@ class RecordStage final : public Stage<Record> {
   uint64_t epoch_ = 0;
 };
 
-class RecordNode final : public Node<Record> {
+class RecordNode final : public Node {
  public:
   RecordNode(FileSystem& file_system, std::vector<std::string> paths, RecordReadOptions options)
-      : file_system_(file_system), paths_(std::move(paths)), options_(options) {}
-  std::unique_ptr<Stage<Record>> build_stage(const StageContext& context) const override {
-    return std::make_unique<RecordStage>(file_system_, paths_, options_, context);
-  }
+      : Node(element_ops<Record>()),
+        file_system_(file_system),
+        paths_(std::move(paths)),
+        options_(options) {}
   uint64_t random_operators() const override { return 0; }
   // As long as the files are plain.
   std::string sequential_operator() const override { return {}; }
@@ -333,6 +307,15 @@ class RecordNode final : public Node<Record> {
             .files = paths_};
   }
 
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    auto opened = std::make_shared<OpenedRecords>(paths_.size());
+    auto plan = std::make_unique<RecordPlan>(file_system_, paths_, options_, context, opened);
+    auto work =
+        std::make_shared<RecordWork>(paths_, std::move(opened), options_.crc != CrcCheck::never);
+    return {std::move(plan), std::move(work), context.chunk_size};
+  }
+
  private:
   FileSystem& file_system_;
   std::vector<std::string> paths_;
@@ -340,6 +323,7 @@ class RecordNode final : public Node<Record> {
 };
 
 }  // namespace
+}  // namespace internal
 
 Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options) {
   return tfrecord_files(posix_file_system(), std::move(paths), options);
@@ -347,14 +331,14 @@ Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions
 
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
                                RecordReadOptions options) {
-  paths = matched_record_paths(file_system, std::move(paths));
-  if (paths.size() > RecordRef::kMaxFiles) {
-    throw Error(
-        {.kind = ErrorKind::invalid_argument,
-         .reason = "tfrecord_files: more than " + std::to_string(RecordRef::kMaxFiles) + " files"});
+  paths = internal::matched_record_paths(file_system, std::move(paths));
+  if (paths.size() > internal::RecordRef::kMaxFiles) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "tfrecord_files: more than " +
+                           std::to_string(internal::RecordRef::kMaxFiles) + " files"});
   }
   return Dataset<Record>(
-      std::make_shared<RecordNode>(file_system, std::move(paths), std::move(options)));
+      std::make_shared<internal::RecordNode>(file_system, std::move(paths), std::move(options)));
 }
 
 }  // namespace recordpipe

@@ -1,0 +1,125 @@
+// What the engine does with elements whose type it doesn't know: a table of functions for each
+// type, so that plans, executors and most operators are compiled once, in the library, and not for
+// each type of each program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "recordpipe/element.h"
+
+namespace recordpipe::internal {
+
+struct VectorOps;
+
+struct ElementOps {
+  size_t size;
+  size_t alignment;
+  void (*construct)(void* first, size_t count);
+  void (*destroy)(void* first, size_t count);
+  void (*swap)(void* a, void* b);
+  // What `count` values own outside of themselves; null for types that own nothing.
+  uint64_t (*heap_bytes)(const void* first, size_t count);
+  // Makes a value own what it points into, as long as `owner` lives; null where it points nowhere.
+  void (*keep_alive)(void* value, const std::shared_ptr<const void>& owner);
+  const VectorOps* vector;  // null where the type is no std::vector of Elements
+};
+
+// Of a std::vector<T>.
+struct VectorOps {
+  const ElementOps& element;  // T's
+  size_t (*size)(const void* vector);
+  void (*resize)(void* vector, size_t size);
+  void* (*data)(void* vector);
+};
+
+// Assigns, for operators that keep a value and hand on copies.
+using CopyElement = void (*)(const void* from, void* to);
+template <std::copyable T>
+void copy_element(const void* from, void* to) {
+  *static_cast<T*>(to) = *static_cast<const T*>(from);
+}
+
+inline void keep_alive(Record& record, const std::shared_ptr<const void>& owner) {
+  if (!record.owner) record.owner = {owner, record.data.data()};
+}
+inline void keep_alive(std::vector<Record>& records, const std::shared_ptr<const void>& owner) {
+  for (Record& record : records) keep_alive(record, owner);
+}
+
+struct NoVector {};
+template <class T>
+struct VectorElement {
+  using type = NoVector;
+};
+template <class V>
+struct VectorElement<std::vector<V>> {
+  using type = V;
+};
+template <class T>
+using vector_element_t = typename VectorElement<T>::type;
+// A std::vector of Elements.
+template <class T>
+concept ElementVector =
+    !std::same_as<vector_element_t<T>, NoVector> && Element<vector_element_t<T>>;
+
+template <Element T>
+const ElementOps& element_ops();
+
+template <class T>
+const VectorOps* vector_ops() {
+  if constexpr (ElementVector<T>) {
+    static const VectorOps ops{
+        element_ops<vector_element_t<T>>(),
+        [](const void* vector) { return static_cast<const T*>(vector)->size(); },
+        [](void* vector, size_t size) { static_cast<T*>(vector)->resize(size); },
+        [](void* vector) -> void* { return static_cast<T*>(vector)->data(); }};
+    return &ops;
+  } else {
+    return nullptr;
+  }
+}
+
+template <Element T>
+const ElementOps& element_ops() {
+  static const ElementOps ops = [] {
+    ElementOps of_type{};
+    of_type.size = sizeof(T);
+    of_type.alignment = alignof(T);
+    of_type.construct = [](void* first, size_t count) {
+      for (size_t i = 0; i < count; ++i) ::new (static_cast<void*>(static_cast<T*>(first) + i)) T{};
+    };
+    of_type.destroy = [](void* first, size_t count) {
+      for (size_t i = 0; i < count; ++i) static_cast<T*>(first)[i].~T();
+    };
+    of_type.swap = [](void* a, void* b) {
+      using std::swap;
+      swap(*static_cast<T*>(a), *static_cast<T*>(b));
+    };
+    if constexpr (!std::is_trivially_copyable_v<T>) {
+      of_type.heap_bytes = [](const void* first, size_t count) {
+        uint64_t bytes = 0;
+        for (size_t i = 0; i < count; ++i) bytes += heap_bytes(static_cast<const T*>(first)[i]);
+        return bytes;
+      };
+    }
+    if constexpr (requires(T & value, const std::shared_ptr<const void>& owner) {
+                    keep_alive(value, owner);
+                  }) {
+      of_type.keep_alive = [](void* value, const std::shared_ptr<const void>& owner) {
+        keep_alive(*static_cast<T*>(value), owner);
+      };
+    }
+    of_type.vector = vector_ops<T>();
+    return of_type;
+  }();
+  return ops;
+}
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,338 @@
+// What users give operators, behind interfaces without the elements' types: the only code of a
+// pipeline that is compiled in the user's program. Each call handles a whole chunk where it can, so
+// that a virtual call costs nothing per element.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "recordpipe/collator.h"
+#include "recordpipe/internal/element_ops.h"
+#include "recordpipe/internal/element_type_name.h"
+#include "recordpipe/internal/ticket.h"
+#include "recordpipe/parameter.h"
+#include "recordpipe/philox.h"
+#include "recordpipe/record.h"
+
+namespace recordpipe::internal {
+
+// Functions and collators may say what they were given: then it is part of the plan.
+template <class F>
+concept HasParameters = requires(const F& function) {
+  { function.parameters() } -> std::same_as<std::vector<Parameter>>;
+};
+
+template <class F>
+std::vector<Parameter> parameters_of(const F& function) {
+  if constexpr (HasParameters<F>) {
+    return function.parameters();
+  } else {
+    return {};
+  }
+}
+
+// Calls visit(i) for each i below `count` that is not in `failures`, and adds what it throws there,
+// in order.
+template <class Visit>
+void for_each_good(size_t count, Failures& failures, const Visit& visit) {
+  const size_t known = failures.size();
+  size_t next_known = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (next_known < known && failures[next_known].at == i) {
+      ++next_known;
+      continue;
+    }
+    try {
+      visit(i);
+    } catch (...) {
+      failures.push_back({i, std::current_exception()});
+    }
+  }
+  if (known > 0 && failures.size() > known) {
+    std::inplace_merge(failures.begin(), failures.begin() + static_cast<std::ptrdiff_t>(known),
+                       failures.end(),
+                       [](const Failure& a, const Failure& b) { return a.at < b.at; });
+  }
+}
+
+// map's.
+class MapFunction {
+ public:
+  virtual ~MapFunction() = default;
+  // Computes outputs from inputs, but for those in `failures`, to which it adds its own.
+  virtual void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
+                     Failures& failures) const = 0;
+  virtual std::vector<Parameter> parameters() const = 0;
+};
+
+template <class T, class U, class F>
+class Map final : public MapFunction {
+ public:
+  explicit Map(F function) : function_(std::move(function)) {}
+  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
+             Failures& failures) const override {
+    for_each_good(tickets.size(), failures, [&](size_t i) {
+      static_cast<U*>(outputs)[i] = std::invoke(function_, std::move(static_cast<T*>(inputs)[i]));
+    });
+  }
+  std::vector<Parameter> parameters() const override { return parameters_of(function_); }
+
+ private:
+  F function_;
+};
+
+// map_with_random's: `key` is derived from the seed and the operator's place in the plan.
+template <class T, class U, class F>
+class MapWithRandom final : public MapFunction {
+ public:
+  MapWithRandom(F function, uint64_t key) : function_(std::move(function)), key_(key) {}
+  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
+             Failures& failures) const override {
+    for_each_good(tickets.size(), failures, [&](size_t i) {
+      Random random(key_, tickets[i].id.epoch, tickets[i].id.index);
+      static_cast<U*>(outputs)[i] =
+          std::invoke(function_, std::move(static_cast<T*>(inputs)[i]), random);
+    });
+  }
+  std::vector<Parameter> parameters() const override { return parameters_of(function_); }
+
+ private:
+  F function_;
+  uint64_t key_;
+};
+
+// filter's.
+class Predicate {
+ public:
+  virtual ~Predicate() = default;
+  // Adds to `all` the failures that there are, the elements that are dropped, without an error, and
+  // those that throw.
+  virtual void test(size_t count, const void* values, Failures& failures, Failures& all) const = 0;
+};
+
+template <class T, class P>
+class Filter final : public Predicate {
+ public:
+  explicit Filter(P predicate) : predicate_(std::move(predicate)) {}
+  void test(size_t count, const void* values, Failures& failures, Failures& all) const override {
+    size_t next_known = 0;
+    for (size_t i = 0; i < count; ++i) {
+      if (next_known < failures.size() && failures[next_known].at == i) {
+        all.push_back(std::move(failures[next_known++]));
+        continue;
+      }
+      try {
+        if (!std::invoke(predicate_, static_cast<const T*>(values)[i])) all.push_back({i, nullptr});
+      } catch (...) {
+        all.push_back({i, std::current_exception()});
+      }
+    }
+  }
+
+ private:
+  P predicate_;
+};
+
+// batch's collator.
+class BatchFunction {
+ public:
+  virtual ~BatchFunction() = default;
+  virtual void reset(void* batch, size_t rows) const = 0;
+  // The elements become rows first_row and following.
+  virtual void set(void* batch, size_t first_row, void* elements, size_t count) const = 0;
+  virtual bool has_finish() const = 0;
+  virtual void finish(void* batch) const = 0;
+  virtual std::string name() const = 0;
+  virtual std::vector<Parameter> parameters() const = 0;
+};
+
+template <Element T, CollatorOf<T> C>
+class Collate final : public BatchFunction {
+ public:
+  using Batch = typename C::Batch;
+
+  explicit Collate(C collator) : collator_(std::move(collator)) {}
+  void reset(void* batch, size_t rows) const override {
+    collator_.reset(*static_cast<Batch*>(batch), rows);
+  }
+  void set(void* batch, size_t first_row, void* elements, size_t count) const override {
+    T* const values = static_cast<T*>(elements);
+    Batch& to = *static_cast<Batch*>(batch);
+    size_t i = 0;
+    if constexpr (ForesightedCollator<C, T>) {
+      for (; i + 1 < count; ++i)
+        collator_.set(to, first_row + i, std::move(values[i]), values[i + 1]);
+    }
+    for (; i < count; ++i) collator_.set(to, first_row + i, std::move(values[i]));
+  }
+  bool has_finish() const override { return FinishingCollator<C>; }
+  void finish(void* batch) const override {
+    if constexpr (FinishingCollator<C>) collator_.finish(*static_cast<Batch*>(batch));
+  }
+  std::string name() const override {
+    if constexpr (NamedCollator<C>) return collator_.name();
+    return "batch";
+  }
+  std::vector<Parameter> parameters() const override { return parameters_of(collator_); }
+
+ private:
+  C collator_;
+};
+
+// scan's: a state and what makes it and an element of an element.
+class ScanState {
+ public:
+  virtual ~ScanState() = default;
+  // Throws what the function throws; then the state is as before.
+  virtual void step(void* input, void* output) = 0;
+  // As numbers, where it can be copied as bytes: of that many. Else 0, and it is reached again.
+  virtual size_t words() const = 0;
+  virtual void save(uint64_t* words) const = 0;
+  virtual void restore(const uint64_t* words) = 0;
+};
+class ScanFunction {
+ public:
+  virtual ~ScanFunction() = default;
+  virtual std::unique_ptr<ScanState> start() const = 0;
+};
+
+template <class T, class U, std::copyable State, class F>
+class Scan final : public ScanFunction {
+ public:
+  static_assert(!std::is_pointer_v<State>, "another process can't follow a saved pointer");
+
+  Scan(State initial, F function) : initial_(std::move(initial)), function_(std::move(function)) {}
+  std::unique_ptr<ScanState> start() const override { return std::make_unique<Running>(*this); }
+
+ private:
+  class Running final : public ScanState {
+   public:
+    explicit Running(const Scan& scan) : function_(scan.function_), state_(scan.initial_) {}
+    void step(void* input, void* output) override {
+      std::pair<State, U> result =
+          std::invoke(function_, std::as_const(state_), std::move(*static_cast<T*>(input)));
+      state_ = std::move(result.first);
+      *static_cast<U*>(output) = std::move(result.second);
+    }
+    size_t words() const override {
+      if constexpr (!std::is_trivially_copyable_v<State>) return 0;
+      return (sizeof(State) + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+    }
+    void save(uint64_t* words) const override {
+      if constexpr (std::is_trivially_copyable_v<State>) std::memcpy(words, &state_, sizeof(State));
+    }
+    void restore(const uint64_t* words) override {
+      if constexpr (std::is_trivially_copyable_v<State>) std::memcpy(&state_, words, sizeof(State));
+    }
+
+   private:
+    const F& function_;
+    State state_;
+  };
+
+  State initial_;
+  F function_;
+};
+
+// from_generator's.
+class ElementGenerator {
+ public:
+  virtual ~ElementGenerator() = default;
+  // False at the end.
+  virtual bool next(void* element) = 0;
+};
+class GeneratorFunction {
+ public:
+  virtual ~GeneratorFunction() = default;
+  virtual std::unique_ptr<ElementGenerator> start() const = 0;
+};
+
+template <class T, class F>
+class Generate final : public GeneratorFunction {
+ public:
+  explicit Generate(F factory) : factory_(std::move(factory)) {}
+  std::unique_ptr<ElementGenerator> start() const override {
+    return std::make_unique<Running>(std::invoke(factory_));
+  }
+
+ private:
+  using Generator = std::decay_t<std::invoke_result_t<const F&>>;
+  class Running final : public ElementGenerator {
+   public:
+    explicit Running(Generator generator) : generator_(std::move(generator)) {}
+    bool next(void* element) override {
+      std::optional<T> value = std::invoke(generator_);
+      if (value) *static_cast<T*>(element) = std::move(*value);
+      return value.has_value();
+    }
+
+   private:
+    Generator generator_;
+  };
+
+  F factory_;
+};
+
+// Sources in memory: elements by number.
+class IndexedValues {
+ public:
+  virtual ~IndexedValues() = default;
+  virtual uint64_t size() const = 0;
+  virtual void get(std::span<const Ticket> tickets, void* out, Failures& failures) const = 0;
+};
+
+// `Values` has size() and operator[](size_t), which several threads may call at once.
+template <Element T, class Values>
+class Indexed final : public IndexedValues {
+ public:
+  explicit Indexed(Values values) : values_(std::move(values)) {}
+  uint64_t size() const override { return values_.size(); }
+  void get(std::span<const Ticket> tickets, void* out, Failures& failures) const override {
+    for_each_good(tickets.size(), failures,
+                  [&](size_t i) { static_cast<T*>(out)[i] = values_[tickets[i].ref]; });
+  }
+
+ private:
+  Values values_;
+};
+
+// cache(path)'s codec.
+class ElementCodec {
+ public:
+  virtual ~ElementCodec() = default;
+  // The type of the elements, and how they are written: "int32 as 4 bytes".
+  virtual std::string name() const = 0;
+  virtual void encode(const void* value, std::string& out) const = 0;
+  virtual void decode(const Record& stored, void* out) const = 0;
+};
+
+template <Element T, class C>
+class Codec final : public ElementCodec {
+ public:
+  explicit Codec(C codec) : codec_(std::move(codec)) {}
+  std::string name() const override {
+    return element_type_name<T>() + " as " + std::string(codec_.name());
+  }
+  void encode(const void* value, std::string& out) const override {
+    codec_.encode(*static_cast<const T*>(value), out);
+  }
+  void decode(const Record& stored, void* out) const override {
+    *static_cast<T*>(out) = codec_.decode(stored);
+  }
+
+ private:
+  C codec_;
+};
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,52 @@
+// What the engine does with pairs and tuples of elements (enumerate, zip) beside what it does with
+// any element (element_ops.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "recordpipe/internal/element_ops.h"
+
+namespace recordpipe::internal {
+
+// What enumerate makes: pairs of a number and an element.
+struct PairOps {
+  const ElementOps& pair;
+  void (*set_number)(void* pair, int64_t number);
+  void* (*element)(void* pair);
+};
+template <Element T>
+const PairOps& pair_ops() {
+  using Pair = std::pair<int64_t, T>;
+  static const PairOps ops{
+      element_ops<Pair>(),
+      [](void* pair, int64_t number) { static_cast<Pair*>(pair)->first = number; },
+      [](void* pair) -> void* { return &static_cast<Pair*>(pair)->second; }};
+  return ops;
+}
+
+// What zip makes: tuples.
+struct TupleOps {
+  const ElementOps& tuple;
+  std::vector<const ElementOps*> members;
+  void* (*member)(void* tuple, size_t index);
+};
+template <Element... Ts>
+const TupleOps& tuple_ops() {
+  using Tuple = std::tuple<Ts...>;
+  static const TupleOps ops{
+      element_ops<Tuple>(), {&element_ops<Ts>()...}, [](void* tuple, size_t index) {
+        return std::apply(
+            [index](Ts&... members) {
+              void* const all[] = {&members...};
+              return all[index];
+            },
+            *static_cast<Tuple*>(tuple));
+      }};
+  return ops;
+}
+
+}  // namespace recordpipe::internal

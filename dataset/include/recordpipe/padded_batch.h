@@ -1,0 +1,78 @@
+// padded_batch: vectors of different lengths as the rows of one dense batch.
+//
+// By default as long as the longest row of the batch. In order; as batch (batch.h) in all else: it
+// is that, with the collator below.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+
+template <Element V>
+struct PaddedBatch {
+  std::vector<V> values;        // [rows, length], row-major
+  size_t length = 0;            // of each row, padding included
+  std::vector<size_t> lengths;  // of the rows before they were padded
+
+  size_t rows() const { return lengths.size(); }
+  std::span<const V> row(size_t i) const { return std::span(values).subspan(i * length, length); }
+  friend uint64_t heap_bytes(const PaddedBatch& batch) {
+    return heap_bytes(batch.values) + heap_bytes(batch.lengths) + heap_bytes(batch.unpadded);
+  }
+  friend bool operator==(const PaddedBatch& a, const PaddedBatch& b) {
+    return a.values == b.values && a.length == b.length && a.lengths == b.lengths;
+  }
+
+  // The rows as they came, until the longest is known. Kept, because its memory is used again.
+  std::vector<std::vector<V>> unpadded = {};
+};
+
+// batch's collator for it.
+template <Element V>
+struct PaddedCollator {
+  using Batch = PaddedBatch<V>;
+  V padding{};
+  std::optional<size_t> length = {};
+
+  std::string name() const { return "padded_batch"; }
+  std::vector<Parameter> parameters() const {
+    std::vector<Parameter> given;
+    if constexpr (std::is_arithmetic_v<V>) given.push_back({"padding", std::to_string(padding)});
+    given.push_back({"length", length ? std::to_string(*length) : "longest"});
+    return given;
+  }
+
+  void reset(Batch& batch, size_t rows) const {
+    batch.lengths.resize(rows);
+    batch.unpadded.resize(rows);
+  }
+
+  void set(Batch& batch, size_t row, std::vector<V>&& values) const {
+    if (length && values.size() > *length) {
+      throw Error({.kind = ErrorKind::invalid_argument,
+                   .reason = "padded_batch: a row of " + std::to_string(values.size()) +
+                             " values, where length=" + std::to_string(*length)});
+    }
+    batch.lengths[row] = values.size();
+    std::swap(batch.unpadded[row], values);
+  }
+
+  void finish(Batch& batch) const {
+    batch.length = length ? *length : std::ranges::max(batch.lengths);
+    batch.values.assign(batch.rows() * batch.length, padding);
+    for (size_t row = 0; row < batch.rows(); ++row) {
+      std::ranges::move(batch.unpadded[row], batch.values.data() + row * batch.length);
+    }
+  }
+};
+
+}  // namespace recordpipe

@@ -1,0 +1,32 @@
+#include "dataset/pipeline/engine/chunk_reader.h"
+
+namespace recordpipe::internal {
+
+bool ChunkReader::fetch() {
+  if (is_at_hand()) return true;
+  forget();  // first: the executor may throw
+  chunk_ = executor_.next_with_failures();
+  if (!keeps_places_) executor_.release(executor_.position());
+  return !chunk_.empty();
+}
+
+void ChunkReader::restart(uint64_t epoch) {
+  forget();
+  executor_.restart(epoch);
+}
+
+void ChunkReader::restore(const PlanState& state, uint64_t epoch) {
+  forget();
+  executor_.restore(state, epoch);
+}
+
+Stop ChunkReader::advance(uint64_t count, uint64_t& passed) {
+  return executor_.advance(count, passed);
+}
+
+void ChunkReader::forget() {
+  chunk_ = {};
+  at_ = 0;
+}
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,48 @@
+// A vector of elements whose type is known by its ElementOps only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "recordpipe/internal/element_ops.h"
+
+namespace recordpipe::internal {
+
+// Grows; values stay where they are used, but move when it grows (by swapping).
+class ElementBuffer {
+ public:
+  explicit ElementBuffer(const ElementOps& ops, size_t size = 0) : ops_(&ops) { grow(size); }
+  ~ElementBuffer() { release(); }
+  ElementBuffer(ElementBuffer&& other) noexcept;
+  ElementBuffer& operator=(ElementBuffer&& other) noexcept;
+
+  // At least so many values.
+  void grow(size_t size);
+  size_t size() const { return size_; }
+  void* data() { return data_; }
+  void* at(size_t i) { return data_ + i * ops_->size; }
+  const void* at(size_t i) const { return data_ + i * ops_->size; }
+  const ElementOps& ops() const { return *ops_; }
+
+  // What the values take, themselves included.
+  uint64_t bytes() const { return bytes_of_first(size_); }
+  uint64_t bytes_of_first(size_t count) const;
+
+ private:
+  void release();
+
+  const ElementOps* ops_;
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// The address of value `i` of an array.
+inline void* element_at(void* first, const ElementOps& ops, size_t i) {
+  return static_cast<std::byte*>(first) + i * ops.size;
+}
+// What `count` values take, themselves included.
+inline uint64_t element_bytes(const void* first, const ElementOps& ops, size_t count) {
+  return count * ops.size + (ops.heap_bytes ? ops.heap_bytes(first, count) : 0);
+}
+
+}  // namespace recordpipe::internal

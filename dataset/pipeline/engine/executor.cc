@@ -1,0 +1,210 @@
+#include "dataset/pipeline/engine/executor.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "dataset/pipeline/engine/stage_monitor.h"
+
+namespace recordpipe::internal {
+
+Failure* Chunk::failure_at(size_t i) const {
+  if (failures.empty()) return nullptr;
+  const auto found = std::ranges::lower_bound(failures, i, {}, &Failure::at);
+  return found != failures.end() && found->at == i ? &*found : nullptr;
+}
+
+std::exception_ptr Chunk::take_error_at(size_t i) const {
+  Failure* const failure = failure_at(i);
+  return failure ? std::move(failure->error) : nullptr;
+}
+
+Executor::Executor(Stage stage, const StageContext& context)
+    : stage_(std::make_shared<Stage>(std::move(stage))),
+      pool_(stage_->work->is_heavy() ? context.pool : nullptr),
+      helpers_(context.threads - 1, context.tune_threads),
+      memory_(context.memory),
+      queue_(std::make_shared<PartQueue>(context.stage)) {
+  // One for each thread to stay with, one that the consumer holds, and one that is ready.
+  const size_t depth = pool_ ? 2 + context.threads : 1;
+  for (size_t i = 0; i < depth; ++i) {
+    slots_.push_back(std::make_unique<ChunkSlot>());
+    slots_.back()->tickets.resize(stage_->chunk_size);
+  }
+  queue_->waiting.reserve(depth);
+  queue_->idle.reserve(depth);
+  use_slots(memory_->is_limited() ? 1 : depth);
+  snapshots_.charge_to(memory_);
+  snapshots_.start(*stage_->plan, 0);
+}
+
+Executor::~Executor() { queue_->cancel(); }
+
+Chunk Executor::next() {
+  Chunk chunk = next_with_failures();
+  if (chunk.failures.empty()) return chunk;
+  const Failure& first = chunk.failures.front();
+  if (first.at == 0) fail(first.error);
+  pending_error_ = first.error;
+  return {chunk.tickets.first(first.at), chunk.values, chunk.ops};
+}
+
+Chunk Executor::next_with_failures() {
+  if (error_) std::rethrow_exception(error_);
+  if (holding_) retire_oldest();
+  fill();
+  if (in_flight_ == 0) {
+    if (plan_error_) fail(plan_error_);
+    return {};
+  }
+  ChunkSlot& slot = *slots_[oldest_];
+  helpers_.came(!queue_->is_done(slot));
+  if (!queue_->wait(slot)) return {};
+  holding_ = true;
+  if (slot.broken) fail(slot.broken);
+  charge(slot);
+  return {
+      {slot.tickets.data(), slot.count}, slot.workspace->values.data(), &element(), slot.failures};
+}
+
+void Executor::restore(const PlanState& state, uint64_t epoch) {
+  finish();
+  position_ = planned_ = 0;
+  stage_->plan->restore(state, epoch);
+  uint64_t passed = 0;
+  advance(state.passed_over, passed);
+  if (passed < state.passed_over) fail_state();
+}
+
+Stop Executor::advance(uint64_t count, uint64_t& passed) {
+  const uint64_t before = passed;
+  Stop stop = Stop::none;
+  std::exception_ptr error;
+  try {
+    stop = advance_all(*stage_->plan, count, passed);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  position_ += passed - before;
+  planned_ += passed - before;
+  snapshots_.start(*stage_->plan, planned_);
+  if (error) std::rethrow_exception(error);
+  return stop;
+}
+
+void Executor::request_stop() {
+  stage_->plan->request_stop();
+  queue_->request_stop();
+}
+
+void Executor::restart(uint64_t epoch) {
+  finish();
+  stage_->plan->restart(epoch);
+  position_ = planned_ = 0;
+  snapshots_.start(*stage_->plan, 0);
+}
+
+void Executor::finish() {
+  for (; in_flight_ > 0; --in_flight_, oldest_ = (oldest_ + 1) % used_slots_) {
+    queue_->finish(*slots_[oldest_]);
+    queue_->put(std::move(slots_[oldest_]->workspace));
+  }
+  queue_->resume();
+  holding_ = ended_ = false;
+  error_ = plan_error_ = pending_error_ = nullptr;
+}
+
+void Executor::retire_oldest() {
+  holding_ = false;
+  slots_[oldest_]->workspace->measure();
+  position_ += slots_[oldest_]->count;
+  queue_->put(std::move(slots_[oldest_]->workspace));
+  oldest_ = (oldest_ + 1) % used_slots_;
+  --in_flight_;
+  if (pending_error_) fail(pending_error_);
+}
+
+void Executor::fill() {
+  fit_to_memory();
+  while (in_flight_ < used_slots_ && !ended_) {
+    ChunkSlot& slot = *slots_[(oldest_ + in_flight_) % used_slots_];
+    const Wait wait = in_flight_ == 0 ? Wait::yes : Wait::no;
+    size_t parts = 0;
+    slot.count = 0;
+    try {
+      snapshots_.take(*stage_->plan, planned_);
+      const Planned planned = stage_->plan->plan(slot.tickets, wait);
+      slot.count = planned.count;
+      planned_ += planned.count;
+      ended_ = planned.stop == Stop::end || planned.stop == Stop::requested;
+      if (slot.count > 0) parts = stage_->work->parts({slot.tickets.data(), slot.count});
+    } catch (...) {
+      plan_error_ = std::current_exception();
+      ended_ = true;
+    }
+    if (parts == 0) {
+      // With a reason to stop there may be no ticket; without one there is.
+      return;
+    }
+    size_t missing_visits = 0;
+    {
+      const std::lock_guard lock(queue_->mutex);
+      slot.reset(parts);
+      queue_->waiting.push_back(&slot);
+      if (pool_ && queue_->visits < helpers_.helpers()) {
+        missing_visits = std::min(parts, helpers_.helpers() - queue_->visits);
+        queue_->visits += missing_visits;
+      }
+    }
+    ++in_flight_;
+    for (; missing_visits > 0; --missing_visits) pool_->submit(queue_);
+  }
+}
+
+// Where memory is limited, takes as many slots into use as fit, with room for one more chunk on its
+// way to or from another operator. One is used in any case; how large chunks are is known when the
+// first is there.
+void Executor::fit_to_memory() {
+  if (!memory_->is_limited()) return;
+  if (!memory_->has_room_for(0)) {
+    use_slots(std::max<size_t>(1, in_flight_));
+  } else if (used_slots_ < slots_.size() && largest_ > 0 && memory_->has_room_for(2 * largest_)) {
+    if (++calm_ < kCalm) return;
+    use_slots(used_slots_ + 1);
+  }
+}
+
+// As many, with a workspace for each. `count` is not below in_flight_.
+void Executor::use_slots(size_t count) {
+  std::ranges::rotate(slots_.begin(), slots_.begin() + static_cast<ptrdiff_t>(oldest_),
+                      slots_.begin() + static_cast<ptrdiff_t>(used_slots_));
+  oldest_ = 0;
+  calm_ = 0;
+  for (; used_slots_ < count; ++used_slots_) {
+    auto workspace = std::make_unique<Workspace>(*stage_, memory_);
+    workspace->memory.set(largest_);  // what it will take
+    queue_->put(std::move(workspace));
+  }
+  for (; used_slots_ > count; --used_slots_) queue_->drop_workspace();
+}
+
+// What the oldest chunk takes, now that it is known. All together may be over the limit for a
+// while, until others give back; that the pipeline can't do with less shows when it stays so.
+void Executor::charge(ChunkSlot& slot) {
+  slot.workspace->measure();
+  if (!memory_->is_limited()) return;
+  largest_ = std::max(largest_, slot.workspace->memory.bytes());
+  const bool is_over = in_flight_ == 1 && !memory_->has_room_for(0);
+  overruns_ = is_over ? overruns_ + 1 : 0;
+  const MemoryUse use = memory_->use();
+  if (overruns_ > kMaxOverruns || slot.workspace->memory.bytes() > use.limit) {
+    fail(std::make_exception_ptr(MemoryLimitExceeded(use)));
+  }
+}
+
+void Executor::fail(const std::exception_ptr& error) {
+  error_ = error;
+  std::rethrow_exception(error_);
+}
+
+}  // namespace recordpipe::internal

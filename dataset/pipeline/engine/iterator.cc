@@ -1,0 +1,97 @@
+// A pass over a Dataset: an executor at the end of its stages.
+#include "recordpipe/iterator.h"
+
+#include "dataset/pipeline/engine/executor.h"
+#include "dataset/pipeline/engine/file_fingerprints.h"
+#include "dataset/pipeline/engine/iterator_state.h"
+#include "dataset/pipeline/engine/memory_account.h"
+#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/skip_log.h"
+#include "dataset/pipeline/engine/stage_context.h"
+#include "dataset/pipeline/engine/stage_monitor.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/operators.h"
+
+namespace recordpipe::internal {
+
+// What the stages use of the node must outlive them, when an iterator is assigned to as well.
+struct AnyIterator::Pass {
+  Pass(NodePtr n, const PipelineOptions& options, uint64_t e)
+      : node(std::move(n)),
+        context(make_stage_context(options)),
+        executor(node->make_stage(context), context),
+        epoch(e) {
+    executor.restart(epoch);
+  }
+
+  const NodePtr node;
+  const StageContext context;
+  Executor executor;
+  uint64_t epoch;
+  uint64_t earlier = 0;     // elements that the executor has not counted
+  bool has_failed = false;  // next() has thrown
+};
+
+AnyIterator::AnyIterator(NodePtr node, const PipelineOptions& options, uint64_t epoch)
+    : pass_(std::make_unique<Pass>(std::move(node), options, epoch)),
+      size_(pass_->node->element().size) {}
+AnyIterator::~AnyIterator() = default;
+AnyIterator::AnyIterator(AnyIterator&&) noexcept = default;
+AnyIterator& AnyIterator::operator=(AnyIterator&&) noexcept = default;
+
+bool AnyIterator::fetch() {
+  at_ = count_ = 0;  // first: next() may throw
+  PipelineMonitor& monitor = *pass_->context.monitor;
+  monitor.asked();
+  pass_->has_failed = true;
+  const Chunk chunk = pass_->executor.next();
+  pass_->has_failed = false;
+  pass_->executor.release(pass_->executor.position());
+  values_ = static_cast<std::byte*>(chunk.values);
+  count_ = chunk.size();
+  monitor.answered(count_);
+  return count_ > 0;
+}
+
+std::string AnyIterator::state() const {
+  if (pass_->has_failed) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "an iterator that has ended with an error has no state to save",
+                 .hint = "go on from a state saved before, or leave bad elements out by "
+                         "ignore_errors"});
+  }
+  IteratorPlace place{.position = position(), .epoch = pass_->epoch};
+  pass_->executor.save(pass_->executor.position() + at_, place.plan);
+  return save_iterator_state(pass_->node->describe(), place, *pass_->context.files);
+}
+
+void AnyIterator::restore(std::string_view state) {
+  const IteratorPlace place =
+      load_iterator_state(pass_->node->describe(), state, *pass_->context.files);
+  at_ = count_ = 0;
+  pass_->has_failed = false;
+  try {
+    pass_->executor.restore(place.plan, place.epoch);
+    require_input_files(*pass_->context.files);
+  } catch (...) {
+    pass_->executor.restart(pass_->epoch);
+    pass_->earlier = 0;
+    throw;
+  }
+  pass_->epoch = place.epoch;
+  pass_->earlier = place.position - pass_->executor.position();
+}
+
+uint64_t AnyIterator::epoch() const { return pass_->epoch; }
+
+uint64_t AnyIterator::position() const { return pass_->earlier + pass_->executor.position() + at_; }
+
+SkippedReport AnyIterator::skipped() const { return pass_->context.skipped->report(); }
+PipelineStatistics AnyIterator::statistics() const { return pass_->context.monitor->statistics(); }
+MemoryUse AnyIterator::memory() const { return pass_->context.memory->use(); }
+
+uint64_t random_operators(const NodePtr& node) { return node->random_operators(); }
+std::string explain(const NodePtr& node) { return node->describe().text(); }
+uint64_t plan_hash(const NodePtr& node) { return node->describe().hash(); }
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,49 @@
+// A place in a pipeline as bytes: what Iterator::state() gives and Iterator::restore() takes.
+//
+// A serialized recordpipe.proto.IteratorState (proto/iterator_state.proto). It says which plan it
+// belongs to (the operators and what they were given; functions can't be compared) and what the
+// files were. To restore it, these must be the same:
+//   - of the sources' files that the saving iterator had opened: name and content, by a sample of
+//     it (file_fingerprints.h says which changes that sees). Their blocks are read again;
+//   - of the sources' other files: name and size;
+//   - of files that were opened by the inputs of interleave and flat_map (the datasets that
+//   elements
+//     became): name and content, where restoring opens them again. That are all files from which
+//     records before the place are still to come, or from which some had come and not all. Files
+//     that are opened after the place was reached are not compared.
+// Folders don't count, so data may be moved.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "dataset/pipeline/engine/file_fingerprints.h"
+#include "dataset/pipeline/engine/plan_description.h"
+#include "dataset/pipeline/engine/plan_state.h"
+
+namespace recordpipe::internal {
+
+// Where an iterator stands, how many elements it has returned since its plan's first, and the epoch
+// of its pass.
+struct IteratorPlace {
+  PlanState plan = {};
+  uint64_t position = 0;
+  uint64_t epoch = 0;
+};
+
+// Looks at the files that `files` doesn't know: at most at name and size of those that weren't
+// opened. Throws what that throws.
+std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place,
+                                FileFingerprints& files);
+
+// Throws Error{invalid_argument} where `state` is no state, of another version (naming both), of
+// another plan (naming the operator), or of source files that have changed since (naming the file).
+IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view state,
+                                  FileFingerprints& files);
+
+// When the loaded place was reached: throws Error{invalid_argument}, naming the file, where an
+// input on the way there had to open a file that has changed since or can't be opened.
+void require_input_files(FileFingerprints& files);
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,85 @@
+// What an iteration's elements take, against the limit that the user has set.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "recordpipe/memory_use.h"
+
+namespace recordpipe::internal {
+
+// From any thread.
+class MemoryAccount {
+ public:
+  explicit MemoryAccount(uint64_t limit = UINT64_MAX) : limit_(limit) {}
+
+  void change(uint64_t from, uint64_t to) {
+    const uint64_t now = bytes_.fetch_add(to - from, std::memory_order_relaxed) + to - from;
+    if (to <= from) return;
+    uint64_t peak = peak_.load(std::memory_order_relaxed);
+    while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    }
+  }
+
+  uint64_t limit() const { return limit_; }
+  bool is_limited() const { return limit_ != UINT64_MAX; }
+  bool has_room_for(uint64_t more) const {
+    const uint64_t bytes = bytes_.load(std::memory_order_relaxed);
+    return bytes <= limit_ && more <= limit_ - bytes;
+  }
+
+  bool allows(uint64_t bytes) const { return bytes <= limit_; }
+  // Throws MemoryLimitExceeded where one owner alone takes more than there is.
+  void check(uint64_t bytes) const;
+  // The same where all together take twice the limit: what passes it for a moment takes less.
+  void check_total() const;
+
+  MemoryUse use() const {
+    const uint64_t bytes = bytes_.load(std::memory_order_relaxed);
+    return {bytes, std::max(bytes, peak_.load(std::memory_order_relaxed)), limit_};
+  }
+
+ private:
+  const uint64_t limit_;
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> peak_{0};
+};
+
+// What one owner has taken of an account, given back when it is gone.
+class MemoryCharge {
+ public:
+  explicit MemoryCharge(std::shared_ptr<MemoryAccount> account = nullptr)
+      : account_(std::move(account)) {}
+  ~MemoryCharge() { set(0); }
+  MemoryCharge(const MemoryCharge&) = delete;
+  MemoryCharge& operator=(const MemoryCharge&) = delete;
+
+  void open(std::shared_ptr<MemoryAccount> account) {
+    const uint64_t bytes = std::exchange(bytes_, 0);
+    if (account_) account_->change(bytes, 0);
+    account_ = std::move(account);
+    set(bytes);
+  }
+
+  void set(uint64_t bytes) {
+    if (bytes == bytes_) return;
+    if (account_) account_->change(bytes_, bytes);
+    bytes_ = bytes;
+  }
+  void add(uint64_t bytes) { set(bytes_ + bytes); }
+  uint64_t bytes() const { return bytes_; }
+  // Whether the account has as much for one owner; check() throws MemoryLimitExceeded.
+  bool fits() const { return !account_ || account_->allows(bytes_); }
+  void check() const {
+    if (account_) account_->check(bytes_);
+  }
+
+ private:
+  std::shared_ptr<MemoryAccount> account_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,52 @@
+#include "dataset/pipeline/engine/node.h"
+
+#include <algorithm>
+
+#include "dataset/pipeline/engine/stage_monitor.h"
+
+namespace recordpipe::internal {
+
+Stage Node::make_stage(const StageContext& context) const {
+  StageContext own = context;
+  if (context.monitor) own.stage = &context.monitor->add(describe().name, *context.stage);
+  Stage stage = build_stage(own);
+  StageMonitor* const monitor = context.monitor ? own.stage : nullptr;
+  stage.plan->observe(context.memory, monitor);
+  stage.work->observe(context.memory, monitor);
+  return stage;
+}
+
+PlanDescription UnaryNode::described(std::string name,
+                                     std::vector<PlanParameter> parameters) const {
+  PlanDescription plan{.name = std::move(name), .parameters = std::move(parameters)};
+  plan.inputs.push_back(input_->describe());
+  return plan;
+}
+
+uint64_t MultiNode::random_operators() const {
+  uint64_t most = 0;
+  for (const NodePtr& input : inputs_) most = std::max(most, input->random_operators());
+  return most;
+}
+
+std::vector<Stage> MultiNode::make_inputs(const StageContext& context) const {
+  std::vector<Stage> stages;
+  for (const NodePtr& input : inputs_) stages.push_back(input->make_stage(context));
+  return stages;
+}
+
+std::string MultiNode::first_sequential_operator() const {
+  for (const NodePtr& input : inputs_) {
+    if (std::string name = input->sequential_operator(); !name.empty()) return name;
+  }
+  return {};
+}
+
+PlanDescription MultiNode::described(std::string name,
+                                     std::vector<PlanParameter> parameters) const {
+  PlanDescription plan{.name = std::move(name), .parameters = std::move(parameters)};
+  for (const NodePtr& input : inputs_) plan.inputs.push_back(input->describe());
+  return plan;
+}
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,173 @@
+// The order of a pipeline's elements, fixed before any of them is computed.
+//
+// A plan writes tickets (ticket.h), in order, on one thread at a time; producers (producer.h)
+// compute the elements of tickets afterwards, on any thread. So the order and the random numbers of
+// a pipeline can't depend on threads, chunk sizes or time. Plans know no element types.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dataset/pipeline/engine/memory_account.h"
+#include "dataset/pipeline/engine/plan_state.h"
+#include "recordpipe/internal/ticket.h"
+
+namespace recordpipe::internal {
+
+class StageMonitor;
+
+// Whether planning may wait for another thread (prefetch's): not when it looks ahead, since what is
+// done already would have to wait too.
+enum class Wait { no, yes };
+
+// Why a call returned fewer elements than it was asked for.
+enum class Stop {
+  none,        // ask again: there may be more, or an error is due
+  would_wait,  // ask again, with Wait::yes
+  requested,   // request_stop() was called
+  end,         // there is nothing more, until restart or restore
+};
+
+struct Planned {
+  uint64_t count = 0;
+  Stop stop = Stop::none;
+};
+
+// Where do_plan() writes tickets.
+class TicketSink {
+ public:
+  explicit TicketSink(std::span<Ticket> room) : room_(room) {}
+  bool is_full() const { return count_ == room_.size(); }
+  size_t count() const { return count_; }
+  // What is left, to be written directly and then taken.
+  std::span<Ticket> room() const { return room_.subspan(count_); }
+  void take(size_t count) { count_ += count; }
+  void push(const Ticket& ticket) { room_[count_++] = ticket; }
+
+ private:
+  std::span<Ticket> room_;
+  size_t count_ = 0;
+};
+
+// The contract, kept by this class for every operator:
+//
+//   1. plan() and advance() say how many elements there were and why not more. Only the end is
+//      sticky.
+//   2. An error comes after the elements before it: what do_plan() has written when it throws is
+//      returned, and the error is thrown by the next call and each one after it, until restart or
+//      restore.
+//   3. advance(n) equals planning n elements and discarding them, errors included. 0 never reaches
+//      an operator.
+//   4. Each ticket is produced or discarded once; also those that were planned before a restart.
+//   5. discard() and request_stop() may be called by any thread at any time; all else by one thread
+//      at a time. Nothing is planned after request_stop(), until restart or restore.
+//   6. save() is the place after the last element that plan() or advance() has returned.
+//   7. size() and tickets_at() don't move that place.
+class Plan {
+ public:
+  Plan() = default;
+  virtual ~Plan() = default;
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  // Before all else. What the plan holds is charged to the account, where too much is an error;
+  // time and elements are counted by `monitor`, where there is one. Further monitors, of operators
+  // that have no plan of their own (map), count elements only.
+  void observe(const std::shared_ptr<MemoryAccount>& account, StageMonitor* monitor);
+
+  // Writes the tickets of the next elements to the start of `out`, which is not empty. Fewer than
+  // fit come without a reason, too (Stop::none); none only with one.
+  Planned plan(std::span<Ticket> out, Wait wait);
+
+  // Passes over the next `count` elements: fewer only with a reason, or before an error. If there
+  // were as many, the place can be saved.
+  Planned advance(uint64_t count);
+
+  // Gives up tickets that will not be produced.
+  virtual void discard(std::span<const Ticket> tickets) = 0;
+
+  // Starts again from the first element.
+  void restart(uint64_t epoch);
+
+  // Whether the place can be saved now. Where it can't, planning one more element with Wait::yes
+  // brings it to one where it can.
+  virtual bool can_save() const { return true; }
+  // `state` may be used again for another place: everything in it is overwritten.
+  virtual void save(PlanState& state) const = 0;
+  // restart(epoch), and on to the place that `state` was saved at, but for state.passed_over: call
+  // restore_place(). Throws Error{invalid_argument} where the state is none of this plan. After an
+  // error only restart() and restore() may follow.
+  void restore(const PlanState& state, uint64_t epoch);
+
+  // plan() is to return soon, because nobody wants the elements any more. Undone by restart() and
+  // restore().
+  void request_stop();
+
+  // How many elements a pass has, and the tickets of those at `places`, each below size(). Only
+  // where the node says that there is random access (Node::sequential_operator).
+  virtual uint64_t size();
+  void tickets_at(std::span<const uint64_t> places, std::span<Ticket> out);
+
+ protected:
+  // Writes at least one ticket, or returns why not.
+  virtual Stop do_plan(TicketSink& out, Wait wait) = 0;
+  // Adds to `passed`, which is 0, as it goes on: up to `count` > 0, or fewer.
+  virtual Stop do_advance(uint64_t count, uint64_t& passed);
+  virtual void do_restart(uint64_t epoch) = 0;
+  virtual void do_restore(const PlanState& state, uint64_t epoch) = 0;
+  // From any thread.
+  virtual void do_request_stop() {}
+  virtual void do_tickets_at(std::span<const uint64_t> places, std::span<Ticket> out);
+  virtual void charge_to(const std::shared_ptr<MemoryAccount>& /*account*/) {}
+
+  // From any thread.
+  bool is_stopping() const { return stopping_; }
+  // For an operator that stands still until restart().
+  Stop end_or_stop() const { return is_stopping() ? Stop::requested : Stop::end; }
+
+ private:
+  StageMonitor* monitor() const { return monitors_.empty() ? nullptr : monitors_.front(); }
+  void count(uint64_t elements);
+  Stop plan_some(TicketSink& out, Wait wait);
+  template <class Work, class Done>
+  Planned attempt(const Work& work, const Done& done);
+  void forget();
+
+  std::shared_ptr<MemoryAccount> account_;
+  std::vector<StageMonitor*> monitors_;  // the operator's own first
+  std::atomic<bool> stopping_ = false;
+  bool ended_ = false;
+  std::exception_ptr error_;
+};
+
+// Asks `plan` for elements until `out` is full, or returns why it isn't.
+Stop plan_all(Plan& plan, TicketSink& out, Wait wait);
+// The same for advance().
+Stop advance_all(Plan& plan, uint64_t count, uint64_t& passed);
+
+// Brings a plan to a saved place; throws Error{invalid_argument} where it can't be reached.
+void restore_place(Plan& plan, const PlanState& state, uint64_t epoch);
+
+// A plan that changes the order of its input's elements, but not the elements: tickets pass through
+// it.
+class OrderPlan : public Plan {
+ public:
+  explicit OrderPlan(std::unique_ptr<Plan> input) : input_(std::move(input)) {}
+  void discard(std::span<const Ticket> tickets) override { input_->discard(tickets); }
+  bool can_save() const override { return input_->can_save(); }
+
+ protected:
+  void do_request_stop() override { input_->request_stop(); }
+  Plan& input() { return *input_; }
+  const Plan& input() const { return *input_; }
+
+ private:
+  std::unique_ptr<Plan> input_;
+};
+
+}  // namespace recordpipe::internal

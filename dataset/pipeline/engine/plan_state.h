@@ -1,0 +1,56 @@
+// Where a stage stands in its plan: what it needs to go on from there in another process.
+//
+// Each stage writes a few numbers, whose meaning is its own, and the states of its inputs. That is
+// all a saved iterator holds of a pipeline (iterator_state.h): no elements, only places.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace recordpipe::internal {
+
+struct PlanState {
+  std::vector<uint64_t> numbers;
+  std::vector<PlanState> inputs;
+  // The place is so many elements further on.
+  uint64_t passed_over = 0;
+
+  // Empty again, keeping its memory. Inputs are overwritten in place, so they stay.
+  PlanState& reset(size_t input_count) {
+    numbers.clear();
+    inputs.resize(input_count);
+    passed_over = 0;
+    return *this;
+  }
+};
+
+// Throws Error{invalid_argument}: a state was saved by other operators, or is damaged.
+[[noreturn]] void fail_state();
+
+// Reads a stage's numbers in the order they were written. What isn't there, or is more than
+// `most`, is no state of this stage: fail_state().
+class PlanNumbers {
+ public:
+  explicit PlanNumbers(const PlanState& state, size_t input_count)
+      : rest_(state.numbers), inputs_(state.inputs) {
+    if (inputs_.size() != input_count) fail_state();
+  }
+
+  uint64_t next(uint64_t most = UINT64_MAX) {
+    if (rest_.empty() || rest_.front() > most) fail_state();
+    const uint64_t number = rest_.front();
+    rest_ = rest_.subspan(1);
+    return number;
+  }
+  bool next_bool() { return next(1) == 1; }
+  std::span<const uint64_t> rest() const { return rest_; }
+  const PlanState& input(size_t i = 0) const { return inputs_[i]; }
+
+ private:
+  std::span<const uint64_t> rest_;
+  std::span<const PlanState> inputs_;
+};
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,35 @@
+#include "dataset/pipeline/engine/producer.h"
+
+#include "dataset/pipeline/engine/stage_monitor.h"
+
+namespace recordpipe::internal {
+
+void Producer::observe(const std::shared_ptr<MemoryAccount>& account, StageMonitor* monitor,
+                       const ElementOps& ops) {
+  monitor_ = monitor;
+  ops_ = &ops;
+  scratch_.open(account);
+}
+
+// Called by the producer of the next operator: `out` is its scratch memory.
+Failures Producer::produce(std::span<const Ticket> tickets, void* out) {
+  Failures failures;
+  {
+    const ActivityScope scope(monitor_, Activity::computing);
+    failures = do_produce(tickets, out);
+  }
+  if (monitor_) scratch_.set(element_bytes(out, *ops_, tickets.size()));
+  return failures;
+}
+
+void Producer::begin(std::span<const Ticket> tickets, void* out) {
+  const ActivityScope scope(monitor_, Activity::computing);
+  do_begin(tickets, out);
+}
+
+Failures Producer::produce_part(std::span<const Ticket> tickets, void* out, size_t part) {
+  const ActivityScope scope(monitor_, Activity::computing);
+  return do_produce_part(tickets, out, part);
+}
+
+}  // namespace recordpipe::internal

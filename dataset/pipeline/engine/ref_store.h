@@ -1,0 +1,79 @@
+// Where an operator keeps what stands behind its own tickets: other plans' tickets, or numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dataset/pipeline/engine/memory_account.h"
+#include "recordpipe/element.h"
+#include "recordpipe/internal/ticket.h"
+
+namespace recordpipe::internal {
+
+// Values by ref. Safe to use from several threads: any of them may produce or discard. Values go in
+// and out by swapping, so that their memory is used again.
+template <class V>
+class RefStore {
+ public:
+  // What is in it, used or waiting to be used again, is charged there from now on.
+  void charge_to(std::shared_ptr<MemoryAccount> account) { charge_.open(std::move(account)); }
+
+  // Keeps `value` (what is left in it is an older value) and returns its ref.
+  uint64_t put(V& value) {
+    const std::lock_guard lock(mutex_);
+    return keep(value);
+  }
+
+  // The same for several: the refs go to their tickets.
+  void put(std::span<V> values, std::span<Ticket> tickets) {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < values.size(); ++i) tickets[i].ref = keep(values[i]);
+  }
+
+  // Moves the tickets' values to `out`.
+  void take(std::span<const Ticket> tickets, std::span<V> out) {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < tickets.size(); ++i) {
+      const uint64_t ref = tickets[i].ref;
+      exchange(slots_[ref], out[i]);
+      free_.push_back(ref);
+    }
+  }
+
+  // What `look` returns for the ticket's value, which stays here.
+  template <class Look>
+  auto look_at(const Ticket& ticket, Look look) const {
+    const std::lock_guard lock(mutex_);
+    return look(slots_[ticket.ref]);
+  }
+
+ private:
+  uint64_t keep(V& value) {
+    if (free_.empty()) {
+      free_.push_back(slots_.size());
+      slots_.emplace_back();
+      charge_.add(sizeof(V));
+    }
+    const uint64_t ref = free_.back();
+    free_.pop_back();
+    exchange(slots_[ref], value);
+    return ref;
+  }
+
+  void exchange(V& kept, V& other) {
+    charge_.set(charge_.bytes() + heap_bytes(other) - heap_bytes(kept));
+    std::swap(kept, other);
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<V> slots_;
+  std::vector<uint64_t> free_;
+  MemoryCharge charge_;
+};
+
+}  // namespace recordpipe::internal

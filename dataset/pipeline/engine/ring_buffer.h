@@ -1,0 +1,46 @@
+// A queue that takes no memory once it has been as long as it gets (std::deque takes and gives back
+// blocks all the time).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace recordpipe::internal {
+
+template <class T>
+class RingBuffer {
+ public:
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  T& front() { return slots_[first_]; }
+  // The i-th from the front.
+  const T& operator[](size_t i) const { return slots_[(first_ + i) % slots_.size()]; }
+
+  void push_back(T value) { add_back() = std::move(value); }
+
+  // Adds an element that holds whatever an earlier one in its place has left, to be overwritten.
+  T& add_back() {
+    if (size_ == slots_.size()) {
+      std::ranges::rotate(slots_, slots_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+      slots_.resize(std::max<size_t>(8, 2 * size_));
+    }
+    return slots_[(first_ + size_++) % slots_.size()];
+  }
+
+  void pop_front() {
+    first_ = (first_ + 1) % slots_.size();
+    --size_;
+  }
+
+  void clear() { first_ = size_ = 0; }
+
+ private:
+  std::vector<T> slots_;
+  size_t first_ = 0;
+  size_t size_ = 0;
+};
+
+}  // namespace recordpipe::internal

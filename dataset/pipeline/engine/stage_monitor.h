@@ -1,0 +1,107 @@
+// How the time of each operator is measured while it runs.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "recordpipe/chrome_trace.h"
+#include "recordpipe/statistics.h"
+
+namespace recordpipe::internal {
+
+enum class Activity { planning, computing, waiting_for_input, waiting_for_room };
+
+// The counters of one operator; written by any thread.
+class StageMonitor {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  StageMonitor(std::string name, StageMonitor* consumer, ChromeTrace* trace);
+
+  void add_elements(uint64_t count) { elements_.fetch_add(count, std::memory_order_relaxed); }
+  void add(Activity activity, Clock::duration time) {
+    const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+    nanoseconds_[static_cast<size_t>(activity)].fetch_add(nanoseconds, std::memory_order_relaxed);
+  }
+  // On the timeline, if there is one: the whole of it, what was done for others in it included.
+  void trace(Activity activity, Clock::time_point begin, Clock::time_point end);
+  void name_thread(std::string_view text);
+
+  // The operator that takes its elements; null for the iterator itself.
+  StageMonitor* consumer() const { return consumer_; }
+  StageStatistics statistics() const;
+
+ private:
+  const std::string name_;
+  StageMonitor* const consumer_;
+  ChromeTrace* const trace_;
+  ChromeTrace::Name event_ = 0;
+  std::array<ChromeTrace::Name, 4> categories_ = {};
+  std::atomic<uint64_t> elements_{0};
+  std::array<std::atomic<int64_t>, 4> nanoseconds_ = {};
+};
+
+// While it lives, the calling thread does `activity` for `stage` (null: nobody counts). They nest:
+// what is inside counts for the inner one alone.
+class ActivityScope {
+ public:
+  ActivityScope(StageMonitor* stage, Activity activity) : stage_(stage), activity_(activity) {
+    if (!stage_) return;
+    outer_ = std::exchange(innermost_, this);
+    begin_ = StageMonitor::Clock::now();
+  }
+  ~ActivityScope() {
+    if (!stage_) return;
+    const auto end = StageMonitor::Clock::now();
+    innermost_ = outer_;
+    if (outer_) outer_->inside_ += end - begin_;
+    stage_->add(activity_, end - begin_ - inside_);
+    stage_->trace(activity_, begin_, end);
+  }
+  ActivityScope(const ActivityScope&) = delete;
+  ActivityScope& operator=(const ActivityScope&) = delete;
+
+ private:
+  inline static thread_local ActivityScope* innermost_ = nullptr;
+
+  StageMonitor* const stage_;
+  const Activity activity_;
+  ActivityScope* outer_ = nullptr;
+  StageMonitor::Clock::time_point begin_;
+  StageMonitor::Clock::duration inside_{0};
+};
+
+// The operators of one iteration. Stages are added before it starts; the rest is for any thread.
+class PipelineMonitor {
+ public:
+  explicit PipelineMonitor(size_t threads, std::shared_ptr<ChromeTrace> trace = nullptr);
+
+  StageMonitor& consumer() { return stages_.front(); }
+  StageMonitor& add(std::string name, StageMonitor& consumer);
+
+  // The consumer comes for elements, and has got them.
+  void asked();
+  void answered(size_t elements);
+
+  PipelineStatistics statistics() const;
+
+ private:
+  using Clock = StageMonitor::Clock;
+
+  void append(const StageMonitor& stage, size_t depth, PipelineStatistics& to) const;
+
+  const size_t threads_;
+  const std::shared_ptr<ChromeTrace> trace_;
+  std::deque<StageMonitor> stages_;      // each after its consumer
+  std::atomic<int64_t> first_asked_{0};  // by the clock; 0: never
+  std::atomic<int64_t> last_answered_{0};
+};
+
+}  // namespace recordpipe::internal

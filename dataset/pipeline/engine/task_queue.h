@@ -1,0 +1,77 @@
+// Tasks whose results are needed later, done by the pool in the meantime.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "dataset/pipeline/engine/stage_context.h"
+#include "dataset/pipeline/engine/thread_tuner.h"
+#include "dataset/pipeline/engine/worker_pool.h"
+
+namespace recordpipe::internal {
+
+// The thread that needs a result runs the task itself if no worker has begun it, and waits only for
+// a task that is running. It never runs another one, which may take for ever (a filter that finds
+// nothing more). Workers begin with the task that was started last, which is needed last. A task
+// may wait for others only in queues of its own.
+class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<TaskQueue> {
+ public:
+  class Task {
+   public:
+    virtual ~Task() = default;  // after cancel()
+    // `is_needed`: somebody waits for a first result; else it may go on for several.
+    virtual void run(bool is_needed) noexcept = 0;
+
+   private:
+    friend TaskQueue;
+    enum class State { idle, waiting, running };
+    State state_ = State::idle;  // guarded by mutex_
+  };
+
+  // Without a pool all tasks are run by wait(). The pool must outlive all calls but work().
+  explicit TaskQueue(const StageContext& context)
+      : pool_(context.pool.get()),
+        owner_(context.stage),
+        helpers_(context.threads - 1, context.tune_threads) {}
+
+  // These three are for one thread. The task is to be run soon, if it is idle.
+  void start(Task& task);
+  // Returns when take() has returned true, even if the task is still running. Until then the task
+  // is run, started or not, as often as it takes.
+  template <class Take>
+  void wait(Task& task, Take take) {
+    std::unique_lock lock(mutex_);
+    bool has_come = take();
+    helpers_.came(!has_come);
+    for (; !has_come; has_come = take()) advance(task, lock);
+  }
+  // Returns when the task is idle; one that has not begun is not run.
+  void cancel(Task& task);
+
+  // A task that is running hands over a result: `put` is not called at the same time as a take().
+  template <class Put>
+  void hand_over(Put put) {
+    const std::lock_guard lock(mutex_);
+    put();
+    changed_.notify_all();
+  }
+
+  void work() override;
+
+ private:
+  void advance(Task& task, std::unique_lock<std::mutex>& lock);
+  void run(Task& task, bool is_needed, std::unique_lock<std::mutex>& lock);
+
+  WorkerPool* const pool_;
+  StageMonitor* const owner_;  // used only while a task is running
+  ThreadTuner helpers_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Task*> waiting_;  // in the order they were started
+  size_t visits_ = 0;           // of workers that are here or on their way
+};
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,56 @@
+// How many threads an executor asks to help.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace recordpipe::internal {
+
+// As few as keep the consumer from waiting: one more where it had to wait for more than one in
+// eight of the last chunks; one fewer where it has had to wait for none in a long while. A thread
+// that is let go and then missed is kept longer the next time. What is computed, and in which
+// order it is handed on, is fixed before; so this changes nothing but time.
+class ThreadTuner {
+ public:
+  // `most` helpers; as many always, where `tune` is false.
+  ThreadTuner(size_t most, bool tune) : most_(most), helpers_(most), tune_(tune && most > 0) {}
+
+  size_t helpers() const { return helpers_; }
+
+  // The consumer has come for a chunk.
+  void came(bool had_to_wait) {
+    if (!tune_) return;
+    waits_ += had_to_wait ? 1 : 0;
+    ++chunks_;
+    if (chunks_ % kWindow == 0 && waits_ > kWindow / 8) {
+      if (helpers_ < most_) ++helpers_;
+      if (was_lowered_) patience_ = std::min(2 * patience_, kMaxPatience);
+      start_over();
+    } else if (chunks_ % kWindow == 0 && waits_ > 0) {
+      start_over();
+    } else if (chunks_ >= patience_) {
+      was_lowered_ = helpers_ > 0;
+      if (helpers_ > 0) --helpers_;
+      chunks_ = waits_ = 0;
+    }
+  }
+
+ private:
+  void start_over() {
+    chunks_ = waits_ = 0;
+    was_lowered_ = false;
+  }
+
+  static constexpr size_t kWindow = 16;         // chunks
+  static constexpr size_t kMaxPatience = 4096;  // chunks
+
+  const size_t most_;
+  size_t helpers_;
+  const bool tune_;
+  size_t patience_ = 4 * kWindow;  // chunks without a wait before one helper is let go
+  size_t chunks_ = 0;
+  size_t waits_ = 0;
+  bool was_lowered_ = false;  // by the last decision
+};
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,81 @@
+// What cache has computed: the node's, for all its iterators.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "dataset/pipeline/engine/chunk_reader.h"
+#include "dataset/pipeline/engine/element_buffer.h"
+#include "dataset/pipeline/engine/file_fingerprints.h"
+#include "dataset/pipeline/engine/open_files.h"
+#include "recordpipe/internal/ticket.h"
+
+namespace recordpipe::internal {
+
+// The files that the input of a cache has opened in one iteration. The cache keeps them open as
+// long as it keeps elements that were computed in this iteration, because elements may point into
+// them.
+struct CacheSource {
+  std::shared_ptr<OpenFiles> open_files = std::make_shared<OpenFiles>();
+  std::shared_ptr<FileFingerprints> fingerprints = std::make_shared<FileFingerprints>();
+};
+
+// The first elements of the input in epoch 0, without gaps, and whether they are all of them.
+// Elements are added at the end and neither moved nor changed after that, so pointers to them stay
+// valid and are read without a lock. Thread-safe.
+class CacheContents {
+ public:
+  struct Kept {
+    ElementId id;
+    void* value = nullptr;
+    std::exception_ptr error;
+    uint64_t bytes = 0;  // of all elements up to this one
+  };
+
+  CacheContents(const ElementOps& ops, uint64_t max_bytes) : ops_(ops), max_bytes_(max_bytes) {}
+
+  uint64_t size() const;
+  // Calls take(element) for those from element `at` on, as long as it returns true.
+  template <class Take>
+  void visit(uint64_t at, Take take) const {
+    const std::lock_guard lock(mutex_);
+    while (at < kept_.size() && take(kept_[at])) ++at;
+  }
+
+  // Adds the elements that `reader` has at hand, but for those that are already here; it goes on
+  // behind them. The first element that doesn't fit in max_bytes makes the contents full: then
+  // nothing is added any more.
+  void add(ChunkReader& reader, const CacheSource& source);
+  bool is_full() const;
+  uint64_t max_bytes() const { return max_bytes_; }
+
+  // The input has no more elements.
+  void end();
+  bool has_ended() const;
+
+  // Of the files that the elements were computed from.
+  const std::shared_ptr<FileFingerprints>& fingerprints() const { return fingerprints_; }
+
+ private:
+  void keep_open(const CacheSource& source);
+  void* next_slot();
+
+  static constexpr size_t kBlock = 64;  // values
+
+  const ElementOps& ops_;
+  const uint64_t max_bytes_;
+  mutable std::mutex mutex_;
+  std::vector<CacheSource> sources_;  // outlive the elements
+  const std::shared_ptr<FileFingerprints> fingerprints_ = std::make_shared<FileFingerprints>();
+  std::vector<ElementBuffer> blocks_;
+  std::deque<Kept> kept_;
+  bool ended_ = false;
+  bool full_ = false;
+};
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,82 @@
+// The file of cache(path): a TFRecord file.
+//
+//   first record   what it was made from: "recordpipe cache 1\n", the type of the elements and the
+//                  codec's name ("int32 as 4 bytes"), a zero byte, and the pipeline and its files
+//                  as in a saved iterator (iterator_state.h), all of them by content
+//   elements       8 bytes epoch and 8 bytes index of the element's id, little-endian, and what the
+//                  codec makes of it
+//   last record    "recordpipe cache end\n", the number of elements, 8 bytes, little-endian, and
+//                  for each file that the inputs of interleave and flat_map have read through the
+//                  cache's own FileSystem: the fingerprint of its content and the length of its
+//                  path, 8 bytes each, and the path
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataset/pipeline/engine/file_fingerprints.h"
+#include "dataset/pipeline/engine/plan_description.h"
+#include "dataset/pipeline/engine/stage.h"
+#include "recordpipe/file.h"
+#include "recordpipe/record.h"
+#include "recordpipe/record_reader.h"
+#include "recordpipe/record_writer.h"
+
+namespace recordpipe::internal {
+
+// What a cache holds.
+struct CacheIdentity {
+  std::string elements;  // their type, and how they are written
+  PlanDescription plan;
+};
+
+// A whole one. Safe to read from several threads.
+class CacheReader {
+ public:
+  // Throws Error{invalid_argument} for a cache that was made from something else, naming what, and
+  // Error{corrupted} for one that is damaged or no cache. Files that inputs have read are compared
+  // where they are still there under their paths.
+  CacheReader(FileSystem& file_system, const std::string& path, const CacheIdentity& identity);
+
+  uint64_t size() const { return file_.size() - 2; }
+  // Of element i < size(); not checked.
+  ElementId id(uint64_t i) const;
+  // Its bytes, checked: throws Error{corrupted}.
+  Record read(uint64_t i) const;
+
+ private:
+  MappedRecordFile file_;
+};
+
+// One that is being written. It appears at finish(); destroyed before that, nothing is left of it.
+class CacheWriter {
+ public:
+  // Throws Error{busy} where another process or iterator is writing it.
+  CacheWriter(FileSystem& file_system, const std::string& path, const CacheIdentity& identity);
+
+  // `encode(std::string&)` appends the element's bytes.
+  template <class Encode>
+  void add(const ElementId& id, const Encode& encode) {
+    start(id);
+    encode(bytes_);
+    write();
+  }
+  // `files`: all that were opened to compute the elements.
+  void finish(const FileFingerprints& files);
+
+ private:
+  void start(const ElementId& id);
+  void write();
+
+  FileSystem& file_system_;
+  const std::vector<SourceFile> sources_;
+  RecordWriter writer_;
+  std::string bytes_;
+  uint64_t elements_ = 0;
+};
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,175 @@
+// enumerate: each element with its number in the order it comes in.
+//
+// In the order of the input, numbered from `start`, anew in each epoch where repeat comes after
+// it. Elements keep their ids, so random numbers downstream stay those of the element. With random
+// access where the input has it: then the number is that of the place. Saved: the next number.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/ref_store.h"
+#include "recordpipe/internal/operators.h"
+
+namespace recordpipe::internal {
+namespace {
+
+// What a ticket of enumerate stands for.
+struct NumberedRef {
+  uint64_t number = 0;  // the wrapped sum of start and count
+  uint64_t ref = 0;     // the input's
+};
+
+using NumberedRefs = RefStore<NumberedRef>;
+
+// `inputs` become the input's tickets, `numbered` what was kept of them.
+void take_inputs(std::span<const Ticket> tickets, NumberedRefs& refs,
+                 std::vector<NumberedRef>& numbered, std::vector<Ticket>& inputs) {
+  numbered.resize(tickets.size());
+  refs.take(tickets, numbered);
+  inputs.assign(tickets.begin(), tickets.end());
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].ref = numbered[i].ref;
+}
+
+class EnumerateProducer final : public Producer {
+ public:
+  EnumerateProducer(std::unique_ptr<Producer> input, const ElementOps& element, const PairOps& pair,
+                    NumberedRefs& refs)
+      : input_(std::move(input)), values_(element), pair_(pair), refs_(refs) {}
+
+ protected:
+  Failures do_produce(std::span<const Ticket> tickets, void* out) override {
+    take_inputs(tickets, refs_, numbered_, inputs_);
+    values_.grow(tickets.size());
+    Failures failures = input_->produce(inputs_, values_.data());
+    for (size_t i = 0; i < tickets.size(); ++i) {
+      void* const pair = element_at(out, pair_.pair, i);
+      pair_.set_number(pair, static_cast<int64_t>(numbered_[i].number));
+      values_.ops().swap(pair_.element(pair), values_.at(i));
+    }
+    return failures;
+  }
+
+ private:
+  std::unique_ptr<Producer> input_;
+  ElementBuffer values_;
+  const PairOps& pair_;
+  NumberedRefs& refs_;
+  std::vector<NumberedRef> numbered_;
+  std::vector<Ticket> inputs_;
+};
+
+class EnumerateWork final : public Work {
+ public:
+  EnumerateWork(std::shared_ptr<Work> input, const PairOps& pair,
+                std::shared_ptr<NumberedRefs> refs)
+      : Work(pair.pair), input_(std::move(input)), pair_(pair), refs_(std::move(refs)) {}
+  bool is_heavy() const override { return input_->is_heavy(); }
+
+ protected:
+  std::unique_ptr<Producer> build_producer() override {
+    return std::make_unique<EnumerateProducer>(input_->make_producer(), input_->element(), pair_,
+                                               *refs_);
+  }
+
+ private:
+  std::shared_ptr<Work> input_;
+  const PairOps& pair_;
+  std::shared_ptr<NumberedRefs> refs_;
+};
+
+class EnumeratePlan final : public OrderPlan {
+ public:
+  EnumeratePlan(std::unique_ptr<Plan> input, uint64_t start, std::shared_ptr<NumberedRefs> refs)
+      : OrderPlan(std::move(input)), start_(start), refs_(std::move(refs)) {}
+
+  void discard(std::span<const Ticket> tickets) override {
+    std::vector<NumberedRef> numbered;
+    std::vector<Ticket> inputs;
+    take_inputs(tickets, *refs_, numbered, inputs);
+    input().discard(inputs);
+  }
+
+  uint64_t size() override { return input().size(); }
+
+  void save(PlanState& state) const override {
+    state.reset(1).numbers = {next_};
+    input().save(state.inputs[0]);
+  }
+
+ protected:
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
+    refs_->charge_to(account);
+  }
+
+  Stop do_plan(TicketSink& out, Wait wait) override {
+    const std::span<Ticket> tickets = out.room();
+    const Planned planned = input().plan(tickets, wait);
+    numbered_.resize(planned.count);
+    for (size_t i = 0; i < planned.count; ++i) numbered_[i] = {start_ + next_++, tickets[i].ref};
+    refs_->put(numbered_, tickets);
+    out.take(planned.count);
+    return planned.stop;
+  }
+
+  Stop do_advance(uint64_t count, uint64_t& passed) override {
+    const Planned planned = input().advance(count);
+    passed = planned.count;
+    next_ += passed;
+    return planned.stop;
+  }
+
+  void do_tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+    input().tickets_at(places, out);
+    numbered_.resize(places.size());
+    for (size_t i = 0; i < places.size(); ++i) numbered_[i] = {start_ + places[i], out[i].ref};
+    refs_->put(numbered_, out);
+  }
+
+  void do_restart(uint64_t epoch) override {
+    next_ = 0;
+    input().restart(epoch);
+  }
+
+  void do_restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 1);
+    next_ = numbers.next();
+    restore_place(input(), numbers.input(), epoch);
+  }
+
+ private:
+  const uint64_t start_;
+  std::shared_ptr<NumberedRefs> refs_;
+  uint64_t next_ = 0;
+  std::vector<NumberedRef> numbered_;
+};
+
+class EnumerateNode final : public UnaryNode {
+ public:
+  EnumerateNode(NodePtr input, int64_t start, const PairOps& pair)
+      : UnaryNode(std::move(input), pair.pair), start_(start), pair_(pair) {}
+  std::string sequential_operator() const override { return input().sequential_operator(); }
+  PlanDescription describe() const override { return described("enumerate", {{"start", start_}}); }
+
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    Stage stage = input().make_stage(context);
+    auto refs = std::make_shared<NumberedRefs>();
+    stage.plan =
+        std::make_unique<EnumeratePlan>(std::move(stage.plan), static_cast<uint64_t>(start_), refs);
+    stage.work = std::make_shared<EnumerateWork>(std::move(stage.work), pair_, std::move(refs));
+    return stage;
+  }
+
+ private:
+  int64_t start_;
+  const PairOps& pair_;
+};
+
+}  // namespace
+
+NodePtr enumerate(NodePtr input, int64_t start, const PairOps& pair) {
+  return std::make_shared<EnumerateNode>(std::move(input), start, pair);
+}
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,103 @@
+// filter: the elements for which a predicate holds.
+//
+// In order; tested on all threads. What is kept keeps its id. One that fails, in the predicate or
+// before, is kept as failing. Saved: the input's place.
+#include <string>
+#include <utility>
+
+#include "dataset/pipeline/engine/chunk_reader.h"
+#include "dataset/pipeline/engine/node.h"
+#include "recordpipe/internal/operators.h"
+
+namespace recordpipe::internal {
+namespace {
+
+// The input's elements, of which those to be dropped fail without an error.
+class TestProducer final : public Producer {
+ public:
+  TestProducer(std::unique_ptr<Producer> input, const Predicate& predicate)
+      : input_(std::move(input)), predicate_(predicate) {}
+
+ protected:
+  Failures do_produce(std::span<const Ticket> tickets, void* out) override {
+    Failures failures = input_->produce(tickets, out);
+    Failures all = take_spare();
+    predicate_.test(tickets.size(), out, failures, all);
+    return all;
+  }
+
+ private:
+  std::unique_ptr<Producer> input_;
+  const Predicate& predicate_;
+};
+
+class TestWork final : public Work {
+ public:
+  TestWork(std::shared_ptr<Work> input, const Predicate& predicate)
+      : Work(input->element()), input_(std::move(input)), predicate_(predicate) {}
+  bool is_heavy() const override { return true; }
+
+ protected:
+  std::unique_ptr<Producer> build_producer() override {
+    return std::make_unique<TestProducer>(input_->make_producer(), predicate_);
+  }
+
+ private:
+  std::shared_ptr<Work> input_;
+  const Predicate& predicate_;  // the node's
+};
+
+class FilterPlan final : public StorePlan {
+ public:
+  FilterPlan(std::shared_ptr<ValueStore> store, Stage tested, const StageContext& context)
+      : StorePlan(std::move(store)), reader_(std::move(tested), context) {}
+
+  // That many inputs have been tested, kept or not.
+  void save(PlanState& state) const override { reader_.save(state.reset(1).inputs[0]); }
+
+ protected:
+  Stop do_plan(TicketSink& out, Wait) override {
+    while (out.count() == 0) {
+      if (!reader_.fetch()) return end_or_stop();
+      for (; reader_.is_at_hand() && !out.is_full(); reader_.pass()) {
+        if (!reader_.is_dropped()) out.push({reader_.id(), reader_.keep_in(store())});
+      }
+    }
+    return Stop::none;
+  }
+
+  void do_restart(uint64_t epoch) override { reader_.restart(epoch); }
+  void do_restore(const PlanState& state, uint64_t epoch) override {
+    reader_.restore(PlanNumbers(state, 1).input(), epoch);
+  }
+  void do_request_stop() override { reader_.request_stop(); }
+
+ private:
+  ChunkReader reader_;
+};
+
+class FilterNode final : public UnaryNode {
+ public:
+  FilterNode(NodePtr input, std::unique_ptr<const Predicate> predicate)
+      : UnaryNode(std::move(input)), predicate_(std::move(predicate)) {}
+  PlanDescription describe() const override { return described("filter", {}); }
+
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    Stage tested = input().make_stage(context);
+    const size_t chunk_size = tested.chunk_size;
+    tested.work = std::make_shared<TestWork>(std::move(tested.work), *predicate_);
+    return make_store_stage<FilterPlan>(element(), chunk_size, std::move(tested), context);
+  }
+
+ private:
+  std::unique_ptr<const Predicate> predicate_;
+};
+
+}  // namespace
+
+NodePtr filter(NodePtr input, std::unique_ptr<const Predicate> predicate) {
+  return std::make_shared<FilterNode>(std::move(input), std::move(predicate));
+}
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,116 @@
+// flat_map over vectors, and unbatch: one element becomes several.
+//
+// In order. What an element becomes gets ids made of its id and their places in it (child_id). One
+// that fails is one that fails here. Saved: the input's place, and the place in that element.
+#include <string>
+#include <utility>
+
+#include "dataset/pipeline/engine/chunk_reader.h"
+#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/operators/map.h"
+#include "recordpipe/internal/operators.h"
+
+namespace recordpipe::internal {
+namespace {
+
+class FlattenPlan final : public StorePlan {
+ public:
+  FlattenPlan(std::shared_ptr<ValueStore> store, Stage vectors, const StageContext& context)
+      : StorePlan(std::move(store)), vectors_(std::move(vectors), context) {}
+
+  void save(PlanState& state) const override {
+    state.reset(1).numbers = {place_};
+    vectors_.save(state.inputs[0]);
+  }
+
+ protected:
+  Stop do_plan(TicketSink& out, Wait) override {
+    while (out.count() == 0) {
+      if (!vectors_.fetch()) return end_or_stop();
+      while (vectors_.is_at_hand() && !out.is_full()) plan_one(out);
+    }
+    return Stop::none;
+  }
+
+  void do_restart(uint64_t epoch) override {
+    place_ = 0;
+    vectors_.restart(epoch);
+  }
+
+  void do_restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 1);
+    place_ = numbers.next();
+    vectors_.restore(numbers.input(), epoch);
+  }
+
+  void do_request_stop() override { vectors_.request_stop(); }
+
+ private:
+  // Hands on what fits of the current vector, perhaps nothing.
+  void plan_one(TicketSink& out) {
+    const ElementId parent = vectors_.id();
+    if (auto error = vectors_.take_error()) {
+      out.push({child_id(parent, 0), store().put_failure(std::move(error))});
+    } else {
+      const VectorOps& ops = *vectors_.element().vector;
+      void* const vector = vectors_.value();
+      const size_t size = ops.size(vector);
+      for (; place_ < size && !out.is_full(); ++place_) {
+        void* const value = element_at(ops.data(vector), ops.element, place_);
+        out.push({child_id(parent, place_), store().put(value)});
+      }
+      if (place_ < size) return;
+    }
+    place_ = 0;
+    vectors_.pass();
+  }
+
+  ChunkReader vectors_;
+  uint64_t place_ = 0;  // in the current element's vector
+};
+
+Stage flattened(Stage vectors, const StageContext& context) {
+  const ElementOps& element = vectors.work->element().vector->element;
+  const size_t chunk_size = vectors.chunk_size;
+  return make_store_stage<FlattenPlan>(element, chunk_size, std::move(vectors), context);
+}
+
+class FlatMapNode final : public UnaryNode {
+ public:
+  FlatMapNode(NodePtr input, std::unique_ptr<const MapFunction> function, const ElementOps& vector)
+      : UnaryNode(std::move(input), vector.vector->element),
+        function_(std::move(function)),
+        vector_(vector) {}
+  PlanDescription describe() const override { return described("flat_map", {}); }
+
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    return flattened(mapped(input().make_stage(context), *function_, vector_), context);
+  }
+
+ private:
+  std::unique_ptr<const MapFunction> function_;
+  const ElementOps& vector_;
+};
+
+class UnbatchNode final : public UnaryNode {
+ public:
+  explicit UnbatchNode(NodePtr input) : UnaryNode(input, input->element().vector->element) {}
+  PlanDescription describe() const override { return described("unbatch", {}); }
+
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    return flattened(input().make_stage(context), context);
+  }
+};
+
+}  // namespace
+
+NodePtr flat_map(NodePtr input, std::unique_ptr<const MapFunction> function,
+                 const ElementOps& vector) {
+  return std::make_shared<FlatMapNode>(std::move(input), std::move(function), vector);
+}
+
+NodePtr unbatch(NodePtr input) { return std::make_shared<UnbatchNode>(std::move(input)); }
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,113 @@
+// global_shuffle: a random order of all elements, in memory that doesn't grow with them.
+//
+// tf.data's is experimental; this one is a permutation of the places (permutation.h), another one
+// in each epoch, whose elements are fetched from their places: uniform over the whole input, with
+// no buffer to fill. The input must have random access. Saved: one number; passing over elements
+// takes no time.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dataset/pipeline/engine/node.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/operators.h"
+#include "recordpipe/internal/permutation.h"
+#include "recordpipe/philox.h"
+
+namespace recordpipe::internal {
+namespace {
+
+class GlobalShufflePlan final : public OrderPlan {
+ public:
+  GlobalShufflePlan(std::unique_ptr<Plan> input, uint64_t key)
+      : OrderPlan(std::move(input)), key_(key) {}
+
+  // The input stands at its start, always.
+  bool can_save() const override { return true; }
+  void save(PlanState& state) const override { state.reset(0).numbers = {next_}; }
+
+ protected:
+  Stop do_plan(TicketSink& out, Wait) override {
+    const Permutation& order = permutation();
+    const auto planned =
+        static_cast<size_t>(std::min<uint64_t>(out.room().size(), order.size() - next_));
+    if (planned == 0) return Stop::end;
+    places_.resize(planned);
+    for (size_t i = 0; i < planned; ++i) places_[i] = order(next_ + i);
+    input().tickets_at(places_, out.room().first(planned));
+    out.take(planned);
+    next_ += planned;
+    return Stop::none;
+  }
+
+  Stop do_advance(uint64_t count, uint64_t& passed) override {
+    passed = std::min(count, permutation().size() - next_);
+    next_ += passed;
+    return passed < count ? Stop::end : Stop::none;
+  }
+
+  void do_restart(uint64_t epoch) override {
+    epoch_ = epoch;
+    next_ = 0;
+    permutation_.reset();
+    input().restart(epoch);
+  }
+
+  void do_restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 0);
+    do_restart(epoch);
+    next_ = numbers.next();
+    if (next_ > 0 && next_ > permutation().size()) fail_state();
+  }
+
+ private:
+  // Not before an element is wanted: to know the input's size, files are opened.
+  const Permutation& permutation() {
+    if (!permutation_) permutation_.emplace(input().size(), derive_key(key_, epoch_));
+    return *permutation_;
+  }
+
+  const uint64_t key_;
+  uint64_t epoch_ = 0;
+  uint64_t next_ = 0;
+  std::optional<Permutation> permutation_;
+  std::vector<uint64_t> places_;
+};
+
+class GlobalShuffleNode final : public UnaryNode {
+ public:
+  GlobalShuffleNode(NodePtr input, uint64_t seed) : UnaryNode(std::move(input)), seed_(seed) {}
+  uint64_t random_operators() const override { return input().random_operators() + 1; }
+  PlanDescription describe() const override {
+    return described("global_shuffle", {{"seed", seed_}});
+  }
+
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    Stage stage = input().make_stage(context);
+    const uint64_t key = derive_key(seed_, input().random_operators());
+    stage.plan = std::make_unique<GlobalShufflePlan>(std::move(stage.plan), key);
+    return stage;
+  }
+
+ private:
+  uint64_t seed_;
+};
+
+}  // namespace
+
+NodePtr global_shuffle(NodePtr input, uint64_t seed) {
+  const std::string sequential = input->sequential_operator();
+  if (!sequential.empty()) {
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "global_shuffle: the elements of " + sequential + " can't be had in any order",
+         .hint = "put global_shuffle before " + sequential +
+                 ", or use shuffle, which needs no random access"});
+  }
+  return std::make_shared<GlobalShuffleNode>(std::move(input), seed);
+}
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,121 @@
+// What sources in memory (from_vector, range) have in common: elements by number.
+//
+// In order; with random access. Saved: the number of the next element.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dataset/pipeline/engine/node.h"
+#include "recordpipe/internal/operators.h"
+
+namespace recordpipe::internal {
+namespace {
+
+class IndexedProducer final : public Producer {
+ public:
+  explicit IndexedProducer(const IndexedValues& values) : values_(values) {}
+
+ protected:
+  Failures do_produce(std::span<const Ticket> tickets, void* out) override {
+    Failures failures;
+    values_.get(tickets, out, failures);
+    return failures;
+  }
+
+ private:
+  const IndexedValues& values_;
+};
+
+class IndexedWork final : public Work {
+ public:
+  IndexedWork(const IndexedValues& values, const ElementOps& element)
+      : Work(element), values_(values) {}
+  bool is_heavy() const override { return false; }
+
+ protected:
+  std::unique_ptr<Producer> build_producer() override {
+    return std::make_unique<IndexedProducer>(values_);
+  }
+
+ private:
+  const IndexedValues& values_;
+};
+
+class IndexedPlan final : public Plan {
+ public:
+  explicit IndexedPlan(uint64_t size) : size_(size) {}
+
+  void discard(std::span<const Ticket>) override {}
+  uint64_t size() override { return size_; }
+  void save(PlanState& state) const override { state.reset(0).numbers = {next_}; }
+
+ protected:
+  Stop do_plan(TicketSink& out, Wait) override {
+    for (; !out.is_full() && next_ < size_; ++next_) out.push(ticket(next_));
+    return next_ == size_ ? Stop::end : Stop::none;
+  }
+
+  Stop do_advance(uint64_t count, uint64_t& passed) override {
+    passed = std::min(count, size_ - next_);
+    next_ += passed;
+    return passed < count ? Stop::end : Stop::none;
+  }
+
+  void do_tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+    for (size_t i = 0; i < places.size(); ++i) out[i] = ticket(places[i]);
+  }
+
+  void do_restart(uint64_t epoch) override {
+    epoch_ = epoch;
+    next_ = 0;
+  }
+
+  void do_restore(const PlanState& state, uint64_t epoch) override {
+    epoch_ = epoch;
+    next_ = PlanNumbers(state, 0).next(size_);
+  }
+
+ private:
+  Ticket ticket(uint64_t number) const { return {{epoch_, number}, number}; }
+
+  const uint64_t size_;
+  uint64_t epoch_ = 0;
+  uint64_t next_ = 0;
+};
+
+class IndexedNode final : public Node {
+ public:
+  IndexedNode(std::string name, std::vector<PlanParameter> parameters,
+              std::shared_ptr<const IndexedValues> values, const ElementOps& element)
+      : Node(element),
+        name_(std::move(name)),
+        parameters_(std::move(parameters)),
+        values_(std::move(values)) {}
+  PlanDescription describe() const override { return {.name = name_, .parameters = parameters_}; }
+  uint64_t random_operators() const override { return 0; }
+  std::string sequential_operator() const override { return {}; }
+
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    return {std::make_unique<IndexedPlan>(values_->size()),
+            std::make_shared<IndexedWork>(*values_, element()), context.chunk_size};
+  }
+
+ private:
+  std::string name_;
+  std::vector<PlanParameter> parameters_;
+  std::shared_ptr<const IndexedValues> values_;
+};
+
+}  // namespace
+
+NodePtr indexed(std::string name, std::vector<Parameter> parameters,
+                std::shared_ptr<const IndexedValues> values, const ElementOps& element) {
+  std::vector<PlanParameter> of_plan;
+  for (Parameter& parameter : parameters) of_plan.emplace_back(std::move(parameter));
+  return std::make_shared<IndexedNode>(std::move(name), std::move(of_plan), std::move(values),
+                                       element);
+}
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,94 @@
+// map: a function of each element, on all threads, results in order.
+//
+// Elements keep their ids. With random access where the input has it. It has no plan of its own.
+#include "dataset/pipeline/operators/map.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "dataset/pipeline/engine/node.h"
+#include "recordpipe/internal/operators.h"
+
+namespace recordpipe::internal {
+namespace {
+
+class MapProducer final : public Producer {
+ public:
+  MapProducer(std::unique_ptr<Producer> input, const ElementOps& element,
+              const MapFunction& function)
+      : input_(std::move(input)), inputs_(element), function_(function) {}
+
+ protected:
+  Failures do_produce(std::span<const Ticket> tickets, void* out) override {
+    inputs_.grow(tickets.size());
+    Failures failures = input_->produce(tickets, inputs_.data());
+    function_.apply(tickets, inputs_.data(), out, failures);
+    return failures;
+  }
+
+ private:
+  std::unique_ptr<Producer> input_;
+  ElementBuffer inputs_;
+  const MapFunction& function_;
+};
+
+class MapWork final : public Work {
+ public:
+  MapWork(std::shared_ptr<Work> input, const MapFunction& function, const ElementOps& output)
+      : Work(output), input_(std::move(input)), function_(function) {}
+  bool is_heavy() const override { return true; }
+
+ protected:
+  std::unique_ptr<Producer> build_producer() override {
+    return std::make_unique<MapProducer>(input_->make_producer(), input_->element(), function_);
+  }
+
+ private:
+  std::shared_ptr<Work> input_;
+  const MapFunction& function_;  // the node's
+};
+
+class MapNode final : public UnaryNode {
+ public:
+  MapNode(NodePtr input, std::unique_ptr<const MapFunction> function, const ElementOps& output,
+          std::optional<uint64_t> seed)
+      : UnaryNode(std::move(input), output), function_(std::move(function)), seed_(seed) {}
+  uint64_t random_operators() const override {
+    return input().random_operators() + (seed_ ? 1 : 0);
+  }
+  std::string sequential_operator() const override { return input().sequential_operator(); }
+  PlanDescription describe() const override {
+    PlanDescription plan = described("map", {});
+    if (seed_) {
+      plan.name = "map_with_random";
+      plan.parameters = {{"seed", *seed_}};
+    }
+    plan.add(function_->parameters());
+    plan.is_element_wise = true;
+    return plan;
+  }
+
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    return mapped(input().make_stage(context), *function_, element());
+  }
+
+ private:
+  std::unique_ptr<const MapFunction> function_;
+  std::optional<uint64_t> seed_;
+};
+
+}  // namespace
+
+Stage mapped(Stage input, const MapFunction& function, const ElementOps& output) {
+  input.work = std::make_shared<MapWork>(std::move(input.work), function, output);
+  return input;
+}
+
+NodePtr map(NodePtr input, std::unique_ptr<const MapFunction> function, const ElementOps& output,
+            std::optional<uint64_t> seed) {
+  return std::make_shared<MapNode>(std::move(input), std::move(function), output, seed);
+}
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,76 @@
+// What operators have in common that take elements now from one input, now from another.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dataset/pipeline/engine/plan.h"
+#include "dataset/pipeline/engine/ref_store.h"
+#include "dataset/pipeline/engine/stage.h"
+
+namespace recordpipe::internal {
+
+// What a ticket of a merging operator stands for.
+struct InputRef {
+  size_t input = 0;
+  uint64_t ref = 0;  // the input's
+};
+
+// Elements keep their ids, and each input has an epoch of its own (input_epoch), so random numbers
+// differ between inputs and are those of the element, wherever it comes.
+class MergePlan : public Plan {
+ public:
+  explicit MergePlan(std::vector<std::unique_ptr<Plan>> inputs);
+
+  void discard(std::span<const Ticket> tickets) override;
+  bool can_save() const override;
+
+  const std::shared_ptr<RefStore<InputRef>>& refs() const { return refs_; }
+
+ protected:
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
+    refs_->charge_to(account);
+  }
+  void do_request_stop() override;
+
+  size_t input_count() const { return inputs_.size(); }
+  Plan& input(size_t i) { return *inputs_[i]; }
+  // Tickets of an input become tickets of this.
+  void label(std::span<Ticket> tickets, size_t input);
+  // Plans up to `room` tickets of an input, and labels them.
+  Planned plan_input(size_t input, TicketSink& out, size_t room, Wait wait);
+  void restart_inputs(uint64_t epoch);
+  void save_inputs(PlanState& state) const;
+  void restore_inputs(const PlanNumbers& numbers, uint64_t epoch);
+
+ private:
+  std::vector<std::unique_ptr<Plan>> inputs_;
+  std::shared_ptr<RefStore<InputRef>> refs_;
+  std::vector<InputRef> labels_;
+};
+
+// The stage of such a plan, whose work each ticket's input does.
+Stage merge_stage(std::unique_ptr<MergePlan> plan, std::vector<std::shared_ptr<Work>> works,
+                  size_t chunk_size);
+
+// The same for a P, which is made of its inputs' plans and `arguments`.
+template <class P, class... Arguments>
+Stage make_merge_stage(std::vector<Stage> inputs, Arguments&&... arguments) {
+  std::vector<std::unique_ptr<Plan>> plans;
+  std::vector<std::shared_ptr<Work>> works;
+  size_t chunk_size = SIZE_MAX;
+  for (Stage& input : inputs) {
+    plans.push_back(std::move(input.plan));
+    works.push_back(std::move(input.work));
+    chunk_size = std::min(chunk_size, input.chunk_size);
+  }
+  return merge_stage(std::make_unique<P>(std::move(plans), std::forward<Arguments>(arguments)...),
+                     std::move(works), chunk_size);
+}
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,44 @@
+// How many elements prefetch keeps ready.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace recordpipe::internal {
+
+// For a number that suits the pipeline, found while it runs.
+inline constexpr size_t kAutotune = SIZE_MAX;
+
+// Where it is tuned: 2 at first, and twice as many each time the consumer finds nothing after the
+// buffer had been full: then a larger one would have helped. Never fewer again (after tf.data's
+// PrefetchAutotuner).
+class PrefetchDepth {
+ public:
+  explicit PrefetchDepth(size_t depth)
+      : tunes_(depth == kAutotune), depth_(tunes_ ? kFirst : depth) {}
+
+  size_t depth() const { return depth_; }
+  size_t most() const { return tunes_ ? kMost : depth_; }
+
+  // The consumer has come, and found so many elements ready.
+  void came(size_t ready) {
+    if (!tunes_) return;
+    if (ready >= depth_) {
+      was_full_ = true;
+    } else if (ready == 0 && was_full_) {
+      depth_ = std::min(2 * depth_, kMost);
+      was_full_ = false;
+    }
+  }
+
+ private:
+  static constexpr size_t kFirst = 2;
+  static constexpr size_t kMost = 64;
+
+  const bool tunes_;
+  size_t depth_;
+  bool was_full_ = false;
+};
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,110 @@
+// repeat: the whole input again and again.
+//
+// One pass after the other, each in an epoch of its own. No random access. Saved: the number of the
+// pass, and the input's place.
+#include <utility>
+
+#include "dataset/pipeline/engine/node.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/operators.h"
+
+namespace recordpipe::internal {
+namespace {
+
+// Each pass restarts the input with an epoch of its own, so that what is random upstream is drawn
+// anew. A pass without any element ends a repetition for ever, which would never yield.
+class RepeatPlan final : public OrderPlan {
+ public:
+  RepeatPlan(std::unique_ptr<Plan> input, int64_t count)
+      : OrderPlan(std::move(input)), count_(count) {}
+
+  void save(PlanState& state) const override {
+    state.reset(1).numbers = {pass_, empty_pass_};
+    input().save(state.inputs[0]);
+  }
+
+ protected:
+  Stop do_plan(TicketSink& out, Wait wait) override {
+    while (count_ != 0) {
+      const Planned planned = input().plan(out.room(), wait);
+      out.take(planned.count);
+      if (planned.count > 0) {
+        empty_pass_ = false;
+        return Stop::none;
+      }
+      if (planned.stop != Stop::end) return planned.stop;
+      if (!next_pass()) break;
+    }
+    return end_or_stop();
+  }
+
+  Stop do_advance(uint64_t count, uint64_t& passed) override {
+    while (count_ != 0) {
+      const uint64_t before = passed;
+      const Stop stop = advance_all(input(), count - passed, passed);
+      if (passed > before) empty_pass_ = false;
+      if (stop != Stop::end || passed == count) return stop == Stop::end ? Stop::none : stop;
+      if (!next_pass()) break;
+    }
+    return end_or_stop();
+  }
+
+  void do_restart(uint64_t epoch) override {
+    epoch_ = epoch;
+    pass_ = 0;
+    empty_pass_ = true;
+    input().restart(nested_epoch(epoch_, 0));
+  }
+
+  void do_restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 1);
+    epoch_ = epoch;
+    pass_ = numbers.next();
+    empty_pass_ = numbers.next_bool();
+    restore_place(input(), numbers.input(), nested_epoch(epoch_, pass_));
+  }
+
+ private:
+  // After the end of a pass. False where it was the last.
+  bool next_pass() {
+    const bool more = count_ < 0 ? !empty_pass_ : pass_ + 1 < static_cast<uint64_t>(count_);
+    if (!more || is_stopping()) return false;
+    empty_pass_ = true;
+    input().restart(nested_epoch(epoch_, ++pass_));
+    if (is_stopping()) input().request_stop();  // it may have come before the restart
+    return true;
+  }
+
+  const int64_t count_;  // -1: for ever
+  uint64_t epoch_ = 0;
+  uint64_t pass_ = 0;
+  bool empty_pass_ = true;
+};
+
+class RepeatNode final : public UnaryNode {
+ public:
+  RepeatNode(NodePtr input, int64_t count) : UnaryNode(std::move(input)), count_(count) {}
+  PlanDescription describe() const override { return described("repeat", {{"count", count_}}); }
+
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    Stage stage = input().make_stage(context);
+    stage.plan = std::make_unique<RepeatPlan>(std::move(stage.plan), count_);
+    return stage;
+  }
+
+ private:
+  int64_t count_;
+};
+
+}  // namespace
+
+NodePtr repeat(NodePtr input, int64_t count) {
+  if (count < -1) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "repeat: count must be at least 0, or -1 for ever"});
+  }
+  return std::make_shared<RepeatNode>(std::move(input), count);
+}
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,112 @@
+// scan: a map that carries a state from element to element.
+//
+// In order, one after the other. An element that fails leaves the state as it was. Saved: the
+// state, where it can be copied as bytes, and the input's place; else how many elements there were,
+// and the state is reached again from the start.
+#include <string>
+#include <utility>
+
+#include "dataset/pipeline/engine/chunk_reader.h"
+#include "dataset/pipeline/engine/node.h"
+#include "recordpipe/internal/operators.h"
+
+namespace recordpipe::internal {
+namespace {
+
+class ScanPlan final : public StorePlan {
+ public:
+  ScanPlan(std::shared_ptr<ValueStore> store, Stage input, const ScanFunction& function,
+           const StageContext& context)
+      : StorePlan(std::move(store)),
+        function_(function),
+        reader_(std::move(input), context),
+        state_(function.start()),
+        output_(this->store().ops(), 1) {}
+
+  void save(PlanState& state) const override {
+    if (state_->words() > 0) {
+      state.reset(1).numbers.resize(state_->words());
+      state_->save(state.numbers.data());
+      reader_.save(state.inputs[0]);
+    } else {
+      state.reset(0).numbers = {reader_.position()};
+    }
+  }
+
+ protected:
+  Stop do_plan(TicketSink& out, Wait) override {
+    if (!reader_.fetch()) return end_or_stop();
+    for (; reader_.is_at_hand() && !out.is_full(); reader_.pass()) out.push(next());
+    return Stop::none;
+  }
+
+  void do_restart(uint64_t epoch) override {
+    state_ = function_.start();
+    reader_.restart(epoch);
+  }
+
+  void do_restore(const PlanState& state, uint64_t epoch) override {
+    state_ = function_.start();
+    if (state_->words() > 0) {
+      PlanNumbers numbers(state, 1);
+      if (numbers.rest().size() != state_->words()) fail_state();
+      state_->restore(numbers.rest().data());
+      reader_.restore(numbers.input(), epoch);
+    } else {
+      const uint64_t taken = PlanNumbers(state, 0).next();
+      reader_.restart(epoch);
+      for (; reader_.position() < taken; reader_.pass()) {
+        if (!reader_.fetch()) fail_state();
+        const Ticket unwanted = next();
+        discard({&unwanted, 1});
+      }
+    }
+  }
+
+  void do_request_stop() override { reader_.request_stop(); }
+
+ private:
+  Ticket next() {
+    std::exception_ptr error = reader_.take_error();
+    if (!error) {
+      try {
+        state_->step(reader_.value(), output_.data());
+        return {reader_.id(), store().put(output_.data())};
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
+    return {reader_.id(), store().put_failure(std::move(error))};
+  }
+
+  const ScanFunction& function_;  // the node's
+  ChunkReader reader_;
+  std::unique_ptr<ScanState> state_;
+  ElementBuffer output_;
+};
+
+class ScanNode final : public UnaryNode {
+ public:
+  ScanNode(NodePtr input, std::unique_ptr<const ScanFunction> function, const ElementOps& output)
+      : UnaryNode(std::move(input), output), function_(std::move(function)) {}
+  PlanDescription describe() const override { return described("scan", {}); }
+
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    Stage stage = input().make_stage(context);
+    const size_t chunk_size = stage.chunk_size;
+    return make_store_stage<ScanPlan>(element(), chunk_size, std::move(stage), *function_, context);
+  }
+
+ private:
+  std::unique_ptr<const ScanFunction> function_;
+};
+
+}  // namespace
+
+NodePtr scan(NodePtr input, std::unique_ptr<const ScanFunction> function,
+             const ElementOps& output) {
+  return std::make_shared<ScanNode>(std::move(input), std::move(function), output);
+}
+
+}  // namespace recordpipe::internal

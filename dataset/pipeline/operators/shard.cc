@@ -1,0 +1,188 @@
+// shard: the elements of one worker out of several (Dataset::shard says what is promised).
+//
+// Saved: the place in the input, which always is one between two groups, and so the same for all
+// workers. Directly before batch (maps may be between) num_shards and index are no part of the
+// plan, and the batch size that is compared is that of all workers together: what one of 4 workers
+// with batches of 32 has saved after its batch K, each of 2 workers with batches of 64 can restore,
+// and goes on with the same global batch: row r of worker w is element r * workers + w of it.
+// Elsewhere num_shards and index are part of the plan.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dataset/pipeline/engine/node.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/operators.h"
+
+namespace recordpipe::internal {
+namespace {
+
+class ShardPlan final : public OrderPlan {
+ public:
+  ShardPlan(std::unique_ptr<Plan> input, size_t num_shards, size_t index, bool drop_remainder)
+      : OrderPlan(std::move(input)),
+        num_shards_(num_shards),
+        index_(index),
+        drop_remainder_(drop_remainder) {}
+
+  uint64_t size() override { return own(input().size()); }
+
+  // Not in the middle of a group.
+  bool can_save() const override { return members_.empty() && OrderPlan::can_save(); }
+  // The input's place by itself: what is passed over in it is not counted as here.
+  void save(PlanState& state) const override { input().save(state.reset(1).inputs[0]); }
+
+ protected:
+  Stop do_plan(TicketSink& out, Wait wait) override {
+    while (out.count() == 0) {
+      Stop stop = Stop::none;
+      try {
+        stop = gather(out.room().size(), wait);
+      } catch (...) {
+        keep_last(out);  // an error comes after what is before it in its group
+        throw;
+      }
+      keep_own(out);
+      if (stop == Stop::end) keep_last(out);
+      if (stop != Stop::none) return stop;
+    }
+    return Stop::none;
+  }
+
+  Stop do_advance(uint64_t count, uint64_t& passed) override {
+    // A place further on than this is past every end.
+    const uint64_t wanted = std::min(count, UINT64_MAX / num_shards_) * num_shards_;
+    uint64_t inputs = members_.size();  // below num_shards_, and so below wanted
+    forget();
+    try {
+      const Stop stop = advance_all(input(), wanted - inputs, inputs);
+      passed += own(inputs);
+      return stop;
+    } catch (...) {
+      passed += own(inputs);
+      throw;
+    }
+  }
+
+  void do_tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+    places_.assign(places.begin(), places.end());
+    for (uint64_t& place : places_) place = place * num_shards_ + index_;
+    input().tickets_at(places_, out);
+  }
+
+  void do_restart(uint64_t epoch) override {
+    forget();
+    input().restart(epoch);
+  }
+
+  void do_restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 1);
+    forget();
+    restore_place(input(), numbers.input(), epoch);
+  }
+
+ private:
+  // How many of the input's first `count` elements, all there are, belong to this shard.
+  uint64_t own(uint64_t count) const {
+    return count / num_shards_ + (!drop_remainder_ && count % num_shards_ > index_ ? 1 : 0);
+  }
+
+  void forget() {
+    input().discard(members_);
+    members_.clear();
+  }
+
+  // Adds to members_, up to the ends of `groups` of them.
+  Stop gather(size_t groups, Wait wait) {
+    const size_t gathered = members_.size();
+    const size_t at_once = std::max<size_t>(1, std::min(groups, kStep / num_shards_));
+    members_.resize(at_once * num_shards_);
+    try {
+      const Planned planned = input().plan(std::span(members_).subspan(gathered), wait);
+      members_.resize(gathered + planned.count);
+      return planned.stop;
+    } catch (...) {
+      members_.resize(gathered);
+      throw;
+    }
+  }
+
+  // Of each group that is complete, this shard's ticket goes to `out`.
+  void keep_own(TicketSink& out) {
+    const size_t complete = members_.size() / num_shards_ * num_shards_;
+    unwanted_.clear();
+    for (size_t i = 0; i < complete; ++i) {
+      if (i % num_shards_ == index_) {
+        out.push(members_[i]);
+      } else {
+        unwanted_.push_back(members_[i]);
+      }
+    }
+    input().discard(unwanted_);
+    members_.erase(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(complete));
+  }
+
+  // The same for a group that nothing will be added to. There is room: groups that were asked for
+  // are at most as many as fit, and this one is not complete.
+  void keep_last(TicketSink& out) {
+    if (own(members_.size()) > 0) {
+      out.push(members_[index_]);
+      members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(index_));
+    }
+    forget();
+  }
+
+  static constexpr size_t kStep = 4096;
+
+  const size_t num_shards_;
+  const size_t index_;
+  const bool drop_remainder_;
+  std::vector<Ticket> members_;  // of groups; between calls, of an incomplete one
+  std::vector<Ticket> unwanted_;
+  std::vector<uint64_t> places_;  // tickets_at's
+};
+
+class ShardNode final : public UnaryNode {
+ public:
+  ShardNode(NodePtr input, size_t num_shards, size_t index, bool drop_remainder)
+      : UnaryNode(std::move(input)),
+        num_shards_(num_shards),
+        index_(index),
+        drop_remainder_(drop_remainder) {}
+  std::string sequential_operator() const override { return input().sequential_operator(); }
+  PlanDescription describe() const override {
+    PlanDescription plan = described(
+        "shard",
+        {{"num_shards", num_shards_}, {"index", index_}, {"drop_remainder", drop_remainder_}});
+    plan.num_shards = num_shards_;
+    return plan;
+  }
+
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    Stage stage = input().make_stage(context);
+    stage.plan =
+        std::make_unique<ShardPlan>(std::move(stage.plan), num_shards_, index_, drop_remainder_);
+    return stage;
+  }
+
+ private:
+  size_t num_shards_;
+  size_t index_;
+  bool drop_remainder_;
+};
+
+}  // namespace
+
+NodePtr shard(NodePtr input, size_t num_shards, size_t index, bool drop_remainder) {
+  const auto require = [](bool condition, const char* reason) {
+    if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+  };
+  require(num_shards >= 1 && num_shards <= kMaxShards, "shard: num_shards must be 1 to 65536");
+  require(index < num_shards, "shard: index must be below num_shards");
+  return std::make_shared<ShardNode>(std::move(input), num_shards, index, drop_remainder);
+}
+
+}  // namespace recordpipe::internal

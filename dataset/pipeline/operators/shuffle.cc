@@ -1,0 +1,208 @@
+// shuffle: a random order from a buffer of bounded size, as tf.data's.
+//
+// Uniform over all orders where the buffer holds the whole input; with a smaller one an element
+// comes less than that many places early. Each epoch has an order of its own. Elements keep their
+// ids. No random access. Saved: which draw is next, and 8 bytes for each element in the buffer: its
+// place in the input.
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dataset/pipeline/engine/node.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/operators.h"
+#include "recordpipe/philox.h"
+
+namespace recordpipe::internal {
+namespace {
+
+// The buffer is filled with the first `buffer_size` elements; each output k is a uniformly drawn
+// one of them (Random(key, epoch, k).below(n)), whose place the next input takes or, at the end,
+// the buffer's last element. The buffer holds tickets (24 bytes each), not values, and the place of
+// each in the input (8 bytes): those are what is saved of it.
+class ShufflePlan final : public OrderPlan {
+ public:
+  ShufflePlan(std::unique_ptr<Plan> input, size_t buffer_size, uint64_t key)
+      : OrderPlan(std::move(input)), buffer_size_(buffer_size), key_(key) {}
+
+  bool can_save() const override { return true; }
+
+  void save(PlanState& state) const override {
+    state.reset(0).numbers = {drawn_, taken_, input_ended_};
+    state.numbers.insert(state.numbers.end(), places_.begin(), places_.end());
+  }
+
+ protected:
+  void charge_to(const std::shared_ptr<MemoryAccount>& account) override { charge_.open(account); }
+
+  Stop do_plan(TicketSink& out, Wait wait) override {
+    while (!input_ended_ && buffer_.size() < buffer_size_) {
+      const Ticket* const next = next_input(wait);
+      if (!next && !input_ended_) return missing_;
+      if (!next) break;
+      buffer_.push_back(*next);
+      places_.push_back(taken_++);
+      if (taken_ % kInputs == 0) charge();
+    }
+    charge();
+    while (!out.is_full() && !buffer_.empty()) {
+      // Before the draw: an input that can't be had ends the shuffle, the same output at every
+      // chunk size.
+      const Ticket* const next = next_input(out.count() == 0 ? wait : Wait::no);
+      if (!next && !input_ended_) return missing_;
+      Random random(key_, epoch_, drawn_++);
+      const uint32_t drawn = random.below(static_cast<uint32_t>(buffer_.size()));
+      out.push(buffer_[drawn]);
+      if (next) {
+        buffer_[drawn] = *next;
+        places_[drawn] = taken_++;
+      } else {
+        buffer_[drawn] = buffer_.back();
+        places_[drawn] = places_.back();
+        buffer_.pop_back();
+        places_.pop_back();
+      }
+    }
+    return buffer_.empty() ? Stop::end : Stop::none;
+  }
+
+  void do_restart(uint64_t epoch) override {
+    forget(epoch);
+    input().restart(epoch);
+  }
+
+  void do_restore(const PlanState& state, uint64_t epoch) override {
+    PlanNumbers numbers(state, 0);
+    do_restart(epoch);
+    drawn_ = numbers.next();
+    const uint64_t taken = numbers.next();
+    const bool input_ended = numbers.next_bool();
+    if (numbers.rest().size() > std::min<uint64_t>(buffer_size_, taken)) fail_state();
+    places_.assign(numbers.rest().begin(), numbers.rest().end());
+    refill();
+    if (taken < taken_) fail_state();
+    pass_over(taken - taken_);
+    input_ended_ = input_ended;
+  }
+
+ private:
+  void forget(uint64_t epoch) {
+    input().discard(buffer_);
+    input().discard(std::span(inputs_).subspan(input_at_, input_count_ - input_at_));
+    buffer_.clear();
+    places_.clear();
+    input_at_ = input_count_ = 0;
+    input_ended_ = false;
+    drawn_ = taken_ = 0;
+    epoch_ = epoch;
+  }
+
+  void pass_over(uint64_t count) {
+    uint64_t passed = 0;
+    advance_all(input(), count, passed);
+    if (passed < count) fail_state();
+    taken_ += count;
+  }
+
+  // Fetches the tickets for places_ again, in the order of the input.
+  void refill() {
+    std::vector<size_t> order(places_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::sort(order, {}, [this](size_t at) { return places_[at]; });
+    buffer_.reserve(places_.size());
+    charge();
+    inputs_.resize(kInputs);
+    for (size_t first = 0; first < order.size();) {
+      size_t count = 1;  // of places in a row
+      while (count < kInputs && first + count < order.size() &&
+             places_[order[first + count]] == places_[order[first]] + count) {
+        ++count;
+      }
+      if (places_[order[first]] < taken_) fail_state();  // twice
+      pass_over(places_[order[first]] - taken_);
+      for (const size_t end = first + count; first < end;) {
+        const Planned planned = input().plan(std::span(inputs_).first(end - first), Wait::yes);
+        buffer_.insert(buffer_.end(), inputs_.begin(),
+                       inputs_.begin() + static_cast<std::ptrdiff_t>(planned.count));
+        first += planned.count;
+        taken_ += planned.count;
+        if (planned.stop != Stop::none && first < end) fail_state();
+      }
+    }
+    // Only now: after an exception, restart() discards the tickets in the buffer.
+    std::vector<Ticket> in_place(buffer_.size());
+    for (size_t i = 0; i < order.size(); ++i) in_place[order[i]] = buffer_[i];
+    buffer_ = std::move(in_place);
+  }
+
+  void charge() {
+    charge_.set(buffer_.capacity() * sizeof(Ticket) + places_.capacity() * sizeof(uint64_t));
+    charge_.check();
+  }
+
+  // The next of the input's tickets, fetched some at a time; null at the end, or where missing_
+  // says why it can't be had.
+  const Ticket* next_input(Wait wait) {
+    if (input_at_ == input_count_ && !input_ended_) {
+      inputs_.resize(kInputs);
+      input_at_ = input_count_ = 0;
+      const Planned planned = input().plan(inputs_, wait);
+      input_count_ = planned.count;
+      missing_ = planned.stop;
+      input_ended_ = input_count_ == 0 && planned.stop == Stop::end;
+    }
+    return input_at_ == input_count_ ? nullptr : &inputs_[input_at_++];
+  }
+
+  static constexpr size_t kInputs = 256;
+
+  const size_t buffer_size_;
+  const uint64_t key_;
+  uint64_t epoch_ = 0;
+  uint64_t drawn_ = 0;
+  std::vector<Ticket> buffer_;
+  std::vector<uint64_t> places_;  // in the input, of the tickets in buffer_
+  MemoryCharge charge_;
+  uint64_t taken_ = 0;  // inputs that went into the buffer
+  std::vector<Ticket> inputs_;
+  size_t input_at_ = 0;
+  size_t input_count_ = 0;
+  bool input_ended_ = false;
+  Stop missing_ = Stop::none;
+};
+
+class ShuffleNode final : public UnaryNode {
+ public:
+  ShuffleNode(NodePtr input, size_t buffer_size, uint64_t seed)
+      : UnaryNode(std::move(input)), buffer_size_(buffer_size), seed_(seed) {}
+  uint64_t random_operators() const override { return input().random_operators() + 1; }
+  PlanDescription describe() const override {
+    return described("shuffle", {{"buffer_size", buffer_size_}, {"seed", seed_}});
+  }
+
+ protected:
+  Stage build_stage(const StageContext& context) const override {
+    Stage stage = input().make_stage(context);
+    const uint64_t key = derive_key(seed_, input().random_operators());
+    stage.plan = std::make_unique<ShufflePlan>(std::move(stage.plan), buffer_size_, key);
+    return stage;
+  }
+
+ private:
+  size_t buffer_size_;
+  uint64_t seed_;
+};
+
+}  // namespace
+
+NodePtr shuffle(NodePtr input, size_t buffer_size, uint64_t seed) {
+  if (buffer_size == 0 || buffer_size > UINT32_MAX) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "shuffle: buffer_size must be 1 to 2^32-1"});
+  }
+  return std::make_shared<ShuffleNode>(std::move(input), buffer_size, seed);
+}
+
+}  // namespace recordpipe::internal

@@ -1,0 +1,24 @@
+// Writes two records and reads them as a dataset, where the user's own headers are named as the
+// library's: installation_test.py makes them, with a constant in each, and has this include them.
+#include <cstdio>
+#include <span>
+#include <string_view>
+
+#include "recordpipe/dataset.h"
+#include "recordpipe/error.h"
+#include "recordpipe/record_writer.h"
+#include "recordpipe/tfrecord_files.h"
+
+using namespace recordpipe;
+
+static_assert(own::dataset && own::error && own::iterator_state && own::plan && own::ticket);
+
+int main() {
+  RecordWriter writer(posix_file_system(), "two.tfrecords");
+  for (const std::string_view text : {"one", "two"}) writer.write(std::as_bytes(std::span(text)));
+  writer.close();
+  for (const Record& record : tfrecord_files({"two.tfrecords"}).take(2)) {
+    std::printf("%.*s\n", static_cast<int>(record.data.size()),
+                reinterpret_cast<const char*>(record.data.data()));
+  }
+}

@@ -1,0 +1,469 @@
+// The contract of Plan, for each operator by itself: random sequences of calls, without an
+// Executor, over sources that wait, end and fail anywhere, compared with a plain list.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/plan.h"
+#include "dataset/pipeline/engine/stage.h"
+#include "dataset/pipeline/engine/stage_context.h"
+#include "recordpipe/dataset.h"
+#include "recordpipe/from_vector.h"
+#include "recordpipe/options.h"
+#include "recordpipe/philox.h"
+#include "recordpipe/sample_from_datasets.h"
+#include "recordpipe/zip.h"
+#include "tests/pipeline/naive.h"
+#include "tests/pipeline/scripted_source.h"
+#include "tests/pipeline/trials.h"
+#include "tests/pipeline/value.h"
+
+namespace recordpipe::internal {
+namespace {
+
+using testing::StartsWith;
+using Twin = naive::Pipeline<Value>;
+
+struct Operator {
+  std::string name;
+  // Of two inputs; most leave the second alone.
+  std::function<Dataset<Value>(const Dataset<Value>&, const Dataset<Value>&)> dataset;
+  std::function<Twin(const Twin&, const Twin&)> twin;
+
+  friend void PrintTo(const Operator& op, std::ostream* out) { *out << op.name; }
+};
+
+// An operator of one input whose call reads the same for the dataset and the twin.
+template <class F>
+Operator same(std::string name, F operate) {
+  return {std::move(name), [=](const auto& in, const auto&) { return operate(in); },
+          [=](const auto& in, const auto&) { return operate(in); }};
+}
+
+std::vector<Operator> operators() {
+  const auto listed = [](std::vector<Value> values) { return list_value(std::move(values)); };
+  const auto is_wanted = [](const Value& v) { return digest(v) % 3 != 0; };
+  const auto copies = [](const Value& v) { return std::vector<Value>(digest(v) % 3, v); };
+  const auto draw = [](Value v, Random& r) { return shifted(std::move(v), r.below(1 << 20)); };
+  const auto numbered = [](const std::pair<int64_t, Value>& x) {
+    return list_value({number_value(x.first), x.second});
+  };
+  const auto paired = [](const std::tuple<Value, Value>& x) {
+    return list_value({std::get<0>(x), std::get<1>(x)});
+  };
+  const auto sum = [](uint32_t state, const Value& v) {
+    return std::pair(state + digest(v), shifted(v, state % 1000));
+  };
+  std::vector<Operator> all{
+      same("map_with_random", [=](const auto& in) { return in.map_with_random(3, draw); }),
+      same("filter", [=](const auto& in) { return in.filter(is_wanted); }),
+      same("flat_map", [=](const auto& in) { return in.flat_map(copies); }),
+      same("ignore_errors", [](const auto& in) { return in.ignore_errors(); }),
+      same("scan", [=](const auto& in) { return in.scan(uint32_t{1}, sum); }),
+      same("cache", [](const auto& in) { return in.cache(); }),
+      same("shuffle", [](const auto& in) { return in.shuffle(10, 1); }),
+      same("repeat", [](const auto& in) { return in.shuffle(3, 1).repeat(3); }),
+      same("take", [](const auto& in) { return in.take(25); }),
+      same("take_0", [](const auto& in) { return in.take(0); }),
+      same("skip", [](const auto& in) { return in.skip(7); }),
+      same("skip_0", [](const auto& in) { return in.skip(0); }),
+      same("enumerate", [=](const auto& in) { return in.enumerate(5).map(numbered); }),
+      {"concatenate", [](const auto& a, const auto& b) { return a.concatenate(b); },
+       [](const auto& a, const auto& b) { return a.concatenate(b); }},
+      {"zip", [=](const auto& a, const auto& b) { return zip(a, b).map(paired); },
+       [=](const auto& a, const auto& b) { return a.zip(b).map(paired); }},
+      {"prefetch", [](const auto& in, const auto&) { return in.prefetch(4); },
+       [](const auto& in, const auto&) { return in; }},
+      {"interleave",
+       [=](const auto& in, const auto&) {
+         return in.interleave([=](const Value& v) { return from_vector(copies(v)); }, 3, 2);
+       },
+       [=](const auto& in, const auto&) {
+         return in.interleave([=](const Value& v) { return naive::from_vector(copies(v)); }, 3, 2);
+       }},
+  };
+  for (const bool flag : {false, true}) {
+    const std::string suffix = flag ? "_whole" : "";
+    const auto drop = flag ? DropRemainder::yes : DropRemainder::no;
+    all.push_back({"batch" + suffix,
+                   [=](const auto& in, const auto&) { return in.batch(4, drop, ValueCollator{}); },
+                   [=](const auto& in, const auto&) { return in.batch(4, flag).map(listed); }});
+    all.push_back({"window" + suffix,
+                   [=](const auto& in, const auto&) { return in.window(4, 3, drop).map(listed); },
+                   [=](const auto& in, const auto&) { return in.window(4, 3, flag).map(listed); }});
+    all.push_back({"shard" + suffix,
+                   [=](const auto& in, const auto&) { return in.shard(4, 2, drop); },
+                   [=](const auto& in, const auto&) { return in.shard(4, 2, flag); }});
+    all.push_back({"sample_from_datasets" + suffix,
+                   [=](const auto& a, const auto& b) {
+                     return sample_from_datasets<Value>(
+                         {a, b}, {1, 1}, 5,
+                         flag ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
+                   },
+                   [=](const auto& a, const auto& b) {
+                     return a.sample(b, {uint64_t{1} << 61, uint64_t{1} << 61}, 5, flag);
+                   }});
+  }
+  // Over batches, which gather rows ahead when they are asked with Wait::no.
+  for (size_t i = 0, plain = all.size(); i < plain; ++i) {
+    const Operator op = all[i];
+    const auto batched = [](const Dataset<Value>& in) {
+      return in.batch(3, DropRemainder::no, ValueCollator{});
+    };
+    const auto twin_batched = [=](const Twin& in) { return in.batch(3).map(listed); };
+    all.push_back(
+        {op.name + "_of_batches",
+         [=](const auto& a, const auto& b) { return op.dataset(batched(a), batched(b)); },
+         [=](const auto& a, const auto& b) { return op.twin(twin_batched(a), twin_batched(b)); }});
+  }
+  all.push_back(same("global_shuffle", [](const auto& in) { return in.global_shuffle(1); }));
+  return all;
+}
+
+// Calls a plan at random and compares what it returns with the twin's list.
+class Driver {
+ public:
+  Driver(const Operator& op, uint64_t trial)
+      : random_(derive_key(2027, 0), 0, trial), ledger_(std::make_shared<TicketLedger>()) {
+    // What has random access ends without an error.
+    const bool may_fail = op.name != "global_shuffle" && random_.below(2) == 0;
+    std::vector<Dataset<Value>> datasets;
+    std::vector<Twin> twins;
+    for (int i = 0; i < 2; ++i) {
+      Script script{.size = random_.below(60), .seed = random_()};
+      if (may_fail && random_.below(2) == 0) script.error = "the source failed";
+      datasets.emplace_back(std::make_shared<ScriptedNode>(script, ledger_));
+      twins.push_back(twin_of(script));
+    }
+    has_errors_ = may_fail;
+    node_ = op.dataset(datasets[0], datasets[1]).node();
+    twin_.emplace(op.twin(twins[0], twins[1]));
+    constexpr size_t kChunkSizes[] = {1, 3, 64};
+    context_ = make_stage_context(
+        {.threads = 1 + random_.below(2), .chunk_size = kChunkSizes[random_.below(3)]});
+    keeps_tickets_ = op.name.starts_with("cache");
+    plans_elsewhere_ = op.name.starts_with("prefetch");
+    start_anew();
+  }
+
+  void run() {
+    for (int i = 0; i < 60 && !testing::Test::HasFailure(); ++i) act();
+    use_held(held_.size());
+    restart(0);
+    EXPECT_TRUE(keeps_tickets_ || ledger_->unused() == 0) << ledger_->unused() << " unused";
+  }
+
+  // Another thread calls request_stop() all the time. What it interrupts is up to chance, so the
+  // race detector is what can fail this, a call that never returns, and a ticket used twice.
+  void run_beside_stops() {
+    const std::jthread other([this](const std::stop_token& is_done) {
+      for (; !is_done.stop_requested(); std::this_thread::yield()) plan().request_stop();
+    });
+    PlanState start;
+    for (int pass = 0; pass < 20; ++pass) {
+      pass % 2 == 0 ? plan().restart(1) : restore_place(plan(), start, 1);
+      if (pass == 0) plan().save(start);
+      std::vector<Ticket> tickets(20);
+      try {
+        plan().discard(std::span(tickets).first(plan().plan(tickets, Wait::yes).count));
+      } catch (const std::exception& error) {
+        EXPECT_TRUE(has_errors_) << error.what();
+      }
+    }
+  }
+
+ private:
+  struct Held {
+    Ticket ticket;
+    naive::Item<Value> item;
+  };
+  struct Saved {
+    PlanState state;
+    uint64_t epoch;
+    size_t at;
+  };
+
+  static Twin twin_of(const Script& script) {
+    std::vector<Value> values;
+    for (uint64_t i = 0; i < script.size; ++i)
+      values.push_back(number_value(static_cast<int64_t>(i)));
+    return naive::from_vector(std::move(values), script.error).map([](Value v) {
+      const auto index = static_cast<uint64_t>(v.number);
+      if (Script::fails(index)) throw Script::failure(index);
+      return v;
+    });
+  }
+
+  void act() {
+    switch (random_.below(16)) {
+      case 0:
+        return restart(random_.below(3));
+      case 1:
+        if (plan().can_save()) {
+          saved_.push_back({{}, epoch_, at_});
+          plan().save(saved_.back().state);
+        }
+        return;
+      case 2:
+        if (random_.below(3) == 0) start_anew();
+        return restore();
+      case 3:
+        return stop();
+      case 4:
+        return look_around();
+      case 5:
+      case 6:
+      case 7:
+        return advance(random_.below(3) == 0 ? 0 : random_.below(30));
+      case 8:
+      case 9:
+        return use_held(random_.below(static_cast<uint32_t>(held_.size()) + 1));
+      default:
+        return plan_some();
+    }
+  }
+
+  Plan& plan() { return *stage_->plan; }
+
+  void start_anew() {
+    use_held(held_.size());         // by the stage that planned them
+    if (stage_) plan().restart(0);  // what it holds is used up
+    stage_.reset();
+    stage_.emplace(node_->make_stage(random_.below(2) == 0 ? context_ : context_.unmonitored()));
+    stand_at(0, 0);
+    expected_ = twin_->pass(0);
+  }
+
+  void stand_at(uint64_t epoch, size_t at) {
+    epoch_ = epoch;
+    at_ = at;
+    has_ended_ = false;
+    error_.clear();
+  }
+
+  void restart(uint64_t epoch) {
+    plan().restart(epoch);
+    expected_ = twin_->pass(epoch);
+    stand_at(epoch, 0);
+  }
+
+  void restore() {
+    if (saved_.empty()) return;
+    const Saved& saved = saved_[random_.below(static_cast<uint32_t>(saved_.size()))];
+    restore_place(plan(), saved.state, saved.epoch);
+    expected_ = twin_->pass(saved.epoch);
+    stand_at(saved.epoch, saved.at);
+  }
+
+  void stop() {
+    std::vector<Ticket> tickets(5);
+    if (random_.below(2) == 0 && !plans_elsewhere_) {
+      // In the middle of do_plan(), unless the operator doesn't ask its input.
+      ledger_->set_interruption([this] { plan().request_stop(); });
+      Planned planned;
+      try {
+        planned = plan().plan(tickets, Wait::yes);
+      } catch (const std::exception& error) {
+        expect_error(error);
+      }
+      // What it had written before is as good as ever.
+      const bool was_asked = !ledger_->take_interruption();
+      expect_next(std::span(tickets).first(planned.count));
+      EXPECT_TRUE(was_asked || planned.stop != Stop::requested);
+      expect_true(planned.stop, /*waits=*/true, was_asked);
+      plan().discard(std::span(tickets).first(planned.count));
+    }
+    plan().request_stop();
+    expect_stopped([&] { return plan().plan(tickets, Wait::yes); });
+    expect_stopped([&] { return plan().advance(5); });
+    expect_stopped([&] { return plan().plan(tickets, Wait::no); });
+    saved_.empty() || random_.below(2) == 0 ? restart(epoch_) : restore();
+  }
+
+  // The end and an error stay what they are.
+  void expect_stopped(const std::function<Planned()>& call) {
+    try {
+      const Planned planned = call();
+      EXPECT_EQ(planned.count, 0u);
+      EXPECT_TRUE(planned.stop == Stop::requested || planned.stop == Stop::end);
+      expect_true(planned.stop, /*waits=*/true, /*was_asked=*/true);
+      EXPECT_TRUE(error_.empty()) << "no error any more";
+    } catch (const std::exception& error) {
+      expect_error(error);
+    }
+  }
+
+  // What comes next is an error, or the end.
+  bool is_over() const { return at_ == expected_.items.size(); }
+
+  // The error is the one that comes after all elements, and the same at each call.
+  void expect_error(const std::exception& error) {
+    EXPECT_TRUE(is_over()) << at_ << " of " << expected_.items.size() << ": " << error.what();
+    ASSERT_FALSE(expected_.error.empty()) << error.what();
+    EXPECT_THAT(error.what(), StartsWith(expected_.error));
+    EXPECT_TRUE(error_.empty() || error.what() == error_) << error.what();
+    error_ = error.what();
+  }
+
+  // The tickets are those of the next elements.
+  void expect_next(std::span<const Ticket> tickets) {
+    ASSERT_LE(tickets.size(), expected_.items.size() - at_);
+    for (const Ticket& ticket : tickets) EXPECT_EQ(ticket.id, expected_.items[at_++].id);
+  }
+
+  // A call stopped for a reason that holds. The end holds for good.
+  void expect_true(Stop stop, bool waits, bool was_asked) {
+    switch (stop) {
+      case Stop::none:
+        EXPECT_FALSE(has_ended_);
+        return;
+      case Stop::would_wait:
+        EXPECT_FALSE(waits || has_ended_);
+        return;
+      case Stop::requested:
+        EXPECT_TRUE(was_asked && !has_ended_);
+        return;
+      case Stop::end:
+        EXPECT_TRUE(is_over()) << at_ << " of " << expected_.items.size();
+        EXPECT_EQ(expected_.error, "");
+        has_ended_ = true;
+        return;
+    }
+  }
+
+  void plan_some() {
+    std::vector<Ticket> tickets(1 + random_.below(12));
+    const Wait wait = random_.below(3) == 0 ? Wait::no : Wait::yes;
+    const size_t first = at_;
+    Planned planned;
+    try {
+      planned = plan().plan(tickets, wait);
+      EXPECT_TRUE(planned.count > 0 || planned.stop != Stop::none) << "nothing, and no reason";
+      EXPECT_TRUE(error_.empty()) << "no error any more";
+    } catch (const std::exception& error) {
+      return expect_error(error);
+    }
+    expect_next(std::span(tickets).first(planned.count));
+    expect_true(planned.stop, wait == Wait::yes, /*was_asked=*/false);
+    for (size_t i = 0; i < at_ - first; ++i)
+      held_.push_back({tickets[i], expected_.items[first + i]});
+  }
+
+  void advance(uint64_t count) {
+    try {
+      const Planned passed = plan().advance(count);
+      EXPECT_EQ(passed.count, std::min<uint64_t>(count, expected_.items.size() - at_));
+      at_ += passed.count;
+      if (count > 0) expect_true(passed.stop, /*waits=*/true, /*was_asked=*/false);
+      EXPECT_TRUE(plan().can_save() || passed.count < count || count == 0);
+      EXPECT_TRUE(expected_.error.empty() || passed.count > 0 || count == 0) << "no error";
+      EXPECT_TRUE(passed.count > 0 || count == 0 || has_ended_);
+    } catch (const std::exception& error) {
+      EXPECT_GT(count, 0u);
+      expect_error(error);
+    }
+  }
+
+  // Random access, which doesn't move the place.
+  void look_around() {
+    if (has_errors_ || !node_->sequential_operator().empty()) return;
+    ASSERT_EQ(plan().size(), expected_.items.size());
+    if (expected_.items.empty()) return;
+    std::vector<uint64_t> places(random_.below(5));
+    for (uint64_t& place : places) {
+      place = random_.below(static_cast<uint32_t>(expected_.items.size()));
+    }
+    std::vector<Ticket> tickets(places.size());
+    plan().tickets_at(places, tickets);
+    for (size_t i = 0; i < places.size(); ++i)
+      held_.push_back({tickets[i], expected_.items[places[i]]});
+  }
+
+  // Produces or discards so many of the tickets held, any.
+  void use_held(size_t count) {
+    std::vector<Held> used;
+    for (; count > 0; --count) {
+      std::swap(held_[random_.below(static_cast<uint32_t>(held_.size()))], held_.back());
+      used.push_back(std::move(held_.back()));
+      held_.pop_back();
+    }
+    std::vector<Ticket> tickets;
+    for (const Held& held : used) tickets.push_back(held.ticket);
+    if (random_.below(3) == 0) return stage_ ? plan().discard(tickets) : void();
+    if (tickets.empty()) return;
+    std::vector<Value> values(tickets.size());
+    const Failures failures = stage_->work->make_producer()->produce(tickets, values.data());
+    auto failure = failures.begin();
+    for (size_t i = 0; i < used.size(); ++i) {
+      std::string error;
+      if (failure != failures.end() && failure->at == i) {
+        error = message_of((failure++)->error);
+      } else {
+        EXPECT_EQ(values[i], used[i].item.value);
+      }
+      EXPECT_EQ(error, used[i].item.error);
+    }
+  }
+
+  static std::string message_of(const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& thrown) {
+      return thrown.what();
+    }
+  }
+
+  Random random_;
+  std::shared_ptr<TicketLedger> ledger_;
+  bool has_errors_ = false;
+  bool keeps_tickets_ = false;    // an executor of its own that isn't restarted
+  bool plans_elsewhere_ = false;  // on a thread of its own
+  NodePtr node_;
+  std::optional<Twin> twin_;
+  StageContext context_;
+  std::optional<Stage> stage_;
+  naive::Elements<Value> expected_;  // of this epoch
+  uint64_t epoch_ = 0;
+  size_t at_ = 0;
+  bool has_ended_ = false;
+  std::string error_;  // that was thrown
+  std::vector<Held> held_;
+  std::vector<Saved> saved_;
+};
+
+class PlanContract : public testing::TestWithParam<Operator> {};
+
+TEST_P(PlanContract, HoldsInAnySequenceOfCalls) {
+  for (uint64_t trial = 0; trial < trial_count() && !HasFailure(); ++trial) {
+    SCOPED_TRACE("trial " + std::to_string(trial));
+    Driver(GetParam(), trial).run();
+  }
+}
+
+TEST_P(PlanContract, IsToldToStopAtAnyTime) {
+  for (uint64_t trial = 0; trial < 10 && !HasFailure(); ++trial) {
+    Driver(GetParam(), trial).run_beside_stops();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, PlanContract, testing::ValuesIn(operators()),
+                         [](const auto& tested) { return tested.param.name; });
+
+}  // namespace
+}  // namespace recordpipe::internal
