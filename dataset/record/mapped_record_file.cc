@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dataset/record/record_error.h"
-#include "recordpipe/crc32c.h"
+#include "dataset/record/record_framing.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_index.h"
@@ -58,6 +58,7 @@ std::vector<uint64_t> indexed_starts(FileSystem& file_system, const std::string&
 struct MappedRecordFile::State {
   std::unique_ptr<MappedFile> file;
   CrcCheck crc;
+  const FramingRules rules;
   // Where each record starts, and where the last one ends.
   std::vector<uint64_t> starts;
   // `starts` came from an index: a header is only known to be there once it was read.
@@ -68,7 +69,7 @@ struct MappedRecordFile::State {
 
   State(FileSystem& file_system, const std::string& path, const RecordReadOptions& options,
         const RecordMapOptions& map_options)
-      : file(file_system.map(path)), crc(options.crc) {
+      : file(file_system.map(path)), crc(options.crc), rules{.check_crc = crc != CrcCheck::never} {
     const auto head = bytes().first(std::min(bytes().size(), kRecordHeaderSize));
     const Compression compression = detect_record_compression(head, options);
     if (compression != Compression::none) {
@@ -119,8 +120,9 @@ struct MappedRecordFile::State {
         advised += kReadahead;
       }
       starts.push_back(offset);
-      length = length_at(offset);
-      offset += kRecordOverhead + length;
+      const RecordFrame frame = frame_at(offset);
+      length = frame.length;
+      offset += frame.size();
     }
     starts.push_back(offset);
   }
@@ -133,31 +135,23 @@ struct MappedRecordFile::State {
     return true;
   }
 
+  // The record at a place that an index named.
   bool is_record_here(size_t i) const {
-    const auto header = bytes().subspan(starts[i]).first<kRecordHeaderSize>();
-    return decode_record_header(header) == starts[i + 1] - starts[i] - kRecordOverhead;
+    const uint64_t size = starts[i + 1] - starts[i];
+    const RecordFrame frame = parse_record_header(bytes().subspan(starts[i], size), size);
+    return frame.ok() && frame.size() == size;
   }
 
   std::span<const std::byte> bytes() const { return file->bytes(); }
 
-  // The length of the record that starts at `offset`, compared with what is left of the file.
-  uint64_t length_at(uint64_t offset) const {
+  RecordFrame frame_at(uint64_t offset) const {
     const auto rest = bytes().subspan(offset);
-    if (rest.size() < kRecordHeaderSize) throw truncated_record(file->path(), offset, "header");
-    const auto header = rest.first<kRecordHeaderSize>();
-    if (crc != CrcCheck::never && !decode_record_header(header)) {
-      if (file->damaged()) throw cut_while_mapped(file->path(), offset);
-      throw corrupted_length(file->path(), offset,
-                             rest.first(std::min(rest.size(), kBytesForHint)));
+    const RecordFrame frame = parse_record_header(rest, rest.size(), rules);
+    if (frame.ok()) return frame;
+    if (frame.fault == FramingFault::length_crc && file->damaged()) {
+      throw cut_while_mapped(file->path(), offset);
     }
-    const uint64_t length = decode_record_length(header);
-    if (is_impossible_length(length)) throw impossible_length(file->path(), offset, length);
-    const uint64_t left = rest.size() - kRecordHeaderSize;
-    if (length > left) throw truncated_record(file->path(), offset, "data");
-    if (left - length < kRecordFooterSize) {
-      throw truncated_record(file->path(), offset, "data CRC");
-    }
-    return length;
+    throw framing_error(frame, file->path(), offset, rest);
   }
 
   Record view(size_t i) const {
@@ -189,10 +183,9 @@ struct MappedRecordFile::State {
     return (checked[i / 64].load(std::memory_order_relaxed) >> i % 64 & 1) == 0;
   }
 
-  bool is_right(size_t i, std::span<const std::byte> data,
-                std::span<const std::byte, kRecordFooterSize> footer) const {
+  bool is_right(size_t i, const RecordFrame& frame, std::span<const std::byte> record) const {
     if (!needs_check(i)) return true;
-    if (!record_footer_matches(footer, data)) return false;
+    if (!frame.data_fits(record)) return false;
     if (crc == CrcCheck::once) {
       checked[i / 64].fetch_or(uint64_t{1} << i % 64, std::memory_order_relaxed);
     }
@@ -200,19 +193,18 @@ struct MappedRecordFile::State {
   }
 
   Record read(size_t i) const {
-    const Record record = view(i);
-    const auto header = bytes().subspan(record.offset).first<kRecordHeaderSize>();
-    const auto footer =
-        bytes().subspan(starts[i + 1] - kRecordFooterSize).first<kRecordFooterSize>();
+    const uint64_t begin = starts[i];
+    const uint64_t size = starts[i + 1] - begin;
+    const auto record = bytes().subspan(begin, size);
     // The length again, with CRC checks off too: it says that the record still is where it was.
-    const bool intact =
-        is_indexed ? is_record_here(i) : decode_record_length(header) == record.data.size();
-    if (intact && is_right(i, record.data, footer)) return record;
-    if (file->damaged()) throw cut_while_mapped(file->path(), record.offset);
-    if (!intact && is_indexed)
-      throw not_as_indexed(file->path(), record.offset, starts[i + 1] - starts[i]);
-    if (!intact) throw corrupted_length(file->path(), record.offset, header);
-    throw corrupted_data(file->path(), record.offset, crc32c(record.data), footer);
+    RecordFrame frame = parse_record_header(record, size, {.check_crc = is_indexed});
+    const bool is_here = frame.ok() && frame.size() == size;
+    if (is_here && is_right(i, frame, record)) return view(i);
+    if (file->damaged()) throw cut_while_mapped(file->path(), begin);
+    if (!is_here && is_indexed) throw not_as_indexed(file->path(), begin, size);
+    frame.fault = is_here ? FramingFault::data_crc : FramingFault::length_crc;
+    throw framing_error(frame, file->path(), begin,
+                        is_here ? record : record.first(kRecordHeaderSize));
   }
 };
 

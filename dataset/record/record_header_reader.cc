@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "dataset/record/record_error.h"
+#include "dataset/record/record_framing.h"
 #include "recordpipe/record_format.h"
 
 namespace recordpipe {
@@ -16,7 +16,7 @@ constexpr uint64_t kLongRecord = uint64_t{8} << 10;
 }  // namespace
 
 RecordHeaderReader::RecordHeaderReader(const RandomAccessFile& file, RecordReadOptions options)
-    : file_(file), options_(options), window_(kWindow) {}
+    : file_(file), rules_{.check_crc = options.crc != CrcCheck::never}, window_(kWindow) {}
 
 std::span<const std::byte> RecordHeaderReader::fetch(size_t size) {
   const auto in_window = [&] {
@@ -33,18 +33,10 @@ std::span<const std::byte> RecordHeaderReader::fetch(size_t size) {
 
 std::optional<RecordIndexEntry> RecordHeaderReader::read() {
   if (offset_ >= file_.size()) return std::nullopt;
-  const auto bytes = fetch(kRecordHeaderSize);
-  if (bytes.size() < kRecordHeaderSize) throw truncated_record(file_.path(), offset_, "header");
-  const auto header = bytes.first<kRecordHeaderSize>();
-  if (options_.crc != CrcCheck::never && !decode_record_header(header)) {
-    throw corrupted_length(file_.path(), offset_, fetch(kBytesForHint));
-  }
-  const uint64_t length = decode_record_length(header);
-  if (is_impossible_length(length)) throw impossible_length(file_.path(), offset_, length);
-  const uint64_t left = file_.size() - offset_ - kRecordHeaderSize;
-  if (length > left) throw truncated_record(file_.path(), offset_, "data");
-  if (left - length < kRecordFooterSize) throw truncated_record(file_.path(), offset_, "data CRC");
-  const RecordIndexEntry entry = {.offset = offset_, .size = length + kRecordOverhead};
+  const RecordFrame frame =
+      parse_record_header(fetch(kRecordHeaderSize), file_.size() - offset_, rules_);
+  if (!frame.ok()) throw framing_error(frame, file_.path(), offset_, fetch(kBytesForHint));
+  const RecordIndexEntry entry = {.offset = offset_, .size = frame.size()};
   offset_ = entry.end();
   last_size_ = entry.size;
   return entry;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "dataset/record/record_framing.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/record_reader.h"
@@ -33,7 +34,7 @@ class RecordHeaderReader {
   std::span<const std::byte> fetch(size_t size);
 
   const RandomAccessFile& file_;
-  const RecordReadOptions options_;
+  const FramingRules rules_;
   uint64_t offset_ = 0;
   std::vector<std::byte> window_;
   uint64_t window_begin_ = 0;

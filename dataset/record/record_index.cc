@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "dataset/record/record_error.h"
-#include "recordpipe/crc32c.h"
+#include "dataset/record/record_framing.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/philox.h"
@@ -78,7 +78,8 @@ class EntrySample {
 bool is_record_at(const RandomAccessFile& file, const RecordIndexEntry& entry) {
   std::array<std::byte, kRecordHeaderSize> header;
   if (file.read_at(entry.offset, header) < header.size()) return false;
-  return decode_record_header(header) == entry.length();
+  const RecordFrame frame = parse_record_header(header, entry.size);
+  return frame.ok() && frame.size() == entry.size;
 }
 
 }  // namespace
@@ -203,23 +204,18 @@ std::vector<std::byte> read_indexed_record(const RandomAccessFile& file,
   if (!inside) {
     refuse("the file ends before the record of " + std::to_string(entry.size) + " bytes");
   }
-  if (entry.length() > options.max_record_size) {
-    throw too_long_record(file.path(), entry.offset, entry.length(), options.max_record_size);
-  }
+  const FramingRules rules = framing_rules(options);
+  const auto fail = [&](FramingFault fault, std::span<const std::byte> record) {
+    throw framing_error({fault, entry.length()}, file.path(), entry.offset, record, rules);
+  };
+  if (entry.length() > rules.max_record_size) fail(FramingFault::too_long, {});
   std::vector<std::byte> record(entry.size);
-  if (file.read_at(entry.offset, record) < record.size()) {
-    throw truncated_record(file.path(), entry.offset, "data");
+  if (file.read_at(entry.offset, record) < record.size()) fail(FramingFault::data_cut, {});
+  const RecordFrame frame = parse_record_header(record, entry.size, rules);
+  if (!frame.ok() || frame.size() != entry.size) {
+    throw not_as_indexed(file.path(), entry.offset, entry.size);
   }
-  const auto header = std::span(record).first<kRecordHeaderSize>();
-  const auto data = std::span(record).subspan(kRecordHeaderSize, entry.length());
-  const auto footer = std::span(record).last<kRecordFooterSize>();
-  const bool checked = options.crc != CrcCheck::never;
-  const bool same =
-      decode_record_length(header) == entry.length() && (!checked || decode_record_header(header));
-  if (!same) throw not_as_indexed(file.path(), entry.offset, entry.size);
-  if (checked && !record_footer_matches(footer, data)) {
-    throw corrupted_data(file.path(), entry.offset, crc32c(data), footer);
-  }
+  if (rules.check_crc && !frame.data_fits(record)) fail(FramingFault::data_crc, record);
   record.erase(record.end() - kRecordFooterSize, record.end());
   record.erase(record.begin(), record.begin() + kRecordHeaderSize);
   return record;
