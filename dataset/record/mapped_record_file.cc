@@ -116,7 +116,7 @@ struct MappedRecordFile::State {
       if (starts.size() % kStopInterval == 0) throw_if_stopped(stop, file->path());
       if (length < kLongRecord && offset + kReadahead > advised) {
         advised = std::max(advised, offset);
-        file->will_need(advised, kReadahead);
+        file->hint(advised, kReadahead, ReadHint::will_need);
         advised += kReadahead;
       }
       starts.push_back(offset);

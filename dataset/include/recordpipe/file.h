@@ -49,34 +49,65 @@ class OutputFile : public ByteSink {
   virtual void copy_permissions(const std::string& path) = 0;
 };
 
-// A regular file open for reading at any place. Safe to call from several threads.
+// One of several reads by RandomAccessFile::read_many(): the parameters and the result of read().
+struct ReadRequest {
+  uint64_t offset = 0;
+  size_t size = 0;
+  std::span<std::byte> scratch = {};
+  std::span<const std::byte> data = {};  // set by read_many()
+};
+
+// Advice about a part of a file. It changes time and memory, never results.
+enum class ReadHint {
+  will_need,  // read soon: start fetching it, without waiting
+  done,       // not needed soon: the memory of its pages can be reclaimed
+};
+
+// A regular file open for reading at any place: a mapping, a file descriptor, a URL. Safe to call
+// from several threads.
 class RandomAccessFile {
  public:
   virtual ~RandomAccessFile() = default;
-  virtual uint64_t size() const = 0;  // when it was opened
-  // Fills `out` from `offset`; returns less than out.size() only at the end of the file.
-  virtual size_t read_at(uint64_t offset, std::span<std::byte> out) const = 0;
+
+  // When it was opened.
+  virtual uint64_t size() const = 0;
+  // `size` bytes from `offset` on, or those up to the end of the file. The view points into
+  // `scratch`, which must hold `size` bytes, or into memory of the file. If the file is stable(),
+  // `scratch` may be empty: the view then points into memory of the file. A mapped file copies into
+  // a `scratch` that is not empty where copying is faster than mapping pages.
+  virtual std::span<const std::byte> read(uint64_t offset, size_t size,
+                                          std::span<std::byte> scratch) const = 0;
+  // Whether the file is in memory of its own: views that were read with an empty scratch remain
+  // valid as long as the file is open.
+  virtual bool stable() const { return false; }
+  // Performs all requests, in any order; they may overlap. A file for which a read is expensive
+  // reads neighbouring requests together.
+  virtual void read_many(std::span<ReadRequest> requests) const;
+  virtual void hint(uint64_t /*offset*/, uint64_t /*size*/, ReadHint /*hint*/) const {}
+  // Tells one version of the file from another, as far as the file system does: the size, and the
+  // modification time and inode of a local file, the ETag or Last-Modified of a URL. Refers to the
+  // file that was opened. Empty if nothing is known.
+  virtual std::string identity() const { return {}; }
+  // True once the file was found shorter than when it was opened. For a mapped file also if a page
+  // could not be read; its bytes are zeros then, and the process is not killed by SIGBUS. Files
+  // that are not mapped throw on a read error, and give fewer bytes behind a cut.
+  virtual bool damaged() const { return false; }
   virtual const std::string& path() const = 0;
+
+  // Fills `out` from `offset`; returns less than out.size() only at the end of the file.
+  size_t read_at(uint64_t offset, std::span<std::byte> out) const;
 };
 
-// A regular file mapped into memory, read-only. Safe to read from several threads.
-class MappedFile {
+// A file whose content is memory: mapped, read-only. Always stable().
+class MappedFile : public RandomAccessFile {
  public:
-  virtual ~MappedFile() = default;
+  // The whole file; an empty span for an empty file.
   virtual std::span<const std::byte> bytes() const = 0;
-  // True once a page could not be read because another program cut the file short, or because the
-  // device failed. Bytes read from such a page are zeros; the process is not killed by SIGBUS.
-  virtual bool damaged() const = 0;
-  // Says that `size` bytes from `offset` on were read and aren't needed soon: the memory that their
-  // pages take of this process's is given back. They may be read again all the same. For whoever
-  // goes through a file that is larger than what he may keep.
-  virtual void release(uint64_t /*offset*/, uint64_t /*size*/) const {}
-  // Advice to start reading `size` bytes from `offset` on into memory; doesn't wait for them.
-  virtual void will_need(uint64_t /*offset*/, uint64_t /*size*/) const {}
-  // Fills `out`, which lies within the file; with zeros where that is damaged(). For whoever goes
-  // through a large file once: pages that are copied needn't be mapped, which takes longer.
-  virtual void read(uint64_t offset, std::span<std::byte> out) const;
-  virtual const std::string& path() const = 0;
+
+  uint64_t size() const override { return bytes().size(); }
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte> scratch) const override;
+  bool stable() const final { return true; }
 };
 
 // An exclusive lock, held until it is destroyed; the kernel drops it when the process dies.
@@ -103,7 +134,8 @@ class FileSystem {
 
   // Opens a file, FIFO or device for reading in order. Refuses directories.
   virtual std::unique_ptr<ByteSource> open_source(const std::string& path) = 0;
-  // These two take regular files only. An empty file maps to an empty span.
+  // These two take regular files only. open_random() is for reads at a few places, and for what
+  // can't be mapped; map() is for readers that need stable() views.
   virtual std::unique_ptr<RandomAccessFile> open_random(const std::string& path) = 0;
   virtual std::unique_ptr<MappedFile> map(const std::string& path) = 0;
   // Refuses a symbolic link at `path` itself: what it leads to is not to be overwritten.
