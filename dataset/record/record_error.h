@@ -1,5 +1,4 @@
-// What is thrown for a damaged TFRecord file beside the faults of its framing
-// (record_framing.h).
+// The errors for damaged TFRecord files beside those of their framing (record_framing.h).
 #pragma once
 
 #include <cstddef>
@@ -12,14 +11,14 @@
 
 namespace recordpipe {
 
-// Data whose CRC, unmasked, is `crc`, which isn't the one stored in `footer`.
+// The data's CRC is `crc`; `footer` stores another.
 Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,
                      std::span<const std::byte, kRecordFooterSize> footer);
 
-// An index says that a record of `size` bytes, framing included, is at `offset`, and none is.
+// The file has no record of `size` bytes (with framing) at `offset`, unlike its index.
 Error not_as_indexed(const std::string& path, uint64_t offset, uint64_t size);
 
-// A file that was whole when it was mapped and isn't any more.
+// A file that was truncated, or became unreadable, after it was mapped.
 Error cut_while_mapped(const std::string& path, uint64_t offset);
 
 }  // namespace recordpipe
