@@ -7,6 +7,7 @@
 
 #include "dataset/record/record_error.h"
 #include "dataset/record/record_framing.h"
+#include "dataset/record/record_header_reader.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_index.h"
@@ -22,9 +23,6 @@ namespace {
 constexpr uint64_t kSmallFile = uint64_t{1} << 20;
 // The number of headers that are compared with an index.
 constexpr size_t kSample = 16;
-// Readahead of the header walk while records are short. For long records only the headers are read.
-constexpr uint64_t kReadahead = uint64_t{2} << 20;
-constexpr uint64_t kLongRecord = uint64_t{128} << 10;
 // The interval of checks for a stop request, in records.
 constexpr size_t kStopInterval = 4096;
 
@@ -56,8 +54,8 @@ std::vector<uint64_t> indexed_starts(FileSystem& file_system, const std::string&
 
 struct MappedRecordFile::State {
   std::unique_ptr<MappedFile> file;
+  std::span<const std::byte> bytes;  // the whole file
   CrcCheck crc;
-  const FramingRules rules;
   // The offset of each record, and the end of the last one.
   std::vector<uint64_t> starts;
   // `starts` is from an index: read() must verify each header.
@@ -68,8 +66,8 @@ struct MappedRecordFile::State {
 
   State(FileSystem& file_system, const std::string& path, const RecordReadOptions& options,
         const RecordMapOptions& map_options)
-      : file(file_system.map(path)), crc(options.crc), rules{.check_crc = crc != CrcCheck::never} {
-    const auto head = bytes().first(std::min(bytes().size(), kRecordHeaderSize));
+      : file(file_system.map(path)), bytes(file->bytes()), crc(options.crc) {
+    const auto head = bytes.first(std::min(bytes.size(), kRecordHeaderSize));
     const Compression compression = detect_record_compression(head, options);
     if (compression != Compression::none) {
       throw Error({.kind = ErrorKind::unsupported,
@@ -87,9 +85,9 @@ struct MappedRecordFile::State {
                     const RecordMapOptions& options) {
     const bool use_index = options.use_index && crc != CrcCheck::never;
     const auto read_index = [&] {
-      return indexed_starts(file_system, path, bytes().size(), options.stop);
+      return indexed_starts(file_system, path, bytes.size(), options.stop);
     };
-    if (use_index && bytes().size() > kSmallFile) {
+    if (use_index && bytes.size() > kSmallFile) {
       starts = read_index();
       is_indexed = !starts.empty() && sample_fits();
       if (is_indexed) return;
@@ -109,22 +107,11 @@ struct MappedRecordFile::State {
   // last of `starts`.
   void walk(const std::stop_token& stop) {
     starts.clear();
-    uint64_t offset = 0;
-    uint64_t length = 0;
-    uint64_t advised = 0;  // end of the readahead
-    while (offset < bytes().size()) {
+    RecordHeaderReader headers(*file, {.crc = crc});
+    do {
       if (starts.size() % kStopInterval == 0) throw_if_stopped(stop, file->path());
-      if (length < kLongRecord && offset + kReadahead > advised) {
-        advised = std::max(advised, offset);
-        file->hint(advised, kReadahead, ReadHint::will_need);
-        advised += kReadahead;
-      }
-      starts.push_back(offset);
-      const RecordFrame frame = frame_at(offset);
-      length = frame.length;
-      offset += frame.size();
-    }
-    starts.push_back(offset);
+      starts.push_back(headers.offset());
+    } while (headers.read());
   }
 
   bool sample_fits() const {
@@ -135,29 +122,14 @@ struct MappedRecordFile::State {
     return true;
   }
 
-  // The record at a place that an index named.
   bool is_record_here(size_t i) const {
     const uint64_t size = starts[i + 1] - starts[i];
-    const RecordFrame frame = parse_record_header(bytes().subspan(starts[i], size), size);
-    return frame.ok() && frame.size() == size;
-  }
-
-  std::span<const std::byte> bytes() const { return file->bytes(); }
-
-  // The record at `offset`, validated against the rest of the file.
-  RecordFrame frame_at(uint64_t offset) const {
-    const auto rest = bytes().subspan(offset);
-    const RecordFrame frame = parse_record_header(rest, rest.size(), rules);
-    if (frame.ok()) return frame;
-    if (frame.fault == FramingFault::length_crc && file->damaged()) {
-      throw cut_while_mapped(file->path(), offset);
-    }
-    throw framing_error(frame, file->path(), offset, rest);
+    return is_record_header(bytes.subspan(starts[i], size), size);
   }
 
   Record view(size_t i) const {
     const uint64_t length = starts[i + 1] - starts[i] - kRecordOverhead;
-    return {.data = bytes().subspan(starts[i] + kRecordHeaderSize, length),
+    return {.data = bytes.subspan(starts[i] + kRecordHeaderSize, length),
             .offset = starts[i],
             .owner = nullptr};
   }
@@ -165,7 +137,7 @@ struct MappedRecordFile::State {
   void prefetch(size_t i) const {
     constexpr uint64_t kLine = 64;
     constexpr uint64_t kMost = uint64_t{4} << 10;
-    const std::byte* const begin = bytes().data() + starts[i];
+    const std::byte* const begin = bytes.data() + starts[i];
     const uint64_t size = starts[i + 1] - starts[i];
     const auto fetch = [&](uint64_t from, uint64_t to) {
       for (uint64_t at = from; at < to; at += kLine) __builtin_prefetch(begin + at);
@@ -196,7 +168,7 @@ struct MappedRecordFile::State {
   Record read(size_t i) const {
     const uint64_t begin = starts[i];
     const uint64_t size = starts[i + 1] - begin;
-    const auto record = bytes().subspan(begin, size);
+    const auto record = bytes.subspan(begin, size);
     // Compares the length again, also without CRC checks: a change shows that the file was
     // modified.
     RecordFrame frame = parse_record_header(record, size, {.check_crc = is_indexed});
@@ -222,7 +194,7 @@ size_t MappedRecordFile::size() const { return state_->starts.size() - 1; }
 Record MappedRecordFile::read(size_t i) const { return state_->read(i); }
 Record MappedRecordFile::view(size_t i) const { return state_->view(i); }
 void MappedRecordFile::prefetch(size_t i) const { state_->prefetch(i); }
-std::span<const std::byte> MappedRecordFile::bytes() const { return state_->bytes(); }
+std::span<const std::byte> MappedRecordFile::bytes() const { return state_->bytes; }
 bool MappedRecordFile::damaged() const { return state_->file->damaged(); }
 const std::string& MappedRecordFile::path() const { return state_->file->path(); }
 

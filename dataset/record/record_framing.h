@@ -74,6 +74,13 @@ inline RecordFrame parse_record_header(std::span<const std::byte> start, uint64_
   return {FramingFault::none, length};
 }
 
+// Whether a record of `size` bytes, framing included, has the header at the beginning of `start`.
+inline bool is_record_header(std::span<const std::byte> start, uint64_t size,
+                             const FramingRules& rules = {}) {
+  const RecordFrame frame = parse_record_header(start, size, rules);
+  return frame.ok() && frame.size() == size;
+}
+
 // How many bytes tell what a file that is no TFRecord file is instead.
 inline constexpr size_t kBytesForHint = 64;
 
