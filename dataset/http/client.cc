@@ -53,12 +53,11 @@ const char* hint_for(CURLcode code) {
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
       return "the server's certificate could not be verified: check the URL, this machine's date "
-             "and "
-             "its certificates (package ca-certificates)";
+             "and its certificates (package ca-certificates)";
     case CURLE_SSL_CACERT_BADFILE:
       return "install the trusted certificates (package ca-certificates)";
     case CURLE_UNSUPPORTED_PROTOCOL:  // HTTP/0.9: a response without a head
-      return "the server is not a web server: check the URL";
+      return "the server does not speak HTTP: check the URL";
     default:
       return "";
   }

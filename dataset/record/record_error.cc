@@ -157,7 +157,7 @@ Error not_as_indexed(const std::string& path, uint64_t offset, uint64_t size) {
   return Error({.kind = ErrorKind::corrupted,
                 .path = path,
                 .offset = offset,
-                .reason = "no record of " + std::to_string(size) + " bytes, as the index says,",
+                .reason = "the indexed record of " + std::to_string(size) + " bytes was not found",
                 .hint = "the record is damaged, or the index belongs to another file or is older "
                         "than this one: recreate the index (tfrecord index)"});
 }

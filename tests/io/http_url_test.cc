@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 #include "recordpipe/http/url.h"
 #include "recordpipe/internal/url_path.h"
 
@@ -49,6 +50,8 @@ TEST(HttpUrl, ErrorsShowNoQuery) {
     EXPECT_EQ(error.what(), shown + std::string(": open failed"));
     EXPECT_EQ(without_secrets(error.path()), shown);
   }
+  EXPECT_THAT(message_of([] { posix_file_system().open_source("https://example.org/a?secret"); }),
+              testing::StartsWith("https://example.org/a?...: open failed"));
 }
 
 TEST(HttpUrl, RefusesOtherProtocols) {

@@ -161,7 +161,7 @@ TEST(RecordIndex, TheLongestLineIsRead) {
   const std::string text = "0 18446744073709551615\n";
   EXPECT_THAT(read_all_entries(reader_of(text)), ElementsAre(RecordIndexEntry{0, UINT64_MAX}));
   EXPECT_THAT(read_error("18446744073709551615 18446744073709551615\n").reason(),
-              HasSubstr("should follow"));
+              HasSubstr("must start at 0"));
 }
 
 TEST(RecordIndex, NoEntryIsShorterThanItsFraming) {

@@ -2,9 +2,8 @@
 //
 // A read has three results: a record, a clean end (an empty optional), or an exception. Messages,
 // after the path:
-//   truncated record at N   the file ends inside the record that starts at N, also inside its
-//   header corrupted record at N   a CRC does not match; the reason names it (length or data), the
-//   hint names
+//   truncated record at N   the file ends inside the record that starts at N (data or header)
+//   corrupted record at N   a CRC does not match; the reason names it (length or data), the hint
 //                           the likely cause (a compressed file, a Git LFS pointer, HTML)
 #pragma once
 

@@ -61,9 +61,7 @@ enum class Standardize { no, yes };
 // Writes the distorted crop of `image` to `out`.
 //   image: uint8, [channels, size.height, size.width], 1 to 4 channels
 //   out:   format.bytes_per_image() bytes in the dtype (not uint8) and layout of `format`, aligned
-//   for
-//          the dtype. The crop has the size format.height x format.width; zero padding is part of
-//          it.
+//          for the dtype. The crop, with its zero padding, is format.height x format.width.
 // Values are not clipped to 0..255, as in the tutorial. Throws Error{invalid_argument} for other
 // sizes, dtypes and numbers of channels.
 void crop_flip_color(std::span<const uint8_t> image, const ImageSize& size,

@@ -31,8 +31,7 @@ struct PadCropFlip {
 // Writes the crop of `image` to `out`.
 //   image: uint8, [channels, height, width], as CIFAR stores it, with the sizes of `format`
 //   out:   format.bytes_per_image() bytes in the dtype and layout of `format`, aligned for the
-//   dtype;
-//          values 0..255, pixels outside the image are 0
+//          dtype; values 0..255, pixels outside the image are 0
 // `normalization` (default: none) is applied to every value, padding included. `next` (default:
 // none) is the image of the same size that will be cropped next; it is prefetched into the CPU
 // cache. Throws Error{invalid_argument} for an image of another size and for an invalid
