@@ -146,14 +146,15 @@ HttpRandomAccessFile::HttpRandomAccessFile(const std::string& url, const HttpRea
   window_.resize(request.filled());
 }
 
-size_t HttpRandomAccessFile::read_at(uint64_t offset, std::span<std::byte> out) const {
-  if (offset >= size_) return 0;
-  out = out.first(std::min<uint64_t>(out.size(), size_ - offset));
+std::span<const std::byte> HttpRandomAccessFile::read(uint64_t offset, size_t size,
+                                                      std::span<std::byte> scratch) const {
+  if (offset >= size_) return {};
+  const auto out = scratch.first(std::min<uint64_t>(size, size_ - offset));
   const std::lock_guard lock(mutex_);
   size_t done = 0;
   while (done < out.size()) {
     const uint64_t at = offset + done;
-    if (at < window_begin_ || at - window_begin_ >= window_.size()) {
+    if (!in_window(at, 1)) {
       if (out.size() - done >= window_size_) {
         fetch(at, out.subspan(done));
         break;
@@ -162,11 +163,71 @@ size_t HttpRandomAccessFile::read_at(uint64_t offset, std::span<std::byte> out) 
     }
     const size_t begin = at - window_begin_;
     const size_t count = std::min(out.size() - done, window_.size() - begin);
-    std::copy_n(window_.begin() + static_cast<std::ptrdiff_t>(begin), count,
-                out.begin() + static_cast<std::ptrdiff_t>(done));
+    std::ranges::copy(std::span(window_).subspan(begin, count),
+                      out.begin() + static_cast<std::ptrdiff_t>(done));
     done += count;
   }
-  return out.size();
+  return out;
+}
+
+void HttpRandomAccessFile::read_many(std::span<ReadRequest> requests) const {
+  std::vector<ReadRequest*> left;
+  for (ReadRequest& request : requests) {
+    const uint64_t there = size_ - std::min(request.offset, size_);
+    const auto out = request.scratch.first(std::min<uint64_t>(request.size, there));
+    request.data = out;
+    if (!out.empty()) left.push_back(&request);
+  }
+  std::ranges::sort(left, {}, &ReadRequest::offset);
+  const std::lock_guard lock(mutex_);
+  for (size_t begin = 0; begin < left.size();) {
+    const uint64_t first = left[begin]->offset;
+    uint64_t end = first;
+    size_t next = begin;
+    for (; next < left.size(); ++next) {
+      const uint64_t offset = left[next]->offset;
+      const uint64_t longer = std::max(end, offset + left[next]->data.size());
+      const bool near = offset <= end || offset - end <= options_.smallest_window;
+      if (next > begin && (!near || longer - first > options_.largest_window)) break;
+      end = longer;
+    }
+    read_group(std::span(left).subspan(begin, next - begin), end);
+    begin = next;
+  }
+}
+
+// Requests in the order of their offsets, up to `end`.
+void HttpRandomAccessFile::read_group(std::span<ReadRequest* const> group, uint64_t end) const {
+  const uint64_t first = group.front()->offset;
+  const auto out_of = [](const ReadRequest& request) {
+    return request.scratch.first(request.data.size());
+  };
+  if (group.size() == 1 && !in_window(first, end - first)) {
+    fetch(first, out_of(*group.front()));
+    return;
+  }
+  std::vector<std::byte> fetched;
+  std::span<const std::byte> bytes;
+  if (in_window(first, end - first)) {
+    bytes = std::span(window_).subspan(first - window_begin_);
+  } else {
+    fetched.resize(end - first);
+    fetch(first, fetched);
+    bytes = fetched;
+  }
+  for (const ReadRequest* request : group) {
+    std::ranges::copy(bytes.subspan(request->offset - first, request->data.size()),
+                      out_of(*request).begin());
+  }
+}
+
+std::string HttpRandomAccessFile::identity() const {
+  return std::to_string(size_) + " " + validator_;
+}
+
+bool HttpRandomAccessFile::in_window(uint64_t offset, size_t size) const {
+  return offset >= window_begin_ && offset - window_begin_ < window_.size() &&
+         size <= window_.size() - (offset - window_begin_);
 }
 
 void HttpRandomAccessFile::fetch(uint64_t first, std::span<std::byte> out) const {

@@ -31,12 +31,19 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   HttpRandomAccessFile(const std::string& url, const HttpReadOptions& options);
 
   uint64_t size() const override { return size_; }
-  size_t read_at(uint64_t offset, std::span<std::byte> out) const override;
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte> scratch) const override;
+  // Requests that a window's smallest size or less lies between are one request to the server, of
+  // up to a window's largest size.
+  void read_many(std::span<ReadRequest> requests) const override;
+  std::string identity() const override;
   const std::string& path() const override { return url_.shown(); }
 
  private:
   class Request;
 
+  bool in_window(uint64_t offset, size_t size) const;
+  void read_group(std::span<ReadRequest* const> group, uint64_t end) const;
   void fetch(uint64_t first, std::span<std::byte> out) const;
   void move_window(uint64_t offset) const;
 

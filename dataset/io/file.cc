@@ -32,8 +32,22 @@ class RewoundSource final : public ByteSource {
 
 }  // namespace
 
-void MappedFile::read(uint64_t offset, std::span<std::byte> out) const {
-  std::ranges::copy(bytes().subspan(offset, out.size()), out.begin());
+void RandomAccessFile::read_many(std::span<ReadRequest> requests) const {
+  for (ReadRequest& request : requests) {
+    request.data = read(request.offset, request.size, request.scratch);
+  }
+}
+
+size_t RandomAccessFile::read_at(uint64_t offset, std::span<std::byte> out) const {
+  const auto data = read(offset, out.size(), out);
+  if (data.data() != out.data()) std::ranges::copy(data, out.begin());
+  return data.size();
+}
+
+std::span<const std::byte> MappedFile::read(uint64_t offset, size_t size,
+                                            std::span<std::byte>) const {
+  const auto rest = bytes().subspan(std::min<uint64_t>(offset, bytes().size()));
+  return rest.first(std::min(rest.size(), size));
 }
 
 std::string parent_directory(const std::string& path) {

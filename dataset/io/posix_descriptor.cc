@@ -106,6 +106,12 @@ void PosixDescriptor::copy_permissions(const std::string& from) {
   if (::fchmod(fd_, mode) != 0) throw system_error(errno, "set the permissions of", path_);
 }
 
+std::string posix_identity(const struct stat& file) {
+  return std::to_string(file.st_size) + " " + std::to_string(file.st_dev) + ":" +
+         std::to_string(file.st_ino) + " " + std::to_string(file.st_mtim.tv_sec) + "." +
+         std::to_string(file.st_mtim.tv_nsec);
+}
+
 void PosixDescriptor::close() {
   const int fd = std::exchange(fd_, -1);
   // On Linux, the descriptor is closed even after EINTR; closing it again could close another

@@ -40,4 +40,7 @@ class PosixDescriptor {
   int fd_;
 };
 
+// RandomAccessFile::identity() (file.h) of a local file: size, device, inode, modification time.
+std::string posix_identity(const struct stat& file);
+
 }  // namespace recordpipe

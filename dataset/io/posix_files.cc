@@ -1,5 +1,6 @@
 #include "dataset/io/posix_files.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 
@@ -41,20 +42,27 @@ class PosixRandomAccessFile final : public RandomAccessFile {
   explicit PosixRandomAccessFile(const std::string& path)
       : descriptor_(path, O_RDONLY | O_NONBLOCK) {
     descriptor_.require_regular();
-    size_ = static_cast<uint64_t>(descriptor_.status().st_size);
+    opened_ = descriptor_.status();
   }
 
-  uint64_t size() const override { return size_; }
+  uint64_t size() const override { return static_cast<uint64_t>(opened_.st_size); }
 
-  size_t read_at(uint64_t offset, std::span<std::byte> out) const override {
-    return descriptor_.read_at(offset, out);
+  // Nothing behind size(), though the file may have grown.
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte> scratch) const override {
+    if (offset >= this->size()) return {};
+    const auto out = scratch.first(std::min<uint64_t>(size, this->size() - offset));
+    return out.first(descriptor_.read_at(offset, out));
   }
+
+  std::string identity() const override { return posix_identity(opened_); }
+  bool damaged() const override { return descriptor_.status().st_size < opened_.st_size; }
 
   const std::string& path() const override { return descriptor_.path(); }
 
  private:
   PosixDescriptor descriptor_;
-  uint64_t size_ = 0;
+  struct stat opened_ = {};
 };
 
 class PosixOutputFile final : public OutputFile {

@@ -50,27 +50,30 @@ class PosixMapping final : public MappedFile {
 
   bool damaged() const override { return (guard_ && guard_->tripped()) || was_cut(); }
 
-  void release(uint64_t offset, uint64_t size) const override {
-    advise(offset, size, MADV_DONTNEED);
+  void hint(uint64_t offset, uint64_t size, ReadHint hint) const override {
+    advise(offset, size, hint == ReadHint::done ? MADV_DONTNEED : MADV_WILLNEED);
   }
 
-  void will_need(uint64_t offset, uint64_t size) const override {
-    advise(offset, size, MADV_WILLNEED);
-  }
+  std::string identity() const override { return posix_identity(opened_); }
 
   // Bytes that can't be read (the file was truncated, or replaced by another) are copied from the
   // mapping, which handles damage.
-  void read(uint64_t offset, std::span<std::byte> out) const override {
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte> scratch) const override {
+    const auto mapped = MappedFile::read(offset, size, {});
+    if (scratch.empty() || mapped.empty()) return mapped;
     std::call_once(reading_, [this] { open_again(); });
+    const auto out = scratch.first(mapped.size());
     size_t filled = 0;
     try {
       if (descriptor_) filled = descriptor_->read_at(offset, out);
     } catch (const Error&) {
       // The device failed: the mapping reports it as damaged().
     }
-    if (filled == out.size()) return;
-    MappedFile::read(offset + filled, out.subspan(filled));
-    release(offset + filled, out.size() - filled);
+    if (filled == out.size()) return out;
+    std::ranges::copy(mapped.subspan(filled), out.begin() + static_cast<std::ptrdiff_t>(filled));
+    hint(offset + filled, out.size() - filled, ReadHint::done);
+    return out;
   }
 
   const std::string& path() const override { return path_; }

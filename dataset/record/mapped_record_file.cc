@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "dataset/record/record_error.h"
-#include "recordpipe/crc32c.h"
+#include "dataset/record/record_framing.h"
+#include "dataset/record/record_header_reader.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_index.h"
@@ -22,9 +23,6 @@ namespace {
 constexpr uint64_t kSmallFile = uint64_t{1} << 20;
 // The number of headers that are compared with an index.
 constexpr size_t kSample = 16;
-// Readahead of the header walk while records are short. For long records only the headers are read.
-constexpr uint64_t kReadahead = uint64_t{2} << 20;
-constexpr uint64_t kLongRecord = uint64_t{128} << 10;
 // The interval of checks for a stop request, in records.
 constexpr size_t kStopInterval = 4096;
 
@@ -56,6 +54,7 @@ std::vector<uint64_t> indexed_starts(FileSystem& file_system, const std::string&
 
 struct MappedRecordFile::State {
   std::unique_ptr<MappedFile> file;
+  std::span<const std::byte> bytes;  // the whole file
   CrcCheck crc;
   // The offset of each record, and the end of the last one.
   std::vector<uint64_t> starts;
@@ -67,8 +66,8 @@ struct MappedRecordFile::State {
 
   State(FileSystem& file_system, const std::string& path, const RecordReadOptions& options,
         const RecordMapOptions& map_options)
-      : file(file_system.map(path)), crc(options.crc) {
-    const auto head = bytes().first(std::min(bytes().size(), kRecordHeaderSize));
+      : file(file_system.map(path)), bytes(file->bytes()), crc(options.crc) {
+    const auto head = bytes.first(std::min(bytes.size(), kRecordHeaderSize));
     const Compression compression = detect_record_compression(head, options);
     if (compression != Compression::none) {
       throw Error({.kind = ErrorKind::unsupported,
@@ -86,9 +85,9 @@ struct MappedRecordFile::State {
                     const RecordMapOptions& options) {
     const bool use_index = options.use_index && crc != CrcCheck::never;
     const auto read_index = [&] {
-      return indexed_starts(file_system, path, bytes().size(), options.stop);
+      return indexed_starts(file_system, path, bytes.size(), options.stop);
     };
-    if (use_index && bytes().size() > kSmallFile) {
+    if (use_index && bytes.size() > kSmallFile) {
       starts = read_index();
       is_indexed = !starts.empty() && sample_fits();
       if (is_indexed) return;
@@ -108,21 +107,11 @@ struct MappedRecordFile::State {
   // last of `starts`.
   void walk(const std::stop_token& stop) {
     starts.clear();
-    uint64_t offset = 0;
-    uint64_t length = 0;
-    uint64_t advised = 0;  // end of the readahead
-    while (offset < bytes().size()) {
+    RecordHeaderReader headers(*file, {.crc = crc});
+    do {
       if (starts.size() % kStopInterval == 0) throw_if_stopped(stop, file->path());
-      if (length < kLongRecord && offset + kReadahead > advised) {
-        advised = std::max(advised, offset);
-        file->will_need(advised, kReadahead);
-        advised += kReadahead;
-      }
-      starts.push_back(offset);
-      length = length_at(offset);
-      offset += kRecordOverhead + length;
-    }
-    starts.push_back(offset);
+      starts.push_back(headers.offset());
+    } while (headers.read());
   }
 
   bool sample_fits() const {
@@ -134,35 +123,13 @@ struct MappedRecordFile::State {
   }
 
   bool is_record_here(size_t i) const {
-    const auto header = bytes().subspan(starts[i]).first<kRecordHeaderSize>();
-    return decode_record_header(header) == starts[i + 1] - starts[i] - kRecordOverhead;
-  }
-
-  std::span<const std::byte> bytes() const { return file->bytes(); }
-
-  // The length of the record at `offset`, validated against the rest of the file.
-  uint64_t length_at(uint64_t offset) const {
-    const auto rest = bytes().subspan(offset);
-    if (rest.size() < kRecordHeaderSize) throw truncated_record(file->path(), offset, "header");
-    const auto header = rest.first<kRecordHeaderSize>();
-    if (crc != CrcCheck::never && !decode_record_header(header)) {
-      if (file->damaged()) throw cut_while_mapped(file->path(), offset);
-      throw corrupted_length(file->path(), offset,
-                             rest.first(std::min(rest.size(), kBytesForHint)));
-    }
-    const uint64_t length = decode_record_length(header);
-    if (is_impossible_length(length)) throw impossible_length(file->path(), offset, length);
-    const uint64_t left = rest.size() - kRecordHeaderSize;
-    if (length > left) throw truncated_record(file->path(), offset, "data");
-    if (left - length < kRecordFooterSize) {
-      throw truncated_record(file->path(), offset, "data CRC");
-    }
-    return length;
+    const uint64_t size = starts[i + 1] - starts[i];
+    return is_record_header(bytes.subspan(starts[i], size), size);
   }
 
   Record view(size_t i) const {
     const uint64_t length = starts[i + 1] - starts[i] - kRecordOverhead;
-    return {.data = bytes().subspan(starts[i] + kRecordHeaderSize, length),
+    return {.data = bytes.subspan(starts[i] + kRecordHeaderSize, length),
             .offset = starts[i],
             .owner = nullptr};
   }
@@ -170,7 +137,7 @@ struct MappedRecordFile::State {
   void prefetch(size_t i) const {
     constexpr uint64_t kLine = 64;
     constexpr uint64_t kMost = uint64_t{4} << 10;
-    const std::byte* const begin = bytes().data() + starts[i];
+    const std::byte* const begin = bytes.data() + starts[i];
     const uint64_t size = starts[i + 1] - starts[i];
     const auto fetch = [&](uint64_t from, uint64_t to) {
       for (uint64_t at = from; at < to; at += kLine) __builtin_prefetch(begin + at);
@@ -189,10 +156,9 @@ struct MappedRecordFile::State {
     return (checked[i / 64].load(std::memory_order_relaxed) >> i % 64 & 1) == 0;
   }
 
-  bool is_right(size_t i, std::span<const std::byte> data,
-                std::span<const std::byte, kRecordFooterSize> footer) const {
+  bool is_right(size_t i, const RecordFrame& frame, std::span<const std::byte> record) const {
     if (!needs_check(i)) return true;
-    if (!record_footer_matches(footer, data)) return false;
+    if (!frame.data_fits(record)) return false;
     if (crc == CrcCheck::once) {
       checked[i / 64].fetch_or(uint64_t{1} << i % 64, std::memory_order_relaxed);
     }
@@ -200,20 +166,19 @@ struct MappedRecordFile::State {
   }
 
   Record read(size_t i) const {
-    const Record record = view(i);
-    const auto header = bytes().subspan(record.offset).first<kRecordHeaderSize>();
-    const auto footer =
-        bytes().subspan(starts[i + 1] - kRecordFooterSize).first<kRecordFooterSize>();
+    const uint64_t begin = starts[i];
+    const uint64_t size = starts[i + 1] - begin;
+    const auto record = bytes.subspan(begin, size);
     // Compares the length again, also without CRC checks: a change shows that the file was
     // modified.
-    const bool intact =
-        is_indexed ? is_record_here(i) : decode_record_length(header) == record.data.size();
-    if (intact && is_right(i, record.data, footer)) return record;
-    if (file->damaged()) throw cut_while_mapped(file->path(), record.offset);
-    if (!intact && is_indexed)
-      throw not_as_indexed(file->path(), record.offset, starts[i + 1] - starts[i]);
-    if (!intact) throw corrupted_length(file->path(), record.offset, header);
-    throw corrupted_data(file->path(), record.offset, crc32c(record.data), footer);
+    RecordFrame frame = parse_record_header(record, size, {.check_crc = is_indexed});
+    const bool is_here = frame.ok() && frame.size() == size;
+    if (is_here && is_right(i, frame, record)) return view(i);
+    if (file->damaged()) throw cut_while_mapped(file->path(), begin);
+    if (!is_here && is_indexed) throw not_as_indexed(file->path(), begin, size);
+    frame.fault = is_here ? FramingFault::data_crc : FramingFault::length_crc;
+    throw framing_error(frame, file->path(), begin,
+                        is_here ? record : record.first(kRecordHeaderSize));
   }
 };
 
@@ -229,7 +194,7 @@ size_t MappedRecordFile::size() const { return state_->starts.size() - 1; }
 Record MappedRecordFile::read(size_t i) const { return state_->read(i); }
 Record MappedRecordFile::view(size_t i) const { return state_->view(i); }
 void MappedRecordFile::prefetch(size_t i) const { state_->prefetch(i); }
-std::span<const std::byte> MappedRecordFile::bytes() const { return state_->bytes(); }
+std::span<const std::byte> MappedRecordFile::bytes() const { return state_->bytes; }
 bool MappedRecordFile::damaged() const { return state_->file->damaged(); }
 const std::string& MappedRecordFile::path() const { return state_->file->path(); }
 

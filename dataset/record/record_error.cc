@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
+#include "dataset/record/record_framing.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
@@ -66,8 +67,7 @@ Hint hint_for_start(std::span<const std::byte> start) {
   return {"this is probably not a TFRecord file"};
 }
 
-}  // namespace
-
+// "the file ends inside the header: truncated record at N"
 Error truncated_record(const std::string& path, uint64_t offset, std::string_view where) {
   return Error({.kind = ErrorKind::truncated,
                 .path = path,
@@ -115,6 +115,30 @@ Error too_long_record(const std::string& path, uint64_t offset, uint64_t length,
                           std::to_string(max_record_size) + " allowed,",
                 .hint = "if the length is correct, raise max_record_size; else the file is damaged",
                 .remedy = Remedy::raise_max_record_size});
+}
+
+}  // namespace
+
+Error framing_error(const RecordFrame& frame, const std::string& path, uint64_t offset,
+                    std::span<const std::byte> start, const FramingRules& rules) {
+  switch (frame.fault) {
+    case FramingFault::header_cut:
+      return truncated_record(path, offset, "header");
+    case FramingFault::length_crc:
+      return corrupted_length(path, offset, start.first(std::min(start.size(), kBytesForHint)));
+    case FramingFault::length_impossible:
+      return impossible_length(path, offset, frame.length);
+    case FramingFault::too_long:
+      return too_long_record(path, offset, frame.length, rules.max_record_size);
+    case FramingFault::data_cut:
+      return truncated_record(path, offset, "data");
+    case FramingFault::footer_cut:
+      return truncated_record(path, offset, "data CRC");
+    case FramingFault::none:
+    case FramingFault::data_crc:
+      break;
+  }
+  return corrupted_data(path, offset, crc32c(frame.data(start)), frame.footer(start));
 }
 
 Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,

@@ -1,7 +1,6 @@
 #include "dataset/record/record_header_reader.h"
 
 #include <algorithm>
-#include <span>
 
 #include "dataset/record/record_error.h"
 #include "recordpipe/record_format.h"
@@ -12,39 +11,48 @@ namespace {
 constexpr size_t kWindow = size_t{64} << 10;
 // Longer records are skipped, not read.
 constexpr uint64_t kLongRecord = uint64_t{8} << 10;
+// The advised distance, and the record size up to which reading ahead is faster than reading the
+// headers only.
+constexpr uint64_t kReadahead = uint64_t{2} << 20;
+constexpr uint64_t kLongToReadAhead = uint64_t{128} << 10;
 
 }  // namespace
 
 RecordHeaderReader::RecordHeaderReader(const RandomAccessFile& file, RecordReadOptions options)
-    : file_(file), options_(options), window_(kWindow) {}
+    : file_(file),
+      size_(file.size()),
+      rules_{.check_crc = options.crc != CrcCheck::never},
+      scratch_(file.stable() ? 0 : kWindow) {
+  if (file.stable()) window_ = file.read(0, size_, {});
+}
 
 std::span<const std::byte> RecordHeaderReader::fetch(size_t size) {
-  const auto in_window = [&] {
-    return offset_ >= window_begin_ && offset_ + size <= window_begin_ + window_size_;
-  };
-  if (!in_window()) {
+  const uint64_t end = offset_ + std::min<uint64_t>(size, size_ - offset_);
+  if (offset_ < window_begin_ || end > window_begin_ + window_.size()) {
     const size_t wanted = last_size_ > kLongRecord ? size : kWindow;
     window_begin_ = offset_;
-    window_size_ = file_.read_at(offset_, std::span(window_).first(wanted));
+    window_ = file_.read(offset_, wanted, scratch_);
   }
-  const auto rest = std::span(window_).first(window_size_).subspan(offset_ - window_begin_);
-  return rest.first(std::min(size, rest.size()));
+  return window_.subspan(offset_ - window_begin_);
+}
+
+void RecordHeaderReader::advise() {
+  if (last_size_ >= kLongToReadAhead || offset_ + kReadahead <= advised_) return;
+  advised_ = std::max(advised_, offset_);
+  file_.hint(advised_, kReadahead, ReadHint::will_need);
+  advised_ += kReadahead;
 }
 
 std::optional<RecordIndexEntry> RecordHeaderReader::read() {
-  if (offset_ >= file_.size()) return std::nullopt;
-  const auto bytes = fetch(kRecordHeaderSize);
-  if (bytes.size() < kRecordHeaderSize) throw truncated_record(file_.path(), offset_, "header");
-  const auto header = bytes.first<kRecordHeaderSize>();
-  if (options_.crc != CrcCheck::never && !decode_record_header(header)) {
-    throw corrupted_length(file_.path(), offset_, fetch(kBytesForHint));
+  if (offset_ >= size_) return std::nullopt;
+  advise();
+  const RecordFrame frame = parse_record_header(fetch(kRecordHeaderSize), size_ - offset_, rules_);
+  if (!frame.ok()) {
+    const bool is_cut = frame.fault == FramingFault::length_crc && file_.damaged();
+    if (is_cut) throw cut_while_mapped(file_.path(), offset_);
+    throw framing_error(frame, file_.path(), offset_, fetch(kBytesForHint));
   }
-  const uint64_t length = decode_record_length(header);
-  if (is_impossible_length(length)) throw impossible_length(file_.path(), offset_, length);
-  const uint64_t left = file_.size() - offset_ - kRecordHeaderSize;
-  if (length > left) throw truncated_record(file_.path(), offset_, "data");
-  if (left - length < kRecordFooterSize) throw truncated_record(file_.path(), offset_, "data CRC");
-  const RecordIndexEntry entry = {.offset = offset_, .size = length + kRecordOverhead};
+  const RecordIndexEntry entry = {.offset = offset_, .size = frame.size()};
   offset_ = entry.end();
   last_size_ = entry.size;
   return entry;

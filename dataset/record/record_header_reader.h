@@ -5,17 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "dataset/record/record_framing.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/record_reader.h"
 
 namespace recordpipe {
 
-// Reads the headers in order: 64 KiB at a time while records are short, only the headers of long
-// records. Length CRCs are checked (except with CrcCheck::never); data and data CRCs are not read.
-// Not thread-safe.
+// Reads the headers in order: in the memory of a stable file, with advice to read ahead while
+// records are short; of other files 64 KiB at a time while records are short, only the headers of
+// long records. Length CRCs are checked (except with CrcCheck::never); data and data CRCs are not
+// read. Not thread-safe.
 class RecordHeaderReader {
  public:
   // `file` must be uncompressed; it is not owned.
@@ -29,16 +32,19 @@ class RecordHeaderReader {
   uint64_t offset() const { return offset_; }
 
  private:
-  // The `size` bytes from `offset_` on; fewer at the end of the file.
+  // The bytes from `offset_` on: `size` or more; fewer at the end of the file.
   std::span<const std::byte> fetch(size_t size);
+  void advise();
 
   const RandomAccessFile& file_;
-  const RecordReadOptions options_;
+  const uint64_t size_;  // of the file
+  const FramingRules rules_;
   uint64_t offset_ = 0;
-  std::vector<std::byte> window_;
-  uint64_t window_begin_ = 0;
-  size_t window_size_ = 0;
   uint64_t last_size_ = 0;
+  uint64_t advised_ = 0;            // up to this offset
+  std::vector<std::byte> scratch_;  // empty for a stable file
+  std::span<const std::byte> window_;
+  uint64_t window_begin_ = 0;
 };
 
 }  // namespace recordpipe

@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "dataset/record/record_error.h"
-#include "recordpipe/crc32c.h"
+#include "dataset/record/record_framing.h"
+#include "dataset/record/record_header_reader.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/philox.h"
@@ -75,11 +76,39 @@ class EntrySample {
   Random random_{derive_key(0, 0), 0, 0};
 };
 
-bool is_record_at(const RandomAccessFile& file, const RecordIndexEntry& entry) {
-  std::array<std::byte, kRecordHeaderSize> header;
-  if (file.read_at(entry.offset, header) < header.size()) return false;
-  return decode_record_header(header) == entry.length();
+// The first of `entries` at which the file has no such record; all headers are read together.
+std::optional<RecordIndexEntry> find_misfit(const RandomAccessFile& file,
+                                            std::span<const RecordIndexEntry> entries) {
+  std::vector<std::array<std::byte, kRecordHeaderSize>> headers(entries.size());
+  std::vector<ReadRequest> requests;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    requests.push_back(
+        {.offset = entries[i].offset, .size = kRecordHeaderSize, .scratch = headers[i]});
+  }
+  file.read_many(requests);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (!is_record_header(requests[i].data, entries[i].size)) return entries[i];
+  }
+  return std::nullopt;
 }
+
+// Compares the headers of a file, in order, with the entries of an index.
+class HeaderComparison {
+ public:
+  explicit HeaderComparison(const RandomAccessFile& file) : headers_(file) {}
+
+  bool fits(const RecordIndexEntry& next) {
+    try {
+      return headers_.read() == next;
+    } catch (const Error& error) {
+      if (!is_damage(error.kind())) throw;
+      return false;
+    }
+  }
+
+ private:
+  RecordHeaderReader headers_;
+};
 
 }  // namespace
 
@@ -202,23 +231,18 @@ std::vector<std::byte> read_indexed_record(const RandomAccessFile& file,
   if (!inside) {
     refuse("the file ends before the record of " + std::to_string(entry.size) + " bytes");
   }
-  if (entry.length() > options.max_record_size) {
-    throw too_long_record(file.path(), entry.offset, entry.length(), options.max_record_size);
-  }
+  const FramingRules rules = framing_rules(options);
+  const auto fail = [&](FramingFault fault, std::span<const std::byte> record) {
+    throw framing_error({fault, entry.length()}, file.path(), entry.offset, record, rules);
+  };
+  if (entry.length() > rules.max_record_size) fail(FramingFault::too_long, {});
   std::vector<std::byte> record(entry.size);
-  if (file.read_at(entry.offset, record) < record.size()) {
-    throw truncated_record(file.path(), entry.offset, "data");
+  if (file.read_at(entry.offset, record) < record.size()) fail(FramingFault::data_cut, {});
+  if (!is_record_header(record, entry.size, rules)) {
+    throw not_as_indexed(file.path(), entry.offset, entry.size);
   }
-  const auto header = std::span(record).first<kRecordHeaderSize>();
-  const auto data = std::span(record).subspan(kRecordHeaderSize, entry.length());
-  const auto footer = std::span(record).last<kRecordFooterSize>();
-  const bool checked = options.crc != CrcCheck::never;
-  const bool same =
-      decode_record_length(header) == entry.length() && (!checked || decode_record_header(header));
-  if (!same) throw not_as_indexed(file.path(), entry.offset, entry.size);
-  if (checked && !record_footer_matches(footer, data)) {
-    throw corrupted_data(file.path(), entry.offset, crc32c(data), footer);
-  }
+  if (rules.check_crc && !RecordFrame{.length = entry.length()}.data_fits(record))
+    fail(FramingFault::data_crc, record);
   record.erase(record.end() - kRecordFooterSize, record.end());
   record.erase(record.begin(), record.begin() + kRecordHeaderSize);
   return record;
@@ -232,28 +256,27 @@ uint64_t check_record_index(RecordIndexReader& index, const RandomAccessFile& fi
                  .reason = std::move(reason),
                  .hint = std::string(kMakeAnew)});
   };
-  const auto require_record = [&](const RecordIndexEntry& entry) {
-    if (!is_record_at(file, entry)) {
-      refuse("the file has no record of " + start_and_size(entry) + ", unlike the index");
-    }
+  const auto refuse_record = [&](const RecordIndexEntry& entry) {
+    refuse("the file has no record of " + start_and_size(entry) + ", unlike the index");
   };
   EntrySample sample;
+  HeaderComparison comparison(file);
   while (const auto entry = index.read()) {
     if (entry->end() > file.size()) {
       refuse("the index has a record of " + start_and_size(*entry) + ", and the file ends at " +
              std::to_string(file.size()));
     }
-    if (headers == IndexedHeaders::all) {
-      require_record(*entry);
-    } else {
+    if (headers == IndexedHeaders::some) {
       sample.add(*entry, index.records() - 1);
+    } else if (!comparison.fits(*entry)) {
+      refuse_record(*entry);
     }
   }
   if (index.end() != file.size()) {
     refuse("the index ends at " + std::to_string(index.end()) + ", and the file at " +
            std::to_string(file.size()));
   }
-  for (const RecordIndexEntry& entry : std::move(sample).take()) require_record(entry);
+  if (const auto misfit = find_misfit(file, std::move(sample).take())) refuse_record(*misfit);
   return index.records();
 }
 

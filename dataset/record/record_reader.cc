@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "dataset/io/raw_buffer.h"
-#include "dataset/record/record_error.h"
-#include "recordpipe/crc32c.h"
-#include "recordpipe/error.h"
+#include "dataset/record/record_framing.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/stream_compression.h"
 
@@ -24,7 +22,7 @@ constexpr size_t kGrowth = size_t{1} << 20;
 
 struct RecordReader::State {
   std::unique_ptr<ByteSource> source;
-  RecordReadOptions options;
+  const FramingRules rules;
   Compression compression;
   RawBuffer buffer{kBufferSize};
   // The bytes that were read from the source and not yet returned: buffer[begin, end).
@@ -34,9 +32,8 @@ struct RecordReader::State {
   bool ended = false;
   std::exception_ptr failure = nullptr;
 
-  State(std::unique_ptr<ByteSource> raw, RecordReadOptions wanted) : options(wanted) {
-    // Prevents overflow of the sum of a record's parts.
-    options.max_record_size = std::min(options.max_record_size, UINT64_MAX - kRecordOverhead);
+  State(std::unique_ptr<ByteSource> raw, const RecordReadOptions& options)
+      : rules(framing_rules(options)) {
     DetectedSource detected = detect_source(std::move(raw), options);
     source = std::move(detected.source);
     compression = detected.compression;
@@ -64,32 +61,22 @@ struct RecordReader::State {
   }
 
   std::optional<Record> next() {
-    if (!fetch(kRecordHeaderSize)) {
-      if (begin == end) return std::nullopt;
-      throw truncated_record(source->path(), offset, "header");
+    fetch(kRecordHeaderSize);
+    if (begin == end) return std::nullopt;
+    RecordFrame frame = parse_record_header(available(), UINT64_MAX, rules);
+    if (frame.ok() && !fetch(frame.size())) {
+      frame = parse_record_header(available(), end - begin, rules);
     }
-    const auto header = available().first<kRecordHeaderSize>();
-    const uint64_t length = decode_record_length(header);
-    if (options.crc != CrcCheck::never && !decode_record_header(header)) {
-      fetch(kBytesForHint);
-      throw corrupted_length(source->path(), offset, available());
+    if (frame.ok() && rules.check_crc && !frame.data_fits(available())) {
+      frame.fault = FramingFault::data_crc;
     }
-    if (is_impossible_length(length)) throw impossible_length(source->path(), offset, length);
-    if (length > options.max_record_size) {
-      throw too_long_record(source->path(), offset, length, options.max_record_size);
+    if (!frame.ok()) {
+      if (frame.fault == FramingFault::length_crc) fetch(kBytesForHint);
+      throw framing_error(frame, source->path(), offset, available(), rules);
     }
-    if (!fetch(kRecordHeaderSize + length + kRecordFooterSize)) {
-      const bool whole_data = end - begin >= kRecordHeaderSize + length;
-      throw truncated_record(source->path(), offset, whole_data ? "data CRC" : "data");
-    }
-    const auto data = available().subspan(kRecordHeaderSize, length);
-    const auto footer = available().subspan(kRecordHeaderSize + length).first<kRecordFooterSize>();
-    if (options.crc != CrcCheck::never && !record_footer_matches(footer, data)) {
-      throw corrupted_data(source->path(), offset, crc32c(data), footer);
-    }
-    const Record record = {.data = data, .offset = offset, .owner = nullptr};
-    begin += kRecordOverhead + length;
-    offset += kRecordOverhead + length;
+    const Record record = {.data = frame.data(available()), .offset = offset};
+    begin += frame.size();
+    offset += frame.size();
     return record;
   }
 };

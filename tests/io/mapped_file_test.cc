@@ -96,7 +96,7 @@ TEST_F(MappedFileTest, ManyThreadsMayMeetTheCut) {
 
 std::string read_from(const MappedFile& file, uint64_t offset, size_t size) {
   std::string text(size, '?');
-  file.read(offset, std::as_writable_bytes(std::span(text)));
+  file.read_at(offset, std::as_writable_bytes(std::span(text)));
   return text;
 }
 

@@ -41,13 +41,14 @@ class ChangingFile final : public MappedFile {
     called();
     return file_->damaged();
   }
-  void release(uint64_t offset, uint64_t size) const override {
+  void hint(uint64_t offset, uint64_t size, ReadHint hint) const override {
     called();
-    file_->release(offset, size);
+    file_->hint(offset, size, hint);
   }
-  void read(uint64_t offset, std::span<std::byte> out) const override {
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte> scratch) const override {
     called();
-    file_->read(offset, out);
+    return file_->read(offset, size, scratch);
   }
   const std::string& path() const override { return file_->path(); }
 

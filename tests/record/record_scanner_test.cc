@@ -254,11 +254,15 @@ class CountingFile final : public MappedFile {
   explicit CountingFile(std::string content) : content_(std::move(content)) {}
   std::span<const std::byte> bytes() const override { return as_bytes(content_); }
   bool damaged() const override { return false; }
-  void release(uint64_t, uint64_t) const override { ++releases_; }
-  void read(uint64_t offset, std::span<std::byte> out) const override {
-    ++reads_;
-    bytes_read_ += out.size();
-    MappedFile::read(offset, out);
+  void hint(uint64_t, uint64_t, ReadHint) const override { ++releases_; }
+  // Views cost nothing; copies are counted.
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte> scratch) const override {
+    if (!scratch.empty()) {
+      ++reads_;
+      bytes_read_ += size;
+    }
+    return MappedFile::read(offset, size, scratch);
   }
   const std::string& path() const override { return path_; }
   uint64_t releases() const { return releases_; }

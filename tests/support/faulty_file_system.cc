@@ -35,10 +35,17 @@ class FaultyFileSystem::Random final : public RandomAccessFile {
   Random(FaultyFileSystem& files, std::unique_ptr<RandomAccessFile> base)
       : files_(files), base_(std::move(base)) {}
   uint64_t size() const override { return base_->size(); }
-  size_t read_at(uint64_t offset, std::span<std::byte> out) const override {
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte> scratch) const override {
     files_.enter("read_at", path());
-    return base_->read_at(offset, out);
+    return base_->read(offset, size, scratch);
   }
+  bool stable() const override { return base_->stable(); }
+  void hint(uint64_t offset, uint64_t size, ReadHint hint) const override {
+    base_->hint(offset, size, hint);
+  }
+  std::string identity() const override { return base_->identity(); }
+  bool damaged() const override { return base_->damaged(); }
   const std::string& path() const override { return base_->path(); }
 
  private:

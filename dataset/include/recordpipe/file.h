@@ -50,35 +50,66 @@ class OutputFile : public ByteSink {
   virtual void copy_permissions(const std::string& path) = 0;
 };
 
-// A regular file, open for reading at any offset. Thread-safe.
+// One of several reads by RandomAccessFile::read_many(): the parameters and the result of read().
+struct ReadRequest {
+  uint64_t offset = 0;
+  size_t size = 0;
+  std::span<std::byte> scratch = {};
+  std::span<const std::byte> data = {};  // set by read_many()
+};
+
+// Advice about a part of a file: changes the time and memory that reading takes, never the result.
+enum class ReadHint {
+  will_need,  // it is read soon: start to read it into the page cache, without waiting
+  done,       // it is not needed soon: unmap its pages from this process (MADV_DONTNEED)
+};
+
+// A regular file, open for reading at any offset: a mapping, a file descriptor or a URL.
+// Thread-safe.
 class RandomAccessFile {
  public:
   virtual ~RandomAccessFile() = default;
-  virtual uint64_t size() const = 0;  // in bytes, when the file was opened
+
+  // In bytes, when the file was opened.
+  virtual uint64_t size() const = 0;
+  // A view of the `size` bytes at `offset`; of fewer only at the end of the file. The view points
+  // into `scratch`, which must hold `size` bytes, or into the file's own memory. For a stable()
+  // file, `scratch` may be empty; the view then points into the file's memory. A mapped file with a
+  // scratch copies: for one pass over a large file that is faster than mapping its pages.
+  virtual std::span<const std::byte> read(uint64_t offset, size_t size,
+                                          std::span<std::byte> scratch) const = 0;
+  // Whether the file has its content in memory: views read with an empty scratch are then valid as
+  // long as the file is open.
+  virtual bool stable() const { return false; }
+  // Performs all requests, which may overlap and be in any order. Implementations whose reads are
+  // expensive merge neighbouring requests.
+  virtual void read_many(std::span<ReadRequest> requests) const;
+  virtual void hint(uint64_t /*offset*/, uint64_t /*size*/, ReadHint /*hint*/) const {}
+  // Distinguishes versions of the file, as they were when it was opened: the size, and the
+  // modification time and inode of a local file, the ETag or Last-Modified of a URL. Empty if
+  // nothing is known.
+  virtual std::string identity() const { return {}; }
+  // True after another program truncated the file, and for a mapped file also after a page could
+  // not be read because the device failed. Such parts of a mapped file read as zeros; the process
+  // is not killed by SIGBUS. Other files return fewer bytes, and throw if the device fails.
+  virtual bool damaged() const { return false; }
+  virtual const std::string& path() const = 0;
+
   // Fills `out` with the bytes at `offset` and returns their number: less than out.size() only at
   // the end of the file.
-  virtual size_t read_at(uint64_t offset, std::span<std::byte> out) const = 0;
-  virtual const std::string& path() const = 0;
+  size_t read_at(uint64_t offset, std::span<std::byte> out) const;
 };
 
-// A memory-mapped regular file, read-only. Thread-safe.
-class MappedFile {
+// A memory-mapped regular file, read-only. Always stable().
+class MappedFile : public RandomAccessFile {
  public:
-  virtual ~MappedFile() = default;
+  // The whole file.
   virtual std::span<const std::byte> bytes() const = 0;
-  // True after a page could not be read because another program truncated the file or the device
-  // failed. Such a page reads as zeros; the process is not killed by SIGBUS.
-  virtual bool damaged() const = 0;
-  // Advice that the `size` bytes from `offset` on are not needed soon: unmaps their pages from this
-  // process (MADV_DONTNEED). They can still be read. For a pass over a file larger than the memory
-  // budget.
-  virtual void release(uint64_t /*offset*/, uint64_t /*size*/) const {}
-  // Advice to read the `size` bytes from `offset` on into the page cache; does not wait.
-  virtual void will_need(uint64_t /*offset*/, uint64_t /*size*/) const {}
-  // Copies the bytes at `offset` to `out`; the range must lie within the file. Damaged parts are
-  // zeros. For one pass over a large file: copying is faster than mapping the pages.
-  virtual void read(uint64_t offset, std::span<std::byte> out) const;
-  virtual const std::string& path() const = 0;
+
+  uint64_t size() const override { return bytes().size(); }
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte> scratch) const override;
+  bool stable() const final { return true; }
 };
 
 // An exclusive lock, held until its destruction; the kernel releases it when the process dies.
@@ -107,7 +138,9 @@ class FileSystem {
   // directory.
   virtual std::unique_ptr<ByteSource> open_source(const std::string& path) = 0;
   // Both accept regular files only; Error{unsupported} for a FIFO or device,
-  // Error{invalid_argument} for a directory. An empty file maps to an empty span.
+  // Error{invalid_argument} for a directory. open_random() is for a few reads, and for files that
+  // can't be mapped; map() for readers that need stable() views. An empty file maps to an empty
+  // span.
   virtual std::unique_ptr<RandomAccessFile> open_random(const std::string& path) = 0;
   virtual std::unique_ptr<MappedFile> map(const std::string& path) = 0;
   // Throws Error{already_exists} if `path` itself is a symbolic link: its target is not

@@ -23,7 +23,7 @@ class ReleaseAtEnd {
   ReleaseAtEnd(const MappedFile& file, uint64_t begin, const uint64_t& end)
       : file_(file), begin_(begin), end_(end) {}
   ~ReleaseAtEnd() {
-    if (end_ > begin_) file_.release(begin_, end_ - begin_);
+    if (end_ > begin_) file_.hint(begin_, end_ - begin_, ReadHint::done);
   }
   ReleaseAtEnd(const ReleaseAtEnd&) = delete;
   ReleaseAtEnd& operator=(const ReleaseAtEnd&) = delete;

@@ -5,6 +5,7 @@
 
 #include "dataset/base/damage_hint.h"
 #include "dataset/record/record_error.h"
+#include "dataset/record/record_framing.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/record_format.h"
@@ -25,37 +26,32 @@ DamageReason::DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint
     return;
   }
   const auto rest = input.view(begin, kBytesForHint);
-  const auto start = rest.first(std::min(rest.size(), kBytesForHint));
-  const auto head = start.first(std::min(start.size(), kRecordHeaderSize));
+  const auto head = rest.first(std::min(rest.size(), kRecordHeaderSize));
   if (std::ranges::all_of(head, is_zero)) what_ = What::zeros;
-  if (head.size() < kRecordHeaderSize) {
-    set(truncated_record(input.path(), begin, "header"));
-    return;
+  const FramingRules rules = {.max_record_size = max_record_size};
+  RecordFrame frame = parse_record_header(rest, input.left(begin).value_or(UINT64_MAX), rules);
+  // Of a file that another program changes meanwhile.
+  if (frame.ok()) frame.fault = FramingFault::data_cut;
+  const Error error = framing_error(frame, input.path(), begin, rest, rules);
+  set(error);
+  switch (frame.fault) {
+    case FramingFault::length_crc: {
+      const auto stored = load_little_endian<uint32_t>(head.data() + 8);
+      const bool unmasked = stored == crc32c(head.first<8>());
+      if (what_ == What::other && !unmasked) what_ = What::length_crc;
+      break;
+    }
+    case FramingFault::too_long:
+      reason_ = "a length of " + std::to_string(frame.length) + " bytes, more than the " +
+                std::to_string(max_record_size) + " allowed: corrupted record";
+      break;
+    case FramingFault::data_cut:
+    case FramingFault::footer_cut:
+      what_ = What::past_end;
+      break;
+    default:
+      break;
   }
-  const auto header = head.first<kRecordHeaderSize>();
-  const auto length = decode_record_header(header);
-  if (!length) {
-    const auto stored = load_little_endian<uint32_t>(header.data() + 8);
-    const bool unmasked = stored == crc32c(header.first<8>());
-    if (what_ == What::other && !unmasked) what_ = What::length_crc;
-    set(corrupted_length(input.path(), begin, start));
-    return;
-  }
-  if (is_impossible_length(*length)) {
-    set(impossible_length(input.path(), begin, *length));
-    return;
-  }
-  if (*length > max_record_size) {
-    reason_ = "a length of " + std::to_string(*length) + " bytes, more than the ";
-    reason_ += std::to_string(max_record_size) + " allowed: corrupted record";
-    const Error error = too_long_record(input.path(), begin, *length, max_record_size);
-    hint_ = error.hint();
-    remedy_ = error.remedy();
-    return;
-  }
-  what_ = What::past_end;
-  const bool whole_data = input.left(begin).value_or(0) >= kRecordHeaderSize + *length;
-  set(truncated_record(input.path(), begin, whole_data ? "data CRC" : "data"));
 }
 
 void DamageReason::set(const Error& error) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "dataset/base/thread_count.h"
+#include "dataset/record/record_framing.h"
 #include "dataset/toolkit/scan/chunk_scan.h"
 #include "dataset/toolkit/scan/job_threads.h"
 #include "dataset/toolkit/scan/record_walk.h"
@@ -139,10 +140,9 @@ class ParallelRecordScanner::State {
   // Where the record at `begin` ends, if its header tells the truth.
   std::optional<uint64_t> end_of_record(uint64_t begin) const {
     const auto rest = bytes_.subspan(begin);
-    if (rest.size() < kRecordOverhead) return std::nullopt;
-    const auto length = decode_record_header(rest.first<kRecordHeaderSize>());
-    if (!length || *length > rest.size() - kRecordOverhead) return std::nullopt;
-    return begin + *length + kRecordOverhead;
+    const RecordFrame frame = parse_record_header(rest, rest.size());
+    if (!frame.ok()) return std::nullopt;
+    return begin + frame.size();
   }
 
   // One long record, in pieces.

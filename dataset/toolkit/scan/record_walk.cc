@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "dataset/record/record_framing.h"
 #include "dataset/toolkit/scan/damage_reason.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
@@ -44,19 +45,18 @@ uint32_t RecordWalk::data_crc(uint64_t begin, uint64_t end) {
 RecordWalk::Checked RecordWalk::check(uint64_t at) {
   if (limits_.horizon - at < kRecordOverhead) return {.verdict = Verdict::undecided};
   const auto head = view(at, kRecordOverhead);
-  if (head.size() < kRecordOverhead) return {};
-  const uint64_t length = decode_record_length(head.first<kRecordHeaderSize>());
-  const uint64_t left = input_.left(at).value_or(UINT64_MAX) - kRecordOverhead;
-  if (length > std::min(left, limits_.max_record_size)) return {};
-  if (!decode_record_header(head.first<kRecordHeaderSize>())) return {};
-  if (length > limits_.horizon - at - kRecordOverhead) return {.verdict = Verdict::undecided};
-  const uint64_t size = length + kRecordOverhead;
+  const RecordFrame frame = parse_record_header(head, input_.left(at).value_or(UINT64_MAX),
+                                                {.max_record_size = limits_.max_record_size});
+  if (!frame.ok()) return {};
+  const uint64_t size = frame.size();
+  if (size > limits_.horizon - at) return {.verdict = Verdict::undecided};
   if (view(at, size).size() < size) return {};
   const uint64_t data = at + kRecordHeaderSize;
-  const uint32_t crc = data_crc(data, data + length);
-  const auto footer = view(data + length, kRecordFooterSize);
+  const uint64_t data_end = data + frame.length;
+  const uint32_t crc = data_crc(data, data_end);
+  const auto footer = view(data_end, kRecordFooterSize);
   const bool intact = load_little_endian<uint32_t>(footer.data()) == mask_crc(crc);
-  if (suspicious_) input_.release(data + length, data + length + kRecordFooterSize);
+  if (suspicious_) input_.release(data_end, data_end + kRecordFooterSize);
   if (intact) {
     return {.verdict = Verdict::intact, .size = size, .crc = crc};
   }
@@ -98,7 +98,8 @@ std::optional<RecordWalk::Step> RecordWalk::gap_here() {
 uint64_t RecordWalk::pass_intact(uint64_t until) {
   // What is longer is next()'s, which doesn't read the same bytes for each of many lies.
   const bool trusting = in_vain_ <= position_ - start_ + kMostInVain;
-  const uint64_t most = trusting ? MappedScanInput::kWindow - kRecordOverhead : kShort;
+  const FramingRules rules = {.max_record_size =
+                                  trusting ? MappedScanInput::kWindow - kRecordOverhead : kShort};
   uint64_t records = 0;
   uint64_t wanted = kRecordOverhead;  // what is known of the next record's size
   while (position_ < until) {
@@ -108,20 +109,18 @@ uint64_t RecordWalk::pass_intact(uint64_t until) {
     wanted = kRecordOverhead;
     const uint64_t stop_at = std::min(until, position_ + input_.piece());
     while (position_ < stop_at && rest.size() >= kRecordOverhead) {
-      const auto length = decode_record_header(rest.first<kRecordHeaderSize>());
-      if (!length || *length > most) return records;
-      if (*length > rest.size() - kRecordOverhead) {
-        wanted = *length + kRecordOverhead;
+      const RecordFrame frame = parse_record_header(rest, UINT64_MAX, rules);
+      if (!frame.ok()) return records;
+      if (frame.size() > rest.size()) {
+        wanted = frame.size();
         break;
       }
-      const auto data = rest.subspan(kRecordHeaderSize, *length);
-      const auto footer = rest.subspan(kRecordHeaderSize + *length).first<kRecordFooterSize>();
-      if (!record_footer_matches(footer, data)) {
-        in_vain_ += *length;
+      if (!frame.data_fits(rest)) {
+        in_vain_ += frame.length;
         return records;
       }
-      rest = rest.subspan(*length + kRecordOverhead);
-      position_ += *length + kRecordOverhead;
+      rest = rest.subspan(frame.size());
+      position_ += frame.size();
       records += 1;
     }
     input_.forget(position_);
@@ -172,7 +171,7 @@ RecordWalk::Found RecordWalk::search(uint64_t from, uint64_t end) {
       if (length > most) continue;
       const auto crc = load_little_endian<uint32_t>(here.data() + i + 8);
       if (is_zero_header(length, crc)) continue;
-      if (decode_record_header(here.subspan(i).first<kRecordHeaderSize>())) break;
+      if (parse_record_header(here.subspan(i), UINT64_MAX).ok()) break;
     }
     at += i;
     input_.forget(at);

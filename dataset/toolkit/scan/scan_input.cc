@@ -55,7 +55,7 @@ std::span<const std::byte> MappedScanInput::window(uint64_t offset, uint64_t siz
   const uint64_t ahead = std::min(end_ > offset ? end_ - offset : 0, read_next_);
   const uint64_t filled = std::min(file_size - offset, std::max({size, ahead, kLeastRead}));
   read_next_ = std::min(2 * read_next_, kWindow);
-  file_.read(offset + kept.size(), buffer_->part(kept.size(), filled));
+  file_.read_at(offset + kept.size(), buffer_->part(kept.size(), filled));
   window_ = buffer_->part(0, filled);
   window_begin_ = offset;
   return window_;
@@ -63,14 +63,14 @@ std::span<const std::byte> MappedScanInput::window(uint64_t offset, uint64_t siz
 
 void MappedScanInput::forget(uint64_t offset) {
   if (offset < released_ + piece()) return;
-  file_.release(released_, offset - released_);
+  file_.hint(released_, offset - released_, ReadHint::done);
   released_ = offset;
 }
 
 void MappedScanInput::release(uint64_t begin, uint64_t end) {
   if (begin >= end || file_.bytes().size() <= piece()) return;
   if (end - begin > kBlock) {
-    file_.release(begin, end - begin);
+    file_.hint(begin, end - begin, ReadHint::done);
     return;
   }
   for (uint64_t block = begin / kBlock; block <= (end - 1) / kBlock; ++block) {
@@ -83,7 +83,7 @@ void MappedScanInput::release(uint64_t begin, uint64_t end) {
 
 void MappedScanInput::release_blocks() {
   for (const uint64_t block : std::span(blocks_).first(block_count_)) {
-    file_.release(block * kBlock, kBlock);
+    file_.hint(block * kBlock, kBlock, ReadHint::done);
   }
   block_count_ = 0;
 }

@@ -57,7 +57,7 @@ void scan_mapped(const CommandContext& context, const std::string& path, size_t 
       const uint64_t size = intact->end - intact->begin;
       sinks.intact(bytes.subspan(intact->begin, size), intact->records);
       // A sink may have read it all.
-      file->release(intact->begin, size);
+      file->hint(intact->begin, size, ReadHint::done);
     } else {
       sinks.damaged(std::get<DamagedRegion>(*stretch));
     }

@@ -1,0 +1,92 @@
+// The framing of a record, parsed in one place for all readers: of streams, of files read at any
+// place, of mapped memory, and of scans that go on behind damage. Inline, because walks over short
+// records do little else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/endian.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/record_reader.h"
+
+namespace recordpipe {
+
+enum class FramingFault : uint8_t {
+  none,
+  header_cut,         // the file ends inside the header
+  length_crc,         // the length's CRC does not fit
+  length_impossible,  // more than INT64_MAX: no file is that long
+  too_long,           // more than FramingRules::max_record_size
+  data_cut,           // the file ends inside the data
+  footer_cut,         // the file ends inside the data's CRC
+  data_crc,           // the data's CRC does not fit
+};
+
+struct FramingRules {
+  bool check_crc = true;
+  uint64_t max_record_size = UINT64_MAX;
+};
+
+inline FramingRules framing_rules(const RecordReadOptions& options) {
+  return {.check_crc = options.crc != CrcCheck::never, .max_record_size = options.max_record_size};
+}
+
+// A record as its header describes it. `record` is the bytes from the record's start on, which hold
+// all of it.
+struct RecordFrame {
+  FramingFault fault = FramingFault::none;
+  uint64_t length = 0;  // of the data; unless the header is cut
+
+  bool ok() const { return fault == FramingFault::none; }
+  uint64_t size() const { return length + kRecordOverhead; }
+  std::span<const std::byte> data(std::span<const std::byte> record) const {
+    return record.subspan(kRecordHeaderSize, length);
+  }
+  std::span<const std::byte, kRecordFooterSize> footer(std::span<const std::byte> record) const {
+    return record.subspan(kRecordHeaderSize + length).first<kRecordFooterSize>();
+  }
+  bool data_fits(std::span<const std::byte> record) const {
+    return load_little_endian<uint32_t>(footer(record).data()) == mask_crc(crc32c(data(record)));
+  }
+};
+
+// Parses the header at the beginning of `start`, which holds 12 bytes or more, or fewer at the end
+// of the file. `left` is how many bytes the file has from there on, UINT64_MAX where that is not
+// known. Data is not looked at: data_crc is never the fault.
+inline RecordFrame parse_record_header(std::span<const std::byte> start, uint64_t left,
+                                       const FramingRules& rules = {}) {
+  if (start.size() < kRecordHeaderSize) return {FramingFault::header_cut, 0};
+  const auto length = load_little_endian<uint64_t>(start.data());
+  if (rules.check_crc &&
+      load_little_endian<uint32_t>(start.data() + 8) != mask_crc(crc32c(start.first<8>()))) {
+    return {FramingFault::length_crc, length};
+  }
+  if (length > INT64_MAX) return {FramingFault::length_impossible, length};
+  if (length > rules.max_record_size) return {FramingFault::too_long, length};
+  const uint64_t behind_header = left - kRecordHeaderSize;
+  if (length > behind_header) return {FramingFault::data_cut, length};
+  if (behind_header - length < kRecordFooterSize) return {FramingFault::footer_cut, length};
+  return {FramingFault::none, length};
+}
+
+// Whether a record of `size` bytes, framing included, has the header at the beginning of `start`.
+inline bool is_record_header(std::span<const std::byte> start, uint64_t size,
+                             const FramingRules& rules = {}) {
+  const RecordFrame frame = parse_record_header(start, size, rules);
+  return frame.ok() && frame.size() == size;
+}
+
+// How many bytes tell what a file that is no TFRecord file is instead.
+inline constexpr size_t kBytesForHint = 64;
+
+// What is thrown for a record at `offset` with a fault. `start` is the bytes from there on: the
+// whole record for data_crc; the header and, for a hint, up to kBytesForHint bytes for length_crc.
+Error framing_error(const RecordFrame& frame, const std::string& path, uint64_t offset,
+                    std::span<const std::byte> start, const FramingRules& rules = {});
+
+}  // namespace recordpipe
