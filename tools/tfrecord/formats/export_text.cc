@@ -2,12 +2,12 @@
 #include <set>
 #include <string_view>
 
+#include "dataset/toolkit/formats/number_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/message_view.h"
 #include "tools/tfrecord/formats/csv.h"
 #include "tools/tfrecord/formats/export_target.h"
 #include "tools/tfrecord/formats/json_text.h"
-#include "tools/tfrecord/formats/number_text.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/text/record_json.h"
 

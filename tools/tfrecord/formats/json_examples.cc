@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "dataset/example/wire_writer.h"
+#include "dataset/toolkit/formats/number_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_writer.h"
-#include "tools/tfrecord/formats/number_text.h"
 
 namespace recordpipe {
 namespace {

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "dataset/base/thread_count.h"
+#include "dataset/toolkit/selection/parallel_in_order.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/formats/example_source.h"
@@ -11,7 +13,6 @@
 #include "tools/tfrecord/formats/json_text.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/text_lines.h"
-#include "tools/tfrecord/records/parallel_in_order.h"
 
 namespace recordpipe {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/error.h"
 #include "tools/tfrecord/formats/json_text.h"
 #include "tools/tfrecord/text/text_table.h"
@@ -51,16 +52,6 @@ std::string_view kind_text(const InferredSchema& schema) {
 std::string_view kind_text(const InferredFeature& feature) {
   const auto kind = feature.kind();
   return kind ? json_kind(*kind) : "mixed";
-}
-
-std::string name_text(std::string_view name) {
-  constexpr size_t kMost = 100;
-  if (name.empty()) return "\"\"";
-  if (name.size() <= 2 * kMost) return printable(name);
-  size_t end = kMost;
-  // Not within a character.
-  while (end > kMost - 4 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
-  return fmt::format("{}... ({} bytes)", printable(name.substr(0, end)), grouped(name.size()));
 }
 
 std::string values_text(const InferredFeature& feature) {

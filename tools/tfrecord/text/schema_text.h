@@ -15,9 +15,6 @@ std::string_view kind_text(const InferredSchema& schema);
 // "bytes", "float", "int64", "mixed" where lists are of several kinds, "none" where there is no
 // list.
 std::string_view kind_text(const InferredFeature& feature);
-// A feature's name as people read it: printable, "" where it is empty, the first 100 bytes of one
-// that is much longer.
-std::string name_text(std::string_view name);
 // "1 value", "3 values", "0 to 7 values"; empty where there is no list.
 std::string values_text(const InferredFeature& feature);
 // Aligned lines, one a feature: name, kind, number of values, share of the records that have it.

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/parameter.h"
 #include "tools/tfrecord/formats/json_text.h"

@@ -6,6 +6,7 @@
 
 #include "dataset/base/base64.h"
 #include "dataset/example/event_view.h"
+#include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/message_kind.h"
 #include "tools/tfrecord/formats/json_text.h"

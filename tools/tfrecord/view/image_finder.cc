@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/decode_image.h"
 #include "tools/tfrecord/formats/image_format.h"

@@ -1,5 +1,5 @@
 // One pass over records, in blocks and where they lie.
-#include "tools/tfrecord/records/record_pass.h"
+#include "dataset/toolkit/selection/record_pass.h"
 
 #include <algorithm>
 #include <optional>

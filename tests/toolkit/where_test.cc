@@ -1,5 +1,5 @@
-// The expressions of --where.
-#include "tools/tfrecord/records/where.h"
+// The where language.
+#include "recordpipe/toolkit/where.h"
 
 #include <limits>
 #include <string>
@@ -10,7 +10,6 @@
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
 #include "tests/support/bytes.h"
-#include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
 namespace {
@@ -151,7 +150,7 @@ TEST(Where, FeatureLists) {
 // The message of require_possible() after some records, or "possible".
 std::string complaint_after(const std::string& expression, const std::vector<std::string>& records,
                             bool looked_at_all = true) {
-  const Where where(expression);
+  const Where where(expression, "--where");
   MessageView message;
   for (const std::string& record : records) {
     message.read(as_bytes(record));
@@ -211,8 +210,9 @@ TEST(Where, OtherRecordsHaveNoFeatures) {
 
 std::string complaint(const std::string& expression) {
   try {
-    const Where where(expression);
-  } catch (const UsageError& error) {
+    const Where where(expression, "--where");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
     return error.what();
   }
   return "none";
@@ -249,6 +249,15 @@ TEST(Where, MistakesNameTheColumn) {
                   "infinities)");
   }
   EXPECT_EQ(complaint("label == 3 && x == 1"), "--where, column 12: expected and, or, or the end");
+}
+
+TEST(Where, HasANameInMessages) {
+  try {
+    const Where where("label = 3");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason().substr(0, 16), "where, column 7:");
+  }
 }
 
 TEST(Where, DepthIsLimited) {

@@ -1,4 +1,4 @@
-// The expressions of --where: which records are wanted, by the values of their features.
+// The where language: selects records by the values of their features.
 //
 //     label == 3
 //     label in [3, 5] and not has(`image/mask`)
@@ -26,27 +26,27 @@
 #include <string_view>
 
 #include "recordpipe/message_view.h"
-#include "tools/tfrecord/command_line/cli_forward.h"
 
 namespace recordpipe {
 
 class Where {
  public:
-  // Throws UsageError that names the column, from 1, where it can't be understood; also for
-  // parentheses and nots more than 100 deep.
-  explicit Where(std::string_view expression);
+  // Throws Error{invalid_argument} that names the column, from 1, of a mistake; parentheses and
+  // nots more than 100 deep are one. Messages call the expression `called`: a program gives the
+  // name of its option.
+  explicit Where(std::string_view expression, std::string_view called = "where");
   ~Where();
   Where(Where&&) noexcept;
   Where& operator=(Where&&) noexcept;
 
   // Safe to call from several threads.
   bool matches(const MessageView& record) const;
-  // At the end. Throws Error{not_found}, with the names that the first records have, for a feature
-  // whose values or number were asked for and which no record has: if `looked_at_all` records of
-  // all inputs; else only if none matched and a comparison that could have selected some asked for
-  // it. Throws Error{invalid_argument} if none matched and the values of such a comparison are
-  // never of a kind that its literals can be compared with. (has() asks whether there is a feature:
-  // no is an answer.)
+  // After the last record. Throws Error{not_found}, with the names that the first records have, for
+  // a feature whose values or number were asked for and which no record has: if `looked_at_all`
+  // records of all inputs; else only if none matched and a comparison that could have selected some
+  // asked for it. Throws Error{invalid_argument} if none matched and the values of such a
+  // comparison are never of a kind that its literals can be compared with. (has() asks whether
+  // there is a feature: no is an answer.)
   void require_possible(bool looked_at_all) const;
 
   struct Condition;
@@ -55,8 +55,5 @@ class Where {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// Adds --where; `expression` stays empty where it isn't given, for all records.
-CLI::Option* add_where(CLI::App& app, std::string& expression);
 
 }  // namespace recordpipe

@@ -1,15 +1,23 @@
-#include "tools/tfrecord/command_line/nearest_names.h"
+#include "dataset/toolkit/selection/nearest_names.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "tools/tfrecord/text/schema_text.h"
-#include "tools/tfrecord/text/text_table.h"
+#include "dataset/toolkit/number_words.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
+
+std::string name_text(std::string_view name) {
+  constexpr size_t kMost = 100;
+  if (name.empty()) return "\"\"";
+  if (name.size() <= 2 * kMost) return printable(name);
+  size_t end = kMost;
+  // Not within a character.
+  while (end > kMost - 4 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+  return printable(name.substr(0, end)) + "... (" + grouped(name.size()) + " bytes)";
+}
 
 size_t edits(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -42,7 +50,7 @@ std::string there_are(std::vector<std::string> names, std::string_view wanted) {
     text.append(i == 0 ? "" : ", ").append(name_text(by_distance[i].second));
   }
   const size_t more = by_distance.size() - shown;
-  if (more > 0) text += fmt::format(" and {} more", grouped(more));
+  if (more > 0) text += " and " + grouped(more) + " more";
   return (by_distance.size() == 1 ? "there is " : "there are ") + text;
 }
 

@@ -1,4 +1,4 @@
-#include "tools/tfrecord/records/where.h"
+#include "recordpipe/toolkit/where.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,14 +8,11 @@
 #include <variant>
 #include <vector>
 
-#include <CLI/App.hpp>
-#include <fmt/format.h>
-
+#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/selection/where_parser.h"
 #include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
-#include "tools/tfrecord/command_line/nearest_names.h"
-#include "tools/tfrecord/records/first_names.h"
-#include "tools/tfrecord/records/where_parser.h"
+#include "recordpipe/toolkit/feature_names.h"
 
 namespace recordpipe {
 namespace {
@@ -180,7 +177,7 @@ bool holds(const MessageView& record, const Where::Condition& condition) {
 }
 
 // That the values of a feature that there is can't be compared with the literals.
-void require_comparable(const Where::Condition& condition) {
+void require_comparable(const Where::Condition& condition, const std::string& called) {
   if (condition.kind != Where::Condition::Kind::comparison) return;
   const bool has_bytes = (condition.kinds & bit(FeatureKind::bytes)) != 0;
   const bool has_int64s = (condition.kinds & bit(FeatureKind::int64s)) != 0;
@@ -193,21 +190,21 @@ void require_comparable(const Where::Condition& condition) {
   // (One without any values is just that.)
   if (is_comparable || (!has_bytes && !has_numbers)) return;
   throw Error({.kind = ErrorKind::invalid_argument,
-               .reason = fmt::format("--where compares {} with {}, but its values are {}",
-                                     printable(condition.name), has_bytes ? "a number" : "a string",
-                                     has_bytes     ? "bytes"
-                                     : !has_int64s ? "float"
-                                     : has_floats  ? "int64 or float"
-                                                   : "int64"),
+               .reason = called + " compares " + printable(condition.name) + " with " +
+                         (has_bytes ? "a number" : "a string") + ", but its values are " +
+                         (has_bytes     ? "bytes"
+                          : !has_int64s ? "float"
+                          : has_floats  ? "int64 or float"
+                                        : "int64"),
                .hint = has_bytes ? "a string stands in quotes" : "a number stands without quotes"});
 }
 
-[[noreturn]] void fail_missing(const std::string& name, const FirstNames& names,
-                               bool looked_at_all) {
-  throw Error(
-      {.kind = ErrorKind::not_found,
-       .reason = fmt::format("--where asks for {}, which no record {}has; {}", printable(name),
-                             looked_at_all ? "" : "that was read ", there_are(names.all(), name))});
+[[noreturn]] void fail_missing(const std::string& name, const FirstNames& names, bool looked_at_all,
+                               const std::string& called) {
+  throw Error({.kind = ErrorKind::not_found,
+               .reason = called + " asks for " + printable(name) + ", which no record " +
+                         (looked_at_all ? "" : "that was read ") + "has; " +
+                         there_are(names.all(), name)});
 }
 
 // The first name, in their order, that was asked for and that no record has.
@@ -222,26 +219,28 @@ const std::string* first_missing(const Where::Condition& condition) {
 
 // Of what has to hold: where a comparison under `not` fails, that selects.
 void require_all_possible(const Where::Condition& condition, const FirstNames& names,
-                          bool looked_at_all) {
+                          bool looked_at_all, const std::string& called) {
   if (condition.kind == Where::Condition::Kind::negation) return;
   for (const Where::Condition& part : condition.parts) {
-    require_all_possible(part, names, looked_at_all);
+    require_all_possible(part, names, looked_at_all, called);
   }
   if (!condition.asked) return;
-  if (condition.kinds != 0) return require_comparable(condition);
-  fail_missing(condition.name, names, looked_at_all);
+  if (condition.kinds != 0) return require_comparable(condition, called);
+  fail_missing(condition.name, names, looked_at_all, called);
 }
 
 }  // namespace
 
 struct Where::State {
   const Condition condition;
+  const std::string called;
   FirstNames names = {};
   bool matched = false;  // some record: written by any thread, once
 };
 
-Where::Where(std::string_view expression)
-    : state_(new State{.condition = parse_where(expression)}) {}
+Where::Where(std::string_view expression, std::string_view called)
+    : state_(
+          new State{.condition = parse_where(expression, called), .called = std::string(called)}) {}
 Where::~Where() = default;
 Where::Where(Where&&) noexcept = default;
 Where& Where::operator=(Where&&) noexcept = default;
@@ -254,20 +253,10 @@ bool Where::matches(const MessageView& record) const {
 }
 
 void Where::require_possible(bool looked_at_all) const {
-  const auto& [condition, names, matched] = *state_;
+  const auto& [condition, called, names, matched] = *state_;
   const std::string* const missing = looked_at_all ? first_missing(condition) : nullptr;
-  if (missing != nullptr) fail_missing(*missing, names, looked_at_all);
-  if (!matched) require_all_possible(condition, names, looked_at_all);
-}
-
-CLI::Option* add_where(CLI::App& app, std::string& expression) {
-  return app
-      .add_option("--where", expression,
-                  "Only records whose features fit: \"label == 3 and len(box) > 0\"")
-      // A shell variable that isn't set would select everything.
-      ->check(CLI::Validator(
-          [](const std::string& text) { return text.empty() ? "an empty expression" : ""; }, ""))
-      ->type_name("EXPR");
+  if (missing != nullptr) fail_missing(*missing, names, looked_at_all, called);
+  if (!matched) require_all_possible(condition, names, looked_at_all, called);
 }
 
 }  // namespace recordpipe

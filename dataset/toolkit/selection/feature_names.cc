@@ -1,10 +1,22 @@
-#include "tools/tfrecord/records/named_features.h"
+#include "recordpipe/toolkit/feature_names.h"
 
 #include <algorithm>
 
-#include "tools/tfrecord/command_line/nearest_names.h"
+#include "dataset/toolkit/selection/nearest_names.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
+namespace {
+
+constexpr size_t kMostNames = 1000;
+constexpr size_t kLongestName = 1000;
+
+}  // namespace
+
+void keep_features(MessageView& message, const FeatureNames& names) {
+  if (names.empty()) return;
+  message.keep_only([&](std::string_view name) { return names.contains(name); });
+}
 
 void find_names(const MessageView& message, const FeatureNames& names, FeatureNames& found) {
   for (const std::string& name : names) {
@@ -22,6 +34,19 @@ void require_found(const FeatureNames& names, const FeatureNames& found,
                .reason = std::string("no record ") + (looked_at_all ? "" : "that was read ") +
                          "has a feature named " + printable(*missing) + "; " +
                          there_are(present, *missing)});
+}
+
+void FirstNames::add(const MessageView& record) {
+  if (is_full()) return;
+  const std::lock_guard lock(mutex_);
+  ++records_;
+  for (const NamedFeature& feature : record.features()) add(feature.name);
+  for (const FeatureListView& list : record.feature_lists()) add(list.name());
+}
+
+void FirstNames::add(std::string_view name) {
+  if (names_.size() == kMostNames || name.size() > kLongestName || names_.contains(name)) return;
+  names_.emplace(name);
 }
 
 }  // namespace recordpipe

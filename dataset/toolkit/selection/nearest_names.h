@@ -1,4 +1,4 @@
-// What a mistyped name may have been meant to be.
+// Names in messages: short enough to read; and the ones that a mistyped name is nearest to.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,10 @@
 #include <vector>
 
 namespace recordpipe {
+
+// A feature's name as people read it: printable, "" where it is empty, the first 100 bytes of one
+// that is much longer.
+std::string name_text(std::string_view name);
 
 // How many letters are to be changed, added or left out to make one word of the other
 // (Levenshtein).

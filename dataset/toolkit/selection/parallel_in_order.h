@@ -14,8 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/thread_count.h"
-
 namespace recordpipe {
 
 // What inputs on their way may be together, in bytes, before others wait.

@@ -1,17 +1,11 @@
-#include "tools/tfrecord/records/record_filter.h"
+#include "recordpipe/toolkit/record_filter.h"
 
-#include "tools/tfrecord/command_line/limit_option.h"
+#include <utility>
 
 namespace recordpipe {
 
-void add_filter(CLI::App& app, FilterArguments& arguments) {
-  add_where(app, arguments.where);
-  add_limit(app, arguments.limit);
-}
-
-RecordFilter::RecordFilter(const FilterArguments& arguments) : left_(arguments.limit) {
-  if (!arguments.where.empty()) where_.emplace(arguments.where);
-}
+RecordFilter::RecordFilter(std::optional<Where> where, std::optional<uint64_t> limit)
+    : where_(std::move(where)), left_(limit) {}
 
 std::optional<Record> RecordFilter::next(const std::function<std::optional<Record>()>& read) {
   if (is_full()) return std::nullopt;

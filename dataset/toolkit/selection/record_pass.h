@@ -1,5 +1,6 @@
-// Goes once over records: short ones in blocks on all threads, results in order; long ones where
-// they lie, so that no second copy of one is ever in memory.
+// One pass over records on all threads, results in order. Short records are copied into blocks, so
+// that other threads can work on one while the next is read; long ones stay where they are, so that
+// there is never a second copy of one in memory.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +9,53 @@
 #include <exception>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "dataset/toolkit/selection/parallel_in_order.h"
 #include "recordpipe/record.h"
-#include "tools/tfrecord/records/parallel_in_order.h"
-#include "tools/tfrecord/records/record_blocks.h"
 
 namespace recordpipe {
+
+// Records one after another, about as many as PassOptions::block_size takes.
+class RecordBlock {
+ public:
+  // For a block that starts at record `first`.
+  explicit RecordBlock(uint64_t first = 0) : first_(first) {}
+
+  // Copies the record behind the last one.
+  void append(const Record& record) {
+    places_.push_back({record.offset, record.path, bytes_.size(), record.data.size()});
+    bytes_.insert(bytes_.end(), record.data.begin(), record.data.end());
+  }
+
+  // The number of its first record in the file, from 0.
+  uint64_t first() const { return first_; }
+  size_t size() const { return places_.size(); }
+  // Record first() + i. It lives as long as the block.
+  Record operator[](size_t i) const {
+    const Place& place = places_[i];
+    return {.data = std::span(bytes_).subspan(place.begin, place.size),
+            .offset = place.offset,
+            .path = place.path};
+  }
+  // What the block takes: something for each record, which may be of no length.
+  size_t memory() const { return bytes_.size() + places_.size() * sizeof(Place); }
+
+ private:
+  struct Place {
+    uint64_t offset;        // in the file
+    std::string_view path;  // the record's
+    size_t begin;           // in bytes_
+    size_t size;
+  };
+
+  uint64_t first_;
+  std::vector<std::byte> bytes_;
+  std::vector<Place> places_;
+};
 
 struct PassOptions {
   size_t block_size = size_t{256} << 10;  // about so many bytes are worked on together

@@ -1,19 +1,14 @@
-#include "tools/tfrecord/records/record_selection.h"
+#include "recordpipe/toolkit/record_selection.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "dataset/base/thread_count.h"
+#include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
 #include "recordpipe/message_view.h"
-#include "recordpipe/philox.h"
-#include "tools/tfrecord/records/first_names.h"
-#include "tools/tfrecord/records/named_features.h"
-#include "tools/tfrecord/records/parallel_in_order.h"
-#include "tools/tfrecord/records/record_blocks.h"
-#include "tools/tfrecord/records/record_pass.h"
+#include "recordpipe/toolkit/feature_names.h"
 
 namespace recordpipe {
 namespace {
@@ -30,14 +25,9 @@ struct SelectedBlock {
 
 class Selector {
  public:
-  Selector(const CommandContext& context, const std::vector<std::string>& paths,
-           const RecordSelection& selection, const std::string& activity,
+  Selector(const std::function<std::optional<Record>()>& read, const RecordSelection& selection,
            const std::function<void(RecordPieces)>& consume)
-      : selection_(selection),
-        names_(names_of(selection)),
-        progress_(context, activity, paths),
-        input_(context, paths, selection.reading, progress_, selection.on_damage),
-        consume_(consume) {}
+      : read_(read), selection_(selection), names_(names_of(selection)), consume_(consume) {}
 
   SelectionReport run() {
     if (selection_.where || !selection_.edit.empty()) {
@@ -50,7 +40,6 @@ class Selector {
     } else {
       while (const auto record = next_record()) take(*record, RecordPieces(&record->data, 1));
     }
-    report_.read = read_;
     report_.looked_at_all = !is_full() && !selection_.fraction;
     report_.present = present_.all();
     if (selection_.where) selection_.where->require_possible(report_.looked_at_all);
@@ -63,9 +52,9 @@ class Selector {
   // The next one in the sample.
   std::optional<Record> next_record() {
     if (is_full()) return std::nullopt;
-    while (auto record = input_.next()) {
+    while (auto record = read_()) {
       note_present(*record);
-      if (is_in_sample(read_++)) return record;
+      if (is_in_sample(report_.read++)) return record;
     }
     return std::nullopt;
   }
@@ -113,7 +102,7 @@ class Selector {
 
   static Error placed(const Error& error, const Record& record) {
     const std::string place =
-        error.offset() ? fmt::format(" at byte {} of the record", *error.offset()) : "";
+        error.offset() ? " at byte " + std::to_string(*error.offset()) + " of the record" : "";
     return Error({.kind = error.kind(),
                   .path = std::string(record.path),
                   .offset = record.offset,
@@ -163,14 +152,12 @@ class Selector {
     }
   }
 
+  const std::function<std::optional<Record>()>& read_;
   const RecordSelection& selection_;
   const FeatureNames names_;
-  InputProgress progress_;
-  InputRecords input_;
   const std::function<void(RecordPieces)>& consume_;
   MessageView message_;
   FirstNames present_;
-  uint64_t read_ = 0;
   SelectionReport report_;
 };
 
@@ -184,10 +171,10 @@ FeatureNames names_of(const RecordSelection& selection) {
   return names;
 }
 
-SelectionReport select_records(const CommandContext& context, const std::vector<std::string>& paths,
-                               const RecordSelection& selection, const std::string& activity,
+SelectionReport select_records(const std::function<std::optional<Record>()>& read,
+                               const RecordSelection& selection,
                                const std::function<void(RecordPieces)>& consume) {
-  return Selector(context, paths, selection, activity, consume).run();
+  return Selector(read, selection, consume).run();
 }
 
 }  // namespace recordpipe

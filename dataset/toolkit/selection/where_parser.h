@@ -1,4 +1,4 @@
-// What an expression of --where means, as a tree; where.h describes the language.
+// The syntax tree of a where expression; where.h describes the language.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "tools/tfrecord/records/where.h"
+#include "recordpipe/toolkit/where.h"
 
 namespace recordpipe {
 
@@ -29,7 +29,7 @@ struct Where::Condition {
   mutable uint8_t kinds = 0;
 };
 
-// Throws UsageError, see where.h.
-Where::Condition parse_where(std::string_view expression);
+// Throws what Where's constructor throws.
+Where::Condition parse_where(std::string_view expression, std::string_view called);
 
 }  // namespace recordpipe

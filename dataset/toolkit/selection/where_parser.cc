@@ -1,4 +1,4 @@
-#include "tools/tfrecord/records/where_parser.h"
+#include "dataset/toolkit/selection/where_parser.h"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,8 @@
 #include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/formats/number_text.h"
+#include "dataset/toolkit/formats/number_text.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe {
 namespace {
@@ -36,7 +34,7 @@ bool continues_name(char c) {
 //   comparison = (name | "len" "(" name ")") (operator literal | ["not"] "in" "[" literals "]")
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, std::string_view called) : text_(text), called_(called) {}
 
   Condition parse() {
     Condition whole = any();
@@ -47,7 +45,9 @@ class Parser {
  private:
   [[noreturn]] void fail(std::string_view what) const { fail_at(at_, what); }
   [[noreturn]] void fail_at(size_t at, std::string_view what) const {
-    throw UsageError(fmt::format("--where, column {}: {}", at + 1, what));
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = std::string(called_) + ", column " + std::to_string(at + 1) + ": " +
+                           std::string(what)});
   }
 
   void skip_spaces() {
@@ -67,7 +67,7 @@ class Parser {
     return true;
   }
   void expect(std::string_view symbol) {
-    if (!take(symbol)) fail(fmt::format("expected {}", symbol));
+    if (!take(symbol)) fail("expected " + std::string(symbol));
   }
   bool take_word(std::string_view word) {
     skip_spaces();
@@ -202,10 +202,9 @@ class Parser {
     }
     const std::string_view number = text_.substr(begin, at_ - begin);
     if (parse_nonfinite(number)) {
-      fail_at(begin,
-              fmt::format("{} is no number to compare with (x < 0 or x >= 0 finds what is no "
-                          "NaN, x > 1e39 infinities)",
-                          number));
+      fail_at(begin, std::string(number) +
+                         " is no number to compare with (x < 0 or x >= 0 finds what is no NaN, "
+                         "x > 1e39 infinities)");
     }
     if (number.empty() || is_letter(number.front())) {
       fail_at(begin, "expected a number, or a string in quotes");
@@ -255,13 +254,16 @@ class Parser {
     fail_at(begin, R"(expected \\ \' \" \n \t or \xNN)");
   }
 
-  std::string_view text_;
+  const std::string_view text_;
+  const std::string_view called_;
   size_t at_ = 0;
   int depth_ = 0;
 };
 
 }  // namespace
 
-Where::Condition parse_where(std::string_view expression) { return Parser(expression).parse(); }
+Where::Condition parse_where(std::string_view expression, std::string_view called) {
+  return Parser(expression, called).parse();
+}
 
 }  // namespace recordpipe
