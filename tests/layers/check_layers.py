@@ -81,7 +81,7 @@ LIBRARIES = {
     "curl/": ["dataset/http/"],
     "openssl/": ["dataset/io/sha256"],
     "nlohmann/": ["dataset/http/partial_download", "dataset/pipeline/engine/chrome_trace",
-                  "trainer/", "tools/"],
+                  "dataset/toolkit/formats/json_value", "trainer/", "tools/"],
     "archive.h": ["dataset/applications/cifar/", "tools/tfrecord/formats/npz_"],
     "archive_entry.h": ["dataset/applications/cifar/", "tools/tfrecord/formats/npz_"],
     "google/protobuf/": ["dataset/example/", "dataset/pipeline/engine/iterator_state", "trainer/"],

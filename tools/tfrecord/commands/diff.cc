@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/message_diff.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/number_check.h"
 #include "tools/tfrecord/command_line/selection_options.h"
@@ -15,7 +16,6 @@
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/input_records.h"
 #include "tools/tfrecord/text/json_line.h"
-#include "tools/tfrecord/text/message_diff.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

@@ -9,6 +9,7 @@
 #include "dataset/base/thread_count.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/schema_code.h"
 #include "recordpipe/toolkit/schema_inference.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/selection_options.h"
@@ -18,7 +19,6 @@
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/record_cursor.h"
 #include "tools/tfrecord/text/json_line.h"
-#include "tools/tfrecord/text/schema_code.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 

@@ -17,6 +17,7 @@
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_writer.h"
 #include "recordpipe/toolkit/feature_names.h"
+#include "recordpipe/toolkit/record_json.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/number_check.h"
 #include "tools/tfrecord/command_line/selection_options.h"
@@ -25,7 +26,6 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/record_cursor.h"
-#include "tools/tfrecord/text/record_json.h"
 #include "tools/tfrecord/text/record_text.h"
 
 namespace recordpipe {

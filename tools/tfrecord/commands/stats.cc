@@ -9,6 +9,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/feature_names.h"
 #include "recordpipe/toolkit/feature_statistics.h"
+#include "recordpipe/toolkit/statistics_json.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/selection_options.h"
 #include "tools/tfrecord/command_line/threads_option.h"
@@ -88,7 +89,7 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
   if (all.records > 0) require_found(names, found, present.all(), !filter.is_full());
   Output output(context, arguments.output);
   context.progress.clear();
-  output.write(arguments.json ? stats_as_json(all) : stats_as_text(all));
+  output.write(arguments.json ? statistics_as_json(all) : stats_as_text(all));
   output.close();
   return ExitCode::ok;
 }

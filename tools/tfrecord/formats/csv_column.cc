@@ -4,11 +4,11 @@
 #include <array>
 #include <span>
 
+#include "dataset/toolkit/formats/json_value.h"
 #include "dataset/toolkit/formats/number_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_writer.h"
-#include "tools/tfrecord/formats/json_examples.h"
-#include "tools/tfrecord/formats/json_value.h"
+#include "recordpipe/toolkit/json_examples.h"
 
 namespace recordpipe {
 namespace {

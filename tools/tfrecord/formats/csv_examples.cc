@@ -82,7 +82,7 @@ class CsvSource final : public ExampleSource {
     return table;
   }
 
-  bool is_told(const std::string& column) const { return types_.contains(column); }
+  bool is_told(const std::string& column) const { return types_.kinds.contains(column); }
 
   [[noreturn]] static void fail_changed(const std::string& path) {
     throw Error(
@@ -107,7 +107,7 @@ class CsvSource final : public ExampleSource {
 
   // A name in --types that was mistyped would go unnoticed.
   void require_known() const {
-    for (const auto& [name, type] : types_) {
+    for (const auto& [name, type] : types_.kinds) {
       if (known_.empty() || known_.contains(name)) continue;
       throw Error({.kind = ErrorKind::not_found,
                    .reason = "--types names " + printable(name) + ", which is no column"});
@@ -116,7 +116,7 @@ class CsvSource final : public ExampleSource {
 
   // Values separated by something else come as one column, which nobody wants.
   void require_commas(const std::string& path, const Columns& columns) const {
-    if (columns.size() != 1 || types_.contains(columns.front())) return;
+    if (columns.size() != 1 || types_.kinds.contains(columns.front())) return;
     const size_t at = columns.front().find_first_of(";\t|");
     if (at == std::string::npos) return;
     const std::string name = printable(columns.front());
@@ -175,7 +175,7 @@ class CsvSource final : public ExampleSource {
         if (rows_) ++*rows_;
       });
     }
-    for (const auto& [name, guess] : guesses) types_.emplace(name, guess.type(name));
+    for (const auto& [name, guess] : guesses) types_.kinds.emplace(name, guess.type(name));
   }
 
   std::string record_of(const Table& table, const std::vector<CsvCell>& row) const {
@@ -183,7 +183,7 @@ class CsvSource final : public ExampleSource {
     for (size_t i = 0; i < row.size(); ++i) {
       if (row[i].missing()) continue;
       const std::string& name = table.columns[i];
-      const std::string& type = types_.at(name);
+      const std::string& type = types_.kinds.at(name);
       auto feature = feature_of_cell(row[i], type);
       if (!feature) {
         throw Error({.kind = ErrorKind::corrupted,

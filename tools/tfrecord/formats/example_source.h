@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "recordpipe/toolkit/json_examples.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
@@ -25,9 +25,6 @@ class ExampleSource {
   // Calls consume(record) for each, in order, from the start every time.
   virtual void run(const Consume& consume) = 0;
 };
-
-// Feature → "bytes", "float" or "int64".
-using FeatureTypes = std::map<std::string, std::string, std::less<>>;
 
 struct SourceOptions {
   size_t threads = 0;                    // 0: all cores

@@ -5,11 +5,11 @@
 #include "dataset/toolkit/formats/number_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/message_view.h"
+#include "recordpipe/toolkit/json_text.h"
+#include "recordpipe/toolkit/record_json.h"
 #include "tools/tfrecord/formats/csv.h"
 #include "tools/tfrecord/formats/export_target.h"
-#include "tools/tfrecord/formats/json_text.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/text/record_json.h"
 
 namespace recordpipe {
 namespace {

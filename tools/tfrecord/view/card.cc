@@ -9,7 +9,7 @@
 #include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/message_kind.h"
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 #include "tools/tfrecord/view/html.h"

@@ -1,10 +1,9 @@
-#include "tools/tfrecord/formats/json_survey.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "recordpipe/error.h"
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/json_examples.h"
+#include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {
 namespace {
@@ -87,7 +86,7 @@ void JsonSurvey::require_one_kind(const std::string& name, const Kinds& kinds,
        "\"" + printable(name) + "\" is " + std::string(json_kind(second->first)) + ", where " +
            in_words(first, second->second, paths) + " has " + std::string(json_kind(first_kind)),
        "whoever reads the records expects one kind: " +
-           (are_numbers ? "--types " + printable(name) + "=float makes it one"
+           (are_numbers ? types_called_ + " " + printable(name) + "=float makes it one"
                         : "write it the same way in all lines, or null"));
 }
 

@@ -1,5 +1,5 @@
 // tfrecord's JSON reader: what kinds numbers have, and what is refused.
-#include "tools/tfrecord/formats/json_value.h"
+#include "dataset/toolkit/formats/json_value.h"
 
 #include <string>
 

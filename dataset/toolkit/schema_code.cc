@@ -1,11 +1,9 @@
-#include "tools/tfrecord/text/schema_code.h"
+#include "recordpipe/toolkit/schema_code.h"
 
+#include <initializer_list>
 #include <string_view>
 
-#include <fmt/format.h>
-
-#include "tools/tfrecord/formats/json_text.h"
-#include "tools/tfrecord/text/schema_text.h"
+#include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {
 namespace {
@@ -31,7 +29,8 @@ std::string quoted_for_cpp(std::string_view text) {
       out += '\\';
       out += c;
     } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\{:03o}", byte);
+      out += '\\';  // three octal digits
+      for (const int shift : {6, 3, 0}) out += static_cast<char>('0' + ((byte >> shift) & 7));
     } else {
       out += c;
     }
@@ -68,20 +67,22 @@ std::string python_kind(FeatureKind kind) {
   }
 }
 
+// The shape of a scalar is empty.
+std::string unless_one(uint64_t values) { return values == 1 ? "" : std::to_string(values); }
+
 constexpr Language kCpp = {
     .comment = "//",
     .quoted = quoted_for_cpp,
     .fixed =
         [](FeatureKind kind, uint64_t values) {
-          return fmt::format("recordpipe::FixedLen{{{}{}}}", cpp_kind(kind),
-                             values == 1 ? "" : fmt::format(", {{{}}}", values));
+          return "recordpipe::FixedLen{" + cpp_kind(kind) +
+                 (values == 1 ? "" : ", {" + std::to_string(values) + "}") + "}";
         },
-    .ragged =
-        [](FeatureKind kind) { return fmt::format("recordpipe::Ragged{{{}}}", cpp_kind(kind)); },
+    .ragged = [](FeatureKind kind) { return "recordpipe::Ragged{" + cpp_kind(kind) + "}"; },
     .fixed_steps =
         [](FeatureKind kind, uint64_t values, bool allow_missing) {
-          return fmt::format("recordpipe::FixedLenSequence{{{}, {{{}}}, {}}}", cpp_kind(kind),
-                             values == 1 ? "" : std::to_string(values), allow_missing);
+          return "recordpipe::FixedLenSequence{" + cpp_kind(kind) + ", {" + unless_one(values) +
+                 "}, " + (allow_missing ? "true" : "false") + "}";
         },
     .before_name = "{",
     .after_name = ", ",
@@ -92,16 +93,13 @@ constexpr Language kPython = {
     .quoted = quoted_for_python,
     .fixed =
         [](FeatureKind kind, uint64_t values) {
-          return fmt::format("tf.io.FixedLenFeature([{}], {})",
-                             values == 1 ? "" : std::to_string(values), python_kind(kind));
+          return "tf.io.FixedLenFeature([" + unless_one(values) + "], " + python_kind(kind) + ")";
         },
-    .ragged =
-        [](FeatureKind kind) { return fmt::format("tf.io.RaggedFeature({})", python_kind(kind)); },
+    .ragged = [](FeatureKind kind) { return "tf.io.RaggedFeature(" + python_kind(kind) + ")"; },
     .fixed_steps =
         [](FeatureKind kind, uint64_t values, bool allow_missing) {
-          return fmt::format("tf.io.FixedLenSequenceFeature([{}], {}{})",
-                             values == 1 ? "" : std::to_string(values), python_kind(kind),
-                             allow_missing ? ", allow_missing=True" : "");
+          return "tf.io.FixedLenSequenceFeature([" + unless_one(values) + "], " +
+                 python_kind(kind) + (allow_missing ? ", allow_missing=True" : "") + ")";
         },
     .before_name = "",
     .after_name = ": ",
@@ -111,6 +109,12 @@ constexpr Language kPython = {
 std::string_view left_out(const InferredFeature& feature) {
   if (!feature.kind()) return "lists of several kinds";
   return *feature.kind() == FeatureKind::none ? "never a list" : "";
+}
+
+std::string concatenated(std::initializer_list<std::string_view> parts) {
+  std::string out;
+  for (const std::string_view part : parts) out += part;
+  return out;
 }
 
 class CodeWriter {
@@ -149,8 +153,8 @@ class CodeWriter {
   // What isn't in the code, for too many names.
   std::string left_out_names() const {
     if (schema_.left_out == 0) return "";
-    return fmt::format("{} Features of other names, {} in all, which were not kept.\n",
-                       language_.comment, schema_.left_out);
+    return std::string(language_.comment) + " Features of other names, " +
+           std::to_string(schema_.left_out) + " in all, which were not kept.\n";
   }
 
  private:
@@ -159,11 +163,11 @@ class CodeWriter {
                     Form form) const {
     const std::string_view reason = left_out(feature);
     if (!reason.empty()) {
-      return fmt::format("{}{} {}: {}\n", indent, language_.comment, language_.quoted(name),
-                         reason);
+      return concatenated(
+          {indent, language_.comment, " ", language_.quoted(name), ": ", reason, "\n"});
     }
-    return fmt::format("{}{}{}{}{}{}\n", indent, language_.before_name, language_.quoted(name),
-                       language_.after_name, form(*feature.kind()), language_.after_entry);
+    return concatenated({indent, language_.before_name, language_.quoted(name),
+                         language_.after_name, form(*feature.kind()), language_.after_entry, "\n"});
   }
 
   const InferredSchema& schema_;

@@ -1,4 +1,4 @@
-// A record as the JSON object that `tfrecord show --json` prints.
+// A record as a JSON object, as `tfrecord show --json` prints it.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include "recordpipe/message_view.h"
 #include "recordpipe/record.h"
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {
 

@@ -1,5 +1,5 @@
 // tfrecord's JSON writer against what nlohmann's parser reads back.
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/json_text.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "tools/tfrecord/text/record_json.h"
+#include "recordpipe/toolkit/record_json.h"
 
 #include "dataset/example/event_view.h"
 #include "recordpipe/error.h"

@@ -1,4 +1,4 @@
-#include "tools/tfrecord/text/message_diff.h"
+#include "recordpipe/toolkit/message_diff.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,11 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "dataset/toolkit/number_words.h"
 #include "recordpipe/feature_values.h"
-#include "tools/tfrecord/formats/json_text.h"
-#include "tools/tfrecord/text/text_table.h"
+#include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {
 namespace {
@@ -71,13 +69,15 @@ bool is_short_text(std::span<const std::byte> value) {
   return value.size() + 4 <= kLongestShown && is_text(value);
 }
 
+std::string at_place(size_t i) { return "[" + std::to_string(i) + "]: "; }
+
 // Value `i` alone, where there are many.
 template <typename Value>
 std::string shown(const FeatureView& feature, size_t i, Value value) {
   if (feature.size() == 1) return shown(feature);
   Beginning beginning;
   append(value, beginning.json());
-  return fmt::format("[{}]: {}", i, beginning.take());
+  return at_place(i) + beginning.take();
 }
 
 // Of bytes that differ.
@@ -97,8 +97,8 @@ FeatureDifference difference_of(const FeatureView& a, const FeatureView& b, size
     if (!is_short_text(x) || !is_short_text(y)) {
       FeatureDifference difference = compare_bytes(x, y);
       if (a.size() > 1) {
-        difference.a.insert(0, fmt::format("[{}]: ", i));
-        difference.b.insert(0, fmt::format("[{}]: ", i));
+        difference.a.insert(0, at_place(i));
+        difference.b.insert(0, at_place(i));
       }
       return difference;
     }
@@ -167,7 +167,7 @@ class Comparison {
     const std::vector<FeatureView> other = steps_of(b);
     size_t i = 0;
     a.for_each_step([&](const FeatureView& step) {
-      compare(fmt::format("{}, step {}", name, i), step, other[i]);
+      compare(std::string(name) + ", step " + std::to_string(i), step, other[i]);
       ++i;
     });
   }

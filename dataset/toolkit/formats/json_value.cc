@@ -1,4 +1,4 @@
-#include "tools/tfrecord/formats/json_value.h"
+#include "dataset/toolkit/formats/json_value.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,6 @@
-// JSON as tfrecord prints records: the fast way, for what comes a million times. Small answers go
-// through nlohmann::ordered_json instead.
+// Writes the values of records as JSON, fast and in bounded memory.
 //
-// How values are written, so that `tfrecord create` reads back the same bytes:
+// json_examples.h reads the same bytes back:
 //   floats    the shortest decimal that reads back as the same float, always with a point or an
 //             exponent (1.0, not 1); NaN, Infinity and -Infinity as Python's json module writes and
 //             reads them
@@ -13,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +28,10 @@ bool is_text(std::span<const std::byte> bytes);
 
 // What tells the kind of a list that is empty, in "kinds": "bytes", "float" or "int64".
 std::string_view json_kind(FeatureKind kind);
+// The same of lists of many records: "mixed" where they are of several kinds.
+inline std::string_view json_kind(std::optional<FeatureKind> kind) {
+  return kind ? json_kind(*kind) : "mixed";
+}
 
 // A piece of JSON that grows at its end. Calls put no commas or spaces around what they append,
 // unless they say so.

@@ -1,4 +1,4 @@
-#include "tools/tfrecord/formats/json_examples.h"
+#include "recordpipe/toolkit/json_examples.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dataset/example/wire_writer.h"
+#include "dataset/toolkit/formats/json_value.h"
 #include "dataset/toolkit/formats/number_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_writer.h"
@@ -71,19 +72,20 @@ std::string kind_of(std::span<const JsonValue> values, const std::string& name) 
 }
 
 // Whole numbers among fractions: an identifier, say, would become another.
-void require_exact(std::span<const JsonValue> values, const std::string& name) {
+void require_exact(std::span<const JsonValue> values, const std::string& name,
+                   const std::string& types_called) {
   for (const JsonValue& value : values) {
     if (value.kind != Kind::integer || !is_rounded_by_float(value.integer)) continue;
     throw Error({.kind = ErrorKind::corrupted,
                  .reason = "\"" + printable(name) + "\": " + value.text +
                            " is a whole number that a float, which all values of the list fit, "
                            "can't hold exactly",
-                 .hint = "--types " + printable(name) + "=float rounds it"});
+                 .hint = types_called + " " + printable(name) + "=float rounds it"});
   }
 }
 
 std::string feature_of_values(std::span<const JsonValue> values, std::string kind,
-                              const std::string& name) {
+                              const std::string& name, const std::string& types_called) {
   const std::string found = kind_of(values, name);
   const bool are_numbers = found == "int64" || found == "float";
   const bool fits = kind.empty() || found.empty() || kind == found ||
@@ -91,7 +93,7 @@ std::string feature_of_values(std::span<const JsonValue> values, std::string kin
   if (!fits) fail(name, "values of kind " + found + ", where " + kind + " is wanted");
   if (kind.empty()) {
     kind = found;
-    if (kind == "float") require_exact(values, name);
+    if (kind == "float") require_exact(values, name, types_called);
   }
   if (kind == "bytes") {
     std::vector<std::string> strings;
@@ -117,12 +119,13 @@ std::string feature_of_values(std::span<const JsonValue> values, std::string kin
   return {};
 }
 
-std::string feature_of(const JsonValue& value, const std::string& kind, const std::string& name) {
-  if (value.kind == Kind::array) return feature_of_values(value.items, kind, name);
+std::string feature_of(const JsonValue& value, const std::string& kind, const std::string& name,
+                       const std::string& types_called) {
+  if (value.kind == Kind::array) return feature_of_values(value.items, kind, name, types_called);
   if (value.kind == Kind::object && !is_base64(value)) {
     fail(name, "an object, which an Example can't hold");
   }
-  return feature_of_values(std::span(&value, 1), kind, name);
+  return feature_of_values(std::span(&value, 1), kind, name, types_called);
 }
 
 // By the field that holds its list.
@@ -140,14 +143,15 @@ FeatureKind kind_of_feature(std::string_view serialized) {
 // A step that is null is without a list. `kinds`: null, or a list with the kind of each step, which
 // is null where its values tell.
 std::string feature_list_of(const JsonValue& steps, const JsonValue* kinds, const std::string& type,
-                            const std::string& name) {
+                            const std::string& name, const std::string& types_called) {
   if (steps.kind != Kind::array) fail(name, "should be a list of steps");
   std::string list;
   for (size_t i = 0; i < steps.items.size(); ++i) {
     const JsonValue& step = steps.items[i];
     const bool has_kind = type.empty() && kinds && i < kinds->items.size();
     const std::string& kind = has_kind ? kinds->items[i].text : type;
-    const std::string feature = step.kind == Kind::null ? "" : feature_of(step, kind, name);
+    const std::string feature =
+        step.kind == Kind::null ? "" : feature_of(step, kind, name, types_called);
     append_length_header(kFeatureListFeature, feature.size(), list);
     list += feature;
   }
@@ -195,7 +199,8 @@ SerializedFeatures JsonExamples::features_of(const JsonValue& object, const Json
     const JsonValue* const kind = kinds ? kinds->find(name) : nullptr;
     const std::string& type = type_of(name);
     const bool is_told = !type.empty() || kind;
-    std::string feature = feature_of(value, type.empty() && kind ? kind->text : type, name);
+    std::string feature =
+        feature_of(value, type.empty() && kind ? kind->text : type, name, types_.called);
     if (!is_told && !feature.empty()) survey_.add(name, kind_of_feature(feature), place);
     features.emplace(name, std::move(feature));
   }
@@ -208,7 +213,8 @@ void JsonExamples::append_feature_lists(const JsonValue& object, const JsonValue
   SerializedFeatures lists;
   for (const auto& [name, steps] : object.members) {
     const std::string& type = type_of(name);
-    lists.emplace(name, feature_list_of(steps, kinds ? kinds->find(name) : nullptr, type, name));
+    lists.emplace(name, feature_list_of(steps, kinds ? kinds->find(name) : nullptr, type, name,
+                                        types_.called));
   }
   // An empty one tells a SequenceExample from an Example.
   if (lists.empty()) append_length_header(kSequenceFeatureLists, 0, record);
@@ -218,8 +224,8 @@ void JsonExamples::append_feature_lists(const JsonValue& object, const JsonValue
 const std::string& JsonExamples::type_of(const std::string& name) {
   static const std::string kByItsValues;
   survey_.add(name);
-  const auto type = types_.find(name);
-  return type == types_.end() ? kByItsValues : type->second;
+  const auto type = types_.kinds.find(name);
+  return type == types_.kinds.end() ? kByItsValues : type->second;
 }
 
 std::optional<std::string> feature_of_json(std::string_view text, std::string_view kind) {
@@ -230,7 +236,7 @@ std::optional<std::string> feature_of_json(std::string_view text, std::string_vi
     return std::nullopt;  // text that begins like JSON
   }
   if (value.kind != Kind::array && !is_base64(value)) return std::nullopt;
-  return feature_of(value, std::string(kind), "");
+  return feature_of(value, std::string(kind), "", "types");
 }
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/json_text.h"
 
 #include <algorithm>
 #include <charconv>

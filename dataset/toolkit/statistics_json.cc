@@ -1,13 +1,11 @@
-// stats_as_json() of stats_text.h.
+#include "recordpipe/toolkit/statistics_json.h"
+
+#include <charconv>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
-#include <fmt/format.h>
-
-#include "tools/tfrecord/formats/json_text.h"
-#include "tools/tfrecord/text/schema_text.h"
-#include "tools/tfrecord/text/stats_text.h"
+#include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {
 namespace {
@@ -46,13 +44,29 @@ void append_array(const Values& values, JsonText& json, Append append) {
   json.raw("]");
 }
 
+std::string shortest(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+// A number, or {"min", "max"} where it varies; null where there is no list.
+void append_range(uint64_t min, uint64_t max, JsonText& json) {
+  if (min > max) return json.raw("null");
+  if (min == max) return json.number(min);
+  json.raw("{\"min\":");
+  json.number(min);
+  json.raw(",\"max\":");
+  json.number(max);
+  json.raw("}");
+}
+
 void add_distribution(const Distribution& distribution, JsonText& json, Object& object) {
   const auto quantiles = distribution.quantiles(kQuantilesShown);
   object.key("quantiles");
   {
     Object by_place(json);
     for (size_t i = 0; i < quantiles.size(); ++i) {
-      by_place.key(fmt::format("{:g}", kQuantilesShown[i])).number(quantiles[i]);
+      by_place.key(shortest(kQuantilesShown[i])).number(quantiles[i]);
     }
   }
   object.flag("quantiles_are_exact", distribution.exact());
@@ -124,10 +138,13 @@ void append_bytes(const BytesStatistics& bytes, JsonText& json) {
 
 void append_feature(const ValueStatistics& values, uint64_t records, bool steps, JsonText& json) {
   Object object(json);
-  object.key("kind").string(kind_text(values.shape));
+  object.key("kind").string(json_kind(values.shape.kind()));
   object.key(steps ? "steps" : "records").number(values.shape.with_list());
-  if (!steps) object.key("share").number(share(values.shape.with_list(), records));
-  object.key("values").raw(values_json(values.shape).dump());
+  if (!steps) {
+    object.key("share").number(static_cast<double>(values.shape.with_list()) /
+                               static_cast<double>(records));
+  }
+  append_range(values.shape.min_values, values.shape.max_values, object.key("values"));
   if (values.int64s.count > 0) append_numbers(values.int64s, object.key("int64"));
   if (values.floats.count > 0) append_numbers(values.floats, object.key("float"));
   if (values.bytes.count > 0) append_bytes(values.bytes, object.key("bytes"));
@@ -135,7 +152,7 @@ void append_feature(const ValueStatistics& values, uint64_t records, bool steps,
 
 }  // namespace
 
-std::string stats_as_json(const FeatureStatistics& statistics) {
+std::string statistics_as_json(const FeatureStatistics& statistics) {
   JsonText json;
   {
     Object object(json);
