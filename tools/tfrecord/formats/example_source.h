@@ -36,7 +36,7 @@ struct SourceOptions {
 std::unique_ptr<ExampleSource> json_source(const CommandContext& context,
                                            std::vector<std::string> paths,
                                            const SourceOptions& options);
-// CSV (csv_examples.cc).
+// CSV (csv_examples.h).
 std::unique_ptr<ExampleSource> csv_source(const CommandContext& context,
                                           std::vector<std::string> paths,
                                           const SourceOptions& options);

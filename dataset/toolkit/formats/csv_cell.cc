@@ -1,5 +1,4 @@
-#include "tools/tfrecord/formats/csv_column.h"
-
+// Features of cells, and cells of features.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -8,7 +7,9 @@
 #include "dataset/toolkit/formats/number_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_writer.h"
+#include "recordpipe/toolkit/csv_examples.h"
 #include "recordpipe/toolkit/json_examples.h"
+#include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {
 namespace {
@@ -41,7 +42,42 @@ bool has_rounded_whole(std::string_view text) {
   return !value || is_rounded_by_float(*value);  // without a value, it is beyond int64
 }
 
+// JSON in quotes, piece by piece: it may be longer than the record.
+template <typename Append>
+void write_json_cell(ByteSink& out, Append append) {
+  const auto quote = [&] { out.write(std::as_bytes(std::span("\"", 1))); };
+  quote();
+  JsonText json([&](std::string_view piece) { write_quoted_csv(piece, out); });
+  append(json);
+  write_quoted_csv(json.text(), out);
+  quote();
+}
+
+void write_bytes_cell(std::span<const std::byte> bytes, const FeatureView& feature, ByteSink& out) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!is_text(bytes)) {
+    write_json_cell(out, [&](JsonText& json) { json.base64(bytes); });
+  } else if (is_json_cell(text)) {
+    write_json_cell(out, [&](JsonText& json) { json.values(feature); });
+  } else {
+    // Without quotes it would be read as a number.
+    write_csv_cell(text, out, /*in_quotes=*/parse_float(text).has_value());
+  }
+}
+
 }  // namespace
+
+void write_csv_feature(const FeatureView& feature, ByteSink& out) {
+  if (const auto bytes = feature.single_bytes()) return write_bytes_cell(*bytes, feature, out);
+  if (feature.size() > 1) {
+    return write_json_cell(out, [&](JsonText& json) { json.values(feature); });
+  }
+  JsonText json;
+  json.values(feature);
+  std::string_view text = json.text();
+  if (feature.size() == 1) text = text.substr(1, text.size() - 2);  // without the brackets
+  out.write(std::as_bytes(std::span(text)));
+}
 
 std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view type) {
   if (is_json_cell(cell.text)) {
@@ -75,7 +111,8 @@ void CsvColumnGuess::look_at(const CsvCell& cell, const std::string& path, uint6
   rounded_ = {path, line, cell.text.substr(0, kLongestShown) + (is_long ? "..." : "")};
 }
 
-std::string_view CsvColumnGuess::type(const std::string& name) const {
+std::string_view CsvColumnGuess::type(const std::string& name,
+                                      const std::string& types_called) const {
   const std::string_view type = kTypes[type_];
   if (type != "float" || !rounded_) return type;
   throw Error({.kind = ErrorKind::corrupted,
@@ -84,8 +121,8 @@ std::string_view CsvColumnGuess::type(const std::string& name) const {
                          ": " + rounded_->text +
                          " is a whole number that a float, which all cells of the column fit, "
                          "can't hold exactly",
-               .hint = "--types " + printable(name) + "=float rounds it, --types " +
-                       printable(name) + "=bytes keeps its digits"});
+               .hint = types_called + " " + printable(name) + "=float rounds it, " + types_called +
+                       " " + printable(name) + "=bytes keeps its digits"});
 }
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// Comma-separated values, RFC 4180: read strictly, written so that they read back the same.
+// Comma-separated values (RFC 4180): read strictly, written so that they read back the same.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "recordpipe/file.h"
-#include "tools/tfrecord/io/output.h"
 
 namespace recordpipe {
 
@@ -21,8 +20,8 @@ struct CsvCell {
   bool missing() const { return text.empty() && !quoted; }
 };
 
-// Whether `create` takes a cell's text for JSON (a list, or bytes that are no text), so that
-// `export` has to write plain text that begins so in another way.
+// Whether csv_examples.h takes a cell's text for JSON (a list, or bytes that are no text): plain
+// text that begins so has to be written in another way.
 inline bool is_json_cell(std::string_view text) {
   return text.starts_with('[') || text.starts_with("{\"base64\"");
 }
@@ -65,8 +64,8 @@ class CsvReader {
 
 // Writes a cell, in quotes if `in_quotes`, if its text needs them, and if it is empty: nothing
 // stands for a missing cell.
-void write_csv_cell(std::string_view text, Output& out, bool in_quotes = false);
+void write_csv_cell(std::string_view text, ByteSink& out, bool in_quotes = false);
 // A part of what stands between a cell's quotes.
-void write_quoted_csv(std::string_view text, Output& out);
+void write_quoted_csv(std::string_view text, ByteSink& out);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-#include "tools/tfrecord/formats/csv.h"
+#include "recordpipe/toolkit/csv.h"
 
 #include <algorithm>
 #include <span>
@@ -13,6 +13,8 @@ constexpr size_t kBufferSize = size_t{256} << 10;
 constexpr int kEnd = -1;
 // What spreadsheets put in front of a file.
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+void write(std::string_view text, ByteSink& out) { out.write(std::as_bytes(std::span(text))); }
 
 bool needs_quotes(std::string_view text) {
   return text.empty() || text.find_first_of(",\"\r\n") != text.npos ||
@@ -118,18 +120,18 @@ void CsvReader::fail(const char* reason, const char* hint) const {
                .hint = hint});
 }
 
-void write_csv_cell(std::string_view text, Output& out, bool in_quotes) {
-  if (!in_quotes && !needs_quotes(text)) return out.write(text);
-  out.write("\"");
+void write_csv_cell(std::string_view text, ByteSink& out, bool in_quotes) {
+  if (!in_quotes && !needs_quotes(text)) return write(text, out);
+  write("\"", out);
   write_quoted_csv(text, out);
-  out.write("\"");
+  write("\"", out);
 }
 
-void write_quoted_csv(std::string_view text, Output& out) {
+void write_quoted_csv(std::string_view text, ByteSink& out) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('"'), text.size() - 1) + 1;
-    out.write(text.substr(0, end));
-    if (text[end - 1] == '"') out.write("\"");
+    write(text.substr(0, end), out);
+    if (text[end - 1] == '"') write("\"", out);
     text.remove_prefix(end);
   }
 }
