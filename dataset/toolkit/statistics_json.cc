@@ -1,10 +1,10 @@
 #include "recordpipe/toolkit/statistics_json.h"
 
-#include <charconv>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
+#include "recordpipe/parameter.h"
 #include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {
@@ -44,11 +44,6 @@ void append_array(const Values& values, JsonText& json, Append append) {
   json.raw("]");
 }
 
-std::string shortest(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
-
 // A number, or {"min", "max"} where it varies; null where there is no list.
 void append_range(uint64_t min, uint64_t max, JsonText& json) {
   if (min > max) return json.raw("null");
@@ -66,7 +61,7 @@ void add_distribution(const Distribution& distribution, JsonText& json, Object& 
   {
     Object by_place(json);
     for (size_t i = 0; i < quantiles.size(); ++i) {
-      by_place.key(shortest(kQuantilesShown[i])).number(quantiles[i]);
+      by_place.key(shortest_text(kQuantilesShown[i])).number(quantiles[i]);
     }
   }
   object.flag("quantiles_are_exact", distribution.exact());

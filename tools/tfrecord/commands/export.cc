@@ -8,6 +8,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/feature_names.h"
 #include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/pixel_options.h"
 #include "tools/tfrecord/command_line/selection_options.h"
 #include "tools/tfrecord/command_line/threads_option.h"
 #include "tools/tfrecord/commands/commands.h"
@@ -50,9 +51,7 @@ std::string format_of(const ExportArguments& arguments) {
 
 TargetOptions target_options(FileSystem& files, const ExportArguments& arguments) {
   TargetOptions options = arguments.target;
-  const PixelOptions pixels = pixel_options(arguments.pixels);
-  options.shape = pixels.shape;
-  options.layout = pixels.layout;
+  options.pixels = pixel_options(arguments.pixels);
   if (options.temporary_directory.empty()) {
     options.temporary_directory = temporary_directory_for(files, options.output);
   }

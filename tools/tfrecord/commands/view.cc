@@ -14,6 +14,7 @@
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/number_check.h"
 #include "tools/tfrecord/command_line/option_hints.h"
+#include "tools/tfrecord/command_line/pixel_options.h"
 #include "tools/tfrecord/command_line/selection_options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"

@@ -1,22 +1,46 @@
-// What a record's raw pixels are, where nobody says so: their shape and their layout.
+// How raw pixels lie in a feature: as the caller says, or guessed.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recordpipe/message_view.h"
-#include "tools/tfrecord/formats/pixel_shape.h"
 
 namespace recordpipe {
+
+enum class PixelLayout {
+  interleaved,  // [height, width, channels]
+  planar,       // [channels, height, width]
+};
+
+inline constexpr size_t kLongestSide = 65535;
+inline constexpr size_t kMostChannels = 4;
+
+struct PixelShape {
+  size_t height = 0;
+  size_t width = 0;
+  size_t channels = 0;  // 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha
+
+  size_t bytes() const { return height * width * channels; }
+};
+
+// What the caller says of raw pixels. Default: guessed.
+struct PixelOptions {
+  std::optional<PixelShape> shape = {};
+  std::optional<PixelLayout> layout = {};
+  // What texts call `shape`: a program gives the name of its option.
+  std::string shape_called = "shape";
+};
 
 // Goes from record to record: each has a shape of its own, all have one layout.
 class PixelGuess {
  public:
   // What was said counts, right or wrong.
-  explicit PixelGuess(PixelOptions said = {}) : said_(said), layout_(said.layout) {}
+  explicit PixelGuess(PixelOptions said = {}) : said_(std::move(said)), layout_(said_.layout) {}
 
   struct Shape {
     PixelShape pixels = {};

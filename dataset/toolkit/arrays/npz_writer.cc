@@ -1,5 +1,3 @@
-#include "tools/tfrecord/formats/npz_writer.h"
-
 #include <cerrno>
 #include <exception>
 #include <new>
@@ -8,6 +6,7 @@
 #include <archive_entry.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/npz.h"
 
 namespace recordpipe {
 

@@ -1,5 +1,5 @@
 // Shapes and layouts of raw pixels, said and guessed.
-#include "tools/tfrecord/formats/pixel_guess.h"
+#include "recordpipe/toolkit/pixel_guess.h"
 
 #include <array>
 #include <cmath>
@@ -10,22 +10,11 @@
 #include "recordpipe/example_builder.h"
 #include "recordpipe/image/decode_image.h"
 #include "tests/support/bytes.h"
-#include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
 namespace {
 
 using testing::HasSubstr;
-
-TEST(PixelShape, IsReadFromText) {
-  EXPECT_EQ(parse_pixel_shape("28x30").bytes(), 28u * 30);
-  EXPECT_EQ(parse_pixel_shape("32x16x3").width, 16u);
-  EXPECT_EQ(parse_pixel_shape("65535x65535x4").bytes(), 65535ull * 65535 * 4);
-  for (const char* wrong : {"", "28", "28x", "x28", "28x28x", "28x28x5", "0x28", "28x28x3x1",
-                            "-1x2", "65536x1", "28X28", " 28x28", "99999999999999999999x1"}) {
-    EXPECT_THROW(parse_pixel_shape(wrong), UsageError) << wrong;
-  }
-}
 
 // A scene of soft shapes with `colour` from 0 (grey) to 1 in it, in either layout.
 std::string scene(const PixelShape& shape, PixelLayout layout, double colour) {
@@ -90,7 +79,8 @@ TEST_F(PixelGuessTest, LeavesTheLayoutOpenWhileImagesAreOfOneColour) {
 }
 
 TEST_F(PixelGuessTest, TakesWhatIsSaid) {
-  PixelGuess guess({.shape = PixelShape{2, 1, 3}, .layout = PixelLayout::planar});
+  PixelGuess guess(
+      {.shape = PixelShape{2, 1, 3}, .layout = PixelLayout::planar, .shape_called = "--shape"});
   EXPECT_EQ(guess.how(), "");
   EXPECT_EQ(shown(guess, std::string("\0\1\2\3\4\5", 6)), (std::vector<uint8_t>{0, 2, 4, 1, 3, 5}));
   EXPECT_EQ(guess.how(), "2 x 1 x 3, planar (chw); as --shape says");

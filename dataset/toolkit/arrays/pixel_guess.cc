@@ -1,12 +1,10 @@
-#include "tools/tfrecord/formats/pixel_guess.h"
+#include "recordpipe/toolkit/pixel_guess.h"
 
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include "recordpipe/image/encode_png.h"
 
@@ -67,17 +65,27 @@ std::vector<uint8_t> channels_last(std::span<const std::byte> planes, const Pixe
   return out;
 }
 
+std::string guessed_from(size_t bytes) {
+  return "guessed from " + std::to_string(bytes) + " bytes";
+}
+
+std::string in_words(const PixelShape& shape, std::string_view times) {
+  std::string words = std::to_string(shape.height);
+  words.append(times).append(std::to_string(shape.width));
+  return words.append(times).append(std::to_string(shape.channels));
+}
+
 }  // namespace
 
 std::optional<PixelGuess::Shape> PixelGuess::shape_of(const MessageView& record,
                                                       size_t bytes) const {
   if (said_.shape) {
     if (said_.shape->bytes() != bytes) return std::nullopt;
-    return Shape{*said_.shape, "as --shape says"};
+    return Shape{*said_.shape, "as " + said_.shape_called + " says"};
   }
-  for (const std::string_view prefix : {"", "image/"}) {
-    const auto height = number_of(record, fmt::format("{}height", prefix));
-    const auto width = number_of(record, fmt::format("{}width", prefix));
+  for (const std::string prefix : {"", "image/"}) {
+    const auto height = number_of(record, prefix + "height");
+    const auto width = number_of(record, prefix + "width");
     if (!height || !width || bytes % (*height * *width) != 0) continue;
     const size_t channels = bytes / (*height * *width);
     if (channels < 1 || channels > kMostChannels) continue;
@@ -85,23 +93,23 @@ std::optional<PixelGuess::Shape> PixelGuess::shape_of(const MessageView& record,
   }
   for (const KnownSize& known : kKnownSizes) {
     if (known.bytes != bytes) continue;
-    return Shape{known.shape, fmt::format("guessed from {} bytes, as in {}", bytes, known.name)};
+    return Shape{known.shape, guessed_from(bytes) + ", as in " + known.name};
   }
   for (const size_t channels : {3, 1}) {
     const auto side = static_cast<size_t>(std::lround(std::sqrt(double(bytes / channels))));
     if (side < 16 || side > kLongestSide || side * side * channels != bytes) continue;
-    return Shape{{side, side, channels}, fmt::format("guessed from {} bytes, a square", bytes)};
+    return Shape{{side, side, channels}, guessed_from(bytes) + ", a square"};
   }
   return std::nullopt;
 }
 
 std::string PixelGuess::misfit(size_t bytes) const {
   if (!said_.shape) {
-    return fmt::format("{} bytes that are neither an image file nor pixels of a known shape",
-                       bytes);
+    return std::to_string(bytes) +
+           " bytes that are neither an image file nor pixels of a known shape";
   }
-  return fmt::format("{} bytes, not the {} of {}x{}x{}", bytes, said_.shape->bytes(),
-                     said_.shape->height, said_.shape->width, said_.shape->channels);
+  return std::to_string(bytes) + " bytes, not the " + std::to_string(said_.shape->bytes()) +
+         " of " + in_words(*said_.shape, "x");
 }
 
 std::vector<std::byte> PixelGuess::png(std::span<const std::byte> pixels, const Shape& shape) {
@@ -117,8 +125,7 @@ std::vector<std::byte> PixelGuess::png(std::span<const std::byte> pixels, const 
 
 std::string PixelGuess::how() const {
   if (!first_) return "";
-  const auto [height, width, channels] = first_->pixels;
-  std::string text = fmt::format("{} x {} x {}", height, width, channels);
+  std::string text = in_words(first_->pixels, " x ");
   if (layout_ && !is_grey()) {
     text += *layout_ == PixelLayout::planar ? ", planar (chw)" : ", interleaved (hwc)";
   }

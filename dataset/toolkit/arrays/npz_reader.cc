@@ -1,5 +1,3 @@
-#include "tools/tfrecord/formats/npz_reader.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -16,8 +14,7 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
-#include "tools/tfrecord/io/inputs.h"
-#include "tools/tfrecord/io/plain_file.h"
+#include "recordpipe/toolkit/npz.h"
 
 namespace recordpipe {
 namespace {
@@ -30,14 +27,15 @@ constexpr std::string_view kEnding = ".npy";
   throw Error({.kind = kind, .path = path, .reason = std::move(reason)});
 }
 
-// A zip file, read through CommandContext::files: at any place, as its list of members at the end
-// wants, or as a stream where it can't be.
+// A zip file: read at any place, for its list of members is at its end, or else as a stream.
 class ZipReader {
  public:
-  ZipReader(const CommandContext& context, const std::string& path, InputProgress& progress)
-      : file_(open_random_input(context.files, path)),
-        stream_(file_ ? nullptr : progress.counted(open_input(context, path))),
-        progress_(progress),
+  // One of the two is null.
+  ZipReader(std::unique_ptr<RandomAccessFile> file, std::unique_ptr<ByteSource> stream,
+            const std::function<void(uint64_t)>& on_read)
+      : file_(std::move(file)),
+        stream_(std::move(stream)),
+        on_read_(on_read),
         buffer_(kBufferSize),
         zip_(archive_read_new()) {
     if (!zip_) throw std::bad_alloc();
@@ -100,10 +98,9 @@ class ZipReader {
   }
 
   size_t read_block() {
-    if (stream_) return stream_->read(buffer_);
-    const size_t size = file_->read_at(place_, buffer_);
+    const size_t size = stream_ ? stream_->read(buffer_) : file_->read_at(place_, buffer_);
     place_ += size;
-    progress_.add(size);
+    if (on_read_) on_read_(size);
     return size;
   }
 
@@ -115,8 +112,8 @@ class ZipReader {
   }
 
   std::unique_ptr<RandomAccessFile> file_;
-  std::unique_ptr<ByteSource> stream_;  // where it is no file
-  InputProgress& progress_;
+  std::unique_ptr<ByteSource> stream_;
+  const std::function<void(uint64_t)>& on_read_;
   std::vector<std::byte> buffer_;
   uint64_t place_ = 0;  // in file_
   std::exception_ptr failure_;
@@ -133,17 +130,17 @@ NpyHeader parse_header(std::span<const std::byte> head, const std::string& path)
 }
 
 NpzArray read_member(ZipReader& zip, std::string name, const std::string& path,
-                     const std::string& directory, const std::stop_token& stop) {
+                     const NumpyReadOptions& options) {
   std::vector<std::byte> buffer(std::max(kBufferSize, kMaxNpyHeader));
   size_t count = zip.read(buffer);
   NpzArray array = {std::move(name), parse_header(std::span(buffer).first(count), path),
-                    TemporaryFile(directory)};
+                    TemporaryFile(options.temporary_directory)};
   const uint64_t size =
       array.header.rows() == 0 ? 0 : array.header.rows() * array.header.row_bytes();
   std::span<const std::byte> values = std::span(buffer).first(count);
   values = values.subspan(array.header.data_begin);
   while (true) {
-    throw_if_stopped(stop, path);
+    throw_if_stopped(options.stop, path);
     if (array.values.size() + values.size() > size) {
       fail(ErrorKind::corrupted, path, "it is longer than its header says");
     }
@@ -157,11 +154,7 @@ NpzArray read_member(ZipReader& zip, std::string name, const std::string& path,
   return array;
 }
 
-}  // namespace
-
-std::vector<NpzArray> read_npz(const CommandContext& context, const std::string& path,
-                               const std::string& directory, InputProgress& progress) {
-  ZipReader zip(context, path, progress);
+std::vector<NpzArray> read_all_arrays(ZipReader& zip, const NumpyReadOptions& options) {
   std::vector<NpzArray> arrays;
   while (std::optional<std::string> member_name = zip.next()) {
     std::string& name = *member_name;
@@ -173,9 +166,23 @@ std::vector<NpzArray> read_npz(const CommandContext& context, const std::string&
     }
     if (arrays.size() == kMostArrays)
       fail(ErrorKind::limit_exceeded, zip.path(), "more than 10,000 arrays");
-    arrays.push_back(read_member(zip, std::move(name), member, directory, context.stop));
+    arrays.push_back(read_member(zip, std::move(name), member, options));
   }
   return arrays;
+}
+
+}  // namespace
+
+std::vector<NpzArray> read_npz(std::unique_ptr<RandomAccessFile> file,
+                               const NumpyReadOptions& options) {
+  ZipReader zip(std::move(file), nullptr, options.on_read);
+  return read_all_arrays(zip, options);
+}
+
+std::vector<NpzArray> read_npz(std::unique_ptr<ByteSource> source,
+                               const NumpyReadOptions& options) {
+  ZipReader zip(nullptr, std::move(source), options.on_read);
+  return read_all_arrays(zip, options);
 }
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-#include "tools/tfrecord/formats/pixel_shape.h"
+#include "tools/tfrecord/command_line/pixel_options.h"
 
 #include <array>
 #include <charconv>
@@ -47,7 +47,7 @@ void add_pixel_options(CLI::App& app, PixelArguments& arguments) {
 }
 
 PixelOptions pixel_options(const PixelArguments& arguments) {
-  PixelOptions options;
+  PixelOptions options = {.shape_called = "--shape"};
   if (!arguments.shape.empty()) options.shape = parse_pixel_shape(arguments.shape);
   if (arguments.layout == "chw") options.layout = PixelLayout::planar;
   if (arguments.layout == "hwc") options.layout = PixelLayout::interleaved;

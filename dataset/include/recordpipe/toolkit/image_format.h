@@ -1,4 +1,4 @@
-// What kind of image file bytes are, by their first ones.
+// Detects the format of an image file by its first bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "tools/tfrecord/formats/npy_format.h"
+#include "recordpipe/toolkit/npy_format.h"
 
 #include <optional>
 #include <string_view>

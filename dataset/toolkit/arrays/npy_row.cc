@@ -5,13 +5,12 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "dataset/example/packed_feature.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/half.h"
 #include "recordpipe/internal/example/feature_writer.h"
-#include "tools/tfrecord/formats/npy_format.h"
+#include "recordpipe/parameter.h"
+#include "recordpipe/toolkit/npy_format.h"
 
 namespace recordpipe {
 namespace {
@@ -45,7 +44,7 @@ float load_float_value(const NpyHeader& header, const std::byte* from) {
   const auto value = static_cast<float>(wide);
   if (std::isinf(value) && !std::isinf(wide)) {
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = fmt::format("{} is too large for a float", wide),
+                 .reason = shortest_text(wide) + " is too large for a float",
                  .hint = "scale the array, or clip it (numpy.clip)"});
   }
   return value;

@@ -1,5 +1,5 @@
 // Image files, told by their first bytes from text and from other files.
-#include "tools/tfrecord/formats/image_format.h"
+#include "recordpipe/toolkit/image_format.h"
 
 #include <gtest/gtest.h>
 
