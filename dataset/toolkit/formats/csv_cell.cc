@@ -4,7 +4,7 @@
 #include <span>
 
 #include "dataset/toolkit/formats/json_value.h"
-#include "dataset/toolkit/formats/number_text.h"
+#include "dataset/toolkit/number_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_writer.h"
 #include "recordpipe/toolkit/csv_examples.h"

@@ -8,7 +8,7 @@
 
 #include "dataset/example/wire_writer.h"
 #include "dataset/toolkit/formats/json_value.h"
-#include "dataset/toolkit/formats/number_text.h"
+#include "dataset/toolkit/number_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_writer.h"
 

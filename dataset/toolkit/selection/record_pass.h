@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/toolkit/selection/parallel_in_order.h"
+#include "dataset/toolkit/parallel_in_order.h"
 #include "recordpipe/record.h"
 
 namespace recordpipe {

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "dataset/toolkit/formats/number_text.h"
+#include "dataset/toolkit/number_text.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "dataset/base/thread_count.h"
-#include "dataset/toolkit/selection/parallel_in_order.h"
+#include "dataset/toolkit/parallel_in_order.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 #include "recordpipe/toolkit/json_examples.h"
