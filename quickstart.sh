@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# From a fresh machine to a network trained on CIFAR-10; README.md says what happens on the way.
+# Installs packages, builds, writes CIFAR-10's TFRecord files, trains a network and evaluates it
+# (README.md).
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 
@@ -7,13 +8,13 @@ usage() {
   cat <<'END'
 usage: ./quickstart.sh [--archive FILE | --synthetic] [--data-dir DIR] [--minutes M]
 
-  --archive FILE   a CIFAR-10 archive you have (python or binary .tar.gz)
-  --synthetic      ten classes drawn by program, nothing is downloaded
-  --data-dir DIR   where data and results go (default: data/cifar10 in this folder)
-  --minutes M      how long to train, about (default: 5)
+  --archive FILE   use a local CIFAR-10 archive (python or binary .tar.gz)
+  --synthetic      use generated images of ten classes; no download
+  --data-dir DIR   folder for data and results (default: data/cifar10 in this folder)
+  --minutes M      approximate training time in minutes (default: 5)
 
-Without --archive and --synthetic the published archive (170 MB) is downloaded; where it can't be
-reached, the synthetic set takes its place and every figure says so.
+Without --archive and --synthetic, the published archive (170 MB) is downloaded. If the download
+fails, the synthetic data set is used instead, and all results say so.
 END
 }
 
@@ -47,8 +48,8 @@ say "Packages"
 "$here/tools/install_packages.sh"
 
 say "Building (release)"
-# From the project's folder: presets are read from there.
-# Only the programs that run below: all of them take several times as long.
+# CMake reads the presets from the current folder.
+# Builds only the programs that run below: a full build takes several times as long.
 build() {
   (cd "$here" && cmake --preset release >/dev/null &&
     cmake --build --preset release --parallel "$(nproc)" --target "$@")
@@ -59,7 +60,7 @@ programs=$here/build/release
 say "TFRecord files in $data_dir"
 generate=("$programs/generate_cifar10_tfrecords" --data-dir "$data_dir")
 if [[ -n "$archive" ]]; then
-  # --force: what is there may come from another source.
+  # --force: existing files may come from another source.
   "${generate[@]}" --archive "$archive" --force
 elif [[ -n "$synthetic" ]]; then
   "${generate[@]}" --synthetic --force
@@ -71,35 +72,35 @@ job_dir=$data_dir/jobs/$(date +%Y%m%d-%H%M%S)
 synthetic_words=""
 [[ -e "$data_dir/synthetic.txt" ]] && synthetic_words=" on synthetic images"
 say "Training for about $minutes minutes$synthetic_words; results go to $job_dir"
-# The recipe that got furthest in five minutes on two cores.
+# The settings with the best accuracy after five minutes on two cores.
 train=("$programs/cifar10_main" --data-dir "$data_dir" --job-dir "$job_dir" --minutes "$minutes"
   --num-layers 14 --train-batch-size 64 --learning-rate 0.1 --learning-rate-schedule cosine
   --warmup-steps 200 --batch-norm-decay 0.99 --report "$job_dir/report.html")
 status=0
 "${train[@]}" || status=$?
 if ((status == 130)) && [[ -d "$job_dir" ]]; then
-  echo "This goes on from there, for $minutes minutes more:"
+  echo "To resume the training for $minutes more minutes:"
   printf ' %q' "${train[@]}"
   echo
 fi
 ((status == 0)) || exit "$status"
 
-# In single quotes where need be, to be pasted.
+# Quoted so that the printed commands can be pasted into a shell.
 quoted() { printf ' %q' "$@"; }
 cat <<END
 
-==> Done. The training's report, for any browser:
+==> Done. Training report (HTML):
  $(quoted "$job_dir/report.html")
-Curves, histograms and images in TensorBoard, where that is installed:
+Curves, histograms and images in TensorBoard, if installed:
  $(quoted tensorboard --logdir "$job_dir")
 
 Three things to try next:
-- Look at the records, as a page of images:
+- View the records as an HTML page of images:
  $(quoted cmake --build "$programs" --target tfrecord)
  $(quoted "$programs/tfrecord" view "$data_dir/train.tfrecords" -o "$data_dir/train.html")
-- Feed a program of your own: examples/records_to_batches.cc is one to start from
+- Start a program of your own from examples/records_to_batches.cc:
  $(quoted cmake --build "$programs" --target records_to_batches)
  $(quoted "$programs/records_to_batches" "$data_dir/points.tfrecords")
-- Go on training where it ended, for $minutes minutes more:
+- Continue the training for $minutes more minutes:
  $(quoted "${train[@]}")
 END

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs the whole test suite.
+# Installs missing packages, builds, and runs all tests.
 #   ./test.sh [PRESET] [ctest arguments]      PRESET: dev (default), asan, tsan
-# At its end it says which tests were skipped, and why.
+# Ends with a list of the skipped tests and the reasons.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")"
 

@@ -1,36 +1,36 @@
-# The CUDA backend, recordpipe::trainer_cuda: whether it is built, in recordpipe_has_cuda.
+# Sets recordpipe_has_cuda: whether the CUDA backend, recordpipe::trainer_cuda, is built.
 #
-# RECORDPIPE_CUDA=AUTO builds it where nvcc, cuDNN, cuBLASLt and a driver are found, and says why
-# not; ON needs no driver, and makes it an error if something else is missing; OFF, the default within
-# another project, doesn't look. Found where the toolkit is, or in CMAKE_PREFIX_PATH: nvcc by CUDACXX,
-# CMAKE_CUDA_COMPILER, PATH or /usr/local/cuda.
+# RECORDPIPE_CUDA=AUTO builds it if nvcc, cuDNN, cuBLASLt and a driver are found, and otherwise
+# reports the missing one. ON requires no driver; anything else missing is an error. OFF, the
+# default inside another project, disables it. nvcc is found through CUDACXX, CMAKE_CUDA_COMPILER,
+# PATH or /usr/local/cuda; the libraries beside the toolkit or in CMAKE_PREFIX_PATH.
 #
-# Included by the root's CMakeLists.txt itself: a language is enabled above all that use it.
+# Included by the root CMakeLists.txt: a language must be enabled above all folders that use it.
 set(recordpipe_cuda_default OFF)
 if(PROJECT_IS_TOP_LEVEL)
   set(recordpipe_cuda_default AUTO)
 endif()
 set(RECORDPIPE_CUDA ${recordpipe_cuda_default} CACHE STRING "The CUDA backend: AUTO, ON or OFF")
 set_property(CACHE RECORDPIPE_CUDA PROPERTY STRINGS AUTO ON OFF)
-# Ampere, Hopper, and for what comes later the portable code that drivers compile.
+# Ampere, Hopper, and PTX, which drivers compile for later architectures.
 set(RECORDPIPE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual CACHE STRING
-    "What the CUDA backend is compiled for, as CMAKE_CUDA_ARCHITECTURES")
+    "Architectures of the CUDA backend, in the format of CMAKE_CUDA_ARCHITECTURES")
 
 set(recordpipe_has_cuda OFF)
 if(NOT RECORDPIPE_CUDA)
   return()
 endif()
 if(RECORDPIPE_SANITIZE)
-  message(STATUS "Left out: recordpipe::trainer_cuda, for the sanitizers don't know CUDA")
+  message(STATUS "Not building recordpipe::trainer_cuda: sanitizers don't support CUDA")
   return()
 endif()
 if(RECORDPIPE_CUDA STREQUAL AUTO)
-  # Compiling the kernels takes minutes, for nothing where no GPU can be used. A toolkit brings no
-  # libcuda.so.1, drivers do.
+  # Compiling the kernels takes minutes and is useless without a GPU. libcuda.so.1 is part of the
+  # driver, not of the toolkit.
   find_library(driver libcuda.so.1 PATHS /usr/lib/wsl/lib NO_CACHE)
   if(NOT driver AND NOT EXISTS /dev/nvidiactl)
-    message(STATUS "Left out: recordpipe::trainer_cuda, for there is no NVIDIA driver "
-                   "(-DRECORDPIPE_CUDA=ON builds it nevertheless)")
+    message(STATUS "Not building recordpipe::trainer_cuda: NVIDIA driver not found "
+                   "(-DRECORDPIPE_CUDA=ON builds it anyway)")
     return()
   endif()
 endif()
@@ -46,7 +46,7 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
 endif()
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
-  set(missing "nvcc that works")
+  set(missing "a working nvcc")
 else()
   set(CMAKE_CUDA_ARCHITECTURES ${RECORDPIPE_CUDA_ARCHITECTURES})
   enable_language(CUDA)
@@ -56,7 +56,7 @@ else()
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
     set(missing "nvcc 12 or later")
   elseif(NOT CUDNN_INCLUDE_DIR OR NOT CUDNN_LIBRARY)
-    set(missing "cuDNN (tools/fetch_cudnn.sh fetches it)")
+    set(missing "cuDNN (get it with tools/fetch_cudnn.sh)")
   elseif(NOT TARGET CUDA::cublasLt)
     set(missing "cuBLASLt")
   else()
@@ -69,7 +69,7 @@ endif()
 if(NOT missing)
   set(recordpipe_has_cuda ON)
 elseif(RECORDPIPE_CUDA STREQUAL AUTO)
-  message(STATUS "Left out: recordpipe::trainer_cuda, for there is no ${missing}")
+  message(STATUS "Not building recordpipe::trainer_cuda: it requires ${missing}")
 else()
-  message(FATAL_ERROR "RECORDPIPE_CUDA is ON, but there is no ${missing}")
+  message(FATAL_ERROR "RECORDPIPE_CUDA=ON requires ${missing}")
 endif()

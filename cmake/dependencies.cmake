@@ -1,8 +1,8 @@
-# The packages that recordpipe is built with (tools/packages.txt has Debian's names for them), and
-# the options that choose among them.
+# The packages that recordpipe depends on (tools/packages.txt has their Debian names), and the
+# options that select them.
 
-# Who wants to read records need not have the trainer's packages.
-option(RECORDPIPE_WHOLE "A missing package is an error; OFF: what needs it is left out"
+# OFF allows, for example, building only the record library without the trainer's packages.
+option(RECORDPIPE_WHOLE "A missing package is an error; OFF: skip the targets that require it"
        ${PROJECT_IS_TOP_LEVEL})
 if(RECORDPIPE_WHOLE)
   set(required REQUIRED)
@@ -17,7 +17,7 @@ find_library(ISAL_LIBRARY isal)
 if(ISAL_INCLUDE_DIR AND ISAL_LIBRARY)
   set(isal_found ON)
 endif()
-option(RECORDPIPE_ISAL "Inflate gzip by ISA-L instead of zlib, in about 0.6 of the time, and deflate fast"
+option(RECORDPIPE_ISAL "Use ISA-L for gzip: decompresses in 0.6 of zlib's time; adds a fast compression level"
        ${isal_found})
 find_package(Protobuf ${required})
 find_package(TBB ${required})
@@ -34,19 +34,19 @@ find_package(dnnl ${required})
 find_package(hwy ${required})
 find_package(OpenMP ${required} COMPONENTS CXX)
 
-# Open MPI keeps memory until the process ends, which the sanitizers would report.
-set(RECORDPIPE_MPI AUTO CACHE STRING "Training in several processes: AUTO (where MPI is there), ON, OFF")
+# Off with sanitizers, which would report memory that Open MPI keeps until the process ends.
+set(RECORDPIPE_MPI AUTO CACHE STRING "Training in several processes: AUTO (if MPI is found), ON, OFF")
 set_property(CACHE RECORDPIPE_MPI PROPERTY STRINGS AUTO ON OFF)
 set(MPI_CXX_SKIP_MPICXX ON)
 if(NOT RECORDPIPE_MPI STREQUAL AUTO)
   set(recordpipe_use_mpi ${RECORDPIPE_MPI})
 elseif(RECORDPIPE_SANITIZE)
-  message(STATUS "Left out: MPI, for the sanitizers are on")
+  message(STATUS "Not building MPI support: sanitizers are on")
 else()
   find_package(MPI QUIET COMPONENTS CXX)
   set(recordpipe_use_mpi ${MPI_CXX_FOUND})
   if(NOT recordpipe_use_mpi)
-    message(STATUS "Left out: MPI, for there is none (packages libopenmpi-dev, openmpi-bin)")
+    message(STATUS "Not building MPI support: MPI not found (packages libopenmpi-dev, openmpi-bin)")
   endif()
 endif()
 if(recordpipe_use_mpi)

@@ -1,16 +1,15 @@
-# `cmake --install`: libraries, headers, programs, the CMake package and a pkg-config file for each
-# library. A user of one library finds and links what that one needs, nothing else: each is a
-# component of the package, in an export set of its own.
+# `cmake --install`: libraries, headers, programs, the CMake package and one pkg-config file per
+# library. Each library is a component of the package with its own export set, so that a user of one
+# library finds and links only the dependencies of that library.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(recordpipe_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/recordpipe)
-# From a pkg-config file to the prefix: the installation may be moved.
+# The path from a pkg-config file to the prefix; relative, so that an installation can be moved.
 file(RELATIVE_PATH recordpipe_prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 
-# What the libraries link of others: the target, the CMake package that brings it, and what a
-# pkg-config file says instead: a module, or a linker's option. What is only compiled in (headers)
-# is linked as $<BUILD_INTERFACE:...> and doesn't stand here.
+# External dependencies: the target, its CMake package, and its pkg-config module or linker option.
+# Header-only dependencies are linked as $<BUILD_INTERFACE:...> and are not listed.
 set(recordpipe_foreign
   "CURL::libcurl|CURL|libcurl"
   "DNNL::dnnl|dnnl|-ldnnl"
@@ -27,8 +26,8 @@ set(recordpipe_foreign
   "hwy::hwy|hwy|libhwy"
   "protobuf::libprotobuf|Protobuf|protobuf")
 
-# recordpipe_foreign_of(ITEM PACKAGE PKGCONFIG): both variables empty where the item isn't in the
-# table.
+# recordpipe_foreign_of(ITEM PACKAGE PKGCONFIG): looks up ITEM in the table; both variables are
+# empty if it is not found.
 function(recordpipe_foreign_of item package pkgconfig)
   set(${package} "" PARENT_SCOPE)
   set(${pkgconfig} "" PARENT_SCOPE)
@@ -44,14 +43,14 @@ function(recordpipe_foreign_of item package pkgconfig)
   endforeach()
 endfunction()
 
-# recordpipe_component(NAME DESCRIPTION): target recordpipe_NAME is installed.
+# recordpipe_component(NAME DESCRIPTION): installs target recordpipe_NAME.
 function(recordpipe_component name description)
   set_property(GLOBAL APPEND PROPERTY recordpipe_to_install ${name})
   set_target_properties(recordpipe_${name} PROPERTIES
                         EXPORT_NAME ${name} RECORDPIPE_DESCRIPTION "${description}")
 endfunction()
 
-# Target recordpipe_NAME with its public headers, as component NAME, and recordpipe-NAME.pc.
+# Installs target recordpipe_NAME with its public headers as component NAME, and recordpipe-NAME.pc.
 function(recordpipe_install_library name)
   set(target recordpipe_${name})
   get_target_property(description ${target} RECORDPIPE_DESCRIPTION)
@@ -103,8 +102,8 @@ function(recordpipe_install_library name)
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# recordpipe_install_package(): all components, and the package of them. To be called when all is
-# linked to them.
+# recordpipe_install_package(): installs all components and the CMake package. Call it after all
+# targets are linked.
 function(recordpipe_install_package)
   get_property(names GLOBAL PROPERTY recordpipe_to_install)
   foreach(name IN LISTS names)
@@ -116,7 +115,7 @@ function(recordpipe_install_package)
                                 ${PROJECT_BINARY_DIR}/recordpipe-config.cmake
                                 INSTALL_DESTINATION ${recordpipe_cmake_dir}
                                 NO_SET_AND_CHECK_MACRO)
-  # Before 1.0 a minor version may change what others build on.
+  # Before 1.0, a minor version may be incompatible.
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/recordpipe-config-version.cmake
                                    COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/recordpipe-config.cmake

@@ -1,1 +1,2 @@
-// The source of targets that only precompile headers for others (targets.cmake, testing.cmake).
+// The source of the targets that only precompile headers for other targets (targets.cmake,
+// testing.cmake).

@@ -1,6 +1,6 @@
-# Functions for the libraries and programs. Paths are relative to the folder that calls them.
+# Functions that define libraries and programs. Paths are relative to the calling folder.
 
-# Reading the standard library's headers takes half of the time of most files.
+# Parsing the standard library's headers takes half of the compile time of most files.
 option(RECORDPIPE_PRECOMPILED_HEADERS "Compile with precompiled standard headers" OFF)
 set(recordpipe_standard_headers
   <algorithm> <array> <atomic> <chrono> <condition_variable> <cstddef> <cstdint> <cstring>
@@ -8,8 +8,9 @@ set(recordpipe_standard_headers
   <stdexcept> <string> <string_view> <thread> <type_traits> <unordered_map> <utility> <variant>
   <vector>)
 
-# recordpipe_precompile(TARGET AS OTHER | HEADER...): TARGET is compiled with the precompiled headers
-# of OTHER, which must have the same options; or with headers of its own, beside the standard ones.
+# recordpipe_precompile(TARGET AS OTHER | HEADER...): compiles TARGET with the precompiled headers
+# of OTHER, which must have the same compile options; or with HEADERs in addition to the standard
+# ones.
 function(recordpipe_precompile target)
   cmake_parse_arguments(arg "" "AS" "" ${ARGN})
   if(NOT RECORDPIPE_PRECOMPILED_HEADERS)
@@ -22,28 +23,30 @@ function(recordpipe_precompile target)
   endif()
 endfunction()
 
-# What every target of this project is compiled with; nothing of it is passed on to users but C++20
-# and the include path.
+# The compile options of every target of this project. Only C++20 and the include path propagate to
+# users.
 function(recordpipe_configure target)
-  # Private headers are included by their paths from the root.
+  # Private headers are included by their path from the root.
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   if(RECORDPIPE_WARNINGS)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic
                            -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual>)
-    # GCC 12 takes std::string's own copying for an overlap when it inlines it (its bug 105651).
+    # GCC 12 reports overlapping copies in inlined std::string code, a false positive (GCC bug
+    # 105651).
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
       target_compile_options(${target} PRIVATE
                              $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>)
     endif()
-    # GCC takes functions from precompiled headers for ours, not the system's, and reports where a
-    # std::string's length might be negative, say. .ci/run compiles without them, too.
+    # GCC treats functions from precompiled headers as ours, not the system's, and warns, for
+    # example, that a std::string's length might be negative. .ci/run compiles without precompiled
+    # headers.
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND RECORDPIPE_PRECOMPILED_HEADERS)
       target_compile_options(${target} PRIVATE
         $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
     endif()
-    # At -O1 Clang says of each OpenMP loop that it wasn't vectorised.
+    # At -O1, Clang warns for each OpenMP loop that it was not vectorised.
     if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
       target_compile_options(${target} PRIVATE -Wno-pass-failed)
     endif()
@@ -55,28 +58,29 @@ function(recordpipe_configure target)
   endif()
 endfunction()
 
-# The standard headers, precompiled once for all targets that don't say otherwise.
+# The standard headers, precompiled once for all targets without their own.
 add_library(recordpipe_standard OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
 recordpipe_configure(recordpipe_standard)
 recordpipe_precompile(recordpipe_standard)
 
-# recordpipe_left_out(RESULT TARGET LINKED...): true, and said, where something isn't there that
-# TARGET links.
+# recordpipe_left_out(RESULT TARGET LINKED...): sets RESULT to true, with a message, if a target in
+# LINKED doesn't exist.
 function(recordpipe_left_out result target)
   set(${result} OFF PARENT_SCOPE)
   foreach(item IN LISTS ARGN)
     string(REGEX REPLACE "^\\$<BUILD_INTERFACE:(.*)>$" "\\1" item "${item}")
     if(item MATCHES "::" AND NOT TARGET ${item})
-      message(STATUS "Left out: ${target}, for there is no ${item}")
+      message(STATUS "Not building ${target}: ${item} not found")
       set(${result} ON PARENT_SCOPE)
     endif()
   endforeach()
 endfunction()
 
 # recordpipe_library(NAME DESCRIPTION TEXT HEADERS PATTERNS... SOURCES ... LINK ... LINK_PRIVATE ...
-# PRECOMPILE ...): target recordpipe_NAME, alias recordpipe::NAME. After the libraries that it links.
-# With a DESCRIPTION it is installed, and HEADERS with it: its public ones, below
-# recordpipe_public_headers/recordpipe. PRECOMPILE as in recordpipe_precompile().
+# PRECOMPILE ...): defines target recordpipe_NAME, alias recordpipe::NAME. Must come after the
+# libraries that it links. A library with a DESCRIPTION is installed with its public HEADERS, which
+# are below recordpipe_public_headers/recordpipe. PRECOMPILE: the arguments of
+# recordpipe_precompile().
 function(recordpipe_library name)
   cmake_parse_arguments(arg "" "DESCRIPTION" "HEADERS;SOURCES;LINK;LINK_PRIVATE;PRECOMPILE" ${ARGN})
   set(target recordpipe_${name})
@@ -100,8 +104,8 @@ function(recordpipe_library name)
   endif()
 endfunction()
 
-# recordpipe_sources(NAME HEADERS PATTERNS... SOURCES ...): more of recordpipe_NAME, whose folders
-# list their parts. HEADERS are its public ones.
+# recordpipe_sources(NAME HEADERS PATTERNS... SOURCES ...): adds sources and public HEADERS to
+# recordpipe_NAME, for libraries of several folders.
 function(recordpipe_sources name)
   cmake_parse_arguments(arg "" "" "HEADERS;SOURCES" ${ARGN})
   target_sources(recordpipe_${name} PRIVATE ${arg_SOURCES})
@@ -113,9 +117,10 @@ function(recordpipe_sources name)
   endif()
 endfunction()
 
-# recordpipe_program(NAME [INSTALL] SOURCES ... LINK ... PRECOMPILE ...)
+# recordpipe_program(NAME [PACKAGE tools | trainer] SOURCES ... LINK ... PRECOMPILE ...): defines
+# executable NAME. With PACKAGE it is installed, and part of that Debian package (cmake/package.cmake).
 function(recordpipe_program name)
-  cmake_parse_arguments(arg "INSTALL" "" "SOURCES;LINK;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(arg "" "PACKAGE" "SOURCES;LINK;PRECOMPILE" ${ARGN})
   recordpipe_left_out(left_out ${name} ${arg_LINK})
   if(left_out)
     return()
@@ -127,7 +132,7 @@ function(recordpipe_program name)
     set(arg_PRECOMPILE AS recordpipe_standard)
   endif()
   recordpipe_precompile(${name} ${arg_PRECOMPILE})
-  if(arg_INSTALL AND PROJECT_IS_TOP_LEVEL)
-    install(TARGETS ${name} DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(arg_PACKAGE AND PROJECT_IS_TOP_LEVEL)
+    install(TARGETS ${name} DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${arg_PACKAGE})
   endif()
 endfunction()

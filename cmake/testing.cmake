@@ -1,13 +1,15 @@
-# Functions for tests. Paths are relative to the folder that calls them.
+# Functions that define tests. Paths are relative to the calling folder.
 include(GoogleTest)
 find_package(GTest REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# A test program's sources are compiled several at a time: what they include and instantiate is much
-# the same, and takes most of the time. Off, a change of one source compiles that one only.
+# Compiles several sources of a test program at a time: their common headers and template
+# instantiations take most of the compile time. OFF: a change of one source recompiles only that
+# source.
 option(RECORDPIPE_UNITY_TESTS "Compile the sources of a test program together" ON)
 
-# Two thirds of the time to compile, for what is mostly templates. The libraries are optimised.
+# -O0 with sanitizers: takes two thirds of the compile time of -O1, because tests are mostly
+# templates. The libraries are still optimised.
 function(recordpipe_configure_test target)
   if(RECORDPIPE_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
@@ -24,7 +26,7 @@ recordpipe_configure_test(recordpipe_test_headers)
 recordpipe_precompile(recordpipe_test_headers <gmock/gmock.h> <gtest/gtest.h>)
 
 # recordpipe_test(NAME SOURCES ... LINK ... LABELS ... ENVIRONMENT NAME=VALUE...): a GoogleTest
-# program; each of its tests is one for CTest.
+# program, with one CTest test for each of its tests.
 function(recordpipe_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   recordpipe_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gmock_main
@@ -47,7 +49,7 @@ function(recordpipe_test name)
 endfunction()
 
 # recordpipe_command_test(NAME COMMAND ... ENVIRONMENT NAME=VALUE... PROPERTIES NAME VALUE...): a
-# command is one test for CTest.
+# command as one CTest test.
 function(recordpipe_command_test name)
   cmake_parse_arguments(arg "" "" "COMMAND;ENVIRONMENT;PROPERTIES" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
@@ -59,8 +61,9 @@ function(recordpipe_command_test name)
   endif()
 endfunction()
 
-# recordpipe_python_tests(NAME SCRIPT CLASS... ENVIRONMENT ... PROPERTIES ...): the classes of a
-# script of Python's unittest, as tests NAME.CLASS; without a class all of them, as test NAME.
+# recordpipe_python_tests(NAME SCRIPT CLASS... ENVIRONMENT ... PROPERTIES ...): the given classes of
+# a Python unittest script as CTest tests NAME.CLASS; without CLASS, the whole script as one test
+# NAME.
 function(recordpipe_python_tests name script)
   cmake_parse_arguments(arg "" "" "ENVIRONMENT;PROPERTIES" ${ARGN})
   set(command Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/${script})

@@ -147,11 +147,11 @@ class Executor {
   using Slot = ChunkSlot<T>;
 
   void finish() {
-    queue_->resume();
     for (; in_flight_ > 0; --in_flight_, oldest_ = (oldest_ + 1) % used_slots_) {
-      queue_->wait(*slots_[oldest_]);
+      queue_->finish(*slots_[oldest_]);
       queue_->put(std::move(slots_[oldest_]->workspace));
     }
+    queue_->resume();
     holding_ = ended_ = false;
     error_ = plan_error_ = pending_error_ = nullptr;
   }

@@ -127,15 +127,14 @@ struct PartQueue final : WorkQueue {
   // Until all parts of the slot are done: true. False when it is to stop.
   bool wait(ChunkSlot<T>& slot) {
     std::unique_lock lock(mutex);
-    while (slot.unfinished > 0 && !stopping) {
-      if (waiting.empty()) {
-        const ActivityScope scope(owner, Activity::waiting_for_input);
-        part_done.wait(lock);
-      } else {
-        run_one(lock);
-      }
-    }
+    while (slot.unfinished > 0 && !stopping) help(lock);
     return slot.unfinished == 0;
+  }
+
+  // Until all parts of the slot are done, whether or not it is to stop.
+  void finish(ChunkSlot<T>& slot) {
+    std::unique_lock lock(mutex);
+    while (slot.unfinished > 0) help(lock);
   }
 
   // For chunks to come; there must be as many as chunks in flight.
@@ -172,6 +171,13 @@ struct PartQueue final : WorkQueue {
   }
 
  private:
+  // Does a part, or waits for somebody to be done with one.
+  void help(std::unique_lock<std::mutex>& lock) {
+    if (!waiting.empty()) return run_one(lock);
+    const ActivityScope scope(owner, Activity::waiting_for_input);
+    part_done.wait(lock);
+  }
+
   void run_one(std::unique_lock<std::mutex>& lock) {
     ChunkSlot<T>& slot = choose();
     const size_t part = slot.next_part++;

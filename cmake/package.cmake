@@ -1,0 +1,46 @@
+# `cpack` in a build folder makes three Debian packages: recordpipe (tfrecord and the programs for
+# CIFAR-10's records), recordpipe-trainer (the training programs) and librecordpipe-dev (static
+# libraries, headers, the CMake package, pkg-config files).
+#
+# What the programs link, dpkg-shlibdeps finds out. Who links the static libraries needs the
+# development packages of all that they link: the group "libraries that are linked" of
+# tools/packages.txt.
+file(STRINGS ${PROJECT_SOURCE_DIR}/tools/packages.txt lines)
+set(linked "")
+set(in_group OFF)
+foreach(line IN LISTS lines)
+  if(line MATCHES "^# ")
+    string(COMPARE EQUAL "${line}" "# libraries that are linked" in_group)
+  elseif(in_group AND line MATCHES "^([a-z][^ ]*)")
+    list(APPEND linked ${CMAKE_MATCH_1})
+  endif()
+endforeach()
+list(JOIN linked ", " linked)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VENDOR recordpipe)
+set(CPACK_PACKAGE_CONTACT "the recordpipe developers <recordpipe@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL tools trainer development)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME recordpipe)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Make, inspect, check, repair and convert TFRecord files
+ The command tfrecord, with man pages and completions, and the programs that make and read CIFAR-10's records.")
+
+set(CPACK_DEBIAN_TRAINER_PACKAGE_NAME recordpipe-trainer)
+set(CPACK_DEBIAN_TRAINER_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_TRAINER_DESCRIPTION "Train small CNNs on CIFAR-10's records
+ ResNet and the network of TensorFlow's tutorial, with checkpoints, event files and reports.")
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME librecordpipe-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${linked}")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS libopenmpi-dev)
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "TFRecord files and input pipelines in C++20: development files
+ Static libraries, headers, the CMake package and pkg-config files.")
+include(CPack)
