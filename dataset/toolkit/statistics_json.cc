@@ -10,28 +10,6 @@
 namespace recordpipe {
 namespace {
 
-// {"name": value, ...}, as it is written; what can't be JSON otherwise is as in json_text.h.
-class Object {
- public:
-  explicit Object(JsonText& json) : json_(json) { json_.raw("{"); }
-  ~Object() { json_.raw("}"); }
-  Object(const Object&) = delete;
-  Object& operator=(const Object&) = delete;
-
-  JsonText& key(std::string_view name) {
-    if (!first_) json_.raw(", ");
-    first_ = false;
-    json_.string(name);
-    json_.raw(": ");
-    return json_;
-  }
-  void flag(std::string_view name, bool value) { key(name).raw(value ? "true" : "false"); }
-
- private:
-  JsonText& json_;
-  bool first_ = true;
-};
-
 template <typename Values, typename Append>
 void append_array(const Values& values, JsonText& json, Append append) {
   json.raw("[");
@@ -55,11 +33,11 @@ void append_range(uint64_t min, uint64_t max, JsonText& json) {
   json.raw("}");
 }
 
-void add_distribution(const Distribution& distribution, JsonText& json, Object& object) {
+void add_distribution(const Distribution& distribution, JsonText& json, JsonObject& object) {
   const auto quantiles = distribution.quantiles(kQuantilesShown);
   object.key("quantiles");
   {
-    Object by_place(json);
+    JsonObject by_place(json);
     for (size_t i = 0; i < quantiles.size(); ++i) {
       by_place.key(shortest_text(kQuantilesShown[i])).number(quantiles[i]);
     }
@@ -68,7 +46,7 @@ void add_distribution(const Distribution& distribution, JsonText& json, Object& 
   if (!distribution.exact()) object.key("quantiles_are_within").number(distribution.within());
   object.key("histogram");
   if (distribution.finite() == 0) return json.raw("null");
-  Object histogram(json);
+  JsonObject histogram(json);
   histogram.key("min").number(distribution.finite_min());
   histogram.key("max").number(distribution.finite_max());
   histogram.key("counts");
@@ -83,12 +61,12 @@ void append_value(const std::string& value, JsonText& json) {
 }
 
 template <typename Value>
-void add_frequent(const FrequentValues<Value>& frequent, JsonText& json, Object& object) {
+void add_frequent(const FrequentValues<Value>& frequent, JsonText& json, JsonObject& object) {
   object.key("distinct").number(uint64_t{frequent.distinct()});
   object.flag("distinct_is_exact", frequent.exact());
   object.key("most_frequent");
   append_array(frequent.top(kFrequentShown), json, [&](const auto& entry) {
-    Object one(json);
+    JsonObject one(json);
     append_value(entry.value, one.key("value"));
     one.key("count").number(entry.times);
   });
@@ -96,7 +74,7 @@ void add_frequent(const FrequentValues<Value>& frequent, JsonText& json, Object&
 
 template <typename Number>
 void append_numbers(const NumberStatistics<Number>& numbers, JsonText& json) {
-  Object object(json);
+  JsonObject object(json);
   object.key("count").number(numbers.count);
   if (std::is_same_v<Number, float>) object.key("nan").number(numbers.nans);
   if (numbers.count == numbers.nans) return;
@@ -115,12 +93,12 @@ void append_numbers(const NumberStatistics<Number>& numbers, JsonText& json) {
 }
 
 void append_bytes(const BytesStatistics& bytes, JsonText& json) {
-  Object object(json);
+  JsonObject object(json);
   object.key("count").number(bytes.count);
   object.key("total_bytes").number(bytes.total_bytes);
   object.key("lengths");
   {
-    Object lengths(json);
+    JsonObject lengths(json);
     lengths.key("min").number(static_cast<uint64_t>(bytes.lengths.min()));
     lengths.key("max").number(static_cast<uint64_t>(bytes.lengths.max()));
     lengths.key("mean").number(bytes.moments.mean());
@@ -132,7 +110,7 @@ void append_bytes(const BytesStatistics& bytes, JsonText& json) {
 }
 
 void append_feature(const ValueStatistics& values, uint64_t records, bool steps, JsonText& json) {
-  Object object(json);
+  JsonObject object(json);
   object.key("kind").string(json_kind(values.shape.kind()));
   object.key(steps ? "steps" : "records").number(values.shape.with_list());
   if (!steps) {
@@ -150,12 +128,12 @@ void append_feature(const ValueStatistics& values, uint64_t records, bool steps,
 std::string statistics_as_json(const FeatureStatistics& statistics) {
   JsonText json;
   {
-    Object object(json);
+    JsonObject object(json);
     object.key("records").number(statistics.records);
     object.key("with_features").number(statistics.with_features);
     const auto add = [&](const char* name, const auto& map, bool steps) {
       object.key(name);
-      Object features(json);
+      JsonObject features(json);
       for (const auto& [feature, values] : map) {
         append_feature(values, statistics.with_features, steps, features.key(feature));
       }

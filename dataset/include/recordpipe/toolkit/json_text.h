@@ -78,4 +78,27 @@ class JsonText {
   std::function<void(std::string_view)> spill_;
 };
 
+// {"name": value, ...}: each key() is followed by its value. The object ends when this is
+// destroyed.
+class JsonObject {
+ public:
+  explicit JsonObject(JsonText& json) : json_(json) { json_.raw("{"); }
+  ~JsonObject() { json_.raw("}"); }
+  JsonObject(const JsonObject&) = delete;
+  JsonObject& operator=(const JsonObject&) = delete;
+
+  JsonText& key(std::string_view name) {
+    if (!first_) json_.raw(", ");
+    first_ = false;
+    json_.string(name);
+    json_.raw(": ");
+    return json_;
+  }
+  void flag(std::string_view name, bool value) { key(name).raw(value ? "true" : "false"); }
+
+ private:
+  JsonText& json_;
+  bool first_ = true;
+};
+
 }  // namespace recordpipe
