@@ -5,7 +5,7 @@
 //     while (const auto row = first.next()) examples.look_at(first, *row);
 //     examples.end_look();
 //     CsvTable again = examples.open(posix_file_system().open_source("a.csv"));
-//     while (const auto row = again.next()) writer.write(examples.record(again, *row));
+//     while (const auto row = again.next()) use(examples.record(again, *row));
 #pragma once
 
 #include <cstddef>

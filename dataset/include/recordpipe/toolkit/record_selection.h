@@ -1,6 +1,6 @@
 // Selects records, and edits their features, on all cores.
 //
-//     RecordReader reader("train.tfrecords");
+//     RecordReader reader(posix_file_system(), "train.tfrecords");
 //     RecordSelection selection = {.where = Where("label == 3"), .limit = 100};
 //     select_records([&] { return reader.read(); }, selection,
 //                    [&](RecordPieces record) { writer.write(record.front()); });
