@@ -1,5 +1,5 @@
-// /proc/self/mountinfo says where the cgroup hierarchies are mounted, /proc/self/cgroup where in
-// them this process is. A quota may be set at any level up to the mount point.
+// /proc/self/mountinfo lists the mount points of the cgroup hierarchies, /proc/self/cgroup the
+// cgroups of this process. A quota may be set at any level up to the mount point.
 #include "dataset/base/available_cpus.h"
 
 #include <algorithm>
@@ -19,12 +19,12 @@
 namespace recordpipe {
 namespace {
 
-// Longer files are read up to here: a machine with thousands of mounts has less.
+// Read limit; machines with thousands of mounts stay below it.
 constexpr size_t kMaxFileSize = size_t{4} << 20;
-// Longer paths aren't followed.
+// Longer paths are ignored.
 constexpr size_t kMaxPathSize = 4096;
 
-// Empty where there is no such file.
+// The content of the file, at most `max_size` bytes; empty if there is no such file.
 std::string read_text(const std::string& path, size_t max_size) {
   std::string text;
   std::ifstream file(path, std::ios::binary);
@@ -52,7 +52,7 @@ bool contains(std::string_view list, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// mountinfo has spaces and the like in paths as \040.
+// Resolves octal escapes: mountinfo writes a space in a path as \040.
 std::string without_escapes(std::string_view text) {
   const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
   std::string result;
@@ -68,7 +68,7 @@ std::string without_escapes(std::string_view text) {
   return result;
 }
 
-// A whole positive number, and nothing after it but white space.
+// A positive integer, followed by white space at most.
 std::optional<uint64_t> positive_number(std::string_view text) {
   const size_t end = text.find_last_not_of(" \n");
   text = text.substr(0, end == std::string_view::npos ? 0 : end + 1);
@@ -83,7 +83,7 @@ std::optional<size_t> cpus(std::optional<uint64_t> quota, std::optional<uint64_t
   return *quota / *period + (*quota % *period > 0 ? 1 : 0);
 }
 
-// The quota of the cgroup whose folder this is.
+// The CPU quota of the cgroup at `folder`.
 std::optional<size_t> quota_v2(const std::string& folder) {
   const std::string text = read_text(folder + "/cpu.max", kMaxPathSize);  // "max 100000"
   const auto parts = split(text, ' ');
@@ -98,11 +98,11 @@ std::optional<size_t> quota_v1(const std::string& folder) {
   return cpus(number("/cpu.cfs_quota_us"), number("/cpu.cfs_period_us"));
 }
 
-// A hierarchy of cgroups that has the cpu controller, or may have it.
+// A cgroup hierarchy that has, or may have, the cpu controller.
 struct Mount {
   bool is_v2 = false;
   std::string root;   // the cgroup that is mounted
-  std::string point;  // where
+  std::string point;  // the mount point
 };
 
 std::vector<Mount> cpu_mounts(const std::string& text) {
@@ -119,7 +119,7 @@ std::vector<Mount> cpu_mounts(const std::string& text) {
   return mounts;
 }
 
-// Where this process is in the hierarchy: "0::PATH" or "NUMBER:CONTROLLERS:PATH".
+// The path of this process's cgroup, from a line "0::PATH" or "NUMBER:CONTROLLERS:PATH".
 std::optional<std::string> cgroup_path(const std::string& text, bool is_v2) {
   for (const std::string_view line : split(text, '\n')) {
     const size_t first = line.find(':');
@@ -134,8 +134,8 @@ std::optional<std::string> cgroup_path(const std::string& text, bool is_v2) {
   return std::nullopt;
 }
 
-// `path` below the mount point. Empty, the mount point itself, for a cgroup that lies outside of
-// what is mounted.
+// `path` relative to the mount point. Empty (the mount point itself) for a cgroup outside the
+// mounted subtree.
 std::string below_mount(const Mount& mount, std::string path) {
   const std::string root = mount.root == "/" ? "" : mount.root;
   const bool inside =
@@ -149,7 +149,7 @@ std::string below_mount(const Mount& mount, std::string path) {
   return path;
 }
 
-// SIZE_MAX where the kernel doesn't say.
+// SIZE_MAX if unknown.
 size_t cpus_of_affinity() {
   for (size_t most = 1024; most <= size_t{1} << 20; most *= 2) {
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(
@@ -160,7 +160,7 @@ size_t cpus_of_affinity() {
     if (::sched_getaffinity(0, size, set.get()) == 0) {
       return static_cast<size_t>(CPU_COUNT_S(size, set.get()));
     }
-    if (errno != EINVAL) break;  // else the machine may have more
+    if (errno != EINVAL) break;  // EINVAL: the set is too small for this machine
   }
   return std::numeric_limits<size_t>::max();
 }
@@ -187,7 +187,7 @@ std::optional<size_t> cgroup_cpu_quota(const std::string& root) {
 
 size_t available_cpus() {
   size_t cpus = cpus_of_affinity();
-  // 0: not known.
+  // 0: unknown.
   if (const size_t hardware = std::thread::hardware_concurrency(); hardware > 0) {
     cpus = std::min(cpus, hardware);
   }

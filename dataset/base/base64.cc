@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-// Two digits of base64 for each number of twelve bits.
+// Two base64 digits for each 12-bit number.
 constexpr auto kDigitPairs = [] {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,4 +1,4 @@
-// What to do about a file whose content contradicts itself, the same words in all errors.
+// The common hint of errors about damaged files.
 #pragma once
 
 namespace recordpipe {

@@ -1,4 +1,4 @@
-// recordpipe::Error: how its message is put together.
+// recordpipe::Error: assembly of the message.
 #include "recordpipe/error.h"
 
 #include <cerrno>
@@ -6,9 +6,15 @@
 #include <utility>
 
 #include "dataset/base/one_line.h"
+#include "recordpipe/internal/url_path.h"
 
 namespace recordpipe {
 namespace {
+
+Error::Parts with_shown_path(Error::Parts parts) {
+  parts.path = without_secrets(parts.path);
+  return parts;
+}
 
 std::string message_of(const Error::Parts& parts) {
   std::string message;
@@ -55,7 +61,9 @@ std::string_view to_string(ErrorKind kind) {
   return "unknown";
 }
 
-Error::Error(Parts parts) : std::runtime_error(message_of(parts)), parts_(std::move(parts)) {}
+Error::Error(Parts parts)
+    : std::runtime_error(message_of(with_shown_path(parts))),
+      parts_(with_shown_path(std::move(parts))) {}
 
 Error system_error(int code, std::string_view action, std::string path) {
   ErrorKind kind = ErrorKind::io;

@@ -10,14 +10,14 @@ namespace recordpipe {
 
 enum class Backslashes { keep, escape };
 
-// Control characters (U+0000 to U+001F, U+007F to U+009F) and bytes that are not UTF-8 become \xNN.
-// With Backslashes::keep a text that went through this before stays what it is.
+// Control characters (U+0000 to U+001F, U+007F to U+009F) and bytes that are not UTF-8 are written
+// as \xNN. Idempotent with Backslashes::keep.
 inline std::string one_line(std::string_view text, Backslashes backslashes = Backslashes::keep) {
   static constexpr char kHex[] = "0123456789abcdef";
   const auto is_control = [](std::string_view character) {
     const auto first = static_cast<unsigned char>(character[0]);
     if (character.size() == 1) return first < 0x20 || first == 0x7f;
-    // A terminal may take U+009B for ESC [.
+    // Terminals may interpret U+009B as ESC [.
     return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
   };
   std::string out;

@@ -1,4 +1,4 @@
-// How many threads work where somebody may say how many.
+// The number of threads for an option that sets it.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace recordpipe {
 
-// 0: available_cpus(). Never many more than those: they would only cost memory.
+// `asked` threads; 0: available_cpus(). At most max(16, 4 * available_cpus()): more threads would
+// only cost memory.
 inline size_t thread_count(size_t asked) {
   constexpr size_t kAlwaysAllowed = 16;
   const size_t cpus = available_cpus();

@@ -1,4 +1,4 @@
-// Chooses the CRC-32C implementation when the process first asks for one.
+// Selects the CRC-32C implementation at its first use in the process.
 #include "recordpipe/crc32c.h"
 
 #include "dataset/checksum/crc32c_implementations.h"

@@ -1,5 +1,5 @@
-// CRC-32C by ARMv8's CRC32C instructions, three neighbouring blocks at once, put together by PMULL
-// (crc32c_shift.h). Optional on the first ARMv8 processors, so asked for at run time.
+// CRC-32C with ARMv8's CRC32C instructions: three adjacent blocks at once, combined by PMULL
+// (crc32c_shift.h). The instructions are optional in ARMv8.0 and detected at run time.
 #include <algorithm>
 #include <cstring>
 
@@ -11,8 +11,8 @@
 #include "dataset/checksum/crc32c_implementations.h"
 #include "dataset/checksum/crc32c_shift.h"
 
-// On each function, not for the whole file: what this file shares with others as inline functions
-// must run on every processor.
+// Per function, not for the whole file: the inline functions that this file shares with others must
+// run on every processor.
 #define RECORDPIPE_TARGET __attribute__((target("arch=armv8-a+crc+crypto")))
 
 namespace recordpipe {
@@ -36,7 +36,7 @@ bool crc32c_armv8_supported() {
 }
 
 RECORDPIPE_TARGET uint32_t crc32c_extend_armv8(uint32_t crc, std::span<const std::byte> data) {
-  // Below this the three-way split costs more than it gains.
+  // Below this size, the three-way split does not pay off.
   constexpr size_t kMinBlockWords = 8;
   const auto* next = reinterpret_cast<const uint8_t*>(data.data());
   size_t left = data.size();

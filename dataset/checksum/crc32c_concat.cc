@@ -1,5 +1,5 @@
-// CRCs of neighbouring blocks put together: a CRC is moved past n bytes by multiplying it by x^(8n)
-// modulo the polynomial, which the bits of n say how to do in few steps (as zlib's crc32_combine).
+// Combines the CRCs of adjacent blocks. A CRC is moved past n bytes by multiplying it by x^(8n)
+// modulo the polynomial, by binary exponentiation over the bits of n (as in zlib's crc32_combine).
 #include <array>
 
 #include "dataset/checksum/crc32c_implementations.h"
@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-// In both bit 31 stands for x^0 and bit 0 for x^31, as in crc32c_shift.h.
+// In both factors, bit 31 is x^0 and bit 0 is x^31, as in crc32c_shift.h.
 constexpr uint32_t product(uint32_t a, uint32_t b) {
   uint32_t sum = 0;
   for (uint32_t bit = 0x80000000; bit != 0; bit >>= 1) {

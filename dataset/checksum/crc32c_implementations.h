@@ -1,5 +1,5 @@
-// The implementations crc32c.cc chooses from. Each stands in a file of its own and is compiled only
-// for its architecture; it may be called only where its supported() says so.
+// The implementations of CRC-32C. Each has its own file and is compiled only for its architecture;
+// it must be called only if its supported() returns true.
 #pragma once
 
 #include <cstddef>

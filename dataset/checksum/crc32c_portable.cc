@@ -1,4 +1,4 @@
-// CRC-32C in plain C++: eight bytes a step from eight tables ("slicing by 8", Kounavis and Berry,
+// CRC-32C in portable C++: eight bytes per step, eight tables ("slicing by 8", Kounavis and Berry,
 // "A systematic approach to building high performance software-based CRC generators", 2005).
 #include <array>
 
@@ -7,7 +7,7 @@
 namespace recordpipe {
 namespace {
 
-// kTables[k][b]: what byte b contributes when k more bytes follow it.
+// kTables[k][b]: the contribution of byte b followed by k more bytes.
 constexpr auto kTables = [] {
   std::array<std::array<uint32_t, 256>, 8> tables{};
   for (uint32_t byte = 0; byte < 256; ++byte) {

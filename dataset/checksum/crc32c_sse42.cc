@@ -1,5 +1,5 @@
-// CRC-32C by SSE4.2's CRC32 instruction. It takes three cycles but one can start in each, so three
-// neighbouring blocks are computed at once and put together by PCLMULQDQ (crc32c_shift.h).
+// CRC-32C with SSE4.2's CRC32 instruction, which has a latency of three cycles and a throughput of
+// one: three adjacent blocks are computed at once and combined by PCLMULQDQ (crc32c_shift.h).
 #include <algorithm>
 #include <cstring>
 
@@ -9,8 +9,8 @@
 #include "dataset/checksum/crc32c_implementations.h"
 #include "dataset/checksum/crc32c_shift.h"
 
-// On each function, not for the whole file: what this file shares with others as inline functions
-// must run on every processor.
+// Per function, not for the whole file: the inline functions that this file shares with others must
+// run on every processor.
 #define RECORDPIPE_TARGET __attribute__((target("sse4.2,pclmul")))
 
 namespace recordpipe {
@@ -36,7 +36,7 @@ bool crc32c_sse42_supported() {
 }
 
 RECORDPIPE_TARGET uint32_t crc32c_extend_sse42(uint32_t crc, std::span<const std::byte> data) {
-  // Below this the three-way split costs more than it gains.
+  // Below this size, the three-way split does not pay off.
   constexpr size_t kMinBlockWords = 8;
   const auto* next = reinterpret_cast<const uint8_t*>(data.data());
   size_t left = data.size();

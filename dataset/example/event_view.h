@@ -1,4 +1,4 @@
-// TensorBoard's Event, read where it lies: what TensorFlow's event files hold, a record each.
+// Zero-copy access to TensorBoard's Event, the message type of TensorFlow's event files.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +12,25 @@ namespace recordpipe {
 
 struct SummaryValueView {
   std::string_view tag = {};
-  // "simple_value", "image", "histo", "audio", "tensor"; "" where there is none.
+  // "simple_value", "image", "histo", "audio", "tensor"; "" if none is set.
   std::string_view field = {};
-  // A simple_value, or the one float, double or integer of a tensor (as TensorFlow 2 writes
-  // scalars).
+  // A simple_value, or the single float, double or integer of a tensor (TensorFlow 2's scalars).
   std::optional<double> scalar = {};
-  size_t bytes = 0;  // of anything but a simple_value
+  size_t bytes = 0;  // size of the field; 0 for a simple_value
 };
 
 // Valid as long as the record's bytes.
 struct EventView {
   double wall_time = 0;  // in seconds since 1970
   int64_t step = 0;
-  // "file_version", "graph_def", "summary", ...: the names of event.proto; "" where there is none.
+  // The field of event.proto that is set: "file_version", "graph_def", "summary", ...; "" if none.
   std::string_view field = {};
-  std::span<const std::byte> content = {};  // of the field
+  std::span<const std::byte> content = {};  // the bytes of the field
   std::vector<SummaryValueView> summary = {};
 };
 
-// Of a record whose message_kind() is event. Throws Error{corrupted} where something inside is no
-// message.
+// Parses a record whose message_kind() is event. Throws Error{corrupted} if a nested message is
+// invalid.
 EventView read_event(std::span<const std::byte> record);
 
 }  // namespace recordpipe

@@ -7,7 +7,7 @@
 namespace recordpipe {
 namespace {
 
-// Numbers of fixed shape have their place from the start.
+// Whether the positions of the values are known in advance: numbers of a fixed shape.
 bool has_place(const WantedFeature& feature) {
   return feature.fixed && feature.kind != FeatureKind::bytes;
 }
@@ -22,7 +22,7 @@ void check(const WantedFeature& feature, const FeatureSize& size) {
     if (!feature.required) return;
     throw Error({.kind = ErrorKind::not_found,
                  .reason = name() + "is missing",
-                 .hint = "give it default values in the schema if it may be missing"});
+                 .hint = "add default values to the schema if the feature is optional"});
   }
   if (size.kind != feature.kind) {
     throw Error({.kind = ErrorKind::unsupported,
@@ -33,7 +33,7 @@ void check(const WantedFeature& feature, const FeatureSize& size) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = name() + "holds " + std::to_string(size.values) + " values, not " +
                            std::to_string(feature.size),
-                 .hint = "ask for it as Ragged if the number varies"});
+                 .hint = "use Ragged in the schema if the number varies"});
   }
 }
 
@@ -89,14 +89,14 @@ void FeatureColumns::finish() {
   for (size_t i = 0; i < columns_.size(); ++i) {
     const WantedFeature& feature = (*wanted_)[i];
     if (has_place(feature)) continue;
-    // Without a row there is nothing found.
+    // `found_` is empty if there are no rows.
     lay_out(feature, std::span<const Found>(found_).subspan(std::min(i, found_.size())),
             columns_[i]);
   }
   rows_ = rows_to_finish_;
 }
 
-// `found` starts with the first row's; those of the feature are columns_.size() apart.
+// `found` begins with the feature's entry of the first row; its stride is columns_.size().
 void FeatureColumns::lay_out(const WantedFeature& feature, std::span<const Found> found,
                              Column& column) {
   const size_t default_bytes = bytes_of(feature.default_values);

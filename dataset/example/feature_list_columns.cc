@@ -7,8 +7,8 @@
 namespace recordpipe {
 namespace {
 
-// Calls on_step(feature) for each step of the list in a checked map entry. A list in several pieces
-// is the steps of all.
+// Calls on_step(feature) for each step of the list in a validated map entry. The pieces of a split
+// list are concatenated.
 template <typename OnStep>
 void read_steps(std::span<const std::byte> entry, OnStep on_step) {
   read_entry_value(entry,
@@ -19,7 +19,7 @@ std::string name_of(const WantedFeature& feature) {
   return "feature list '" + printable(feature.name) + "'";
 }
 
-// A step with nothing in it is one without values.
+// A step of kind none has no values.
 void check_step(const WantedFeature& feature, size_t step, const FeatureSize& size) {
   if (size.kind != feature.kind && size.kind != FeatureKind::none) {
     throw Error({.kind = ErrorKind::unsupported,
@@ -32,7 +32,7 @@ void check_step(const WantedFeature& feature, size_t step, const FeatureSize& si
                  .reason = name_of(feature) + " holds " + std::to_string(size.values) +
                            " values, not " + std::to_string(feature.size) + ", at step " +
                            std::to_string(step),
-                 .hint = "ask for it as Ragged if the number varies"});
+                 .hint = "use Ragged in the schema if the number varies"});
   }
 }
 
@@ -75,7 +75,7 @@ void FeatureListColumns::end_row(size_t row) {
     if (list.missing && feature.required) {
       throw Error({.kind = ErrorKind::not_found,
                    .reason = name_of(feature) + " is missing",
-                   .hint = "set allow_missing in the schema if it may be missing"});
+                   .hint = "set allow_missing in the schema if the list is optional"});
     }
     read_steps(list.entry, [&](WireReader step) {
       FeatureSize size;
@@ -95,7 +95,7 @@ void FeatureListColumns::finish() {
   rows_ = rows_to_finish_;
 }
 
-// `found` starts with the first row's; those of the list are columns_.size() apart.
+// `found` begins with the list's entry of the first row; its stride is columns_.size().
 void FeatureListColumns::lay_out(const WantedFeature& feature, std::span<const Found> found,
                                  Column& column) {
   const auto in_row = [&](size_t row) -> const Found& { return found[row * columns_.size()]; };

@@ -11,21 +11,21 @@ namespace {
 std::string_view name_of(const NamedFeature& feature) { return feature.name; }
 std::string_view name_of(const FeatureListView& list) { return list.name(); }
 
-// Sorts by name and leaves the last of several with the same name.
+// Sorts by name and keeps the last of several entries with the same name.
 template <typename Named>
 void sort_and_keep_last(std::vector<Named>& all) {
   const auto before = [](const Named& a, const Named& b) { return name_of(a) < name_of(b); };
   const auto not_before = [&](const Named& a, const Named& b) { return !before(a, b); };
-  if (std::ranges::adjacent_find(all, not_before) == all.end()) return;  // as many writers write
+  if (std::ranges::adjacent_find(all, not_before) == all.end()) return;  // common: already sorted
   std::ranges::stable_sort(all, before);
   const auto same = [](const Named& a, const Named& b) { return name_of(a) == name_of(b); };
-  // unique() keeps the first ones: from the back, those are the last ones.
+  // unique() keeps the first of equal entries; in reverse order, that is the last.
   const auto kept = std::unique(all.rbegin(), all.rend(), same);
   all.erase(all.begin(), kept.base());
 }
 
-// Collects entries, with memory for no more than twice as many as there are names: one name may be
-// given millions of times.
+// Collects entries in memory for at most twice the number of distinct names: a name may occur
+// millions of times.
 template <typename Named>
 class Collector {
  public:
@@ -50,11 +50,11 @@ class Collector {
   bool any_ = false;
 };
 
-// Which fields a message has at its top.
+// The top-level fields of a message.
 struct TopFields {
-  bool features = false;       // field 1 as Example and SequenceExample have it
-  bool feature_lists = false;  // field 2 as SequenceExample has it
-  bool wall_time = false;      // field 1 as Event has it
+  bool features = false;       // field 1 of Example and SequenceExample
+  bool feature_lists = false;  // field 2 of SequenceExample
+  bool wall_time = false;      // field 1 of Event
   bool other_than_event = false;
 };
 
@@ -118,7 +118,7 @@ void MessageView::read(std::span<const std::byte> record) {
   feature_lists_.clear();
 }
 
-// Both give whether there are entries wherever there are bytes, and throw Error{corrupted}.
+// Both return false if non-empty bytes contain no entry, and throw Error{corrupted}.
 bool MessageView::read_features(std::span<const std::byte> record) {
   Collector collector(features_);
   bool empty = true;

@@ -1,5 +1,5 @@
-// Features of numbers that are made one by one: there may be millions in a record, and no second
-// list of them is taken.
+// Serialisation of numeric features from a generator function, without a copy of the values: a
+// record may have millions.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@
 
 namespace recordpipe {
 
-// What stands before `size` bytes of packed numbers, in a string that has room for them.
+// The header before `size` bytes of packed numbers, in a string with capacity for them.
 inline std::string packed_feature_header(uint32_t list, size_t size) {
   const size_t list_size = size == 0 ? 0 : field_size(size);
   std::string feature;
@@ -22,7 +22,7 @@ inline std::string packed_feature_header(uint32_t list, size_t size) {
   return feature;
 }
 
-// value_at(i) gives the ith int64 of `count`; it is called twice for each.
+// value_at(i) returns the int64 at index i < count; it is called twice per index.
 template <typename ValueAt>
 std::string int64s_feature_of(size_t count, const ValueAt& value_at) {
   size_t size = 0;
@@ -32,7 +32,7 @@ std::string int64s_feature_of(size_t count, const ValueAt& value_at) {
   return feature;
 }
 
-// value_at(i) gives the ith float of `count`.
+// value_at(i) returns the float at index i < count.
 template <typename ValueAt>
 std::string floats_feature_of(size_t count, const ValueAt& value_at) {
   const size_t size = sizeof(float) * count;

@@ -1,4 +1,4 @@
-// Errors in a record's data, with the record they are about.
+// Errors about a record's data, completed with the record's position.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace recordpipe {
 
-// `error` with the record's path and offset, where it has them. An offset of its own, which is one
-// in the data, goes into the reason.
+// `error` with the record's path and offset, if known. The offset of `error` itself, which is
+// relative to the data, moves to the reason.
 inline Error in_record(const Error& error, const Record& record) {
   Error::Parts parts{.kind = error.kind(),
                      .path = std::string(record.path),

@@ -35,7 +35,7 @@ void check_default(const WantedFeature& feature) {
       [&](const auto& values) {
         if constexpr (!std::is_same_v<std::decay_t<decltype(values)>, std::monostate>) {
           if (feature.default_values.index() != static_cast<size_t>(feature.kind)) {
-            refuse(feature.name, "default values of another kind than its own");
+            refuse(feature.name, "default values of another kind than the feature");
           }
           if (values.size() != feature.size) {
             refuse(feature.name, std::to_string(values.size()) + " default values for a shape of " +

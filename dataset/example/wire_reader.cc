@@ -30,7 +30,7 @@ uint64_t WireReader::read_long_varint() {
 }
 
 size_t WireReader::read_long_length() {
-  // protobuf keeps 16 bytes of an int's range for itself.
+  // protobuf reserves 16 bytes of the range of an int.
   constexpr uint64_t kMaxLength = (uint64_t{1} << 31) - 1 - 16;
   const std::byte* const start = next_;
   const uint64_t length = read_varint();
@@ -62,12 +62,12 @@ void WireReader::skip(uint32_t tag) {
 }
 
 void WireReader::skip_group(uint32_t start_tag) {
-  if (depth_ == 0) fail("nested too deep");
+  if (depth_ == 0) fail("messages nested too deeply");
   --depth_;
   while (true) {
     const uint32_t tag = read_any_tag();
     if (wire_type(tag) == WireType::end_group) {
-      if (tag >> 3 != start_tag >> 3) fail("the end of another group");
+      if (tag >> 3 != start_tag >> 3) fail("an end-group tag of another group");
       break;
     }
     skip(tag);

@@ -1,4 +1,4 @@
-// Protobuf's wire format, written: what Examples are put together from.
+// Serialisation of protobuf's wire format, for Examples.
 #pragma once
 
 #include <bit>
@@ -20,16 +20,16 @@ constexpr size_t varint_size(uint64_t value) {
   return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 
-// A field that holds `size` bytes, which the caller appends next.
+// Appends tag and length of a field of `size` bytes; the caller appends the bytes.
 inline void append_length_header(uint32_t field, size_t size, std::string& out) {
   append_varint(wire_tag(field, WireType::length_delimited), out);
   append_varint(size, out);
 }
 
-// What such a field takes, its tag (of one byte) and length included.
+// The size of such a field, including its tag (one byte) and length.
 constexpr size_t field_size(size_t size) { return 1 + varint_size(size) + size; }
 
-// An entry of a map from names to messages, and its size.
+// The size of an entry of a map from names to messages, and its serialisation.
 constexpr size_t entry_size(std::string_view name, std::string_view value) {
   return field_size(name.size()) + field_size(value.size());
 }

@@ -1,5 +1,5 @@
-// libcurl's multi interface around a single transfer: its loop is ours, so that a stop, a stall and
-// a progress report don't wait for curl's callbacks.
+// A single transfer through libcurl's multi interface: the event loop is here, so that stop
+// requests, stall detection and progress reports do not depend on curl's callbacks.
 #include "recordpipe/http/client.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string header(CURL* easy, const char* name) {
   return curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK ? found->value : "";
 }
 
-// Failures that trying again doesn't cure.
+// Failures that a retry cannot fix.
 bool is_permanent(CURLcode code) {
   switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -52,12 +52,12 @@ const char* hint_for(CURLcode code) {
       return "check the proxy settings (https_proxy, http_proxy, all_proxy)";
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
-      return "the server can't prove who it is: check the URL, this machine's date and its "
-             "certificates (package ca-certificates)";
+      return "the server's certificate could not be verified: check the URL, this machine's date "
+             "and its certificates (package ca-certificates)";
     case CURLE_SSL_CACERT_BADFILE:
-      return "install the certificates this machine trusts (package ca-certificates)";
-    case CURLE_UNSUPPORTED_PROTOCOL:  // HTTP/0.9: the answer has no head
-      return "what answers there is not a web server: check the URL";
+      return "install the trusted certificates (package ca-certificates)";
+    case CURLE_UNSUPPORTED_PROTOCOL:  // HTTP/0.9: a response without a head
+      return "the server does not speak HTTP: check the URL";
     default:
       return "";
   }
@@ -85,7 +85,7 @@ struct HttpClient::Handles {
   CURLM* multi;
 };
 
-// One request to one URL, without redirects.
+// One request to one URL; does not follow redirects.
 class HttpClient::Transfer {
  public:
   Transfer(const Handles& handles, const HttpClientOptions& options, const HttpUrl& url,
@@ -108,11 +108,11 @@ class HttpClient::Transfer {
     set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
     if (!options.ca_file.empty()) {
       set(CURLOPT_CAINFO, options.ca_file.c_str());
-      set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // else it adds to the system's
+      set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // else the system's are added
     }
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
     set(CURLOPT_NOSIGNAL, 1L);
-    set(CURLOPT_QUICK_EXIT, 1L);  // else a stop waits for a name server that doesn't answer
+    set(CURLOPT_QUICK_EXIT, 1L);  // else a stop waits for an unresponsive name server
     set(CURLOPT_ERRORBUFFER, message_);
     set(CURLOPT_WRITEFUNCTION, &Transfer::write);
     set(CURLOPT_WRITEDATA, this);
@@ -120,12 +120,12 @@ class HttpClient::Transfer {
   }
   ~Transfer() {
     curl_multi_remove_handle(multi_, easy_);
-    curl_easy_reset(easy_);  // it holds pointers into this; its connection stays open
+    curl_easy_reset(easy_);  // drops pointers to this object; keeps the connection open
   }
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // Where it leads to, or nothing if this was the answer.
+  // Returns the target of a redirect; empty after any other response.
   std::optional<HttpUrl> run() {
     const std::stop_callback wake(options_.stop, [this] { curl_multi_wakeup(multi_); });
     window_start_ = Clock::now();
@@ -158,7 +158,7 @@ class HttpClient::Transfer {
     }
   }
 
-  // curl's: a piece of the body. Less than `size` ends the transfer.
+  // curl's callback for a piece of the body. A result other than `size` ends the transfer.
   static size_t write(char* data, size_t, size_t size, void* self) noexcept {
     return static_cast<Transfer*>(self)->take(std::as_bytes(std::span(data, size))) ? size : 0;
   }
@@ -189,7 +189,7 @@ class HttpClient::Transfer {
     curl_easy_getinfo(easy_, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &number);
     if (number >= 0) response_.content_length = static_cast<uint64_t>(number);
     number = 0;
-    curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &number);  // seconds, also where it was a date
+    curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &number);  // in seconds, also for a date
     if (number > 0) response_.retry_after = std::chrono::seconds(number);
     response_.content_range = header(easy_, "Content-Range");
     response_.content_type = header(easy_, "Content-Type");
@@ -212,7 +212,7 @@ class HttpClient::Transfer {
       throw TransientError({.kind = ErrorKind::network,
                             .path = response_.url.shown(),
                             .reason = "the transfer stalled: fewer than " +
-                                      std::to_string(options_.stall_bytes) + " bytes came in " +
+                                      std::to_string(options_.stall_bytes) + " bytes arrived in " +
                                       std::to_string(options_.stall_timeout.count()) + " ms"});
     }
   }
@@ -223,14 +223,14 @@ class HttpClient::Transfer {
     return message == nullptr ? CURLE_OK : message->data.result;
   }
 
-  // Thrown as what it is: TransientError or Error.
+  // Throws TransientError or Error.
   [[noreturn]] void fail(CURLcode code) const {
-    // What curl says of a header line beyond its limit, too.
+    // curl returns this code for a header line beyond its limit, too.
     if (code == CURLE_OUT_OF_MEMORY) {
       throw Error({.kind = ErrorKind::network,
                    .path = response_.url.shown(),
-                   .reason = "a header of the answer is too long, or there is no memory for it",
-                   .hint = "the server is set up wrongly: check the URL"});
+                   .reason = "a response header is too long, or out of memory",
+                   .hint = "the server is misconfigured: check the URL"});
     }
     Error::Parts parts{.kind = ErrorKind::network,
                        .path = response_.url.shown(),
@@ -254,7 +254,7 @@ class HttpClient::Transfer {
   std::exception_ptr exception_;
   std::optional<HttpUrl> redirect_;
   bool head_seen_ = false;
-  bool unwanted_ = false;  // the body
+  bool unwanted_ = false;  // skip the body
   uint64_t received_ = 0;
   uint64_t window_received_ = 0;
   Clock::time_point window_start_;
@@ -280,7 +280,7 @@ void HttpClient::get(const HttpUrl& url, const std::vector<std::string>& headers
                .path = url.shown(),
                .reason = "redirected more than " + std::to_string(options_.max_redirects) +
                          " times, the last time to " + printable(at.shown()),
-               .hint = "the server is set up wrongly: check the URL"});
+               .hint = "the server is misconfigured: check the URL"});
 }
 
 }  // namespace recordpipe

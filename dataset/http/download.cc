@@ -1,4 +1,4 @@
-// The attempts that make up a download, and what each answer means for the part that is there.
+// The attempts of a download, and the effect of each response on the existing part.
 #include "recordpipe/http/download.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Download {
   }
 
   DownloadReport run() {
-    // A part may be whole: an earlier run was killed before it could give it its name.
+    // The part may be complete: an earlier process was killed before the rename.
     bool whole = part_.size() > 0 && part_.sha256() == wanted_;
     while (!whole) {
       try {
@@ -50,12 +50,12 @@ class Download {
 
  private:
   enum class Body {
-    ignored,   // the answer is not the file
-    fresh,     // from zero, but too little has arrived to see that it is a file
-    appended,  // goes on where the part ends
+    ignored,   // the response does not contain the file
+    fresh,     // from zero; too few bytes so far to rule out a web page
+    appended,  // continues at the end of the part
   };
 
-  // One request. False if it must be made again, from zero.
+  // One request. Returns false if it must be repeated from zero.
   bool fetch() {
     const auto& origin = part_.origin();
     resuming_ = origin && part_.size() > 0 && part_.size() <= options_.max_bytes &&
@@ -77,12 +77,12 @@ class Download {
     if (part_.size() < std::max(end_.value_or(0), total_.value_or(0))) {
       throw TransientError({.kind = ErrorKind::network,
                             .path = url_.shown(),
-                            .reason = "the server sent less than the file"});
+                            .reason = "the server sent fewer bytes than the file has"});
     }
     return true;
   }
 
-  // The head of the answer. False if its body is of no use.
+  // Handles the head of the response. Returns false to skip the body.
   bool take(const HttpResponse& response) {
     retry_.answered();
     if (resuming_ && response.status == 206) return take_piece(response);
@@ -98,7 +98,7 @@ class Download {
     return true;
   }
 
-  // 206 Partial Content: goes to the end of the part if it is what was asked for.
+  // 206 Partial Content: appended to the part if it is the requested range.
   bool take_piece(const HttpResponse& response) {
     const PartialDownload::Origin& origin = *part_.origin();
     const auto piece = matching_part(response, part_.size(), origin.total, origin.validator);
@@ -114,9 +114,9 @@ class Download {
     return true;
   }
 
-  // 416 Range Not Satisfiable: there is nothing after what we have. If that is the size the file
-  // has and always had, it is whole; but if it should have had another checksum, it is the wrong
-  // one.
+  // 416 Range Not Satisfiable: no bytes follow the part. It is complete if it has the size that the
+  // file has now and had before; with an expected checksum, which it does not have, it is the wrong
+  // file.
   bool take_unsatisfiable(const HttpResponse& response) {
     const auto range = parse_content_range(response.content_range);
     const auto announced = part_.origin()->total.value_or(part_.size());
@@ -135,7 +135,7 @@ class Download {
     }
   }
 
-  // Only here, with something to have in its place, an old part is given up.
+  // Only here is an old part discarded: its replacement has begun to arrive.
   void begin() {
     start_over(std::move(fresh_origin_));
     body_ = Body::appended;
@@ -164,7 +164,7 @@ class Download {
     const std::string found = part_.sha256();
     if (wanted_.empty() || found == wanted_) return true;
     if (part_.joined()) {
-      notify("the pieces do not make up the file that was asked for, starting from zero");
+      notify("the joined parts have the wrong checksum, restarting from zero");
       start_over({});
       return false;
     }
@@ -174,7 +174,7 @@ class Download {
                  .path = url_.shown(),
                  .reason = "wrong checksum: the SHA-256 of the " + std::to_string(size) +
                            " bytes received is " + found + ", expected " + wanted_,
-                 .hint = "the file was damaged on its way or has changed on the server: run again, "
+                 .hint = "the file was damaged in transit or has changed on the server: run again, "
                          "or check the URL and the checksum"});
   }
 
@@ -187,16 +187,15 @@ class Download {
     part_.discard();
     throw Error({.kind = ErrorKind::limit_exceeded,
                  .path = url_.shown(),
-                 .reason = "the file has more than " + std::to_string(options_.max_bytes) +
-                           " bytes, the most that is downloaded",
+                 .reason = "the file exceeds the download limit of " +
+                           std::to_string(options_.max_bytes) + " bytes",
                  .hint = "check the URL"});
   }
 
-  // Where to go on from.
   std::string advice() const {
     if (part_.size() == 0) return "";
     return std::to_string(part_.size()) + " bytes are in " + printable(part_.path()) +
-           ": run again to go on from there";
+           ": run again to resume";
   }
 
   void notify(const std::string& what) const {
@@ -209,19 +208,19 @@ class Download {
 
   const HttpUrl& url_;
   const DownloadOptions& options_;
-  const std::string wanted_;  // SHA-256, "" for any
+  const std::string wanted_;  // the expected SHA-256; "" for any
   HttpClient client_;
   HttpRetry retry_;
   PartialDownload part_;
   DownloadReport report_;
 
-  // Of the request under way.
+  // State of the current request.
   bool resuming_ = false;
   bool whole_ = false;
   Body body_ = Body::ignored;
   PartialDownload::Origin fresh_origin_;
   std::vector<std::byte> head_;
-  std::optional<uint64_t> end_;    // where the part will end with this body
+  std::optional<uint64_t> end_;    // the size of the part after this body
   std::optional<uint64_t> total_;  // the size of the file
 };
 

@@ -25,7 +25,7 @@ void refuse_to_write(const std::string& path) {
   }
 }
 
-// The size of the file, from the head of an answer to a request for its first byte.
+// The size of the file, from the response to a request for its first byte.
 uint64_t size_of(const HttpResponse& response) {
   if (response.status != 200 && response.status != 206 && response.status != 416) {
     refuse_status(response);
@@ -38,7 +38,7 @@ uint64_t size_of(const HttpResponse& response) {
   if (size) return *size;
   throw Error({.kind = ErrorKind::unsupported,
                .path = response.url.shown(),
-               .reason = "the server does not tell the file's size",
+               .reason = "the server does not report the file's size",
                .hint = "download the file, then read it"});
 }
 

@@ -9,7 +9,7 @@
 namespace recordpipe {
 namespace {
 
-// A number of digits only, taken off the front of `text`.
+// Parses and removes a decimal number at the start of `text`.
 std::optional<uint64_t> take_number(std::string_view& text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -26,14 +26,14 @@ bool take(std::string_view& text, std::string_view prefix) {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  // Not tolower(): what ASCII is doesn't depend on the locale.
+  // ASCII only; tolower() depends on the locale.
   for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return out;
 }
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// Seconds since 1970, nothing where it isn't a date.
+// Seconds since 1970; empty if `text` is no date.
 std::optional<std::time_t> parse_date(std::string_view text) {
   const std::time_t time = curl_getdate(std::string(text).c_str(), nullptr);
   return time < 0 ? std::nullopt : std::optional(time);
@@ -71,7 +71,7 @@ std::string validator_of(std::string_view etag, std::string_view last_modified,
                          std::string_view date) {
   static constexpr std::time_t kSafeAge = 60;
   if (is_strong_etag(etag)) return std::string(etag);
-  // It is sent back and kept, and the parser of dates passes over what it doesn't know.
+  // The text is stored and sent back to the server, and the date parser ignores unknown text.
   if (!std::ranges::all_of(last_modified, [](char c) { return c >= ' ' && c < 0x7f; })) return "";
   const auto modified = parse_date(last_modified);
   const auto sent = parse_date(date);

@@ -22,7 +22,7 @@ std::string sha256_of(const std::string& text) {
   return hash.hex();
 }
 
-// What may stand in a request after "If-Range: ".
+// Whether `text` is valid in an If-Range header.
 bool is_validator(const std::string& text) {
   return is_strong_etag(text) || !validator_of("", text, "Fri, 31 Dec 9999 23:59:59 GMT").empty();
 }
@@ -44,11 +44,11 @@ PartialDownload::PartialDownload(FileSystem& file_system, const std::string& tar
 PartialDownload::~PartialDownload() {
   if (gone_) return;
   try {
-    // Not size_: a write that failed may have left some of its bytes.
+    // Not size_: a failed write may have written some bytes.
     if (const auto status = file_system_.status(part_path_); status && status->size > 0) return;
     remove_files();
   } catch (...) {
-    // An empty file that stays does no harm: the next run takes it.
+    // An empty file may stay; the next download uses it.
   }
 }
 
@@ -74,7 +74,7 @@ std::optional<PartialDownload::Origin> PartialDownload::read_description() const
     if (error.kind() != ErrorKind::limit_exceeded) throw;
     return std::nullopt;
   }
-  // Cut short by a crash, damaged, or not ours: then the part is of unknown origin.
+  // If the description is truncated, damaged or of another URL, the origin of the part is unknown.
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   const json description = json::parse(text, text + bytes.size(), nullptr, false);
   if (!description.is_object() || description.value("url_sha256", json()) != url_hash_) {
@@ -109,8 +109,8 @@ void PartialDownload::restart(Origin origin) {
   size_ = 0;
   joined_ = false;
   origin_ = std::move(origin);
-  // First the disk forgets the old part, then it learns of the new origin: after a power cut an old
-  // part must not stand beside a new description.
+  // The truncation is synced before the new description is written: after a power loss, an old part
+  // must not be beside a new description.
   file_->sync();
   write_description();
 }
@@ -121,12 +121,12 @@ void PartialDownload::append(std::span<const std::byte> data) {
     file_->write(data);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::no_space) throw;
-    throw Error({.kind = error.kind(),
-                 .path = error.path(),
-                 .offset = size_,
-                 .reason = error.reason(),
-                 .hint = "free some space and run again: it goes on from here. Or remove " +
-                         printable(part_path_)});
+    throw Error(
+        {.kind = error.kind(),
+         .path = error.path(),
+         .offset = size_,
+         .reason = error.reason(),
+         .hint = "free some space and run again to resume, or remove " + printable(part_path_)});
   }
   hash_.update(data);
   size_ += data.size();
@@ -136,7 +136,7 @@ void PartialDownload::commit() {
   if (!file_) open(CreateMode::append);
   file_->sync();
   file_->close();
-  // Before the rename, so that a process killed between the two leaves no litter behind a finished
+  // Before the rename, so that a process killed in between leaves no stale file beside a finished
   // download.
   file_system_.remove(meta_path_);
   file_system_.rename(part_path_, target_);

@@ -1,8 +1,7 @@
-// What has arrived of a download: TARGET.part, and TARGET.part.meta which says what it is a part
-// of.
+// The received part of a download: TARGET.part, and TARGET.part.meta, which describes its origin.
 //
-// Made so that it can be killed at any moment, by SIGKILL or a power cut, and go on: the part only
-// grows at its end, and a description is only written, and synced, next to a part that is empty.
+// Survives SIGKILL and power loss at any time: data is only appended to the part, and the
+// description is written and synced only while the part is empty.
 #pragma once
 
 #include <cstddef>
@@ -20,40 +19,40 @@ namespace recordpipe {
 
 class PartialDownload {
  public:
-  // The file on the server that the part was cut from.
+  // The file on the server that the part belongs to.
   struct Origin {
-    std::string validator = {};          // for If-Range; "" where the server gave none
-    std::optional<uint64_t> total = {};  // bytes, where the server said so
+    std::string validator = {};          // for If-Range; "" if the server sent none
+    std::optional<uint64_t> total = {};  // size in bytes, if the server sent it
   };
 
-  // Locks TARGET.part (Error{busy} if another process downloads the same file), and takes up what
-  // an earlier run left of the same URL. `stop` ends the reading of it. Where TARGET is a symbolic
-  // link, all of it is done where the link leads, and the link stays.
+  // Locks TARGET.part (Error{busy} if another process downloads the same file), and reads the part
+  // that an earlier run left; `stop` ends the reading. If TARGET is a symbolic link, all files are
+  // in the directory of the link's target, and the link stays.
   PartialDownload(FileSystem& file_system, const std::string& target, const std::string& url,
                   const std::stop_token& stop);
-  // Leaves the part for the next run, unless it is empty.
+  // Keeps the part for the next run; removes an empty one.
   ~PartialDownload();
   PartialDownload(const PartialDownload&) = delete;
   PartialDownload& operator=(const PartialDownload&) = delete;
 
   const std::string& path() const { return part_path_; }
   uint64_t size() const { return size_; }
-  // Nothing where it isn't known.
+  // Empty if unknown.
   const std::optional<Origin>& origin() const { return origin_; }
-  // Of what has arrived.
+  // The SHA-256 of the part.
   std::string sha256() const { return hash_.hex(); }
-  // True if it was put together from more than one answer.
+  // Whether the part has bytes of more than one response.
   bool joined() const { return joined_; }
 
-  // Starts over, empty, with the first answer from `origin`.
+  // Empties the part, for a response from `origin`.
   void restart(Origin origin);
-  // Says that what is appended next is from another answer.
+  // Must be called before bytes of a further response are appended.
   void join() { joined_ = true; }
   void append(std::span<const std::byte> data);
-  // Gives the part its final name: syncs it, renames it, syncs the folder. A file that is replaced
-  // passes on its permissions.
+  // Syncs the part, renames it to its target, and syncs the directory. Keeps the permissions of a
+  // replaced file.
   void commit();
-  // Removes it: it is of no use for a later run.
+  // Removes the part, if a later run cannot use it.
   void discard();
 
  private:
@@ -64,10 +63,10 @@ class PartialDownload {
   void remove_files();
 
   FileSystem& file_system_;
-  std::string target_;  // once links were followed
+  std::string target_;  // with symbolic links resolved
   std::string part_path_;
   std::string meta_path_;
-  std::string url_hash_;  // a URL may hold a password: not written to disk
+  std::string url_hash_;  // stored in place of the URL, which may contain a password
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<OutputFile> file_;
   std::optional<Origin> origin_;

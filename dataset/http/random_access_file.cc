@@ -10,10 +10,10 @@
 
 namespace recordpipe {
 
-// Fills `out` with the bytes from `first` on, by as many requests as it takes.
+// Fills `out` with the bytes from `first` on, by one or more requests.
 class HttpRandomAccessFile::Request {
  public:
-  // Of a file whose size is known, or not yet.
+  // `total`: the size of the file; empty if it is not known yet.
   Request(const HttpRandomAccessFile& file, uint64_t first, std::span<std::byte> out,
           std::optional<uint64_t> total)
       : file_(file),
@@ -33,7 +33,7 @@ class HttpRandomAccessFile::Request {
     }
   }
 
-  // What the answers told.
+  // Properties of the file from the responses.
   uint64_t total() const { return total_.value_or(0); }
   std::string validator() const { return validator_; }
   size_t filled() const { return filled_; }
@@ -55,7 +55,7 @@ class HttpRandomAccessFile::Request {
     if (filled_ < out_.size() && filled_ == before) {
       throw TransientError({.kind = ErrorKind::network,
                             .path = file_.url_.shown(),
-                            .reason = "the server sent nothing of the range it announced"});
+                            .reason = "the server sent no bytes of the range it announced"});
     }
   }
 
@@ -81,7 +81,7 @@ class HttpRandomAccessFile::Request {
       if (total_) throw file_changed(file_.url_);
       throw Error({.kind = ErrorKind::network,
                    .path = file_.url_.shown(),
-                   .reason = "the server sent another range than it was asked for",
+                   .reason = "the server sent another range than requested",
                    .hint = "download the file, then read it"});
     }
     if (!total_) {
@@ -99,7 +99,7 @@ class HttpRandomAccessFile::Request {
     return false;
   }
 
-  // 200 in place of a part; returns if that is an empty file, opened.
+  // 200 in place of a part. Throws, except when an empty file is opened.
   void refuse_whole_file(const HttpResponse& response) const {
     if (!total_ && response.content_length == 0) return;
     if (is_html_type(response.content_type)) refuse_web_page(file_.url_);
@@ -108,7 +108,7 @@ class HttpRandomAccessFile::Request {
     if (total_ && validator != validator_) throw file_changed(file_.url_);
     throw Error({.kind = ErrorKind::unsupported,
                  .path = file_.url_.shown(),
-                 .reason = "the server sends no parts of files: it answered 200 to a range request",
+                 .reason = "the server does not support range requests: it answered 200",
                  .hint = "download the file, then read it"});
   }
 
@@ -178,7 +178,7 @@ void HttpRandomAccessFile::move_window(uint64_t offset) const {
   const bool near = offset >= window_begin_ && offset - end <= window_size_;
   window_size_ =
       near ? std::min(2 * window_size_, options_.largest_window) : options_.smallest_window;
-  // Nothing is left of the old one if the request fails.
+  // If the request fails, the window is empty.
   window_.resize(std::min<uint64_t>(window_size_, size_ - offset));
   window_begin_ = offset;
   try {

@@ -1,4 +1,4 @@
-// The file at a URL, read at any place by range requests.
+// Random access to the file at a URL by range requests.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@
 
 namespace recordpipe {
 
-// A read asks for a window, and what lies in the last window needs no request. A read near the end
-// of it (no farther away than the window is long) doubles the window, up to the largest: walking
-// from one short record's header to the next asks for megabytes at a time. A read farther away
-// makes it the smallest again: walking over long records leaves their payloads where they are. What
-// is longer than the window is read straight to its place.
+// A request fetches a window; reads inside the last window need no request. A read near the end of
+// the window (at most one window length away) doubles the window size, up to the largest: a walk
+// over the headers of short records requests megabytes at a time. A more distant read resets it to
+// the smallest: a walk over long records does not transfer their data. Reads of at least the window
+// size bypass the window.
 //
-// One request at a time, whatever threads read. Every answer must be of the file that was opened:
-// the same size and, where the server sends one, the same strong ETag.
+// Thread-safe; one request at a time. Every response must be of the file that was opened: the same
+// size and, if the server sends one, the same strong ETag.
 class HttpRandomAccessFile final : public RandomAccessFile {
  public:
-  // Asks for the first window, whose answer tells the size. Throws Error{unsupported} where the
-  // server doesn't send parts of files.
+  // Requests the first window; the response contains the size. Throws Error{unsupported} if the
+  // server does not support range requests.
   HttpRandomAccessFile(const std::string& url, const HttpReadOptions& options);
 
   uint64_t size() const override { return size_; }
@@ -45,11 +45,11 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   uint64_t size_ = 0;
   std::string validator_;  // "" for none
 
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // guards all members below
   mutable HttpClient client_;
   mutable uint64_t window_begin_ = 0;
   mutable std::vector<std::byte> window_;
-  mutable size_t window_size_;  // the next one's
+  mutable size_t window_size_;  // of the next window
 };
 
 }  // namespace recordpipe

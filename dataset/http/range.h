@@ -1,5 +1,4 @@
-// Whether an answer to a range request holds what was asked for (RFC 9110, sections 13.1.5 and
-// 15.3.7).
+// Validation of responses to range requests (RFC 9110, sections 13.1.5 and 15.3.7).
 #pragma once
 
 #include <cstdint>
@@ -18,14 +17,14 @@ struct PartOfFile {
   uint64_t total = 0;
 };
 
-// What a 206 holds, if that starts at `first`, agrees with its own Content-Length, and is of the
-// same file: no other strong ETag than `validator`, no other size than `total` (nothing: not
-// known).
+// The range of a 206 response. Empty unless it starts at `first`, agrees with its Content-Length,
+// and belongs to the same file: no strong ETag other than `validator`, no size other than `total`
+// (empty: unknown).
 std::optional<PartOfFile> matching_part(const HttpResponse& response, uint64_t first,
                                         std::optional<uint64_t> total,
                                         const std::string& validator);
 
-// Error{network}: it isn't the file any more whose first bytes were read.
+// Error{network}: the file changed on the server after its first bytes were read.
 Error file_changed(const HttpUrl& url);
 
 }  // namespace recordpipe

@@ -19,13 +19,13 @@
 namespace recordpipe {
 namespace {
 
-// A transfer that brings so much between two failures may go on for ever.
+// A transfer of this size resets the retry count.
 constexpr uint64_t kSuccess = uint64_t{1} << 20;
 
-// The requests that make up a stream.
+// The requests of one stream.
 class ResumedGet {
  public:
-  // `begun` is called when there is a file, `deliver` with its bytes in order.
+  // Calls `begun` at the first response with the file, and `deliver` with its bytes in order.
   ResumedGet(const HttpUrl& url, const HttpReadOptions& options, std::function<void()> begun,
              std::function<void(std::span<const std::byte>)> deliver)
       : url_(url),
@@ -62,12 +62,12 @@ class ResumedGet {
     if (total_ && position_ < *total_) {
       throw TransientError({.kind = ErrorKind::network,
                             .path = url_.shown(),
-                            .reason = "the server sent less than the file"});
+                            .reason = "the server sent fewer bytes than the file has"});
     }
     whole_ = true;
   }
 
-  // The head of an answer. False if it has no body that is of use.
+  // Handles the head of a response. Returns false to skip the body.
   bool take(const HttpResponse& response) {
     retry_.answered();
     if (position_ > 0 && response.status == 206) {
@@ -93,7 +93,7 @@ class ResumedGet {
       begun_();
       return true;
     }
-    // The whole file in place of a part of it: the same one, or another.
+    // The whole file in place of a part: the bytes before position_ are skipped.
     if (validator != validator_) throw file_changed(url_);
     passed_over_ = position_;
     return true;
@@ -118,8 +118,8 @@ class ResumedGet {
                   .path = error.path(),
                   .offset = position_,
                   .reason = error.reason() +
-                            ", and the server gives nothing to tell by that the rest is of the "
-                            "same file",
+                            ", and without an ETag or Last-Modified from the server the transfer "
+                            "can't be resumed",
                   .hint = "download the file, then read it"});
   }
 
@@ -128,17 +128,17 @@ class ResumedGet {
   const std::function<void(std::span<const std::byte>)> deliver_;
   HttpClient client_;
   HttpRetry retry_;
-  std::string validator_;          // of the file that is read, "" for none
+  std::string validator_;          // of the file; "" for none
   std::optional<uint64_t> total_;  // its size
-  uint64_t position_ = 0;          // delivered
+  uint64_t position_ = 0;          // bytes delivered
   uint64_t failed_at_ = 0;         // position_ at the last failure
-  uint64_t passed_over_ = 0;       // of the answer under way, to come
+  uint64_t passed_over_ = 0;       // bytes of the current response still to be skipped
   bool whole_ = false;
 };
 
 }  // namespace
 
-// Two buffers: the thread fills one while the user empties the other.
+// Double buffering: the thread fills one buffer while the reader empties the other.
 struct HttpSource::State {
   State(const std::string& text, const HttpReadOptions& given)
       : url(text), capacity(given.read_ahead), options(given) {
@@ -203,9 +203,9 @@ struct HttpSource::State {
   const HttpUrl url;
   const size_t capacity;
   HttpReadOptions options;
-  std::stop_source stop;  // of this transfer: for its end, or because its user's was requested
+  std::stop_source stop;  // of this transfer: at destruction, or at the caller's stop request
 
-  // The user's alone.
+  // Used by the reader only.
   std::vector<std::byte> current;
   size_t used = 0;
 
@@ -217,7 +217,7 @@ struct HttpSource::State {
   std::exception_ptr failure;
 
   std::optional<std::stop_callback<Relay>> outer_stop;
-  std::jthread thread;  // last: it ends before anything it uses goes
+  std::jthread thread;  // last member: joined before the others are destroyed
 };
 
 HttpSource::HttpSource(const std::string& url, const HttpReadOptions& options)

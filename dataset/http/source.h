@@ -1,4 +1,4 @@
-// The file at a URL as a stream: one GET, on a thread of its own, that goes on where it was cut.
+// The file at a URL as a stream: one GET on a background thread, resumed after failures.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace recordpipe {
 
 class HttpSource final : public ByteSource {
  public:
-  // Returns when the answer has begun.
+  // Returns when the first response has begun.
   HttpSource(const std::string& url, const HttpReadOptions& options);
   // Ends the transfer.
   ~HttpSource() override;

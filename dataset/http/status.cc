@@ -12,13 +12,13 @@ void refuse_status(const HttpResponse& response) {
     case 407:
       parts.kind = ErrorKind::permission_denied;
       parts.reason += ", access refused";
-      parts.hint = "check the URL, and whether it needs a login";
+      parts.hint = "check the URL, and whether it requires a login";
       break;
     case 404:
     case 410:
       parts.kind = ErrorKind::not_found;
       parts.reason += ", not found";
-      parts.hint = "check the URL: there is no such file, or not any more";
+      parts.hint = "check the URL: the file does not exist or was removed";
       break;
     case 429:
       parts.reason += ", too many requests";
@@ -28,10 +28,10 @@ void refuse_status(const HttpResponse& response) {
     case 502:
     case 503:
     case 504:
-      parts.reason += ", it is busy or in trouble";
+      parts.reason += ", the server is busy or failing";
       throw TransientError(std::move(parts), response.retry_after);
     default:
-      parts.reason += ", which is not what was asked for";
+      parts.reason += ", an unexpected status";
       parts.hint = "check the URL";
       break;
   }
@@ -41,9 +41,10 @@ void refuse_status(const HttpResponse& response) {
 void refuse_web_page(const HttpUrl& url) {
   throw Error({.kind = ErrorKind::unsupported,
                .path = url.shown(),
-               .reason = "a web page came in place of the file",
-               .hint = "open the URL in a browser: the network may want a login, or the file has "
-                       "moved"});
+               .reason = "the server sent a web page in place of the file",
+               .hint =
+                   "open the URL in a browser: the network may require a login, or the file was "
+                   "moved"});
 }
 
 }  // namespace recordpipe

@@ -1,16 +1,16 @@
-// What an HTTP status other than success means for a transfer, and other answers without the file.
+// Errors for responses that do not contain the file.
 #pragma once
 
 #include "recordpipe/http/client.h"
 
 namespace recordpipe {
 
-// Throws the failure that the answer's status stands for: TransientError for 408, 429, 500, 502,
-// 503 and 504; Error{not_found} for 404 and 410; Error{permission_denied} for 401, 403 and 407;
+// Throws the error for the status of the response: TransientError for 408, 429, 500, 502, 503 and
+// 504; Error{not_found} for 404 and 410; Error{permission_denied} for 401, 403 and 407;
 // Error{network} for any other.
 [[noreturn]] void refuse_status(const HttpResponse& response);
 
-// Throws Error{unsupported}: an error page, a Wi-Fi login or a consent form came.
+// Throws Error{unsupported}: the server sent an error page, a Wi-Fi login or a consent form.
 [[noreturn]] void refuse_web_page(const HttpUrl& url);
 
 }  // namespace recordpipe

@@ -1,5 +1,4 @@
-// URLs through libcurl's parser, the one that will fetch them: two parsers could disagree on the
-// host.
+// URLs are parsed by libcurl, which also fetches them: two parsers could disagree on the host.
 #include "recordpipe/http/url.h"
 
 #include <memory>
@@ -8,6 +7,7 @@
 #include <curl/curl.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
 
 namespace recordpipe {
 namespace {
@@ -23,7 +23,7 @@ ParsedUrl new_url() {
   return url;
 }
 
-// A part of the URL, "" where it has none.
+// A part of the URL; "" if the URL has no such part.
 std::string part(const ParsedUrl& url, CURLUPart which) {
   char* text = nullptr;
   if (curl_url_get(url.get(), which, &text, 0) != CURLUE_OK) return "";
@@ -34,13 +34,14 @@ std::string part(const ParsedUrl& url, CURLUPart which) {
 std::string without_secrets(const ParsedUrl& url) {
   const std::string port = part(url, CURLUPART_PORT);
   return part(url, CURLUPART_SCHEME) + "://" + part(url, CURLUPART_HOST) +
-         (port.empty() ? "" : ":" + port) + part(url, CURLUPART_PATH);
+         (port.empty() ? "" : ":" + port) + part(url, CURLUPART_PATH) +
+         (part(url, CURLUPART_QUERY).empty() ? "" : std::string(kHiddenQuery));
 }
 
-// The same for what could not be parsed, by a rule that rather drops too much: what follows the
-// last '@', without a query. Where a '?' or '#' comes before it, which may be one of a password, or
-// where there is no '@' and what follows a ':' may be half a password, only the scheme.
-std::string without_secrets(std::string_view text) {
+// For text that could not be parsed; drops too much rather than too little. Keeps the text after
+// the last '@', without the query. Keeps only the scheme if a '?' or '#' precedes that '@' (it may
+// belong to a password), or if there is no '@' (the text after a ':' may be half a password).
+std::string scheme_or_host(std::string_view text) {
   const size_t at = text.rfind('@');
   if (at != text.npos && text.find_first_of("?#") > at) {
     text = text.substr(at + 1);
@@ -61,15 +62,15 @@ HttpUrl::HttpUrl(std::string_view text) : text_(text) {
   const std::string scheme = part(url, CURLUPART_SCHEME);
   if (code != CURLUE_OK || text_.find('\0') != text_.npos) {
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .path = without_secrets(text),
+                 .path = scheme_or_host(text),
                  .reason = "not a URL: " + std::string(curl_url_strerror(code)),
                  .hint = "it starts with https:// or http://"});
   }
   if (!is_http(scheme)) {
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .path = without_secrets(text),
+                 .path = scheme_or_host(text),
                  .reason = "not an http or https URL",
-                 .hint = "a file that is already here needs no download: give its path"});
+                 .hint = "a local file needs no download: give its path"});
   }
   shown_ = without_secrets(url);
   encrypted_ = scheme == "https";
@@ -80,11 +81,11 @@ HttpUrl HttpUrl::redirected(std::string_view location) const {
     return Error({.kind = ErrorKind::network,
                   .path = shown_,
                   .reason = reason,
-                  .hint = "the server is set up wrongly or not the right one: check the URL"});
+                  .hint = "the server is misconfigured or not the intended one: check the URL"});
   };
   const ParsedUrl url = new_url();
   curl_url_set(url.get(), CURLUPART_URL, text_.c_str(), 0);
-  // URLENCODE: spaces and bytes beyond ASCII are common in Location.
+  // URLENCODE: spaces and non-ASCII bytes are common in Location.
   if (curl_url_set(url.get(), CURLUPART_URL, std::string(location).c_str(),
                    CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE) != CURLUE_OK) {
     throw refuse("redirected to something that is not a URL");

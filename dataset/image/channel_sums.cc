@@ -1,4 +1,4 @@
-// Sums row by row, so that a row's fit in 32 bits and the compiler can use vectors.
+// Sums per row, so that they fit in 32 bits and the loop is vectorised.
 #include "dataset/image/channel_sums.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sums, the coefficients they give, and one pass over the pixels.
+// Computes channel sums, their coefficients, and one pass over the pixels.
 #include "recordpipe/image/crop_flip_color.h"
 
 #include <algorithm>
@@ -22,16 +22,16 @@ std::string text(const ImageSize& size) {
   return std::to_string(size.height) + "x" + std::to_string(size.width);
 }
 
-// How far the middle `crop` pixels of `image` are from its first one, rounded towards it.
+// The offset of the central `crop` pixels of `image`, rounded towards zero.
 int central_offset(size_t image, size_t crop) {
   return (static_cast<int>(image) - static_cast<int>(crop)) / 2;
 }
 
-// With contrast k and brightness b, channel c's mean m[c], all channels' mean M and the divisor d
-// of the standardisation, a value x becomes
+// With contrast k, brightness b, mean m[c] of channel c, mean M of all channels, and divisor d of
+// the standardisation, a value x becomes
 //     ((x - m[c]) * k + m[c] + b - (M + b)) / d = (x - (m[c] - (m[c] - M) / k)) / (d / k),
 // where d^2 = k^2 * mean of the channels' variances + variance of the channels' means. In this form
-// the values of an image of one colour cancel as they do in the chain of operations.
+// the values of a single-colour image cancel exactly, as in the chain of operations.
 ChannelMap color_map(const CropWindow& window, const CropFlipColor& distortion,
                      const ImageFormat& format, Standardize standardize) {
   const size_t pixels = format.height * format.width;
@@ -70,9 +70,9 @@ CropFlipColor CropFlipColor::draw(Random& random, const ImageSize& image, const 
                                   const ColorRanges& ranges) {
   require(crop.height <= image.height && crop.width <= image.width,
           "a crop of " + text(crop) + " from an image of " + text(image));
-  require(ranges.max_brightness >= 0, "a range of brightness below 0");
+  require(ranges.max_brightness >= 0, "max_brightness is below 0");
   require(ranges.min_contrast > 0 && ranges.min_contrast <= ranges.max_contrast,
-          "a range of contrast that is empty or not above 0");
+          "min_contrast is not above 0, or above max_contrast");
   CropFlipColor distortion;
   distortion.top =
       static_cast<int>(random.below(static_cast<uint32_t>(image.height - crop.height + 1)));
@@ -99,10 +99,10 @@ void crop_flip_color(std::span<const uint8_t> image, const ImageSize& size,
   require(image.size() == expected, "an image of " + std::to_string(image.size()) +
                                         " bytes where " + std::to_string(expected) +
                                         " were expected");
-  require(format.dtype != DType::uint8, "distorted colours don't fit uint8 values");
+  require(format.dtype != DType::uint8, "distorted colours need a floating-point dtype, not uint8");
   require(format.channels >= 1 && format.channels <= ChannelMap::kMaxChannels,
-          "an image of " + std::to_string(format.channels) + " channels, not 1 to 4");
-  require(distortion.contrast > 0, "a contrast that is not above 0");
+          "an image of " + std::to_string(format.channels) + " channels; 1 to 4 are supported");
+  require(distortion.contrast > 0, "contrast is not above 0");
   const CropWindow window = {.image = image.data(),
                              .image_height = size.height,
                              .image_width = size.width,

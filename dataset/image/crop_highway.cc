@@ -1,10 +1,10 @@
-// The crop by Google Highway (https://github.com/google/highway), compiled for each instruction set
-// and chosen at run time.
+// The vectorised crop with Google Highway (https://github.com/google/highway), compiled for each
+// instruction set and dispatched at run time.
 //
-// A band of rows that fits the first-level cache goes through two steps. Staging: a row of each
-// channel is read where the window lies, reversed for a flip, masked where it sticks out of the
-// image, and interleaved, all as bytes. Conversion: one straight run over the staged bytes to the
-// batch's type, through the channels' map. Only the second touches memory beyond the cache.
+// A band of rows that fits in the L1 cache is processed in two steps. Staging: the window's part of
+// each channel's row is read, reversed for a flip, masked outside the image, and interleaved, all
+// as bytes. Conversion: one sequential pass over the staged bytes through the channel map to the
+// dtype of the batch. Only the conversion writes to memory outside the cache.
 #include <algorithm>
 #include <cstring>
 
@@ -36,29 +36,29 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Bytes = hn::CappedTag<uint8_t, 32>;  // 32: a row of CIFAR
 
-// A row of all channels that is wider goes to the plain loops.
+// Longer rows (of all channels) are handled by the portable implementation.
 constexpr size_t kMaxRowBytes = 8192;
-// Rows are staged until they are as much: short bands let the reading of one go on beside the
-// writing of the one before.
+// The size of a band: short bands overlap the reads of one band with the writes of the previous
+// one.
 constexpr size_t kBandBytes = 1536;
-// Whole vectors are stored, up to this much beyond the last row's end.
+// Whole vectors are stored, up to this many bytes beyond the end of the last row.
 constexpr size_t kSlack = ChannelMap::kMaxChannels * 32;
-// Images up to this size are fetched to the cache at once, where the crop before has not done it:
-// 48 cache lines for CIFAR's.
+// Images up to this size are prefetched completely, unless the previous crop has prefetched them:
+// 48 cache lines for CIFAR.
 constexpr size_t kPrefetchBytes = 4096;
 
-// The window in the terms of the loops below.
+// The parameters of the loops below.
 struct Plan {
   const CropWindow& window;
   size_t height, width;  // of the window
   size_t padded_width;   // the width in whole vectors of bytes
-  const uint8_t* keep;   // [padded_width] 0xFF where a column of the output lies in the image
-  int64_t first_byte;    // where a row's vectors begin, relative to the image's row
+  const uint8_t* keep;   // [padded_width] 0xFF for each output column inside the image, else 0
+  int64_t first_byte;    // start of a row's vectors, relative to the image's row
   size_t image_bytes;    // of all channels
 };
 
-// The padded_width bytes of the image from byte `begin` on, which lies before the image or too near
-// its end: a copy, with zeros for what there isn't.
+// A copy of the padded_width bytes of the image from byte `begin` on, for a range that is partly
+// outside the image; bytes outside are zeros.
 HWY_NOINLINE const uint8_t* copy_edge(const Plan& plan, int64_t begin, uint8_t* edge) {
   const auto image_bytes = static_cast<int64_t>(plan.image_bytes);
   const auto padded = static_cast<int64_t>(plan.padded_width);
@@ -90,7 +90,7 @@ HWY_INLINE hn::Vec<Bytes> load(Bytes d, const Plan& plan, const uint8_t* row, si
   }
 }
 
-// One row of kChannels neighbouring planes, interleaved.
+// One row of kChannels adjacent planes, interleaved.
 template <size_t kChannels, bool kFlip>
 HWY_INLINE void stage_row(const Plan& plan, const uint8_t* const* rows, uint8_t* HWY_RESTRICT to) {
   const Bytes d;
@@ -114,8 +114,8 @@ HWY_INLINE void stage_row(const Plan& plan, const uint8_t* const* rows, uint8_t*
   }
 }
 
-// As much of the next image as row y of this one has: between the rows, so that the processor,
-// which waits for some ten cache lines at a time, need not wait for these.
+// Prefetches the bytes of the next image that correspond to row y. Spread over the rows, because a
+// core has only about ten outstanding cache misses.
 HWY_INLINE void fetch_row(const CropWindow& window, size_t plane, size_t y, size_t channels) {
   const size_t row_bytes = channels * window.image_width;
   const uint8_t* const row =
@@ -123,8 +123,8 @@ HWY_INLINE void fetch_row(const CropWindow& window, size_t plane, size_t y, size
   for (size_t i = 0; i < row_bytes; i += 64) hwy::Prefetch(row + i);
 }
 
-// Rows `begin` to `end` of kChannels neighbouring planes. Reading whole vectors touches the rows
-// before and after; where there are none, copies are read.
+// Stages rows [begin, end) of kChannels adjacent planes. Vector loads touch adjacent rows; at the
+// ends of the image, copies are read.
 template <size_t kChannels, bool kFlip>
 void stage_band(const Plan& plan, size_t plane, size_t begin, size_t end, uint8_t* band) {
   alignas(64) uint8_t edges[kMaxRowBytes];

@@ -1,5 +1,5 @@
-// The implementations crop_window.cc chooses from. They are compiled without contraction of
-// multiplications and additions to fused ones, so that they round alike everywhere.
+// The implementations of write_window(). They are compiled without contraction to fused
+// multiply-adds, so that they round alike everywhere.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace recordpipe {
 
-// Plain loops, any number of channels.
+// Scalar loops, any number of channels.
 void write_window_portable(const CropWindow& window, const ImageFormat& format,
                            const ChannelMap& map, std::byte* out);
 
-// By Google Highway: for each instruction set one, chosen when first called. Hands what it has no
-// vector code for (five channels and more, interleaved; very wide images) to the portable one.
+// With Google Highway: one per instruction set, selected at the first call. Calls the portable
+// implementation for more than four channels and for very wide images.
 void write_window_highway(const CropWindow& window, const ImageFormat& format,
                           const ChannelMap& map, std::byte* out);
 

@@ -1,4 +1,4 @@
-// The crop in plain loops: clip, convert, interleave, value by value.
+// The crop in scalar loops: clip, convert and interleave value by value.
 #include <algorithm>
 
 #include "dataset/image/crop_implementations.h"
@@ -6,7 +6,7 @@
 namespace recordpipe {
 namespace {
 
-// The part of the window's rows or columns that lies inside the image: window[begin, end) shows
+// The window's rows or columns inside the image: window[begin, end) is
 // image[begin + shift, end + shift).
 struct Inside {
   int64_t begin;
@@ -33,7 +33,7 @@ void write(const CropWindow& window, const ImageFormat& format, const ChannelMap
   const auto image_height = static_cast<int64_t>(window.image_height);
   const auto image_width = static_cast<int64_t>(window.image_width);
   const bool nchw = format.layout == Layout::nchw;
-  // How far apart the values of neighbouring pixels, rows and channels are in `out`.
+  // The strides of pixels, rows and channels in `out`.
   const int64_t pixel = nchw ? 1 : channels;
   const int64_t row = width * pixel;
   const int64_t channel = nchw ? height * width : 1;

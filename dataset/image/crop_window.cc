@@ -1,4 +1,4 @@
-// Chooses the implementation.
+// Selection of the implementation.
 #include "recordpipe/image/crop_window.h"
 
 #include "dataset/image/crop_implementations.h"

@@ -1,4 +1,4 @@
-// Tells the formats apart by their first bytes.
+// Detection of the format by the first bytes.
 #include "recordpipe/image/decode_image.h"
 
 #include <algorithm>
@@ -36,9 +36,9 @@ void check_pixels(const ImageInfo& info, const DecodeOptions& options) {
   throw Error({.kind = ErrorKind::limit_exceeded,
                .offset = 0,
                .reason = "an image of " + std::to_string(info.height) + "x" +
-                         std::to_string(info.width) + " pixels, where at most " +
-                         std::to_string(options.max_pixels) + " are taken",
-               .hint = "raise max_pixels if the file can be trusted"});
+                         std::to_string(info.width) + " pixels exceeds the limit of " +
+                         std::to_string(options.max_pixels),
+               .hint = "raise max_pixels if the file is trusted"});
 }
 
 Error too_few_bytes(const char* format, size_t file_size, const ImageInfo& info) {
@@ -64,9 +64,9 @@ struct ImageDecoder::State {
 ImageDecoder::ImageDecoder(const DecodeOptions& options) {
   if (options.channels != 0 && options.channels != 1 && options.channels != 3 &&
       options.channels != 4) {
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = std::to_string(options.channels) +
-                           " channels can't be asked for, only 0, 1, 3 or 4"});
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "channels is " + std::to_string(options.channels) + ", must be 0, 1, 3 or 4"});
   }
   state_.reset(new State{.options = options});
 }

@@ -1,4 +1,4 @@
-// ImageBatch: sizes and typed access.
+// ImageBatch: size and typed access.
 #include "recordpipe/image/image_batch.h"
 
 #include <string>

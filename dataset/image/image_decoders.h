@@ -1,4 +1,5 @@
-// The decoders behind decode_image.h, one for each library; their headers stay in the sources.
+// The decoders behind decode_image.h, one per library; only their sources include the libraries'
+// headers.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +29,10 @@ class PngDecoder {
   void decode(std::span<const std::byte> file, const DecodeOptions& options, DecodedImage& image);
 };
 
-// Throws Error{limit_exceeded} if the image has more pixels than options allow.
+// Throws Error{limit_exceeded} if the image has more than options.max_pixels pixels.
 void check_pixels(const ImageInfo& info, const DecodeOptions& options);
 
-// Error{truncated}: no file of `format` ("JPEG") with so few bytes holds that many pixels.
+// Error{truncated}: a file of `format` ("JPEG") needs more than `file_size` bytes for its pixels.
 Error too_few_bytes(const char* format, size_t file_size, const ImageInfo& info);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// JPEG by libjpeg-turbo. Its errors leave it by longjmp, past none of our objects.
+// JPEG decoding with libjpeg-turbo. Its errors longjmp, never across objects with destructors.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
@@ -14,12 +14,12 @@
 namespace recordpipe {
 namespace {
 
-// A progressive image of a few kilobytes can go over all its pixels in each of thousands of scans.
+// A progressive image of a few kilobytes can have thousands of scans over all its pixels.
 constexpr int kMaxScans = 500;
-// Each 8x8 block takes a bit or more of Huffman code.
+// Each 8x8 block takes at least one bit of Huffman code.
 constexpr uint64_t kMaxPixelsPerByte = 8 * 64;
-// What libjpeg may take beside the coefficients of a progressive image: four channels, two bytes
-// each, and as much again for incomplete blocks at the edges.
+// The memory limit of libjpeg: for the coefficients of a progressive image, four channels of two
+// bytes each, doubled for incomplete blocks at the edges.
 constexpr uint64_t kMemoryPerPixel = 16;
 constexpr uint64_t kMemoryPerImage = uint64_t{64} << 20;
 
@@ -27,7 +27,7 @@ struct JpegErrors : jpeg_error_mgr {
   std::jmp_buf escape;
   char message[JMSG_LENGTH_MAX];
   ErrorKind kind;
-  bool damaged;  // by a warning; `message` and `kind` are its
+  bool damaged;  // a warning reported damage; `message` and `kind` are from it
 };
 
 JpegErrors& errors_of(j_common_ptr codec) { return *static_cast<JpegErrors*>(codec->err); }
@@ -47,8 +47,8 @@ JpegErrors& errors_of(j_common_ptr codec) { return *static_cast<JpegErrors*>(cod
   std::longjmp(errors.escape, 1);
 }
 
-// Warnings: of damage, whose first is kept, and of things that do no harm, as unknown versions and
-// stray bytes between segments, which files in use do have.
+// Handles warnings: keeps the first one about damage, and ignores harmless ones (unknown versions,
+// stray bytes between segments), which occur in real files.
 void note(j_common_ptr codec, int level) {
   JpegErrors& errors = errors_of(codec);
   const int code = errors.msg_code;
@@ -72,7 +72,7 @@ void count_scans(j_common_ptr codec) {
   std::longjmp(errors.escape, 1);
 }
 
-// Runs `step`, which may own nothing. False if libjpeg gave up in it.
+// Runs `step`, which must not own resources. Returns false after an error of libjpeg.
 template <class Step>
 __attribute__((noinline)) bool completes(JpegErrors& errors, Step step) {
   if (setjmp(errors.escape) != 0) return false;
@@ -80,7 +80,7 @@ __attribute__((noinline)) bool completes(JpegErrors& errors, Step step) {
   return true;
 }
 
-// Adobe's CMYK files hold the inverse of each value; others are taken as they are.
+// Adobe's CMYK files store inverted values.
 void cmyk_to_rgb(const uint8_t* from, size_t width, bool inverted, uint8_t* to) {
   for (size_t x = 0; x < width; ++x, from += 4, to += 3) {
     const int white = inverted ? from[3] : 255 - from[3];
@@ -124,13 +124,13 @@ struct JpegDecoder::State {
   [[noreturn]] void fail() const {
     Error::Parts parts = {.kind = errors.kind, .reason = errors.message};
     if (codec.src != nullptr) parts.offset = file_size - codec.src->bytes_in_buffer;
-    // At the end of the input the codec reads an end-of-image marker that isn't there.
+    // At the end of the input, the source manager inserts an end-of-image marker.
     if (errors.kind == ErrorKind::truncated) parts.offset = file_size;
     if (!parts.reason.empty()) parts.reason.insert(0, "JPEG: ");
     throw Error(std::move(parts));
   }
 
-  // Forgets the image at hand, whatever came of it; keeps what lives as long as the codec.
+  // Releases the current image; keeps the codec.
   struct Ended {
     State& state;
     ~Ended() { jpeg_abort_decompress(&state.codec); }
@@ -153,7 +153,7 @@ struct JpegDecoder::State {
       throw Error({.kind = ErrorKind::unsupported,
                    .offset = 0,
                    .reason = "JPEG: " + std::to_string(codec.num_components) +
-                             " channels of unknown meaning"});
+                             " channels in an unknown colour space"});
     }
     return {.format = ImageFileFormat::jpeg,
             .height = codec.image_height,

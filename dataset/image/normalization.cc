@@ -1,4 +1,4 @@
-// Options to channel maps.
+// Conversion of options to channel maps.
 #include "recordpipe/image/normalization.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ void check(const Normalization& normalization, const ImageFormat& format) {
           "images of more than 4 channels can't be normalised");
   if (normalization.per_image) {
     require(normalization == Normalization{.per_image = true},
-            "standardisation per image takes no scale, mean or stddev");
+            "per_image can't be combined with scale, mean or stddev");
     return;
   }
   require(std::isfinite(normalization.scale), "the scale is not a finite number");

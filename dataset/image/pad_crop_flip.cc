@@ -1,4 +1,4 @@
-// Draws the crop and hands it to write_window.
+// The random crop, through write_window().
 #include "recordpipe/image/pad_crop_flip.h"
 
 #include <algorithm>

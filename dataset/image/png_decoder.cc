@@ -1,4 +1,4 @@
-// PNG by libpng. Its errors leave it by longjmp, past none of our objects.
+// PNG decoding with libpng. Its errors longjmp, never across objects with destructors.
 #include <algorithm>
 #include <csetjmp>
 #include <cstring>
@@ -12,10 +12,10 @@
 namespace recordpipe {
 namespace {
 
-// No deflate stream expands more.
+// The largest compression ratio of deflate.
 constexpr uint64_t kMaxExpansion = 1032;
 
-// One file that is being read.
+// One file.
 class PngReader {
  public:
   explicit PngReader(std::span<const std::byte> file) : file_(file) {
@@ -33,9 +33,9 @@ class PngReader {
   ImageInfo read_header() {
     const bool complete = completes([this] {
       png_set_read_fn(png_, this, read);
-      // The caller's limit is on the pixels.
+      // DecodeOptions::max_pixels limits the size.
       png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-      // Only IHDR, PLTE, tRNS, IDAT and IEND: text and profiles may be compressed, too.
+      // Reads only IHDR, PLTE, tRNS, IDAT and IEND: text and profiles may expand without limit.
       png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
       png_read_info(png_, info_);
     });
@@ -49,10 +49,10 @@ class PngReader {
             .bits_per_channel = png_get_bit_depth(png_, info_)};
   }
 
-  // Loses less of what comes before the end of a file that is cut off.
+  // Decodes more rows before the end of a truncated file.
   void read_in_small_pieces() { png_set_compression_buffer_size(png_, 64); }
 
-  // Whether the file is long enough for what its header promises.
+  // Whether the file is long enough for the size in its header.
   bool is_plausible(const ImageInfo& info) const {
     const uint64_t rows = uint64_t{png_get_rowbytes(png_, info_)} * info.height;
     return rows / kMaxExpansion <= file_.size();
@@ -83,7 +83,7 @@ class PngReader {
     if (!complete) fail();
   }
 
-  // False if the file is damaged.
+  // Returns false if the file is damaged.
   bool read_rows(DecodedImage& image) {
     const size_t row_bytes = image.width * image.channels;
     if (png_get_rowbytes(png_, info_) != row_bytes) {
@@ -130,7 +130,7 @@ class PngReader {
     reader.at_ += size;
   }
 
-  // Runs `step`, which may own nothing. False if libpng gave up in it.
+  // Runs `step`, which must not own resources. Returns false after an error of libpng.
   template <class Step>
   __attribute__((noinline)) bool completes(Step step) {
     if (setjmp(escape_) != 0) return false;

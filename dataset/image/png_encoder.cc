@@ -1,4 +1,4 @@
-// PNG by libpng's simplified API, which reports errors by a status: nothing jumps.
+// PNG encoding with libpng's simplified API, which returns errors and does not longjmp.
 #include <string>
 
 #include <png.h>
@@ -34,7 +34,7 @@ std::vector<std::byte> encode_png(std::span<const uint8_t> pixels, size_t height
                     pixels.size() / (width * channels) == height;
   if (!fits) {
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = std::to_string(pixels.size()) + " bytes are no image of " +
+                 .reason = std::to_string(pixels.size()) + " bytes for an image of " +
                            std::to_string(height) + " x " + std::to_string(width) + " x " +
                            std::to_string(channels)});
   }

@@ -16,15 +16,15 @@ std::string partial_path_of(const std::string& path) {
   return path.substr(0, name).append(kPrefix).append(path, name).append(kSuffix);
 }
 
-// The target's name, from that of its partial file; empty for another file's.
+// The target's name for the name of a partial file; empty for any other name.
 std::string_view target_name_of(std::string_view partial) {
   if (!partial.starts_with(kPrefix) || !partial.ends_with(kSuffix)) return {};
   partial.remove_suffix(kSuffix.size());
   return partial.substr(std::min(kPrefix.size(), partial.size()));
 }
 
-// Runs a step of writing `partial`. Whoever wants `path` knows nothing of that name: an error says
-// what became of `path`, unless the name itself is the trouble.
+// Runs a step of writing `partial`. The caller knows only `path`: errors name it, except errors
+// caused by the partial file's name.
 template <typename Step>
 auto run_for(const std::string& path, const std::string& partial, const Step& step) {
   try {
@@ -32,7 +32,7 @@ auto run_for(const std::string& path, const std::string& partial, const Step& st
   } catch (const Error& error) {
     if (error.path() != partial || error.kind() == ErrorKind::already_exists) throw;
     const std::string detail = error.kind() == ErrorKind::not_found
-                                   ? "its folder has to be there"
+                                   ? "its folder must exist"
                                    : "it is written as " + printable(partial) + " first";
     throw Error({.kind = error.kind(),
                  .path = path,
@@ -56,24 +56,26 @@ AtomicFile::AtomicFile(FileSystem& file_system, std::string path, const AtomicFi
   if (!first.lock_) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .path = std::move(path),
-                 .reason = "to be written under a lock that isn't held"});
+                 .reason = "the first file of the set does not hold its lock"});
   }
   find_target(std::move(path));
   partial_path_ = partial_path_of(target_);
-  // Held by whoever is writing this file alone; those who write it in a set want the first's lock.
+  // Throws if another process writes this file alone. Writers of the same set take the lock of the
+  // first file instead.
   const auto alone = locked();
   begin();
 }
 
-// The kernel's own look at the path comes first: in a folder that everybody may write, it follows
-// no link that somebody else has put there.
+// The status call comes first: in a world-writable directory, the kernel refuses to follow another
+// user's symbolic link (fs.protected_symlinks).
 void AtomicFile::find_target(std::string path) {
   require_replaceable(file_system_, path);
   target_ = file_system_.resolve_link(path);
   path_ = std::move(path);
 }
 
-// What is there under another's lock isn't ours to discard.
+// A partial file under another process's lock must not be discarded, so this is outside
+// run_or_discard.
 std::unique_ptr<FileLock> AtomicFile::locked() {
   return run_for(path_, partial_path_, [&] { return file_system_.lock(partial_path_); });
 }
@@ -91,7 +93,7 @@ void AtomicFile::run_or_discard(const Step& step) {
 void AtomicFile::begin() {
   run_or_discard([&] {
     file_ = file_system_.create(partial_path_, CreateMode::truncate);
-    file_->copy_permissions(target_);  // before there is anything to read
+    file_->copy_permissions(target_);  // before the file has content
   });
 }
 
@@ -127,12 +129,12 @@ void AtomicFile::commit_as(std::string path) {
   commit();
 }
 
-// Nothing may be added after a failure: the file would have a hole.
+// Nothing may be written after a failure: the file would have a gap.
 void AtomicFile::require_open() const {
   if (stage_ == Stage::open) return;
   throw Error({.kind = ErrorKind::invalid_argument,
                .path = path_,
-               .reason = "written to after it was finished or had failed"});
+               .reason = "written after finish() or after a failed write"});
 }
 
 void AtomicFile::discard() noexcept {
@@ -141,9 +143,9 @@ void AtomicFile::discard() noexcept {
   try {
     file_system_.remove(partial_path_);
   } catch (...) {
-    // It stays behind; the next writer of this target overwrites it.
+    // The partial file stays; the next writer of this target overwrites it.
   }
-  lock_.reset();  // last: nobody else may take the name while it is being removed
+  lock_.reset();  // last: no other process may lock the name before it is removed
 }
 
 void remove_abandoned_partials(FileSystem& file_system, const std::string& directory,

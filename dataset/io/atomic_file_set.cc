@@ -1,10 +1,13 @@
 #include "recordpipe/atomic_file_set.h"
 
+#include <string>
+
 #include "recordpipe/error.h"
 
 namespace recordpipe {
 
-// The first one's lock goes last: until then nobody else may write partial files of these names.
+// The lock of the first file is released last: until then no other process may write these partial
+// files.
 AtomicFileSet::~AtomicFileSet() {
   while (!files_.empty()) files_.pop_back();
 }
@@ -24,7 +27,8 @@ void AtomicFileSet::finish_last() {
 void AtomicFileSet::commit(std::span<const std::string> paths) {
   if (paths.size() != files_.size()) {
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "not as many names as files that were begun"});
+                 .reason = std::to_string(paths.size()) + " names for " +
+                           std::to_string(files_.size()) + " files"});
   }
   finish_last();
   for (; !files_.empty(); files_.pop_back()) files_.back()->commit_as(paths[files_.size() - 1]);

@@ -13,8 +13,8 @@
 
 namespace recordpipe {
 
-// One guarded range. Slots are never freed, only used again, so that a signal handler may walk the
-// list of them without a lock.
+// One guarded range. Slots are reused and never freed, so that the signal handler can traverse
+// their list lock-free.
 struct BusErrorGuard::Slot {
   std::atomic<bool> taken = true;
   // A sequence lock: odd while begin and end are being changed.
@@ -51,7 +51,7 @@ struct BusErrorHandler {
     action.sa_sigaction = handle;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
-    // Read first: a fault may come as soon as ours is installed.
+    // `previous` is read first: a fault may occur as soon as the new handler is installed.
     if (::sigaction(SIGBUS, nullptr, &previous) != 0 ||
         ::sigaction(SIGBUS, &action, nullptr) != 0) {
       throw system_error(errno, "sigaction", {});
@@ -73,7 +73,7 @@ struct BusErrorHandler {
   static bool replace_page(uintptr_t address) {
     for (Slot* slot = slots; slot != nullptr; slot = slot->next) {
       if (!slot->contains(address)) continue;
-      // The system call itself: what sanitizers put before mmap() is not made for signal handlers.
+      // A direct system call: the sanitizers' interceptor of mmap() is not async-signal-safe.
       const long result = ::syscall(SYS_mmap, address & ~(page_size - 1), page_size, PROT_READ,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
       slot->tripped = true;
@@ -97,8 +97,8 @@ struct BusErrorHandler {
     } else if (previous.sa_handler == SIG_IGN && !from_kernel) {
       return;
     } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
-      // Back to the default; the instruction faults again (or the signal that somebody sent is
-      // sent again) and the process ends as it would have without us.
+      // Restores the default action. The instruction faults again (a signal from another process is
+      // raised again), and the process dies as without this handler.
       ::signal(SIGBUS, SIG_DFL);
       if (!from_kernel) ::raise(SIGBUS);
     } else {
@@ -112,7 +112,7 @@ BusErrorGuard::BusErrorGuard(std::span<const std::byte> range) {
   slot_ = BusErrorHandler::take_slot();
   slot_->tripped = false;
   const auto begin = reinterpret_cast<uintptr_t>(range.data());
-  // The kernel reports faults up to the end of the last page.
+  // The range is extended to the end of its last page: the kernel reports faults up to there.
   const uintptr_t mask = BusErrorHandler::page_size - 1;
   slot_->set_range(begin, (begin + range.size() + mask) & ~mask);
 }

@@ -1,11 +1,10 @@
-// Keeps the process alive when a page of a mapped file can't be read.
+// Handling of SIGBUS for mapped files: an unreadable page does not kill the process.
 //
-// A file that another program cuts short while it is mapped, or a device that fails, is reported by
-// SIGBUS at the instruction that touches the page. The first guard installs a handler for that
-// signal, for the whole process: a fault inside a guarded range puts a page of zeros there, marks
-// the guard as tripped, and lets the instruction go on. Every other SIGBUS goes to the handler that
-// was installed before, or kills the process as it would have. A program that installs its own
-// handler later must pass on what it doesn't know.
+// If another program truncates a mapped file, or if the device fails, the kernel sends SIGBUS at
+// the instruction that touches the page. The first guard installs a process-wide handler: for a
+// fault inside a guarded range, it maps a page of zeros there, marks the guard as tripped, and
+// resumes the instruction. Any other SIGBUS goes to the handler that was installed before, or kills
+// the process. A program that installs its own handler later must chain to this one.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +14,8 @@ namespace recordpipe {
 
 class BusErrorGuard {
  public:
-  // `range` starts at a page and is private to one mapping; it must stay mapped as long as this
-  // lives.
+  // `range` must start at a page boundary, belong to a single mapping, and stay mapped for the
+  // lifetime of the guard.
   explicit BusErrorGuard(std::span<const std::byte> range);
   ~BusErrorGuard();
   BusErrorGuard(const BusErrorGuard&) = delete;

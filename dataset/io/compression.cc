@@ -1,4 +1,4 @@
-// Telling compressed streams apart; inflate.cc and deflate.cc read and write them.
+// Detection of compressed streams; inflate.cc and deflate.cc read and write them.
 #include "recordpipe/compression.h"
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace {
 // RFC 8878, 3.1.1 and 3.1.2.
 bool is_zstd(std::span<const std::byte> head) {
   constexpr uint32_t kFrame = 0xFD2FB528;
-  constexpr uint32_t kSkippableFrame = 0x184D2A50;  // to ...5F
+  constexpr uint32_t kSkippableFrame = 0x184D2A50;  // to 0x184D2A5F
   if (head.size() < 4) return false;
   const auto magic = load_little_endian<uint32_t>(head.data());
   return magic == kFrame || (magic & ~0xFu) == kSkippableFrame;

@@ -1,4 +1,4 @@
-// deflate(): into gzip and zlib streams by zlib; zstd_sink.cc does zstd.
+// deflate(): gzip and zlib streams with zlib; zstd: zstd_sink.cc.
 #include <algorithm>
 #include <new>
 #include <vector>
@@ -35,7 +35,7 @@ class DeflatingSink final : public ByteSink {
     constexpr size_t kMost = size_t{1} << 30;  // avail_in is an unsigned int
     while (!data.empty()) {
       const size_t count = std::min(data.size(), kMost);
-      // zlib doesn't write there.
+      // zlib does not write to its input.
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(data.data()));
       stream_.avail_in = static_cast<uInt>(count);
       run(Z_NO_FLUSH);
@@ -48,7 +48,7 @@ class DeflatingSink final : public ByteSink {
   const std::string& path() const override { return sink_.path(); }
 
  private:
-  // Deflates all input, and with Z_FINISH up to the trailer.
+  // Compresses all input; with Z_FINISH, also writes the trailer.
   void run(int flush) {
     bool full = true;
     while (full) {

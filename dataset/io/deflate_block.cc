@@ -17,7 +17,7 @@ constexpr int kRawWindow = -15;
 constexpr int kGzipWindow = 16 + 15;
 constexpr int kMemoryLevel = 8;  // zlib's default
 constexpr int kFastestLevel = 1;
-// An empty block of fixed Huffman codes, the last one.
+// An empty final block of fixed Huffman codes.
 constexpr std::string_view kLastBlock{"\x03\x00", 2};
 
 std::string deflate_by_zlib(std::span<const std::byte> content, int level, int window, int flush) {
@@ -29,16 +29,16 @@ std::string deflate_by_zlib(std::span<const std::byte> content, int level, int w
     z_stream& stream;
     ~End() { deflateEnd(&stream); }
   } const end{stream};
-  // The bound is that of Z_FINISH; a flush adds an empty stored block.
+  // deflateBound() is for Z_FINISH; a flush adds an empty stored block.
   constexpr size_t kFlushSize = 16;
   std::string out(deflateBound(&stream, static_cast<uLong>(content.size())) + kFlushSize, '\0');
-  // zlib doesn't write there.
+  // zlib does not write to its input.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(content.data()));
   stream.avail_in = static_cast<uInt>(content.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());
   const int result = ::deflate(&stream, flush);
-  // The bound was too small; what is there is a part of the block.
+  // A full buffer means that the bound was too small and the block is incomplete.
   if (result != (flush == Z_FINISH ? Z_STREAM_END : Z_OK) || stream.avail_out == 0) {
     throw std::runtime_error("zlib failed");
   }
@@ -74,7 +74,7 @@ DeflatedPiece deflate_block(std::span<const std::byte> content,
 }
 
 std::string zlib_stream_header(int level) {
-  const int how = level < 2 ? 0 : level < 6 ? 1 : level == 6 ? 2 : 3;  // FLEVEL, as zlib says it
+  const int how = level < 2 ? 0 : level < 6 ? 1 : level == 6 ? 2 : 3;  // FLEVEL, as in zlib
   int header = 0x7800 | how << 6;
   header += 31 - header % 31;
   return {static_cast<char>(header >> 8), static_cast<char>(header)};

@@ -1,4 +1,4 @@
-// One block of a stream compressed by itself: the pieces that parallel_deflate.h puts together.
+// Independent compression of one block of a stream, for parallel_deflate.h.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,19 @@ struct DeflatedPiece {
   uint32_t adler = 1;  // zlib: the Adler-32 of the content
 };
 
-// gzip: a member; zstd: a frame; zlib: deflate blocks that end on a byte, none of them the last.
+// gzip: a member; zstd: a frame; zlib: deflate blocks that end on a byte boundary, none of them
+// final.
 DeflatedPiece deflate_block(std::span<const std::byte> content,
                             const ParallelDeflateOptions& options);
 
-// What stands before the first and behind the last piece of a zlib stream (RFC 1950).
+// The bytes before the first and after the last piece of a zlib stream (RFC 1950).
 std::string zlib_stream_header(int level);
 std::string zlib_stream_end(uint32_t adler);
-// The Adler-32 of content behind another, of which `size` bytes have `second`.
+// The Adler-32 of concatenated content, from the checksums of both parts; the second has `size`
+// bytes.
 uint32_t combined_adler(uint32_t first, uint32_t second, size_t size);
 
-// Throws Error{invalid_argument} where the format has no such level.
+// Throws Error{invalid_argument} if the format has no such level.
 void require_deflate_level(Compression format, int level);
 
 }  // namespace recordpipe

@@ -72,7 +72,8 @@ std::vector<std::byte> read_all(ByteSource& source, size_t limit) {
   std::vector<std::byte> content;
   while (true) {
     const size_t filled = content.size();
-    // Twice as much each time, and one byte more than the limit, to see whether the source goes on.
+    // Doubles the buffer each time, up to one byte more than the limit, which shows a longer
+    // source.
     size_t step = std::max(kFirstStep, filled);
     if (limit - filled < step) step = limit - filled + 1;
     content.resize(filled + step);
@@ -82,7 +83,7 @@ std::vector<std::byte> read_all(ByteSource& source, size_t limit) {
     if (content.size() > limit) {
       throw Error({.kind = ErrorKind::limit_exceeded,
                    .path = source.path(),
-                   .reason = "longer than the " + std::to_string(limit) + " bytes allowed"});
+                   .reason = "longer than the limit of " + std::to_string(limit) + " bytes"});
     }
   }
 }

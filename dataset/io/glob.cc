@@ -13,10 +13,10 @@ bool is_folder(FileSystem& file_system, const std::string& path) {
   return status && status->kind == FileKind::directory;
 }
 
-// Adds what matches `pattern` in the folder `prefix` ("" or up to and with its last /).
+// Adds the matches of `pattern` in the directory `prefix` ("", or a path that ends with /).
 void expand(FileSystem& file_system, const std::string& prefix, std::string_view pattern,
             std::vector<std::string>& found) {
-  // The names up to the first that is a pattern are not looked for.
+  // Components before the first pattern are used literally.
   size_t begin = 0;
   size_t end = pattern.find('/');
   while (end != std::string_view::npos &&

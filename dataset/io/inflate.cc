@@ -1,4 +1,4 @@
-// inflate(): members, frames and padding, and what is said of damage; the engines do the rest.
+// inflate(): members, frames, padding and errors; the engines decompress.
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -13,7 +13,7 @@
 namespace recordpipe {
 namespace {
 
-// Whether this may be the first byte of another member, or frame.
+// Whether `first` may be the first byte of another member or frame.
 bool starts_another(Compression format, std::byte first) {
   if (format == Compression::gzip) return first == std::byte{0x1f};
   const bool is_skippable = (first & std::byte{0xf0}) == std::byte{0x50};
@@ -51,9 +51,9 @@ class InflatingSource final : public ByteSource {
  private:
   enum class Phase { member, damaged, after_member, padding, searching, ended };
 
-  // Goes on until a byte came out, or input is needed, or the phase changes.
+  // Advances until there is output, more input is needed, or the phase changes.
   size_t step(std::span<std::byte> out) {
-    // The engine may hold more than it had room for: more input is waited for only after that.
+    // The engine may hold output that did not fit; read more input only when it has none.
     const bool waits = starved_ || phase_ != Phase::member;
     if (input_.rest().empty() && !input_.ended() && waits) fill();
     switch (phase_) {
@@ -77,7 +77,7 @@ class InflatingSource final : public ByteSource {
     return 0;
   }
 
-  // Behind what the source itself fails with nothing is read on.
+  // An error of the source ends the stream.
   void fill() {
     try {
       input_.fill(*source_);
@@ -110,7 +110,8 @@ class InflatingSource final : public ByteSource {
     return step.made;
   }
 
-  // Whether a frame that asks for too much may be one that was damaged: the first is not.
+  // Whether a frame with an excessive window or a dictionary may be a damaged one. The first frame
+  // is taken as it is.
   bool may_be_damage() const { return options_.read_on_after_damage && member_.begin > 0; }
 
   void begin_member(bool was_searched) {
@@ -120,7 +121,7 @@ class InflatingSource final : public ByteSource {
     phase_ = Phase::member;
   }
 
-  // Another member may follow, or zeros up to a tape's block.
+  // Another member may follow, or zeros (padding to a tape block).
   void look_after_member() {
     if (input_.rest().empty()) {
       if (input_.ended()) phase_ = Phase::ended;
@@ -144,7 +145,7 @@ class InflatingSource final : public ByteSource {
     }
   }
 
-  // For a member, behind damage.
+  // Searches for the next member after damage.
   void search() {
     input_.take(find_member(format_, input_.rest()));
     const size_t left = input_.rest().size();
@@ -159,8 +160,8 @@ class InflatingSource final : public ByteSource {
     }
   }
 
-  // Whether what begins here came as content already. It takes long to look: only so often behind
-  // one damage, and then nothing is gone back to any more.
+  // Whether the bytes at this position were already returned as content. The search is slow, so it
+  // is done at most kMostLooks times per damage; then every position counts as swallowed.
   bool was_swallowed() {
     constexpr int kMostLooks = 32;
     const auto rest = input_.rest();
@@ -175,19 +176,19 @@ class InflatingSource final : public ByteSource {
   }
 
   void fail_after_end() {
-    // A member may begin right here, behind zeros.
+    // A member may begin at this position, after zeros.
     member_ = {.begin = input_.offset() - 1};
     fail(ErrorKind::corrupted, input_.offset(),
          "garbage after the end of the " + std::string(to_string(format_)) + " stream");
   }
 
-  // Throws, except for what was taken for a member and wasn't one: then the search goes on.
+  // Throws. Returns only for a chance match of the search, which then continues.
   void fail(ErrorKind kind, uint64_t offset, std::string reason) {
     if (options_.read_on_after_damage && is_damage(kind)) {
       const bool is_further = offset > backtracking_.furthest();
       input_.go_back_to(backtracking_.search_from(member_, offset));
       if (is_further) looks_ = 0;
-      // A zlib stream is one whole.
+      // A zlib stream has no further members.
       phase_ = format_ == Compression::zlib ? Phase::ended : Phase::searching;
       if (member_.was_searched && member_.made == 0) return;
     }
@@ -203,7 +204,7 @@ class InflatingSource final : public ByteSource {
       case ErrorKind::truncated:
         return "the file is incomplete: fetch it again";
       case ErrorKind::limit_exceeded:
-        return "compress it again, without --long or with a smaller one";
+        return "compress it again, without --long or with a smaller value";
       case ErrorKind::unsupported:
         return "decompress it with the dictionary (zstd -d -D DICTIONARY), or compress it without";
       default:
@@ -216,7 +217,7 @@ class InflatingSource final : public ByteSource {
   const Compression format_;
   const InflateOptions options_;
   InflateInput input_;
-  bool starved_ = true;  // the engine made nothing of what it has
+  bool starved_ = true;  // the engine produced no output from its input
   Phase phase_ = Phase::member;
   InflatedMember member_;
   Backtracking backtracking_;

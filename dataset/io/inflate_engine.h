@@ -1,6 +1,6 @@
-// What inflate() of compression.h is made of: engines, each of which turns the compressed bytes of
-// one gzip member, zlib stream or zstd frame into its content. For gzip zlib's is the plain twin;
-// ISA-L's (https://github.com/intel/isa-l) inflates it in a little over half of zlib's time.
+// The engines of inflate() (compression.h). An engine decompresses one gzip member, zlib stream or
+// zstd frame. gzip has two engines: zlib's, which is portable, and ISA-L's
+// (https://github.com/intel/isa-l), which takes little more than half of zlib's time.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@
 namespace recordpipe {
 
 struct InflateStep {
-  size_t taken = 0;              // from the front of `in`
-  size_t made = 0;               // at the front of `out`, and right even where damage follows
-  bool ended = false;            // the trailer was read and fits
-  const char* damage = nullptr;  // what is wrong with the next byte; nothing more will come
-  // limit_exceeded or unsupported: it is no damage, but more than is given, or known.
+  size_t taken = 0;              // bytes consumed from `in`
+  size_t made = 0;               // bytes written to `out`; valid also if damage follows
+  bool ended = false;            // the trailer was read and is correct
+  const char* damage = nullptr;  // the reason of a failure at the next byte; no output follows
+  // limit_exceeded or unsupported: the stream is valid but exceeds a limit or is not supported.
   ErrorKind kind = ErrorKind::corrupted;
 };
 
@@ -26,26 +26,27 @@ class InflateEngine {
  public:
   virtual ~InflateEngine() = default;
 
-  // Goes on as far as `in` and `out` allow. Nothing taken and nothing made: it needs more of `in`.
-  // Not to be called any more after `ended` or `damage`, but see start_again.
+  // Decompresses as far as `in` and `out` allow. If taken and made are 0, the engine needs more
+  // input. After `ended` or `damage`, start_again() must be called first.
   virtual InflateStep step(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 
-  // Bytes that were taken but not used, at damage: it lies that far before what was taken last.
+  // After damage: the number of bytes that were taken but not decoded; the damage is this far
+  // before the end of the taken bytes.
   virtual size_t unused() const = 0;
 
-  // The next bytes are those of another member, whatever was before.
+  // Resets the engine for another member.
   virtual void start_again() = 0;
 };
 
 // gzip or zlib.
 std::unique_ptr<InflateEngine> make_zlib_inflate_engine(Compression format);
 
-// gzip only. Null where recordpipe was built without ISA-L.
+// gzip only. Null if recordpipe was built without ISA-L.
 std::unique_ptr<InflateEngine> make_isal_inflate_engine();
 
 std::unique_ptr<InflateEngine> make_zstd_inflate_engine();
 
-// inflate(), by this engine.
+// inflate() with the given engine.
 std::unique_ptr<ByteSource> inflate_by(std::unique_ptr<InflateEngine> engine,
                                        std::unique_ptr<ByteSource> compressed, Compression format,
                                        const InflateOptions& options = {});

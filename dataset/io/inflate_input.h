@@ -1,5 +1,5 @@
-// The compressed bytes that inflate() has at hand: those that its engine has not taken, and where
-// it may go back some of those that were.
+// The input buffer of inflate(): the compressed bytes that its engine has not consumed and, for
+// backtracking, some of those that it has.
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,20 @@ namespace recordpipe {
 
 class InflateInput {
  public:
-  // Keeps `kept` of the bytes that were taken.
+  // Keeps the last `kept` consumed bytes.
   explicit InflateInput(size_t kept) : kept_(kept), buffer_(kept + kMostRest + kReadSize) {}
 
-  // What was read and not taken.
+  // The bytes that were read and not consumed.
   std::span<const std::byte> rest() const {
     return std::span(buffer_).subspan(begin_, end_ - begin_);
   }
   void take(size_t count) { begin_ += count; }
-  // Where rest() begins, in the file.
+  // Offset of rest() in the file.
   uint64_t offset() const { return fetched_ - (end_ - begin_); }
-  // Back to this place, or as near as what was kept allows.
+  // Goes back to `offset`, or as far as the kept bytes allow.
   void go_back_to(uint64_t offset) { begin_ = end_ - std::min<uint64_t>(fetched_ - offset, end_); }
 
-  // Reads more behind rest(), of which there are less than kMostRest bytes.
+  // Appends more input to rest(), which must have fewer than kMostRest bytes.
   void fill(ByteSource& source) {
     const size_t keep = std::min(end_, kept_ + (end_ - begin_));
     std::memmove(buffer_.data(), buffer_.data() + (end_ - keep), keep);
@@ -39,7 +39,7 @@ class InflateInput {
     fetched_ += count;
     ended_ = count == 0;
   }
-  // Whether the last fill() found no more.
+  // Whether the last fill() reached the end of the source.
   bool ended() const { return ended_; }
 
  private:

@@ -12,7 +12,7 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kHeaderAndTrailer = 10 + 8;
-// A stored block holds 65535 bytes at most, behind 5 of its own; a few more for the ends.
+// A stored block holds at most 65535 bytes after a header of 5 bytes; two more blocks for the ends.
 constexpr size_t stored_size(size_t size) { return size + 5 * (size / 65535 + 2); }
 
 }  // namespace
@@ -21,13 +21,13 @@ std::optional<std::string> isal_gzip_member(std::span<const std::byte> content) 
   const auto stream = std::make_unique<isal_zstream>();  // tens of kilobytes
   std::vector<uint8_t> level_buffer(ISAL_DEF_LVL1_DEFAULT);
   isal_deflate_init(stream.get());
-  // Level 0 may give more than stored blocks would; 2 and 3 give little less than 1.
+  // Level 0 may exceed the size of stored blocks; levels 2 and 3 compress little better than 1.
   stream->level = 1;
   stream->level_buf = level_buffer.data();
   stream->level_buf_size = static_cast<uint32_t>(level_buffer.size());
   stream->gzip_flag = IGZIP_GZIP;
   stream->end_of_stream = 1;
-  // ISA-L doesn't write there, but its type doesn't say so.
+  // ISA-L does not write to its input, but the pointer is not const.
   stream->next_in = const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(content.data()));
   stream->avail_in = static_cast<uint32_t>(content.size());
   std::string out(stored_size(content.size()) + kHeaderAndTrailer, '\0');

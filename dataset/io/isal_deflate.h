@@ -1,4 +1,4 @@
-// Compressing into gzip by ISA-L, many times as fast as zlib. Its twin is zlib in deflate_block.cc.
+// gzip compression with ISA-L, many times faster than zlib. Portable counterpart: deflate_block.cc.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace recordpipe {
 
-// `content`, below 1 GiB, as one gzip member; nothing where the library was built without ISA-L.
+// `content` (below 1 GiB) as one gzip member; empty if recordpipe was built without ISA-L.
 std::optional<std::string> isal_gzip_member(std::span<const std::byte> content);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// Inflating gzip streams by ISA-L.
+// gzip decompression with ISA-L.
 #include "dataset/io/inflate_engine.h"
 
 #if RECORDPIPE_ISAL
@@ -13,12 +13,12 @@ namespace {
 
 constexpr size_t kMostAtOnce = size_t{1} << 30;  // uint32_t
 
-// When ISA-L's fast loop finds damage, it has already counted bytes that it never took or made. The
-// loop needs eight bytes of input; with fewer ISA-L goes symbol by symbol, and counts right. So
-// damage is approached in smaller and smaller steps.
+// When ISA-L's fast loop finds damage, its counts include bytes that it neither consumed nor
+// produced. The loop needs eight bytes of input; with fewer, ISA-L decodes symbol by symbol and its
+// counts are exact. Therefore damage is approached in decreasing steps.
 constexpr size_t kExactInput = 7;
 
-// In zlib's words.
+// The reasons in the wording of zlib.
 const char* reason_of(int result) {
   switch (result) {
     case ISAL_INVALID_WRAPPER:
@@ -50,7 +50,7 @@ class IsalInflateEngine final : public InflateEngine {
     const size_t wanted = std::min(out.size(), kMostAtOnce);
     while (true) {
       const size_t given = std::min(in.size(), limit_);
-      // ISA-L doesn't write there, but its type doesn't say so.
+      // ISA-L does not write to its input, but the pointer is not const.
       state_.next_in = const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(in.data()));
       state_.avail_in = static_cast<uint32_t>(given);
       state_.next_out = reinterpret_cast<uint8_t*>(out.data());
@@ -84,7 +84,8 @@ class IsalInflateEngine final : public InflateEngine {
   }
 
  private:
-  // By itself, since isal_inflate() forgets the flags of a header that comes in pieces.
+  // Separate from isal_inflate(), which loses the flags of a header that is split over several
+  // calls.
   const char* read_header() {
     const int result = isal_read_gzip_header(&state_, &header_);
     if (result == ISAL_INCORRECT_CHECKSUM) return "header crc mismatch";
@@ -94,19 +95,19 @@ class IsalInflateEngine final : public InflateEngine {
   }
 
   InflateStep end_step(size_t given, size_t wanted) {
-    // What was decoded before the damage comes first, in as many steps as it takes.
+    // The output decoded before the damage is returned first, in as many steps as necessary.
     if (damage_) take_decoded();
     InflateStep step{.taken = given - state_.avail_in, .made = wanted - state_.avail_out};
     if (damage_ && decoded() == 0) step.damage = damage_;
     step.ended = !damage_ && state_.block_state == ISAL_BLOCK_FINISH;
-    // It must not turn round for ever on input it makes nothing of.
+    // Prevents an endless loop on input without effect.
     if (!damage_ && !step.ended && step.taken == 0 && step.made == 0 && given && wanted) {
       step.damage = "no progress";
     }
     return step;
   }
 
-  // How much was decoded, found no room, and waits in ISA-L's own buffer.
+  // The number of decoded bytes in ISA-L's internal buffer.
   uint32_t decoded() const {
     return static_cast<uint32_t>(
         std::max(state_.tmp_out_valid - state_.tmp_out_processed, int32_t{0}));
@@ -122,7 +123,7 @@ class IsalInflateEngine final : public InflateEngine {
 
   inflate_state state_;
   inflate_state saved_;
-  size_t limit_ = kMostAtOnce;  // of bytes of input given at once
+  size_t limit_ = kMostAtOnce;  // input bytes per call
   isal_gzip_header header_;
   bool in_header_ = true;
   const char* damage_ = nullptr;

@@ -1,5 +1,4 @@
-// Where inflate() reads on after damage: at the next gzip member or zstd frame, found by how these
-// begin.
+// Recovery of inflate() after damage: search for the start of the next gzip member or zstd frame.
 #pragma once
 
 #include <algorithm>
@@ -14,25 +13,26 @@
 
 namespace recordpipe {
 
-// So many bytes tell a member; and so many of one aren't by chance in a content.
+// kMagicSize bytes identify the start of a member; kStartSize bytes of it do not occur in content
+// by chance.
 constexpr size_t kMagicSize = 4;
 constexpr size_t kStartSize = 16;
 
-// How far the search may go back: more than zstd's largest block. What is damaged may be taken for
-// content for a while, up into the member that follows.
+// The distance the search may go back: more than zstd's largest block. A decoder may take damaged
+// bytes for content for a while, also the start of the next member.
 constexpr uint64_t kLookBack = uint64_t{256} << 10;
 
 inline bool begins_member(Compression format, std::span<const std::byte> at) {
   constexpr std::byte kZstd[] = {std::byte{0x28}, std::byte{0xb5}, std::byte{0x2f},
                                  std::byte{0xfd}};
   if (format == Compression::zstd) return std::memcmp(at.data(), kZstd, kMagicSize) == 0;
-  // Deflate is gzip's only method, and three of its flags are reserved.
+  // gzip has a single method (deflate), and three flag bits are reserved.
   return format == Compression::gzip && at[0] == std::byte{0x1f} && at[1] == std::byte{0x8b} &&
          at[2] == std::byte{0x08} && (at[3] & std::byte{0xe0}) == std::byte{0};
 }
 
-// How many bytes stand before the first member, or before the last bytes, which are too few to
-// tell.
+// The number of bytes before the first member; without one, before the last bytes, which are too
+// few to decide.
 inline size_t find_member(Compression format, std::span<const std::byte> bytes) {
   size_t at = 0;
   while (bytes.size() - at >= kMagicSize && !begins_member(format, bytes.subspan(at))) ++at;
@@ -42,17 +42,18 @@ inline size_t find_member(Compression format, std::span<const std::byte> bytes) 
 struct InflatedMember {
   uint64_t begin = 0;         // in the file
   uint64_t made = 0;          // bytes of content
-  bool was_searched = false;  // it may be none, but bytes that look like the start of one
+  bool was_searched = false;  // found by the search; may be a chance match
 };
 
-// How far to go back after damage. Going back has bytes read and inflated again, at each of many
-// places if someone means it to: only as many are, in all, as were sound, and 16 MiB.
+// The distance to go back after damage. Going back repeats reading and decompression; a malicious
+// file could cause it at many places. The total of repeated bytes is limited to the size of intact
+// members plus 16 MiB, which keeps the time linear.
 class Backtracking {
  public:
-  // `member` came to its end.
+  // `member` was intact.
   void sound(const InflatedMember& member) { allowed_ += member.made; }
 
-  // Where to look for the next one: `member` was found damaged at `offset`.
+  // The offset to search from, after damage of `member` at `offset`.
   uint64_t search_from(const InflatedMember& member, uint64_t offset) {
     if (member.begin < furthest_) repeated_ += member.made + (offset - member.begin);
     furthest_ = std::max(furthest_, offset);
@@ -60,7 +61,7 @@ class Backtracking {
     return std::max(member.begin + 1, offset - back);
   }
 
-  // How far damage was found.
+  // The largest offset of damage.
   uint64_t furthest() const { return furthest_; }
 
  private:
@@ -69,9 +70,9 @@ class Backtracking {
   uint64_t furthest_ = 0;
 };
 
-// The last content that came. A block that is stored, not compressed, may have swallowed the start
-// of the next member: its content is among this then, and so are the records in it, which must not
-// come a second time.
+// The last bytes of content. A damaged stored (uncompressed) block may include the start of the
+// next member as content. The records in it were then already returned, and must not be returned
+// twice.
 class RecentContent {
  public:
   void add(std::span<const std::byte> content) {
@@ -83,7 +84,7 @@ class RecentContent {
     bytes_.insert(bytes_.end(), content.begin(), content.end());
   }
 
-  // Whether `start`, some bytes of a file, came as they are.
+  // Whether the content includes the bytes `start` of the file.
   bool holds(std::span<const std::byte> start) const {
     return std::ranges::search(bytes_, start).begin() != bytes_.end();
   }

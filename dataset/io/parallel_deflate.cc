@@ -35,7 +35,7 @@ class ParallelDeflateSink final : public ByteSink {
     block_.reserve(kDeflateBlockSize);
   }
 
-  // What was not closed is of no use to anybody.
+  // Discards an unclosed stream.
   ~ParallelDeflateSink() override {
     {
       const std::lock_guard lock(mutex_);
@@ -83,7 +83,7 @@ class ParallelDeflateSink final : public ByteSink {
     if (threads_ == 1) {
       job->piece = compress(*job);
       write_piece(*job);
-      block_ = std::move(job->content);  // its memory
+      block_ = std::move(job->content);  // reuses the memory
       block_.clear();
       return;
     }
@@ -143,8 +143,8 @@ class ParallelDeflateSink final : public ByteSink {
   const ParallelDeflateOptions options_;
   const size_t threads_;
   std::string block_;
-  bool begun_ = false;  // a block was ended
-  uint32_t adler_ = 1;  // zlib: of what was written
+  bool begun_ = false;  // at least one block was ended
+  uint32_t adler_ = 1;  // zlib: of the written content
 
   std::mutex mutex_;
   std::condition_variable todo_came_;
@@ -152,7 +152,7 @@ class ParallelDeflateSink final : public ByteSink {
   std::deque<Job*> todo_;
   bool over_ = false;
   std::deque<std::unique_ptr<Job>> in_flight_;  // in order
-  std::vector<std::jthread> workers_;           // joined before all of the above goes
+  std::vector<std::jthread> workers_;           // last member: joined first
 };
 
 }  // namespace

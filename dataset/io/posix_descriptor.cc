@@ -16,15 +16,15 @@ bool is_link(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
-// What open(2) said. ELOOP has two causes.
+// The error of open(2). ELOOP has two causes.
 Error open_error(int code, int flags, const std::string& path) {
   if (code != ELOOP || (flags & O_NOFOLLOW) == 0 || !is_link(path)) {
     return system_error(code, "open", path);
   }
   return Error({.kind = ErrorKind::already_exists,
                 .path = path,
-                .reason = "a symbolic link has the name of a file to be written",
-                .hint = "what it leads to is not overwritten: remove the link"});
+                .reason = "a symbolic link has the name of the file to be written",
+                .hint = "its target is not overwritten: remove the link"});
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ void PosixDescriptor::require_regular() const {
   throw Error({.kind = ErrorKind::unsupported,
                .path = path_,
                .reason = "not a regular file",
-               .hint = "a pipe or device can only be read in order, as a stream"});
+               .hint = "a pipe or device can only be read sequentially, as a stream"});
 }
 
 size_t PosixDescriptor::read_at(uint64_t offset, std::span<std::byte> out) const {
@@ -88,8 +88,8 @@ void PosixDescriptor::write_all(std::span<const std::byte> data) {
 }
 
 void PosixDescriptor::sync() {
-  // Not tried again, even after EINTR: Linux may report a lost page once only, so a second fsync
-  // that succeeds would prove nothing.
+  // Not retried, even after EINTR: Linux may report a lost page once only, so a second fsync that
+  // succeeds would prove nothing.
   if (::fsync(fd_) != 0) throw system_error(errno, "sync", path_);
 }
 
@@ -101,14 +101,14 @@ void PosixDescriptor::copy_permissions(const std::string& from) {
   }
   constexpr mode_t kPermissions = S_IRWXU | S_IRWXG | S_IRWXO;
   const mode_t mode = (wanted.st_mode & kPermissions) | S_IRUSR | S_IWUSR;
-  // Only where it has to be: some file systems refuse it.
+  // Only if necessary: some file systems do not support it.
   if ((status().st_mode & kPermissions) == mode) return;
   if (::fchmod(fd_, mode) != 0) throw system_error(errno, "set the permissions of", path_);
 }
 
 void PosixDescriptor::close() {
   const int fd = std::exchange(fd_, -1);
-  // After EINTR the descriptor is closed all the same (Linux); closing again could hit another
+  // On Linux, the descriptor is closed even after EINTR; closing it again could close another
   // thread's file.
   if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) throw system_error(errno, "close", path_);
 }

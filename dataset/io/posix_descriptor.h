@@ -1,4 +1,4 @@
-// A POSIX file descriptor that closes itself, and transfers that are never short.
+// RAII for POSIX file descriptors, with complete (never short) transfers.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace recordpipe {
 
-// All members throw Error with the path they were opened with.
+// All functions throw Error with the path.
 class PosixDescriptor {
  public:
-  // open(2) with O_CLOEXEC; a directory is refused, and a symbolic link where `flags` holds
-  // O_NOFOLLOW. `mode` counts where they hold O_CREAT.
+  // open(2) with O_CLOEXEC. Throws for a directory, and for a symbolic link if `flags` has
+  // O_NOFOLLOW. `mode` applies if `flags` has O_CREAT.
   PosixDescriptor(std::string path, int flags, int mode = 0666);
   ~PosixDescriptor();
   PosixDescriptor(const PosixDescriptor&) = delete;
@@ -23,15 +23,16 @@ class PosixDescriptor {
   int get() const { return fd_; }
   const std::string& path() const { return path_; }
   struct stat status() const;
-  // Throws where it isn't a regular file.
+  // Throws Error{unsupported} if it is not a regular file.
   void require_regular() const;
-  // Fills `out` from `offset`; returns less than out.size() only at the end of the file.
+  // Fills `out` with the bytes at `offset`; returns less than out.size() only at the end of the
+  // file.
   size_t read_at(uint64_t offset, std::span<std::byte> out) const;
   void write_all(std::span<const std::byte> data);
   void sync();
   // OutputFile::copy_permissions (file.h)
   void copy_permissions(const std::string& from);
-  // Reports what the destructor would swallow.
+  // Throws on failure, unlike the destructor.
   void close();
 
  private:

@@ -1,4 +1,4 @@
-// The operating system's file system behind the seam of dataset/include/recordpipe/file.h.
+// The operating system's file system behind the interface of file.h.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -45,15 +45,15 @@ class PosixFileSystem final : public FileSystem {
   }
 
   std::string resolve_link(const std::string& path) override {
-    constexpr int kMostLinks = 40;  // as many as Linux follows
+    constexpr int kMostLinks = 40;  // the limit of Linux
     std::filesystem::path found = path;
     for (int i = 0; i < kMostLinks; ++i) {
       std::error_code error;
       const std::filesystem::path next = std::filesystem::read_symlink(found, error);
-      if (error) {  // no link, or nothing there: whoever opens it will say what is wrong
+      if (error) {  // no link, or no such file: opening it will report the error
         return found.native();
       }
-      found = found.parent_path() / next;  // an absolute one is taken as it is
+      found = found.parent_path() / next;  // an absolute `next` replaces the path
     }
     throw system_error(ELOOP, "resolve", path);
   }
@@ -98,7 +98,7 @@ class PosixFileSystem final : public FileSystem {
     if (fd < 0) throw system_error(errno, "open", path);
     const int failure = ::fsync(fd) == 0 ? 0 : errno;
     ::close(fd);
-    // EINVAL: a file system that doesn't sync folders has nothing to promise.
+    // EINVAL: the file system does not support fsync on directories.
     if (failure != 0 && failure != EINVAL) throw system_error(failure, "sync", path);
   }
 };

@@ -21,7 +21,7 @@ class PosixSource final : public ByteSource {
     while (true) {
       const ssize_t count = ::read(descriptor_.get(), out.data(), out.size());
       if (count >= 0) {
-        ended_ = count == 0;  // a terminal would go on after its end
+        ended_ = count == 0;  // a terminal could be read after its end
         return static_cast<size_t>(count);
       }
       if (errno != EINTR) throw system_error(errno, "read", descriptor_.path());
@@ -37,7 +37,7 @@ class PosixSource final : public ByteSource {
 
 class PosixRandomAccessFile final : public RandomAccessFile {
  public:
-  // O_NONBLOCK: opening a FIFO in order to refuse it must not wait for its writer.
+  // O_NONBLOCK: opening a FIFO (which is then rejected) must not wait for its writer.
   explicit PosixRandomAccessFile(const std::string& path)
       : descriptor_(path, O_RDONLY | O_NONBLOCK) {
     descriptor_.require_regular();

@@ -1,4 +1,4 @@
-// The operating system's files behind the interfaces of dataset/include/recordpipe/file.h.
+// The operating system's files behind the interfaces of file.h.
 #pragma once
 
 #include <memory>

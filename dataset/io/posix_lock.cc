@@ -1,5 +1,5 @@
-// Locks by flock(2): they belong to the open file, so that two holders in one process exclude each
-// other too, and the kernel drops them when the process dies.
+// Locks with flock(2). The lock belongs to the open file description: two holders in one process
+// exclude each other, too, and the kernel releases the lock when the process dies.
 #include <cerrno>
 
 #include <fcntl.h>
@@ -29,8 +29,8 @@ class PosixLock final : public FileLock {
     }
   }
 
-  // Whether the name still leads to the file that is locked: the holder before may have renamed or
-  // removed it between our open and our lock.
+  // Whether the name still refers to the locked file: the previous holder may have renamed or
+  // removed it between open and lock.
   bool holds_its_name() const {
     const struct stat mine = descriptor_.status();
     struct stat named = {};

@@ -1,4 +1,4 @@
-// Files mapped into memory, with pages that can't be read replaced by zeros (bus_error_guard.h).
+// Memory-mapped files; unreadable pages are replaced by zeros (bus_error_guard.h).
 #include <algorithm>
 #include <cerrno>
 #include <memory>
@@ -58,15 +58,15 @@ class PosixMapping final : public MappedFile {
     advise(offset, size, MADV_WILLNEED);
   }
 
-  // What can't be read (the file was cut, or another one has its name) is copied from the mapping,
-  // which knows what to do.
+  // Bytes that can't be read (the file was truncated, or replaced by another) are copied from the
+  // mapping, which handles damage.
   void read(uint64_t offset, std::span<std::byte> out) const override {
     std::call_once(reading_, [this] { open_again(); });
     size_t filled = 0;
     try {
       if (descriptor_) filled = descriptor_->read_at(offset, out);
     } catch (const Error&) {
-      // The device failed: what the mapping makes of that is damaged().
+      // The device failed: the mapping reports it as damaged().
     }
     if (filled == out.size()) return;
     MappedFile::read(offset + filled, out.subspan(filled));
@@ -76,7 +76,7 @@ class PosixMapping final : public MappedFile {
   const std::string& path() const override { return path_; }
 
  private:
-  // Where the advice isn't taken, nothing is wrong.
+  // Failures of madvise() are harmless.
   void advise(uint64_t offset, uint64_t size, int advice) const {
     static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
     const uint64_t end = std::min<uint64_t>(offset + size, bytes_.size());
@@ -89,7 +89,7 @@ class PosixMapping final : public MappedFile {
     return file.st_dev == opened_.st_dev && file.st_ino == opened_.st_ino;
   }
 
-  // A mapping needs no open file, of which there may be few: only one that is read() has one.
+  // Opened at the first read(): a mapping needs no descriptor, and their number is limited.
   void open_again() const {
     struct stat now = {};
     if (::stat(path_.c_str(), &now) != 0 || !is_mapped_one(now)) return;
@@ -97,12 +97,12 @@ class PosixMapping final : public MappedFile {
       auto descriptor = std::make_unique<PosixDescriptor>(path_, O_RDONLY | O_NONBLOCK);
       if (is_mapped_one(descriptor->status())) descriptor_ = std::move(descriptor);
     } catch (const Error&) {
-      // There are too many open files, say.
+      // For example too many open files.
     }
   }
 
-  // The last page of a file that was cut short reads as zeros without a signal. Asked by name, so
-  // that a mapping needs no open file.
+  // The last page of a truncated file reads as zeros without a signal. Uses the path, so that a
+  // mapping needs no descriptor.
   bool was_cut() const {
     struct stat now = {};
     return ::stat(path_.c_str(), &now) == 0 && is_mapped_one(now) && now.st_size < opened_.st_size;

@@ -1,4 +1,4 @@
-// Memory for bytes that are about to be read: moved without a copy where it grows large.
+// An uninitialised byte buffer that grows without copying large blocks.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,8 @@
 
 namespace recordpipe {
 
-// By malloc() and realloc(), which move large blocks by their pages: what is as large as the memory
-// is never in it twice. New bytes aren't set to anything, so pages that nothing is put into take no
-// memory either.
+// Uses malloc() and realloc(), which remap the pages of large blocks: a large buffer is never in
+// memory twice. New bytes are uninitialised, so untouched pages take no memory.
 class RawBuffer {
  public:
   explicit RawBuffer(size_t size) { resize(size); }
@@ -23,7 +22,8 @@ class RawBuffer {
     return {bytes_.get() + begin, end - begin};
   }
 
-  // Keeps what fits. `size` > 0. Throws std::bad_alloc, and then nothing has changed.
+  // Keeps the content up to the new size, which must be above 0. Throws std::bad_alloc and leaves
+  // the buffer unchanged.
   void resize(size_t size) {
     void* const bytes = std::realloc(bytes_.get(), size);
     if (bytes == nullptr) throw std::bad_alloc();

@@ -17,13 +17,13 @@ namespace {
 struct Block {
   std::unique_ptr<std::byte[]> bytes;
   size_t size = 0;
-  std::exception_ptr failure = {};  // instead of bytes; the source reads on behind it
+  std::exception_ptr failure = {};  // in place of bytes; the source continues after it
 };
 
 }  // namespace
 
-// A ring of blocks: the reader fills blocks_[filled_ % n], the user reads blocks_[used_ % n] and
-// holds it until it asks for the next one. filled_ - used_ blocks are waiting or held.
+// A ring of n blocks: the reader thread fills blocks[filled % n]; the consumer reads blocks[used %
+// n] and holds it until it requests the next one. filled - used blocks are ready or held.
 struct ReadAhead::State {
   State(std::unique_ptr<ByteSource> byte_source, const ReadAheadOptions& options)
       : source(std::move(byte_source)),
@@ -43,7 +43,7 @@ struct ReadAhead::State {
         if (!changed.wait(lock, stop, [&] { return filled - used < blocks.size(); })) return;
         if (stop.stop_requested()) return;
       }
-      // Nobody else touches this block until filled says so.
+      // No other thread uses this block until `filled` is incremented.
       Block& block = blocks[filled % blocks.size()];
       block.size = 0;
       std::exception_ptr thrown;
@@ -81,7 +81,7 @@ struct ReadAhead::State {
     }
     holding = true;
     Block& block = blocks[used % blocks.size()];
-    // Moved, so that one thread frees it.
+    // Moved, so that only one thread frees it.
     if (block.failure) std::rethrow_exception(std::exchange(block.failure, nullptr));
     return {block.bytes.get(), block.size};
   }
@@ -89,7 +89,7 @@ struct ReadAhead::State {
   std::unique_ptr<ByteSource> source;
   const size_t block_size;
   const bool reads_on;
-  std::span<const std::byte> left;  // of the block the user is in; the user's alone
+  std::span<const std::byte> left;  // unread rest of the current block; used by the consumer only
 
   std::vector<Block> blocks;
   std::mutex mutex;
@@ -100,7 +100,7 @@ struct ReadAhead::State {
   bool ended = false;
   std::exception_ptr failure;
 
-  std::jthread reader;  // last: it ends before anything it uses goes
+  std::jthread reader;  // last member: joined before the others are destroyed
 };
 
 ReadAhead::ReadAhead(std::unique_ptr<ByteSource> source, const ReadAheadOptions& options)

@@ -1,4 +1,4 @@
-// SHA-256 through OpenSSL's EVP interface, which picks the processor's own instructions.
+// SHA-256 with OpenSSL's EVP interface, which uses the processor's SHA instructions.
 #include "recordpipe/sha256.h"
 
 #include <new>
@@ -10,7 +10,7 @@
 namespace recordpipe {
 namespace {
 
-// OpenSSL fails here only without memory or where a policy of the system forbids SHA-256.
+// OpenSSL fails only if out of memory or if a system policy forbids SHA-256.
 void check(int result) {
   if (result != 1) {
     throw Error({.kind = ErrorKind::unsupported,
@@ -48,7 +48,7 @@ void Sha256::update(std::span<const std::byte> data) {
 }
 
 std::array<std::byte, 32> Sha256::digest() const {
-  const Context copy;  // finishing it would end this one
+  const Context copy;  // because EVP_DigestFinal_ex ends a context
   check(EVP_MD_CTX_copy_ex(copy.evp, context_->evp));
   std::array<std::byte, 32> digest{};
   check(EVP_DigestFinal_ex(copy.evp, reinterpret_cast<unsigned char*>(digest.data()), nullptr));

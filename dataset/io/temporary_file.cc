@@ -14,7 +14,7 @@ namespace {
 int open_nameless(const std::string& directory) {
   int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
-  // Not every file system can do that (NFS, overlays of old kernels).
+  // Some file systems do not support O_TMPFILE (NFS, overlayfs of old kernels).
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
     throw system_error(errno, "make a temporary file in", directory);
   }

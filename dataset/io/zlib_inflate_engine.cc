@@ -1,4 +1,4 @@
-// Inflating gzip and zlib streams by zlib.
+// gzip and zlib decompression with zlib.
 #include <algorithm>
 #include <new>
 
@@ -28,7 +28,7 @@ class ZlibInflateEngine final : public InflateEngine {
   InflateStep step(std::span<const std::byte> in, std::span<std::byte> out) override {
     const auto given = static_cast<uInt>(std::min(in.size(), kMostAtOnce));
     const auto wanted = static_cast<uInt>(std::min(out.size(), kMostAtOnce));
-    // zlib doesn't write there, but its type doesn't say so.
+    // zlib does not write to its input, but the pointer is not const.
     stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));
     stream_.avail_in = given;
     stream_.next_out = reinterpret_cast<Bytef*>(out.data());

@@ -1,4 +1,4 @@
-// Decompressing zstd frames by libzstd.
+// zstd decompression with libzstd.
 #include <algorithm>
 #include <new>
 
@@ -10,11 +10,11 @@
 namespace recordpipe {
 namespace {
 
-// A frame says how much of its content it refers back to, and that much memory is taken. 128 MiB is
-// what zstd's own program makes and takes unless told otherwise.
+// A frame declares its window size, and the decoder allocates that memory. 128 MiB is the default
+// limit of zstd(1).
 constexpr int kMaxWindowLog = 27;
 
-// In front of each block's content stands its size.
+// The size of the header before each block.
 constexpr size_t kBlockHeader = 3;
 
 class ZstdInflateEngine final : public InflateEngine {
@@ -29,8 +29,8 @@ class ZstdInflateEngine final : public InflateEngine {
   ZstdInflateEngine& operator=(const ZstdInflateEngine&) = delete;
 
   InflateStep step(std::span<const std::byte> in, std::span<std::byte> out) override {
-    // A call that finds damage forgets what it has made before: so it is not given the header of
-    // the next block together with the content of this one.
+    // A call that finds damage loses the output it made before. Therefore the header of the next
+    // block is never passed in the same call as the content of this one.
     const size_t wanted = hint_ > kBlockHeader ? hint_ - kBlockHeader : 1;
     ZSTD_inBuffer input = {in.data(), std::min(in.size(), wanted), 0};
     ZSTD_outBuffer output = {out.data(), out.size(), 0};
@@ -44,7 +44,7 @@ class ZstdInflateEngine final : public InflateEngine {
       case ZSTD_error_memory_allocation:
         throw std::bad_alloc();
       case ZSTD_error_frameParameter_windowTooLarge:
-        step.damage = "a zstd frame that asks for a window of more than 128 MiB";
+        step.damage = "a zstd frame that needs a window of more than 128 MiB";
         step.kind = ErrorKind::limit_exceeded;
         break;
       case ZSTD_error_dictionary_wrong:
@@ -66,7 +66,7 @@ class ZstdInflateEngine final : public InflateEngine {
 
  private:
   ZSTD_DCtx* context_;
-  size_t hint_ = 0;  // how much libzstd wants next, with the header of the block behind it
+  size_t hint_ = 0;  // input bytes expected next, including the header of the following block
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Compressing by libzstd (https://datatracker.ietf.org/doc/html/rfc8878).
+// zstd compression with libzstd (https://datatracker.ietf.org/doc/html/rfc8878).
 #include "dataset/io/zstd_sink.h"
 
 #include <new>
@@ -43,11 +43,11 @@ class ZstdSink final : public ByteSink {
   const std::string& path() const override { return sink_.path(); }
 
  private:
-  // Returns how much is left to be written.
+  // Returns the number of bytes left to be written.
   size_t run(ZSTD_inBuffer& input, ZSTD_EndDirective directive) {
     ZSTD_outBuffer output = {output_.data(), output_.size(), 0};
     const size_t left = ZSTD_compressStream2(context_, &output, &input, directive);
-    if (ZSTD_isError(left)) throw std::bad_alloc();  // it has no other reason to fail
+    if (ZSTD_isError(left)) throw std::bad_alloc();  // the only possible failure
     if (output.pos > 0) sink_.write(std::span(output_).first(output.pos));
     return left;
   }
@@ -69,7 +69,7 @@ std::string zstd_frame(std::span<const std::byte> content, int level) {
   std::string out(ZSTD_compressBound(content.size()), '\0');
   const size_t size =
       ZSTD_compress2(context.get(), out.data(), out.size(), content.data(), content.size());
-  if (ZSTD_isError(size)) throw std::bad_alloc();  // it has no other reason to fail
+  if (ZSTD_isError(size)) throw std::bad_alloc();  // the only possible failure
   out.resize(size);
   return out;
 }

@@ -1,4 +1,4 @@
-// Compressing into zstd frames: what deflate() of compression.h does for that format.
+// zstd compression, for deflate() of compression.h.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ inline constexpr int kMaxZstdLevel = 22;
 // A sink that compresses into `sink` (not owned): one frame, with a checksum of its content.
 std::unique_ptr<ByteSink> make_zstd_sink(ByteSink& sink, int level);
 
-// `content` as one frame that says its size, with a checksum.
+// `content` as one frame with its content size and a checksum.
 std::string zstd_frame(std::span<const std::byte> content, int level);
 
 }  // namespace recordpipe

@@ -18,26 +18,25 @@ namespace recordpipe {
 
 namespace {
 
-// A file this small takes less time to walk than its index to open.
+// Up to this size, walking the headers is faster than opening an index.
 constexpr uint64_t kSmallFile = uint64_t{1} << 20;
-// Headers that are compared with an index.
+// The number of headers that are compared with an index.
 constexpr size_t kSample = 16;
-// The walk asks for so much ahead while records are short. Of long records it reads the headers
-// alone.
+// Readahead of the header walk while records are short. For long records only the headers are read.
 constexpr uint64_t kReadahead = uint64_t{2} << 20;
 constexpr uint64_t kLongRecord = uint64_t{128} << 10;
-// How often a stop is looked for, in records.
+// The interval of checks for a stop request, in records.
 constexpr size_t kStopInterval = 4096;
 
-// Where the records start and the last one ends, as the index of the file at `path` says; empty
-// where there is no index, or none of a file of `size` bytes.
+// The offsets of the records and the end of the last one, from the index of the file at `path`;
+// empty if there is no valid index of a file of `size` bytes.
 std::vector<uint64_t> indexed_starts(FileSystem& file_system, const std::string& path,
                                      uint64_t size, const std::stop_token& stop) {
   std::vector<uint64_t> starts;
   try {
     const std::string index_path = record_index_path(path);
     const auto status = file_system.status(index_path);
-    if (!status || status->kind != FileKind::regular) return {};  // a FIFO would be waited for
+    if (!status || status->kind != FileKind::regular) return {};  // opening a FIFO would block
     RecordIndexReader index(file_system, index_path);
     while (const auto entry = index.read()) {
       if (entry->end() > size) return {};
@@ -58,12 +57,12 @@ std::vector<uint64_t> indexed_starts(FileSystem& file_system, const std::string&
 struct MappedRecordFile::State {
   std::unique_ptr<MappedFile> file;
   CrcCheck crc;
-  // Where each record starts, and where the last one ends.
+  // The offset of each record, and the end of the last one.
   std::vector<uint64_t> starts;
-  // `starts` came from an index: a header is only known to be there once it was read.
+  // `starts` is from an index: read() must verify each header.
   bool is_indexed = false;
-  // A bit for each record whose CRC was right. Nothing is published with it, so threads may set it
-  // in any order, or check a record twice.
+  // A bit per record: its CRC was correct. Benign race: the bits publish no other data, so threads
+  // may set them in any order and check a record twice.
   mutable std::vector<std::atomic<uint64_t>> checked;
 
   State(FileSystem& file_system, const std::string& path, const RecordReadOptions& options,
@@ -105,12 +104,13 @@ struct MappedRecordFile::State {
     }
   }
 
-  // Up to damage, which throws, its place is the last of `starts`.
+  // Collects the offsets of the records. At damage, throws with the damaged record's offset as the
+  // last of `starts`.
   void walk(const std::stop_token& stop) {
     starts.clear();
     uint64_t offset = 0;
     uint64_t length = 0;
-    uint64_t advised = 0;  // up to here
+    uint64_t advised = 0;  // end of the readahead
     while (offset < bytes().size()) {
       if (starts.size() % kStopInterval == 0) throw_if_stopped(stop, file->path());
       if (length < kLongRecord && offset + kReadahead > advised) {
@@ -140,7 +140,7 @@ struct MappedRecordFile::State {
 
   std::span<const std::byte> bytes() const { return file->bytes(); }
 
-  // The length of the record that starts at `offset`, compared with what is left of the file.
+  // The length of the record at `offset`, validated against the rest of the file.
   uint64_t length_at(uint64_t offset) const {
     const auto rest = bytes().subspan(offset);
     if (rest.size() < kRecordHeaderSize) throw truncated_record(file->path(), offset, "header");
@@ -178,7 +178,7 @@ struct MappedRecordFile::State {
     if (needs_check(i) || size <= 4 * kLine) {
       fetch(0, std::min(size, kMost));
     } else {
-      // As much as the header and the small features of an Example, before or after a large one.
+      // The header and the small features of an Example, before or after a large feature.
       fetch(0, 2 * kLine);
       fetch(size - 2 * kLine, size);
     }
@@ -204,7 +204,8 @@ struct MappedRecordFile::State {
     const auto header = bytes().subspan(record.offset).first<kRecordHeaderSize>();
     const auto footer =
         bytes().subspan(starts[i + 1] - kRecordFooterSize).first<kRecordFooterSize>();
-    // The length again, with CRC checks off too: it says that the record still is where it was.
+    // Compares the length again, also without CRC checks: a change shows that the file was
+    // modified.
     const bool intact =
         is_indexed ? is_record_here(i) : decode_record_length(header) == record.data.size();
     if (intact && is_right(i, record.data, footer)) return record;

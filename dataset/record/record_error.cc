@@ -20,7 +20,7 @@ bool starts_with_any_case(std::string_view text, std::string_view lower) {
   });
 }
 
-// That `stored` isn't the masked form of `crc`, the CRC of what `what` says.
+// The reason for a stored CRC that is not the masked form of `crc`, the CRC of the part `what`.
 std::string unfit(std::string_view what, uint32_t stored, uint32_t crc) {
   std::string reason = "the ";
   reason += what;
@@ -33,13 +33,13 @@ struct Hint {
   Remedy remedy = Remedy::none;
 };
 
-// For a CRC that is `crc` and stored as `stored`.
+// The hint for the CRC `crc` stored as `stored`.
 Hint hint_for_crc(uint32_t stored, uint32_t crc) {
   if (stored != 0 && stored != crc) return {kDamagedFileHint, Remedy::salvage};
   return {kDamagedFileHint + std::string(kCheckOff), Remedy::crc_check_off};
 }
 
-// What a file that starts with these bytes is, if it is no TFRecord file.
+// The hint for the first bytes of a file that may be no TFRecord file.
 Hint hint_for_start(std::span<const std::byte> start) {
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
   if (text.starts_with("version https://git-lfs")) {
@@ -63,7 +63,7 @@ Hint hint_for_start(std::span<const std::byte> start) {
     case Compression::none:
       break;
   }
-  return {"is this even a TFRecord file?"};
+  return {"this is probably not a TFRecord file"};
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ Error too_long_record(const std::string& path, uint64_t offset, uint64_t length,
                 .offset = offset,
                 .reason = "a record of " + std::to_string(length) + " bytes, more than the " +
                           std::to_string(max_record_size) + " allowed,",
-                .hint = "the length is a lie, or raise max_record_size",
+                .hint = "if the length is correct, raise max_record_size; else the file is damaged",
                 .remedy = Remedy::raise_max_record_size});
 }
 
@@ -133,18 +133,18 @@ Error not_as_indexed(const std::string& path, uint64_t offset, uint64_t size) {
   return Error({.kind = ErrorKind::corrupted,
                 .path = path,
                 .offset = offset,
-                .reason = "no record of " + std::to_string(size) + " bytes, as the index says,",
+                .reason = "the indexed record of " + std::to_string(size) + " bytes was not found",
                 .hint = "the record is damaged, or the index belongs to another file or is older "
-                        "than this one: make it anew (tfrecord index)"});
+                        "than this one: recreate the index (tfrecord index)"});
 }
 
 Error cut_while_mapped(const std::string& path, uint64_t offset) {
   return Error({.kind = ErrorKind::truncated,
                 .path = path,
                 .offset = offset,
-                .reason = "the file was cut short, or could not be read, while in use: truncated "
+                .reason = "the file was truncated, or could not be read, while in use: truncated "
                           "record",
-                .hint = "another program is writing to it, or the device fails"});
+                .hint = "another program is writing to it, or the device is failing"});
 }
 
 }  // namespace recordpipe

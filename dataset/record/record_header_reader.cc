@@ -10,7 +10,7 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kWindow = size_t{64} << 10;
-// Records longer than this are skipped over rather than read.
+// Longer records are skipped, not read.
 constexpr uint64_t kLongRecord = uint64_t{8} << 10;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Where the records of a plain file are, from their headers alone: what counting and measuring them
-// needs, without the data in between.
+// Offsets and sizes of the records of an uncompressed file, from the headers only, without reading
+// the data.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@
 
 namespace recordpipe {
 
-// Reads headers in order: 64 KiB at a time while records are short, no more than headers where they
-// are long, whatever the size of the file. Length CRCs are checked (unless `options.crc` is never),
-// data and data CRCs aren't looked at.
+// Reads the headers in order: 64 KiB at a time while records are short, only the headers of long
+// records. Length CRCs are checked (except with CrcCheck::never); data and data CRCs are not read.
+// Not thread-safe.
 class RecordHeaderReader {
  public:
-  // `file` is plain and isn't owned.
+  // `file` must be uncompressed; it is not owned.
   explicit RecordHeaderReader(const RandomAccessFile& file, RecordReadOptions options = {});
 
-  // The next record; nothing at a clean end. Throws what RecordReader::read throws for a file that
-  // is cut or whose lengths are damaged.
+  // The next record; empty at a clean end. Throws the errors of RecordReader::read for a truncated
+  // file and for damaged lengths.
   std::optional<RecordIndexEntry> read();
 
-  // Where the next record starts.
+  // The offset of the next record.
   uint64_t offset() const { return offset_; }
 
  private:
-  // The bytes from `offset_` on: `size`, or those there are.
+  // The `size` bytes from `offset_` on; fewer at the end of the file.
   std::span<const std::byte> fetch(size_t size);
 
   const RandomAccessFile& file_;

@@ -21,9 +21,9 @@ constexpr size_t kLongestLine = 42;
 constexpr size_t kBufferSize = size_t{64} << 10;
 
 constexpr std::string_view kMakeAnew =
-    "the index belongs to another file, or is older than this one: make it anew (tfrecord index)";
+    "the index belongs to another file, or is older than this one: recreate it (tfrecord index)";
 
-// The number that all of `text` is, in its shortest form.
+// Parses all of `text` as a decimal number without sign and leading zeros.
 std::optional<uint64_t> parse_number(std::string_view text) {
   uint64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -46,9 +46,9 @@ std::string start_and_size(const RecordIndexEntry& entry) {
   return std::to_string(entry.size) + " bytes at " + std::to_string(entry.offset);
 }
 
-// Some of the entries of an index of unknown length, each as likely as any other (Vitter, "Random
-// sampling with a reservoir", 1985, algorithm R), the first and the last besides. The same ones in
-// every run.
+// A uniform sample of the entries of an index of unknown length (reservoir sampling: Vitter,
+// "Random sampling with a reservoir", 1985, algorithm R), plus the first and the last entry.
+// Deterministic.
 class EntrySample {
  public:
   void add(const RecordIndexEntry& entry, uint64_t number) {
@@ -57,7 +57,7 @@ class EntrySample {
       return;
     }
     last_ = entry;
-    // Place 0 stays the first entry's.
+    // Slot 0 keeps the first entry.
     const uint64_t place = random_.below64(number);
     if (place < kSize - 1) entries_[1 + place] = entry;
   }
@@ -99,8 +99,7 @@ void RecordIndexReader::refuse(std::string reason) const {
        .path = path(),
        .offset = line_offset_,
        .reason = "line " + std::to_string(records_ + 1) + " of the index: " + std::move(reason),
-       .hint = "not an index of a TFRecord file, or damaged: make it anew (tfrecord "
-               "index)"});
+       .hint = "not an index of a TFRecord file, or damaged: recreate it (tfrecord index)"});
 }
 
 std::optional<std::string_view> RecordIndexReader::next_line() {
@@ -129,7 +128,7 @@ std::optional<std::string_view> RecordIndexReader::next_line() {
                  .path = path(),
                  .offset = line_offset_,
                  .reason = "the index ends inside line " + std::to_string(records_ + 1),
-                 .hint = "make it anew (tfrecord index)"});
+                 .hint = "recreate it (tfrecord index)"});
   }
 }
 
@@ -139,13 +138,13 @@ std::optional<RecordIndexEntry> RecordIndexReader::read() {
   const auto entry = parse_line(*line);
   if (!entry) refuse("not \"START SIZE\"");
   if (entry->offset != end_) {
-    refuse("a record at " + std::to_string(entry->offset) + ", where one at " +
-           std::to_string(end_) + " should follow");
+    refuse("a record at " + std::to_string(entry->offset) + ", the next one must start at " +
+           std::to_string(end_));
   }
   if (entry->size < kRecordOverhead) {
-    refuse("a record of " + std::to_string(entry->size) + " bytes, less than its framing takes");
+    refuse("a record of " + std::to_string(entry->size) + " bytes, less than its framing");
   }
-  if (entry->size > UINT64_MAX - entry->offset) refuse("a record past all file sizes");
+  if (entry->size > UINT64_MAX - entry->offset) refuse("a record beyond the largest file size");
   records_ += 1;
   end_ = entry->end();
   return entry;
@@ -155,7 +154,7 @@ std::optional<RecordIndexEntry> RecordIndexReader::entry(uint64_t n) {
   if (n < records_) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .path = path(),
-                 .reason = "entry " + std::to_string(n) + " of the index was read before"});
+                 .reason = "entry " + std::to_string(n) + " of the index was already read"});
   }
   while (records_ < n) {
     if (!read()) return std::nullopt;
@@ -235,7 +234,7 @@ uint64_t check_record_index(RecordIndexReader& index, const RandomAccessFile& fi
   };
   const auto require_record = [&](const RecordIndexEntry& entry) {
     if (!is_record_at(file, entry)) {
-      refuse("the file holds no record of " + start_and_size(entry) + ", as the index says");
+      refuse("the file has no record of " + start_and_size(entry) + ", unlike the index");
     }
   };
   EntrySample sample;

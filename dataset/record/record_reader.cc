@@ -16,8 +16,8 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kBufferSize = size_t{256} << 10;
-// A record that doesn't fit into the buffer makes it grow as bytes arrive: by this, or by half,
-// but by no more than the record takes.
+// For a record larger than the buffer, the buffer grows as bytes arrive: by the larger of this and
+// half of its size, up to the size of the record.
 constexpr size_t kGrowth = size_t{1} << 20;
 
 }  // namespace
@@ -27,15 +27,15 @@ struct RecordReader::State {
   RecordReadOptions options;
   Compression compression;
   RawBuffer buffer{kBufferSize};
-  // The part of the buffer that was read from the source and not yet returned.
+  // The bytes that were read from the source and not yet returned: buffer[begin, end).
   size_t begin = 0;
   size_t end = 0;
-  uint64_t offset = 0;  // of `begin` in the content
+  uint64_t offset = 0;  // of `begin` in the decompressed content
   bool ended = false;
   std::exception_ptr failure = nullptr;
 
   State(std::unique_ptr<ByteSource> raw, RecordReadOptions wanted) : options(wanted) {
-    // So that the sum of a record's parts doesn't overflow.
+    // Prevents overflow of the sum of a record's parts.
     options.max_record_size = std::min(options.max_record_size, UINT64_MAX - kRecordOverhead);
     DetectedSource detected = detect_source(std::move(raw), options);
     source = std::move(detected.source);
@@ -44,7 +44,7 @@ struct RecordReader::State {
 
   std::span<const std::byte> available() const { return buffer.part(begin, end); }
 
-  // Makes the next `size` bytes available, or all there are where the source ends before.
+  // Makes the next `size` bytes available. Returns false if the source ends before.
   bool fetch(uint64_t size) {
     if (begin == end) begin = end = 0;
     while (end - begin < size && !ended) {

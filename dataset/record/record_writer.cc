@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-// What is gathered before it goes to the file or the compressor.
+// Write buffer for files.
 constexpr size_t kBufferSize = size_t{256} << 10;
 
 void append_bytes(std::span<const std::byte> data, std::string& out) {
@@ -24,9 +24,9 @@ void append_framed(std::span<const std::byte> data, std::string& out) {
 }
 
 struct RecordWriter::State {
-  std::unique_ptr<AtomicFile> file;      // where a path was given
-  ByteSink* sink = nullptr;              // where the bytes of the file go: `file` or the caller's
-  std::unique_ptr<ByteSink> compressor;  // before `sink`
+  std::unique_ptr<AtomicFile> file;      // if constructed with a path
+  ByteSink* sink = nullptr;              // the output: `file` or the caller's sink
+  std::unique_ptr<ByteSink> compressor;  // writes to `sink`
   std::string buffer = {};
   uint64_t records = 0;
   uint64_t bytes = 0;
@@ -46,16 +46,16 @@ struct RecordWriter::State {
     buffer.clear();
   }
 
-  // Only files are buffered: a sink gets every record at once.
+  // Only files are buffered; a sink gets every record at once.
   bool is_full() const { return !file || buffer.size() >= kBufferSize; }
 
-  // Runs `action`; after it has failed nothing more may be written, for the file would have a hole.
+  // Runs `action`. After a failure nothing more may be written: the file would have a gap.
   template <typename Action>
   void guarded(Action action) {
     if (!open) {
       throw Error({.kind = ErrorKind::invalid_argument,
                    .path = sink->path(),
-                   .reason = "records written after the file was closed or had failed"});
+                   .reason = "records written after close() or after a failed write"});
     }
     open = false;
     action();

@@ -9,11 +9,11 @@
 namespace recordpipe {
 namespace {
 
-// Whether a header whose CRC isn't checked is one all the same: its length is below 4 GiB. That
-// puts zeros in bytes 4 to 7, where zlib streams have the middle of a block's header and zstd
-// frames the end of their own and the start of a block's: no compressor's is all zeros. gzip has
-// its time there, which often is zero, and so stays gzip where its third byte, the method, fits
-// too.
+// Whether the bytes look like a record header, without a CRC check: a length below 4 GiB, that is,
+// zeros in bytes 4 to 7. There, zlib streams have the middle of a block header, and zstd frames the
+// end of the frame header and the start of a block header; no compressor writes zeros in them. gzip
+// has its modification time there, which often is zero: bytes that match gzip's magic number and
+// method count as gzip.
 bool looks_like_length(std::span<const std::byte, kRecordHeaderSize> header) {
   const bool is_gzip =
       header[0] == std::byte{0x1f} && header[1] == std::byte{0x8b} && header[2] == std::byte{0x08};
@@ -40,7 +40,7 @@ DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOp
     return DetectedSource{inflate(std::move(source), compression, inflating), compression,
                           reads_on};
   };
-  // Nothing is looked at that need not be: a live source may have nothing to give yet.
+  // The source is read only if necessary: a live source may have no bytes yet.
   if (options.compression) return inflated(std::move(raw), *options.compression);
   PeekedSource peeked = peek(std::move(raw), kRecordHeaderSize);
   return inflated(std::move(peeked.source), detect_record_compression(peeked.head, options));

@@ -104,7 +104,7 @@ TEST(Pickle, ShapesAreChecked) {
          "the shape [6004799503160664, 3072]");
   expect("K\x02K\x03M\x00\x04\x87"s, "the shape [2, 3, 1024]");
   expect("M\x00\x18\x85"s, "the shape [6144]");
-  expect("NN\x86"s, "a shape with something else than numbers");
+  expect("NN\x86"s, "a shape with values other than numbers");
 }
 
 TEST(Pickle, LabelsMustMatchTheImages) {
@@ -123,7 +123,7 @@ TEST(Pickle, LabelsMustMatchTheImages) {
       "3 labels for 2 images");
   expect("K\x06K\ne"s, "label 10 of image 1 in 'labels' is not in 0..9");
   expect("J\xff\xff\xff\xffK\te"s, "label -1 of image 0");
-  expect("K\x06Ne"s, "'labels' holds something else than ints");
+  expect("K\x06Ne"s, "'labels' holds values other than ints");
   expect("\x8a\x09\x06\x00\x00\x00\x00\x00\x00\x00\x01K\te"s, "an integer of 9 bytes");
 }
 

@@ -117,7 +117,7 @@ class Check(TfrecordTest):
         for content in (b"", THREE[:67], THREE + record(b"more"), THREE[:-1],
                         record(b"first") + record(b"third") + record(b"z" * 30)):
             (self.folder / "a").write_bytes(content)
-            self.expect_failure("make it anew", "index", "--check", "a", status=1)
+            self.expect_failure("recreate it", "index", "--check", "a", status=1)
 
     def test_it_is_no_index(self):
         for text in ("0 21\n21 46\n", "0 21\n21 46\n67 22\n", "nonsense\n", "0 21\n21 46\n67 21",

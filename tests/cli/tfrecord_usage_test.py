@@ -183,7 +183,7 @@ class Streams(TfrecordTest):
 
     def test_errors_name_what_was_given(self):
         for writer in self.writers:
-            self.expect_failure(": no/out: open failed: No such file or directory (its folder has",
+            self.expect_failure(": no/out: open failed: No such file or directory (its folder must",
                                 *writer, "-o", "no/out")
 
     def test_a_silent_input_is_left_at_once(self):

@@ -99,7 +99,7 @@ def install(build):
         shutil.rmtree(folder, ignore_errors=True)
     run("cmake", "--install", build, "--prefix", first, cwd=build)
     first.rename(prefix)
-    include = prefix / "include/recordpipe"
+    include = prefix / "include"
     headers = [header for header in include.rglob("*") if header.is_file()]
     missing = [f"{header.relative_to(include)} includes {name}" for header in headers
                for name in re.findall(r'^#include "(.*)"', header.read_text("utf-8"), re.MULTILINE)

@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
 #include "recordpipe/http/url.h"
+#include "recordpipe/internal/url_path.h"
 
 namespace recordpipe {
 namespace {
@@ -26,8 +28,30 @@ std::string message_of(const std::function<void()>& action) {
 
 TEST(HttpUrl, ShowsNoSecrets) {
   const HttpUrl url("https://user:secret@example.org:8443/a/b.tar.gz?token=secret#secret");
-  EXPECT_EQ(url.shown(), "https://example.org:8443/a/b.tar.gz");
+  EXPECT_EQ(url.shown(), "https://example.org:8443/a/b.tar.gz?...");
   EXPECT_THAT(url.text(), HasSubstr("user:secret@"));
+}
+
+// Also where the path never went through HttpUrl, as in a file system that knows no URLs.
+TEST(HttpUrl, ErrorsShowNoQuery) {
+  for (const auto& [path, shown] :
+       {std::pair("https://example.org/a?X-Amz-Signature=secret", "https://example.org/a?..."),
+        {"HTTPS://example.org?secret", "HTTPS://example.org?..."},
+        {"https://user:secret@example.org/a@b", "https://example.org/a@b"},
+        {"https://example.org/a#secret", "https://example.org/a"},
+        {"https://example.org/a#b?secret", "https://example.org/a"},
+        {"https://user:se?cret@example.org/a", "https://?..."},
+        {"https://example.org/a.npz?...:x.npy", "https://example.org/a.npz?...:x.npy"},
+        {"https://example.org/a?...secret", "https://example.org/a?..."},
+        {"https://example.org/a", "https://example.org/a"},
+        {"what?.tfrecords", "what?.tfrecords"}}) {
+    const Error error({.path = path, .reason = "open failed"});
+    EXPECT_EQ(error.path(), shown);
+    EXPECT_EQ(error.what(), shown + std::string(": open failed"));
+    EXPECT_EQ(without_secrets(error.path()), shown);
+  }
+  EXPECT_THAT(message_of([] { posix_file_system().open_source("https://example.org/a?secret"); }),
+              testing::StartsWith("https://example.org/a?...: open failed"));
 }
 
 TEST(HttpUrl, RefusesOtherProtocols) {

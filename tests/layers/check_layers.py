@@ -51,10 +51,10 @@ PUBLIC_LAYERS = {
     "recordpipe/trainer/": "trainer",
 }
 for layer, names in {
-    "dataset/base": "error internal/endian internal/permutation internal/utf8 parameter philox "
-                    "progress stop version",
+    "dataset/base": "error internal/endian internal/permutation internal/url_path internal/utf8 "
+                    "parameter philox progress stop version",
     "dataset/checksum": "crc32c",
-    "dataset/io": "internal/url_path atomic_file atomic_file_set compression file glob parallel_deflate sha256 "
+    "dataset/io": "atomic_file atomic_file_set compression file glob parallel_deflate sha256 "
                   "temporary_file",
     "dataset/record": "record record_format record_index record_reader record_writer "
                       "stream_compression",

@@ -135,15 +135,15 @@ TEST(RecordIndex, WhatIsNotOneIsRefused) {
 TEST(RecordIndex, RecordsMustFollowOneAnother) {
   for (const char* line : {"0 19\n", "15 19\n", "17 19\n", "32 19\n"}) {
     EXPECT_THAT(read_error("0 16\n" + std::string(line)).reason(),
-                HasSubstr("where one at 16 should follow"));
+                HasSubstr("the next one must start at 16"));
   }
-  EXPECT_THAT(read_error("16 19\n").reason(), HasSubstr("where one at 0 should follow"));
+  EXPECT_THAT(read_error("16 19\n").reason(), HasSubstr("the next one must start at 0"));
 }
 
 TEST(RecordIndex, RecordsHaveTheirFramingAndEndSomewhere) {
   EXPECT_THAT(read_error("0 15\n").reason(), HasSubstr("less than its framing"));
   EXPECT_THAT(read_error("0 18446744073709551615\n18446744073709551615 16\n").reason(),
-              HasSubstr("past all file sizes"));
+              HasSubstr("beyond the largest file size"));
 }
 
 TEST(RecordIndex, ATornLineIsTruncated) {
@@ -161,7 +161,7 @@ TEST(RecordIndex, TheLongestLineIsRead) {
   const std::string text = "0 18446744073709551615\n";
   EXPECT_THAT(read_all_entries(reader_of(text)), ElementsAre(RecordIndexEntry{0, UINT64_MAX}));
   EXPECT_THAT(read_error("18446744073709551615 18446744073709551615\n").reason(),
-              HasSubstr("should follow"));
+              HasSubstr("must start at 0"));
 }
 
 TEST(RecordIndex, NoEntryIsShorterThanItsFraming) {
@@ -266,7 +266,7 @@ TEST_F(IndexedFile, ThatWasWrittenAnewDoesNot) {
       const Error error = error_of([&] { check(headers); });
       EXPECT_EQ(error.kind(), ErrorKind::checksum_mismatch);
       EXPECT_EQ(error.path(), "a.idx");
-      EXPECT_THAT(error.hint(), HasSubstr("make it anew"));
+      EXPECT_THAT(error.hint(), HasSubstr("recreate it"));
     }
   }
 }

@@ -386,7 +386,7 @@ TEST(RecordScan, AFileThatWasCutIsDamagedBehindTheCut) {
   ASSERT_EQ(regions.size(), 1u);
   EXPECT_EQ(regions[0].begin, 50u * 1016);
   EXPECT_EQ(regions[0].end, 100u * 1016);
-  EXPECT_THAT(regions[0].reason, HasSubstr("the file was cut short"));
+  EXPECT_THAT(regions[0].reason, HasSubstr("the file was truncated"));
 }
 
 }  // namespace

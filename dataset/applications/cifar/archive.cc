@@ -1,4 +1,4 @@
-// read_cifar_archive: which files of the archive are known, and what must fit together.
+// read_cifar_archive(): selection of the known files and consistency checks.
 #include "recordpipe/cifar/archive.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace recordpipe {
 namespace {
 
-// Class names and the like: kept with --keep-extracted, not looked into.
+// Class names and other small files: written with --keep-extracted, not parsed.
 constexpr std::array<std::string_view, 6> kSideFiles = {
     "batches.meta", "batches.meta.txt",     "readme.html",
     "meta",         "fine_label_names.txt", "coarse_label_names.txt"};
@@ -48,7 +48,7 @@ struct SplitPath {
   std::string_view name;
 };
 
-// Nothing for a path that leads out of its folder or starts at the root.
+// Empty for an absolute path and for a path with "..".
 std::optional<SplitPath> split_path(std::string_view path) {
   while (path.starts_with("./")) path.remove_prefix(2);
   if (path.empty() || path.front() == '/') return std::nullopt;
@@ -62,7 +62,7 @@ std::optional<SplitPath> split_path(std::string_view path) {
   return SplitPath{path.substr(0, slash), path.substr(slash + 1)};
 }
 
-// Passes on what it reads, and writes it to the extracted folder.
+// Copies the bytes that are read to the extracted files.
 class TeeSource final : public ByteSource {
  public:
   TeeSource(ByteSource& source, ExtractedFolder& copy) : source_(source), copy_(copy) {}
@@ -100,7 +100,7 @@ class ArchiveReader {
 
  private:
   void take_batch(const TarMember& member, const SplitPath& path, const BatchPlace& place) {
-    // "test" may lie in an archive of CIFAR-10, too.
+    // A CIFAR-10 archive may contain a file "test".
     if (kind_ && kind_->dataset != place.dataset) return;
     const bool may_be_stray = !kind_ && place.dataset == CifarDataset::cifar100;
     std::optional<CifarBatch> batch =
@@ -108,14 +108,14 @@ class ArchiveReader {
     if (batch) on_batch_(*kind_, place.place, std::move(*batch));
   }
 
-  // Ahead of CIFAR-10's batches even. That a first "train" or "test" is no batch is an error only
-  // if the other one is there, too, or nothing else is.
+  // Reads a first "train" or "test", which may be a stray file before CIFAR-10's batches. An
+  // invalid one is an error only if the other one exists, too, or if there are no other batches.
   std::optional<CifarBatch> read_unless_stray(const TarMember& member, const SplitPath& path,
                                               const BatchPlace& place) {
     if (stray_) std::rethrow_exception(stray_);
     try {
       return read_batch(member, path, place);
-    } catch (const Error&) {  // one of the archive's is thrown again by its next read
+    } catch (const Error&) {  // the next read repeats an error of the archive itself
       stray_ = std::current_exception();
     }
     kind_.reset();
@@ -163,7 +163,7 @@ class ArchiveReader {
            (kind_->binary ? ".bin" : "");
   }
 
-  // They may come before the batch that says which folder they belong to.
+  // Kept in memory: the batch that determines the directory may follow.
   void take_side_file(const SplitPath& path) {
     const auto known = std::find(kSideFiles.begin(), kSideFiles.end(), path.name);
     if (known == kSideFiles.end()) return;
@@ -201,15 +201,15 @@ class ArchiveReader {
     throw Error({.kind = kind,
                  .path = tar_.path(),
                  .reason = std::move(reason),
-                 .hint = "pack the archive as the published one is, or get that"});
+                 .hint = "pack the archive like the published one, or download that"});
   }
 
   std::string archive_path_;
   TarReader tar_;
   const CifarBatchFunction& on_batch_;
   ExtractedFolder* extracted_;
-  std::optional<CifarArchiveKind> kind_;  // known from the first batch on
-  std::exception_ptr stray_;              // what is wrong with a "train" or "test" ahead of it
+  std::optional<CifarArchiveKind> kind_;  // set at the first batch
+  std::exception_ptr stray_;              // the error of an invalid "train" or "test" before it
   std::string folder_;                    // in the archive
   std::vector<bool> seen_;
   std::array<std::optional<std::vector<std::byte>>, kSideFiles.size()> side_files_;

@@ -1,4 +1,4 @@
-// An archive as a ByteSource that hashes what is read, tells how far it is, and can be stopped.
+// An archive as a ByteSource with hashing, progress reports and cancellation.
 #pragma once
 
 #include <chrono>
@@ -17,9 +17,9 @@ namespace recordpipe {
 
 class ArchiveFile final : public ByteSource {
  public:
-  // `hash`, if any, has seen the whole file after read() has returned 0. `progress` is called from
-  // read(), with `activity`, a string that stays. A read after `stop` was requested throws
-  // Error{cancelled}.
+  // `hash` (may be null) has the whole file after read() has returned 0. read() calls `progress`
+  // with `activity`, which must outlive this object, and throws Error{cancelled} after a stop
+  // request.
   ArchiveFile(FileSystem& file_system, const std::string& path, std::shared_ptr<Sha256> hash,
               std::string_view activity, ProgressFunction progress, std::stop_token stop);
 

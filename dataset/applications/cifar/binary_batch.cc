@@ -15,7 +15,7 @@ namespace {
                .path = source.path(),
                .offset = offset,
                .reason = std::move(reason),
-               .hint = "this is not a CIFAR batch as it was published"});
+               .hint = "this is not a CIFAR batch in the published format"});
 }
 
 void read_exactly(ByteSource& source, uint64_t offset, std::span<std::byte> out) {
@@ -40,8 +40,8 @@ CifarBatch read_cifar_binary(ByteSource& source, uint64_t size, CifarDataset dat
   const uint64_t record_size = label_size + kCifarImageSize;
   if (size == 0 || size % record_size != 0) {
     fail(source, ErrorKind::corrupted, size - size % record_size,
-         std::to_string(size) + " bytes are no whole number of records of " +
-             std::to_string(record_size) + ": a piece is left");
+         std::to_string(size) + " bytes are not a multiple of the record size of " +
+             std::to_string(record_size));
   }
   if (size / record_size > kMaxCifarRows) {
     fail(source, ErrorKind::limit_exceeded, 0,

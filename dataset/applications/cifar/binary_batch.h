@@ -1,5 +1,5 @@
-// A batch file of the binary archives: records of one label byte (CIFAR-10) or two (CIFAR-100: the
-// coarse label, then the fine one), each followed by 3072 pixel bytes; nothing else.
+// The batch files of the binary archives: records of one label byte (CIFAR-10) or two (CIFAR-100:
+// the coarse label, then the fine label) and 3072 pixel bytes.
 // https://www.cs.toronto.edu/~kriz/cifar.html
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace recordpipe {
 
-// Reads `source`, which holds `size` bytes. Throws Error{corrupted} where that is no whole number
-// of records or a label is too large, Error{limit_exceeded} past kMaxCifarRows.
+// Reads `source`, which has `size` bytes. Throws Error{corrupted} if `size` is not a multiple of
+// the record size or a label is too large, and Error{limit_exceeded} above kMaxCifarRows records.
 CifarBatch read_cifar_binary(ByteSource& source, uint64_t size, CifarDataset dataset);
 
 }  // namespace recordpipe

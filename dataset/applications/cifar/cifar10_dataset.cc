@@ -1,4 +1,4 @@
-// CIFAR-10's records to batches.
+// CIFAR-10 batches from records.
 #include "recordpipe/cifar/cifar10_dataset.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Error not_found(const std::string& data_dir, std::string reason, const std::stri
        .hint = "run generate_cifar10_tfrecords --data-dir " + printable(data_dir) + options});
 }
 
-// What is counted and then read must be there twice; a FIFO would also wait for its writer.
+// The files are read twice (counted, then read), and opening a FIFO would block.
 std::string regular_file(FileSystem& files, std::string path) {
   const auto status = files.status(path);
   if (status && status->kind == FileKind::other) {

@@ -21,7 +21,8 @@ namespace {
 
 constexpr size_t kSplits = kCifarSplits.size();
 
-// The batches a split is made of, by their places in cifar_batch_names, and which fifths of each.
+// The batches of a split, as indices into cifar_batch_names(), and the range of fifths of each
+// batch.
 struct SplitPlan {
   std::vector<size_t> places;
   size_t first_fifth = 0;
@@ -36,7 +37,7 @@ const std::array<SplitPlan, kSplits>& plans_of(CifarDataset dataset) {
   return dataset == CifarDataset::cifar10 ? kCifar10 : kCifar100;
 }
 
-// Starts writing each split as soon as its batches are there.
+// Starts writing each split as soon as its batches are complete.
 class SplitConversion {
  public:
   SplitConversion(FileSystem& file_system, std::string data_dir, const CifarConvertOptions& options)
@@ -48,7 +49,7 @@ class SplitConversion {
                        .stop = stop_.get_token()},
         forward_stop_(options.stop, Forward{stop_}) {}
 
-  // Stopped when the caller wants it, or when a split has failed.
+  // A stop is requested by the caller, or when a split has failed.
   std::stop_token stop_token() const { return stop_.get_token(); }
 
   void add(const CifarArchiveKind& kind, size_t place, CifarBatch batch) {
@@ -59,14 +60,14 @@ class SplitConversion {
       if (splits_[split].valid() || !is_complete(plans[split])) continue;
       start(split, plans[split]);
     }
-    // The splits that are being written hold theirs.
+    // The splits being written own their batches.
     for (size_t split = 0; split < kSplits; ++split) {
       if (!splits_[split].valid()) continue;
       for (const size_t used : plans[split].places) batches_[used].reset();
     }
   }
 
-  // Waits for all splits. To be called after the archive was read to its end.
+  // Waits for all splits. Must be called after the archive was read to its end.
   std::vector<FinishedFile> finish() {
     std::vector<FinishedFile> files;
     for (auto& split : splits_) {
@@ -75,8 +76,8 @@ class SplitConversion {
     return files;
   }
 
-  // After something has failed: stops everything. Where a split failed by itself, and so made the
-  // rest fail, throws what it threw.
+  // Stops all splits after a failure. Throws the error of a split that failed first and so caused
+  // the other failures.
   void abandon() {
     stop_.request_stop();
     for (auto& split : splits_) {
@@ -123,11 +124,11 @@ class SplitConversion {
   std::stop_source stop_;
   SplitWriteOptions write_options_;
   std::stop_callback<Forward> forward_stop_;
-  std::vector<std::shared_ptr<const CifarBatch>> batches_;  // those that wait
+  std::vector<std::shared_ptr<const CifarBatch>> batches_;  // of incomplete splits
   std::array<std::future<std::vector<FinishedFile>>, kSplits> splits_;
 };
 
-// What killed conversions left.
+// Removes the files left by killed conversions.
 void clean_up(FileSystem& file_system, const std::string& data_dir) {
   remove_abandoned_partials(file_system, data_dir, is_split_file_name);
   for (const CifarDataset dataset : {CifarDataset::cifar10, CifarDataset::cifar100}) {
@@ -144,7 +145,7 @@ void check_sha256(const std::string& archive, const std::string& actual,
   throw Error({.kind = ErrorKind::checksum_mismatch,
                .path = archive,
                .reason = "its SHA-256 is " + actual + ", not " + expected,
-               .hint = "get the archive again, or the checksum of this one"});
+               .hint = "download the archive again, or check the expected checksum"});
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ ExtractedFolder::~ExtractedFolder() {
   try {
     forget();
   } catch (...) {
-    // An empty folder stays: harmless, and removed by the next conversion.
+    // An empty directory may stay; the next conversion removes it.
   }
 }
 

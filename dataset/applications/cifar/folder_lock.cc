@@ -13,7 +13,7 @@ FolderLock::~FolderLock() {
   try {
     file_system_.remove(path_);
   } catch (const Error&) {
-    // It stays behind, unlocked: harmless, and removed by the next one.
+    // The unlocked file may stay; the next conversion removes it.
   }
 }
 

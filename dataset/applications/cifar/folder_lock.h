@@ -1,4 +1,4 @@
-// One conversion at a time in a folder.
+// A lock that allows one conversion at a time in a directory.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,9 @@
 
 namespace recordpipe {
 
-// Held as long as it lives; the kernel drops it when the process dies. A hidden file in the folder,
-// removed at the end, stands for it. Throws Error{busy} where another process holds it.
+// Held for the lifetime of the object; the kernel releases it when the process dies. Implemented by
+// a hidden file in the directory, which the destructor removes. The constructor throws Error{busy}
+// if another process holds the lock.
 class FolderLock {
  public:
   FolderLock(FileSystem& file_system, const std::string& folder);

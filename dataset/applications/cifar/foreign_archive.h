@@ -1,4 +1,4 @@
-// Archives in formats that are not read: told by name, so that their owner knows what to do.
+// Detection of unsupported archive formats, for helpful errors.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace recordpipe {
 
-inline constexpr size_t kForeignArchiveHead = 6;  // bytes that tell
+inline constexpr size_t kForeignArchiveHead = 6;  // bytes needed for the detection
 
-// Throws Error{unsupported} where `head`, the first bytes of the archive at `path`, are those of an
-// xz, bzip2, zstd, zip, 7z or rar file.
+// Throws Error{unsupported} if `head`, the first bytes of the archive at `path`, are those of an
+// xz, bzip2, zstd, zip, 7z or rar file. The hint says how to convert it.
 void refuse_foreign_archive(std::span<const std::byte> head, const std::string& path);
 
 }  // namespace recordpipe

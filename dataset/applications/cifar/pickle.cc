@@ -1,4 +1,4 @@
-// read_cifar_pickle: checks that the dict is a batch, and takes the batch out of it.
+// read_cifar_pickle(): validates the dict and converts it to a batch.
 #include "dataset/applications/cifar/pickle.h"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return text + "]";
 }
 
-// The rows of an array that is as long as its shape says.
+// The number of rows of the array, after validation of its dtype, shape and size.
 size_t checked_rows(const PickleInput& input, const PickleArray& array) {
   if (!array.dtype) input.fail_corrupted("the array 'data' was never filled");
   if (array.dtype->name != "u1") {
     input.fail(ErrorKind::unsupported, "'data' has dtype " + printable(array.dtype->name),
                "the pixels are read as uint8: data.astype('uint8')");
   }
-  // Bounds first: the product can't overflow then.
+  // Bounds are checked first, so that the product can't overflow.
   if (array.shape.size() != 2 || array.shape[1] != static_cast<int64_t>(kCifarImageSize) ||
       array.shape[0] < 1 || array.shape[0] > static_cast<int64_t>(kMaxCifarRows)) {
     input.fail_corrupted("'data' has the shape " + shape_text(array.shape) +
@@ -47,10 +47,10 @@ std::vector<uint8_t> checked_labels(const PickleInput& input, const PickleList* 
   const std::string quoted = std::string("'").append(name).append("'");
   if (!list) {
     input.fail(ErrorKind::corrupted, "no " + quoted,
-               "is this batch of CIFAR-10 in an archive of CIFAR-100, or the other way?");
+               "the batch may belong to the other dataset (CIFAR-10 or CIFAR-100)");
   }
   if (list->others != 0) {
-    input.fail(ErrorKind::unsupported, quoted + " holds something else than ints",
+    input.fail(ErrorKind::unsupported, quoted + " holds values other than ints",
                "labels are read as a list of ints: [int(x) for x in labels]");
   }
   if (list->numbers.size() != rows) {
@@ -70,7 +70,7 @@ std::vector<uint8_t> checked_labels(const PickleInput& input, const PickleList* 
   return labels;
 }
 
-// Takes the pixels, image by image whatever the order they were pickled in.
+// Moves the pixels out of the array, transposed to row-major if necessary.
 std::unique_ptr<std::byte[]> take_pixels(const PickleArray& array, size_t rows) {
   if (!array.fortran_order) return std::move(array.data->bytes);
   auto pixels = std::make_unique_for_overwrite<std::byte[]>(rows * kCifarImageSize);

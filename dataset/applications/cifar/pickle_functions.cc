@@ -1,4 +1,4 @@
-// PickleMachine: what GLOBAL may name, and what REDUCE and BUILD make of it.
+// PickleMachine: the supported globals, and REDUCE and BUILD on them.
 #include <utility>
 
 #include "dataset/applications/cifar/pickle_machine.h"
@@ -33,7 +33,7 @@ bool is_global(const PickleValue& value, PickleGlobal wanted) {
   return global && *global == wanted;
 }
 
-// The string in `value`, or nothing.
+// The string in `value`, or null.
 const std::string* text_of(const PickleValue& value) {
   const auto* text = std::get_if<std::shared_ptr<const std::string>>(&value);
   return text ? text->get() : nullptr;
@@ -45,9 +45,9 @@ void PickleMachine::push_global(std::string_view module, std::string_view name) 
   for (const NamedGlobal& known : kGlobals) {
     if (module == known.module && name == known.name) return push(known.global);
   }
-  input_.fail(ErrorKind::unsupported, "the global " + printable(module) + "." + printable(name),
-              "a CIFAR batch doesn't need it: this pickle may be malicious, and nothing of it was "
-              "executed");
+  input_.fail(
+      ErrorKind::unsupported, "the global " + printable(module) + "." + printable(name),
+      "a CIFAR batch does not need it: this pickle may be malicious; nothing of it was executed");
 }
 
 void PickleMachine::reduce() {
@@ -57,7 +57,7 @@ void PickleMachine::reduce() {
   const std::vector<PickleValue>& arguments = (*tuple)->items;
   switch (pop_global()) {
     case PickleGlobal::reconstruct:
-      // (ndarray, (0,), b'b'): an array that BUILD fills.
+      // (ndarray, (0,), b'b'): an array to be filled by BUILD.
       if (arguments.size() != 3 || !is_global(arguments[0], PickleGlobal::ndarray)) {
         input_.fail_corrupted("_reconstruct of something that is not an ndarray");
       }
@@ -81,8 +81,8 @@ PickleValue PickleMachine::make_dtype(const std::vector<PickleValue>& arguments)
   return std::make_shared<PickleDtype>(PickleDtype{*name});
 }
 
-// _codecs.encode(text, 'latin1'): how Python 3 writes bytes where the protocol has none. Short
-// strings were kept in UTF-8.
+// _codecs.encode(text, 'latin1'): Python 3's encoding of bytes in protocols without a bytes type.
+// Short strings stay in UTF-8.
 PickleValue PickleMachine::encode(const std::vector<PickleValue>& arguments) {
   const std::string* encoding = arguments.size() == 2 ? text_of(arguments[1]) : nullptr;
   if (!encoding || *encoding != "latin1") {
@@ -100,7 +100,7 @@ PickleValue PickleMachine::from_buffer(const std::vector<PickleValue>& arguments
   const auto* dtype = std::get_if<std::shared_ptr<PickleDtype>>(&arguments[1]);
   const std::string* order = text_of(arguments[3]);
   if (!dtype || !order || (*order != "C" && *order != "F")) {
-    input_.fail_corrupted("_frombuffer with arguments of other kinds");
+    input_.fail_corrupted("_frombuffer with arguments of other types");
   }
   return std::make_shared<PickleArray>(PickleArray{.shape = shape_of(arguments[2]),
                                                    .dtype = *dtype,
@@ -127,7 +127,7 @@ void PickleMachine::build() {
 void PickleMachine::build_array(PickleArray& array, const std::vector<PickleValue>& state) {
   if (array.dtype) input_.fail_corrupted("an array built twice");
   if (state.size() != 5 || !is<int64_t>(state[0]) || !is<int64_t>(state[3])) {
-    input_.fail_corrupted("an array's state of another form");
+    input_.fail_corrupted("an array state of another form");
   }
   const auto* dtype = std::get_if<std::shared_ptr<PickleDtype>>(&state[2]);
   if (!dtype) input_.fail_corrupted("an array without a dtype");
@@ -157,7 +157,7 @@ std::vector<int64_t> PickleMachine::shape_of(const PickleValue& value) {
   std::vector<int64_t> shape;
   for (const PickleValue& item : (*tuple)->items) {
     const auto* extent = std::get_if<int64_t>(&item);
-    if (!extent) input_.fail_corrupted("a shape with something else than numbers");
+    if (!extent) input_.fail_corrupted("a shape with values other than numbers");
     shape.push_back(*extent);
   }
   return shape;
@@ -165,7 +165,7 @@ std::vector<int64_t> PickleMachine::shape_of(const PickleValue& value) {
 
 std::shared_ptr<PickleBlob> PickleMachine::data_of(const PickleValue& value) {
   if (const auto* blob = std::get_if<std::shared_ptr<PickleBlob>>(&value)) return *blob;
-  if (!text_of(value)) input_.fail_corrupted("an array whose bytes are something else");
+  if (!text_of(value)) input_.fail_corrupted("an array whose data is not bytes");
   return nullptr;  // too short to be pixels
 }
 

@@ -1,4 +1,4 @@
-// PickleInput: a small buffer over a ByteSource.
+// PickleInput: buffered reads from a ByteSource.
 #include "dataset/applications/cifar/pickle_input.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void PickleInput::read_into(std::span<std::byte> out) {
                  .path = source_.path(),
                  .offset = offset_,
                  .reason = "the pickle ends before its STOP",
-                 .hint = "the archive was cut or packed badly: get it again"});
+                 .hint = "the archive is truncated or damaged: download it again"});
   }
 }
 
@@ -86,7 +86,8 @@ void PickleInput::fail(ErrorKind kind, std::string reason, std::string hint) con
 }
 
 void PickleInput::fail_corrupted(std::string reason) const {
-  fail(ErrorKind::corrupted, std::move(reason), "this is not a CIFAR batch as it was published");
+  fail(ErrorKind::corrupted, std::move(reason),
+       "this is not a CIFAR batch in the published format");
 }
 
 void PickleInput::fail_limit(std::string reason) const {

@@ -1,4 +1,4 @@
-// The bytes of a pickle: numbers, strings and offsets, every length checked before it is used.
+// Reads numbers and strings from a pickle, with offsets; checks every length before use.
 #pragma once
 
 #include <array>
@@ -14,27 +14,27 @@ namespace recordpipe {
 
 class PickleInput {
  public:
-  // `source` holds `size` bytes.
+  // `source` has `size` bytes.
   PickleInput(ByteSource& source, uint64_t size) : source_(source), size_(size) {}
 
   uint8_t read_u8();
-  // A little-endian number of `bytes` <= 8 bytes.
+  // A little-endian number of `bytes` bytes, at most 8.
   uint64_t read_little_endian(size_t bytes);
   std::string read_string(uint64_t length);
-  // Up to the next newline, which is not part of it; at most `limit` bytes.
+  // The bytes up to the next newline (excluded); at most `limit` bytes.
   std::string read_line(size_t limit);
-  // Fills `out`; large ones are read straight from the source.
+  // Fills `out`; a large `out` is read directly from the source.
   void read_into(std::span<std::byte> out);
 
-  // Throws Error{corrupted} where fewer than `length` bytes are left.
+  // Throws Error{corrupted} if fewer than `length` bytes are left.
   void expect_left(uint64_t length, const char* what) const;
   bool at_end();
 
-  // Where the next byte lies, and where the opcode being executed does.
+  // The offset of the next byte. begin_opcode() makes it the offset of the current opcode.
   uint64_t offset() const { return offset_; }
   void begin_opcode() { opcode_offset_ = offset_; }
 
-  // An Error at the opcode being executed.
+  // Throw an Error at the current opcode.
   [[noreturn]] void fail(ErrorKind kind, std::string reason, std::string hint = {}) const;
   [[noreturn]] void fail_corrupted(std::string reason) const;
   [[noreturn]] void fail_limit(std::string reason) const;

@@ -1,5 +1,5 @@
-// PickleMachine: the opcodes. What they work on is in pickle_stack.cc, what the known functions
-// return in pickle_functions.cc.
+// PickleMachine: the opcodes. Stack and memo: pickle_stack.cc; the known functions:
+// pickle_functions.cc.
 #include "dataset/applications/cifar/pickle_machine.h"
 
 #include <array>
@@ -177,7 +177,7 @@ void PickleMachine::execute(uint8_t opcode) {
       std::array<char, 8> hex;
       std::snprintf(hex.data(), hex.size(), "0x%02x", opcode);
       input_.fail(ErrorKind::unsupported, std::string("unexpected opcode ") + hex.data(),
-                  "a CIFAR batch is written without it, so this file is damaged or another one");
+                  "a CIFAR batch does not need it: the file is damaged or no CIFAR batch");
     }
   }
 }

@@ -1,4 +1,4 @@
-// The stack machine of pickle.h: opcodes in, the one dict out.
+// The stack machine of pickle.h: executes the opcodes and returns the dict.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ class PickleMachine {
  public:
   explicit PickleMachine(PickleInput& input) : input_(input) {}
 
-  // Runs from PROTO to STOP and returns what is then on the stack.
+  // Runs from PROTO to STOP and returns the dict on the stack.
   std::shared_ptr<const PickleDict> run();
 
  private:
-  // Caps far above what a batch of kMaxCifarRows needs. What an opcode makes takes about a hundred
-  // bytes beside the bytes of its string, so that their number bounds the memory.
+  // Limits far above the needs of a batch of kMaxCifarRows images. An opcode creates about 100
+  // bytes plus its string, so the number of opcodes limits the memory.
   static constexpr size_t kMaxOpcodes = 1 << 20;
   static constexpr size_t kMaxStack = 1 << 16;
   static constexpr size_t kMaxMemo = 1 << 19;
@@ -44,7 +44,7 @@ class PickleMachine {
     }
     return std::move(*typed);
   }
-  // What lies above the topmost mark, which goes too.
+  // Pops the values above the topmost mark, and the mark.
   std::vector<PickleValue> pop_to_mark();
 
   void push_string(uint64_t length);
@@ -75,7 +75,7 @@ class PickleMachine {
 
   PickleInput& input_;
   std::vector<PickleValue> stack_;
-  std::vector<PickleValue> memo_;  // PickleMark: nothing stored there
+  std::vector<PickleValue> memo_;  // PickleMark: an unused entry
   size_t memo_used_ = 0;
 };
 

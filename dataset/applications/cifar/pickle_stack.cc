@@ -10,10 +10,10 @@
 namespace recordpipe {
 namespace {
 
-// Decodes UTF-8 that holds nothing past U+00FF, byte by byte.
+// Incremental decoder of UTF-8 with code points up to U+00FF, to latin-1.
 class Latin1Decoder {
  public:
-  // False where the byte belongs to something else. At most one byte of output for one of input.
+  // Returns false for any other byte. Writes at most one byte per byte of input.
   bool decode(uint8_t byte, std::byte*& out) {
     if (lead_ != 0) {
       if ((byte & 0xc0) != 0x80) return false;
@@ -24,7 +24,7 @@ class Latin1Decoder {
     if (byte < 0x80) {
       *out++ = static_cast<std::byte>(byte);
     } else if (byte == 0xc2 || byte == 0xc3) {
-      lead_ = byte;  // its low two bits are the code point's high ones
+      lead_ = byte;  // its two low bits are the high bits of the code point
     } else {
       return false;
     }
@@ -113,7 +113,7 @@ void PickleMachine::push_long(size_t bytes) {
   if (bytes > 8) input_.fail_corrupted("an integer of " + std::to_string(bytes) + " bytes");
   if (bytes == 0) return push(int64_t{0});
   const uint64_t value = input_.read_little_endian(bytes);
-  const size_t unused = 64 - 8 * bytes;  // its top bit is the sign
+  const size_t unused = 64 - 8 * bytes;  // sign extension from the top bit
   push(static_cast<int64_t>(value << unused) >> unused);
 }
 

@@ -1,4 +1,4 @@
-// The kinds of value that a CIFAR batch's pickle is made of. There are no others.
+// The value types of PickleMachine: exactly those of a CIFAR batch's pickle.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace recordpipe {
 
-// A string or bytes of at least this many bytes is a PickleBlob, a shorter one a std::string.
+// Strings and bytes of at least this many bytes are PickleBlobs; shorter ones are std::strings.
 inline constexpr uint64_t kPickleBlobSize = 1024;
 
-// What a pickle may name.
+// The supported globals.
 enum class PickleGlobal { reconstruct, ndarray, dtype, frombuffer, encode };
 
 struct PickleMark {};
 struct PickleNone {};
 
-// A long string: the pixels. From a unicode string, its code points as latin-1.
+// A long string (the pixels). A unicode string is converted to latin-1.
 struct PickleBlob {
   size_t size = 0;
   std::unique_ptr<std::byte[]> bytes = {};
@@ -34,11 +34,11 @@ struct PickleArray {
   std::vector<int64_t> shape = {};
   std::shared_ptr<const PickleDtype> dtype = {};
   bool fortran_order = false;
-  std::shared_ptr<PickleBlob> data = {};  // null until BUILD, or where it is short
+  std::shared_ptr<PickleBlob> data = {};  // null before BUILD, and for short data
 };
 
-// Numbers are kept, anything else is counted only: nothing this reader wants lies in a list of
-// something else, and a list that holds no values can't be part of a cycle.
+// Keeps numbers, and only counts all other items: the reader does not need them, and a list without
+// references can't be part of a cycle.
 struct PickleList {
   std::vector<int64_t> numbers = {};
   size_t others = 0;
@@ -47,7 +47,7 @@ struct PickleList {
 struct PickleTuple;
 struct PickleDict;
 
-// Containers are shared, as in Python: the memo and the stack refer to the same one.
+// Containers are shared between the memo and the stack, as in Python.
 using PickleValue =
     std::variant<PickleMark, PickleNone, int64_t, PickleGlobal, std::shared_ptr<const std::string>,
                  std::shared_ptr<PickleBlob>, std::shared_ptr<const PickleTuple>,
@@ -56,10 +56,10 @@ using PickleValue =
 
 struct PickleTuple {
   std::vector<PickleValue> items = {};
-  int depth = 1;  // tuples inside each other, this one included
+  int depth = 1;  // nesting depth of tuples, this one included
 };
 
-// The entries that this reader wants, by name.
+// The entries that the reader needs, by name.
 struct PickleDict {
   std::shared_ptr<PickleArray> data = {};
   std::shared_ptr<PickleList> labels = {};

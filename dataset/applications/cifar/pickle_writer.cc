@@ -5,7 +5,7 @@
 namespace recordpipe {
 namespace {
 
-// Python 2 wrote lists in runs of this many.
+// Python 2 writes lists in runs of this length.
 constexpr size_t kRun = 1000;
 
 class PickleWriter {
@@ -17,7 +17,7 @@ class PickleWriter {
     out_ += '(';
   }
 
-  // A string that is memoized.
+  // A memoized string.
   void name(std::string_view text) {
     short_string(text);
     put();

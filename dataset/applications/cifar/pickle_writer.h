@@ -1,5 +1,5 @@
-// Writing the pickle of a CIFAR-10 batch, opcode for opcode as the published ones were written
-// (protocol 2, Python 2), so that whatever reads those reads it.
+// Writes the pickle of a CIFAR-10 batch with the same opcodes as the published ones (protocol 2,
+// Python 2), for compatibility with all their readers.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace recordpipe {
 
-// `file_names` are shorter than 256 bytes, one for each row of `batch`.
+// `file_names`: one per row of `batch`, each shorter than 256 bytes.
 std::string make_cifar_pickle(std::string_view batch_label, const CifarBatch& batch,
                               const std::vector<std::string>& file_names);
 

@@ -11,7 +11,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMaxSize = 8192;  // anybody may have written there
+constexpr size_t kMaxSize = 8192;  // the file is untrusted input
 
 std::string note_in(const std::string& data_dir) { return data_dir + "/source.txt"; }
 

@@ -15,14 +15,14 @@
 namespace recordpipe {
 namespace {
 
-// What is framed before it is written: small enough to stay in the cache.
+// Bytes framed per write: small enough for the cache.
 constexpr size_t kPieceSize = size_t{256} << 10;
 
-// Calls action(batch, row) for the records [begin, end) of all `ranges` together.
+// Calls action(batch, row) for the records [begin, end) of the concatenated `ranges`.
 template <class Action>
 void for_each_record(const std::vector<BatchRange>& ranges, size_t begin, size_t end,
                      Action action) {
-  size_t first = 0;  // the number of the range's first record
+  size_t first = 0;  // index of the range's first record
   for (const BatchRange& range : ranges) {
     const size_t last = first + range.end - range.begin;
     for (size_t i = std::max(begin, first); i < std::min(end, last); ++i) {

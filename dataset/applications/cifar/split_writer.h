@@ -1,4 +1,4 @@
-// One split (train, validation or eval) as TFRecord files.
+// Writes one split (train, validation or eval) as TFRecord files.
 #pragma once
 
 #include <cstddef>
@@ -26,22 +26,21 @@ struct BatchRange {
 struct SplitWriteOptions {
   Compression compression = Compression::none;
   int compression_level = 6;
-  // The split's records are dealt in order, as evenly as can be: the shards read one after the
-  // other give the same records as one file would.
+  // Number of files, with consecutive records and nearly equal sizes: the concatenated shards equal
+  // a single file.
   size_t shards = 1;
   std::stop_token stop = {};
 };
 
-// A file that is complete and synced, but has its name only after file->commit().
+// A complete and synced file; file->commit() renames it to its name.
 struct FinishedFile {
   std::unique_ptr<AtomicFile> file = {};
   uint64_t records = 0;
-  double seconds = 0;  // spent on this file: framing, compressing, writing, syncing
+  double seconds = 0;  // elapsed for framing, compression, writing and sync
 };
 
-// Writes the images of `ranges` to split_file_name(split, ...) in `directory`, several shards at a
-// time where the machine has several cores. Records are Example{image: bytes[3072], label: int64};
-// where there are coarse labels, also coarse_label and fine_label (then the same as label).
+// Writes the images of `ranges` to the files split_file_name(split, ...) in `directory`, several
+// shards in parallel. Records: cifar_example.h.
 std::vector<FinishedFile> write_split(FileSystem& file_system, const std::string& directory,
                                       std::string_view split, const std::vector<BatchRange>& ranges,
                                       const SplitWriteOptions& options);

@@ -26,8 +26,8 @@ constexpr std::string_view kFolder = "cifar-10-batches-py";
 constexpr std::string_view kReadme =
     "<p>Drawn by program: generate_cifar10_tfrecords --synthetic. This is not CIFAR-10.</p>\n";
 constexpr size_t kTestBatch = 5;
-// As the published archive has them, with readme.html after the first and batches.meta after the
-// third.
+// The order in the published archive, with readme.html after the first batch and batches.meta after
+// the third.
 constexpr std::array<size_t, 6> kPublishedOrder = {3, kTestBatch, 2, 1, 4, 0};
 
 // Draws images [begin, end) of batch `place`.
@@ -101,7 +101,7 @@ void write_synthetic_cifar(FileSystem& file_system, const std::string& path,
                  .reason = "images_per_batch must be from 1 to 10000"});
   }
   AtomicFile file(file_system, path);
-  // Noise doesn't get smaller, so it is only wrapped.
+  // Stored, because noise is incompressible.
   const auto compressed = deflate(file, {.format = Compression::gzip, .level = 0});
   TarWriter tar(*compressed);
   Progressing progress(options);
@@ -114,7 +114,7 @@ void write_synthetic_cifar(FileSystem& file_system, const std::string& path,
   const auto draw_ahead = [&options](size_t place) {
     return std::async(std::launch::async, [&options, place] { return draw_batch(options, place); });
   };
-  // Each batch is drawn while the one before it is packed.
+  // Each batch is drawn while the previous one is packed.
   std::future<CifarBatch> next = draw_ahead(kPublishedOrder.front());
   for (size_t i = 0; i < kPublishedOrder.size(); ++i) {
     const size_t place = kPublishedOrder[i];

@@ -10,9 +10,9 @@ namespace {
 
 constexpr int kSide = 32;
 constexpr int kPixels = kSide * kSide;
-constexpr int kOne = 1024;  // 1.0 in fixed point: of a shape's coordinates, of a sine
+constexpr int kOne = 1024;  // 1.0 in fixed point, for coordinates of shapes and for sines
 
-// Points are looked at in the middle of each quarter of a pixel, so in eighths of one.
+// Coverage is sampled at the centres of the quarters of a pixel: coordinates in eighths of a pixel.
 constexpr int kEighths = 8;
 
 struct Direction {
@@ -20,7 +20,7 @@ struct Direction {
   int sin = 0;
 };
 
-// The 256 directions, by turning (1, 0) 1/256 of a circle at a time.
+// 256 directions: (1, 0) rotated in steps of 1/256 of a circle.
 constexpr std::array<Direction, 256> make_directions() {
   constexpr int64_t kScale = int64_t{1} << 30;
   constexpr int64_t kCos = 1073418433;  // cos(2 pi / 256) * 2^30
@@ -39,7 +39,7 @@ constexpr std::array<Direction, 256> make_directions() {
 
 constexpr auto kDirections = make_directions();
 
-// Whether (x, y) lies in the shape of a class, which fills about the unit circle.
+// Whether (x, y) is inside the shape of a class; shapes have about the size of the unit circle.
 bool is_inside(int shape, int x, int y) {
   const int ax = std::abs(x);
   const int ay = std::abs(y);
@@ -56,7 +56,7 @@ bool is_inside(int shape, int x, int y) {
       return y >= -512 && 1774 * ax / kOne + y <= kOne;
     case 4:  // plus
       return (ax <= 270 && ay <= 950) || (ay <= 270 && ax <= 950);
-    case 5: {  // star: inside of at least four of the five lines through its points
+    case 5: {  // star: inside at least four of the five lines through its points
       int inside = 0;
       for (int i = 0; i < 5; ++i) {
         const Direction& normal = kDirections[static_cast<size_t>(256 * i / 5)];
@@ -86,7 +86,7 @@ int distance(const Colour& a, const Colour& b) {
   return std::abs(a[0] - b[0]) + std::abs(a[1] - b[1]) + std::abs(a[2] - b[2]);
 }
 
-// One that can be told from `other`.
+// A colour that is distinguishable from `other`.
 Colour contrasting_colour(Random& random, const Colour& other) {
   Colour colour = random_colour(random);
   while (distance(colour, other) < 140) colour = random_colour(random);
@@ -101,7 +101,7 @@ Colour mix(const Colour& a, const Colour& b, int part, int whole) {
 
 using Canvas = std::array<Colour, kPixels>;
 
-// From one colour to another across the image, with a wave over it.
+// A gradient between two colours, with a superimposed wave.
 void draw_background(Random& random, const Colour& colour, Canvas& canvas) {
   const Colour other = mix(colour, random_colour(random), 1, 3);
   const Direction across = kDirections[random.below(256)];
@@ -121,13 +121,13 @@ void draw_background(Random& random, const Colour& colour, Canvas& canvas) {
   }
 }
 
-// How a shape lies in the image and is filled.
+// Position, size, rotation and fill of a shape.
 struct Figure {
   int shape;
   int x, y, radius;  // in eighths of a pixel
   Direction angle;
   Colour colour, second;
-  int stripes;  // how many dark and light ones from 0 to 1, in fixed point; 0: none
+  int stripes;  // stripes per unit length, in fixed point; 0: none
 };
 
 void draw_figure(const Figure& figure, Canvas& canvas) {
@@ -154,7 +154,7 @@ void draw_figure(const Figure& figure, Canvas& canvas) {
   }
 }
 
-// Thin bars in any colour, over shape and background alike.
+// Thin bars in random colours, over shape and background.
 void draw_scraps(Random& random, Canvas& canvas) {
   for (uint32_t left = random.below(4); left > 0; --left) {
     const Colour colour = random_colour(random);
@@ -172,7 +172,8 @@ void draw_scraps(Random& random, Canvas& canvas) {
   }
 }
 
-// The sum of four random bytes is close enough to a normal distribution: mean 510, deviation 148.
+// The sum of four random bytes approximates a normal distribution with mean 510, standard deviation
+// 148.
 int noise(Random& random, int deviation) {
   const uint32_t bits = random();
   const auto sum =

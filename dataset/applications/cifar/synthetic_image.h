@@ -1,10 +1,9 @@
-// One image of the synthetic set: a shape of one of ten classes, drawn by program.
+// Generator of the synthetic images: a shape of one of ten classes.
 //
-// The class is the shape alone. Its place, size, angle, colours and filling are random, and so are
-// the background, the scraps of other things that lie over it and the noise: no pixel's colour says
-// anything about the class, so that a linear classifier learns next to nothing and a convolutional
-// network has something to learn. All arithmetic is in integers, so that every machine draws the
-// same image.
+// Only the shape depends on the class. Its position, size, rotation, colours and fill are random,
+// and so are the background, occluding bars and the noise. No pixel's colour is correlated with the
+// class, so a linear classifier learns almost nothing; a convolutional network can learn the
+// shapes. All arithmetic is in integers: every machine draws the same images.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@ inline constexpr std::array<std::string_view, kCifar10Classes> kSyntheticClasses
     "disc", "ring",     "square",    "triangle", "plus",
     "star", "crescent", "hourglass", "bars",     "corner"};
 
-// Draws image `index` of the set with `seed`, channel-major, and returns its label.
+// Draws image `index` of the dataset with `seed`, channel-major, and returns its label.
 uint8_t draw_synthetic_image(uint64_t seed, uint64_t index,
                              std::span<std::byte, kCifarImageSize> pixels);
 

@@ -27,7 +27,7 @@ struct TarReader::State {
     check(archive_read_open(handle.get(), this, nullptr, give_block, nullptr));
   }
 
-  // libarchive's way of asking for bytes. An exception may not pass through its C code.
+  // libarchive's read callback. Exceptions must not propagate through its C code.
   static la_ssize_t give_block(archive* a, void* state, const void** block) {
     auto& self = *static_cast<State*>(state);
     try {
@@ -46,7 +46,7 @@ struct TarReader::State {
     bytes_read += bytes.size();
     if (bytes_read > limits.bytes) {
       fail(ErrorKind::limit_exceeded,
-           "more than " + std::to_string(limits.bytes) + " bytes come out of the archive");
+           "the archive expands to more than " + std::to_string(limits.bytes) + " bytes");
     }
     if (header_end && bytes_read > *header_end) {
       fail(ErrorKind::limit_exceeded,
@@ -57,7 +57,7 @@ struct TarReader::State {
 
   // The next member, or null at the end of the archive.
   archive_entry* next_header() {
-    // The rest of the member before, which is no part of the header.
+    // Skips the rest of the previous member, which does not count as header.
     if (members > 0) check(archive_read_data_skip(handle.get()));
     archive_entry* entry = nullptr;
     header_end = bytes_read + limits.header_bytes;
@@ -72,7 +72,7 @@ struct TarReader::State {
     if (result == ARCHIVE_OK || result == ARCHIVE_WARN || result == ARCHIVE_EOF) return;
     const char* text = archive_error_string(handle.get());
     const std::string reason = text ? text : "no reason given";
-    // The one thing that has a name of its own; libarchive has no code for it.
+    // libarchive has no error code for a truncated archive, only a message.
     const bool cut = reason.find("runcated") != std::string::npos;
     fail(cut ? ErrorKind::truncated : ErrorKind::corrupted,
          "not a whole tar archive: " + printable(reason));
@@ -84,10 +84,10 @@ struct TarReader::State {
                  .offset = static_cast<uint64_t>(
                      std::max<la_int64_t>(archive_read_header_position(handle.get()), 0)),
                  .reason = std::move(reason),
-                 .hint = "get the archive again"});
+                 .hint = "download the archive again"});
   }
 
-  // Makes sure that rest holds bytes of the member; false at its end.
+  // Ensures that `rest` has bytes of the member; returns false at its end.
   bool fill() {
     while (rest.empty() && in_member) {
       const void* block = nullptr;
@@ -106,10 +106,10 @@ struct TarReader::State {
   std::unique_ptr<archive, FreeArchive> handle;
   std::exception_ptr failure;
   uint64_t bytes_read = 0;
-  std::optional<uint64_t> header_end = {};  // of bytes_read, while a header is read
+  std::optional<uint64_t> header_end = {};  // limit of bytes_read while a header is read
   size_t members = 0;
   bool in_member = false;
-  std::span<const std::byte> rest;  // of the block that libarchive gave last
+  std::span<const std::byte> rest;  // unread rest of libarchive's last block
   std::string path;
 };
 
@@ -133,7 +133,7 @@ std::optional<TarMember> TarReader::next() {
                "more than " + std::to_string(state.limits.members) + " members");
   }
   TarMember member;
-  // Null where the name can't be converted; then it is none that anybody looks for.
+  // Null if the name can't be converted; such a name is none of the known ones.
   if (const char* name = archive_entry_pathname(entry)) member.path = name;
   member.regular = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry) &&
                    !archive_entry_symlink(entry) && archive_entry_sparse_count(entry) == 0;

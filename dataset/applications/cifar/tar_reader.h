@@ -1,4 +1,5 @@
-// The regular files in a tar archive, streamed: no name in it ever reaches the file system.
+// Streaming reader of the regular files in a tar archive. Names in the archive are never used as
+// paths.
 #pragma once
 
 #include <cstddef>
@@ -14,37 +15,37 @@
 namespace recordpipe {
 
 struct TarLimits {
-  uint64_t bytes = uint64_t{512} << 20;  // of the tar archive, headers and skipped members included
+  uint64_t bytes = uint64_t{512} << 20;  // uncompressed archive, with headers and skipped members
   size_t members = 1000;
-  // Of one member's header with all its extensions, which are kept in memory.
+  // One member's header with all extensions, which are kept in memory.
   uint64_t header_bytes = uint64_t{4} << 20;
 };
 
 struct TarMember {
   std::string path;
   uint64_t size = 0;
-  // False for folders, symbolic and hard links, devices, FIFOs and sparse files: those have no
-  // content here.
+  // False for directories, symbolic and hard links, devices, FIFOs and sparse files; the reader
+  // gives no content for them.
   bool regular = false;
 };
 
-// Also the content of the current member: read() gives its bytes, path() is "ARCHIVE:MEMBER".
+// As a ByteSource, the content of the current member; path() is "ARCHIVE:MEMBER". Not thread-safe.
 class TarReader final : public ByteSource {
  public:
-  // `tar` (not owned) gives the archive's bytes, inflated.
+  // `tar` (not owned): the decompressed archive.
   explicit TarReader(ReadAhead& tar, const TarLimits& limits = {});
   ~TarReader() override;
 
-  // Skips what is left of the current member and goes to the next one. At the end of the archive,
-  // nothing: `tar` has then been read to its own end, so that its trailer is checked.
+  // Advances to the next member. Empty at the end of the archive, after `tar` was read to its end,
+  // which checks the trailer of the compressed stream.
   //
-  // Throws Error{corrupted} where it is no tar archive or a damaged one, Error{truncated} where it
-  // ends inside a member (a size that is not true, for instance), Error{limit_exceeded} past the
-  // limits, and whatever `tar` throws. Offsets are in the inflated archive.
+  // Throws Error{corrupted} for a damaged file or one that is no tar archive, Error{truncated} if
+  // it ends inside a member, Error{limit_exceeded} above the limits, and the errors of `tar`.
+  // Offsets are in the decompressed archive.
   std::optional<TarMember> next();
 
   size_t read(std::span<std::byte> out) override;
-  // The next byte of the member, which stays; nothing at its end.
+  // The next byte of the member, without consuming it; empty at its end.
   std::optional<std::byte> peek();
   const std::string& path() const override;
 

@@ -28,15 +28,15 @@ struct TarWriter::State {
   explicit State(ByteSink& out) : sink(out), handle(archive_write_new()) {
     if (!handle) throw std::bad_alloc();
     check(archive_write_set_format_ustar(handle.get()));
-    check(archive_write_set_bytes_per_block(handle.get(), 0));  // no blocking: pass on as it comes
+    check(archive_write_set_bytes_per_block(handle.get(), 0));  // unbuffered
     check(archive_write_open(handle.get(), this, nullptr, take_bytes, nullptr));
   }
 
-  // Freeing an archive that was given up writes its end, which nobody wants. (archive_write_fail
-  // would prevent that too, but leaks libarchive's buffers.)
+  // Freeing an abandoned archive would write its end. (archive_write_fail would prevent that, too,
+  // but leaks libarchive's buffers.)
   ~State() { dropping = true; }
 
-  // An exception may not pass through libarchive's C code.
+  // Exceptions must not propagate through libarchive's C code.
   static la_ssize_t take_bytes(archive* a, void* state, const void* bytes, size_t size) {
     auto& self = *static_cast<State*>(state);
     if (self.dropping) return static_cast<la_ssize_t>(size);

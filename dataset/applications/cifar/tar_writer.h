@@ -1,5 +1,5 @@
-// Writing a tar archive (ustar): folders and files of fixed owner, mode and date, so that the same
-// content gives the same bytes.
+// Deterministic writer of tar archives (ustar): directories and files with a fixed owner, mode and
+// date.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace recordpipe {
 
 class TarWriter {
  public:
-  // Writes to `sink`, which is not owned and not closed.
+  // Writes to `sink`, which is neither owned nor closed.
   explicit TarWriter(ByteSink& sink);
   ~TarWriter();
   TarWriter(const TarWriter&) = delete;
@@ -20,7 +20,7 @@ class TarWriter {
 
   void add_folder(const std::string& path);
   void add_file(const std::string& path, std::span<const std::byte> content);
-  // Writes the end of the archive. Once.
+  // Writes the end of the archive. Must be called once.
   void close();
 
  private:

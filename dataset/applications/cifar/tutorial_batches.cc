@@ -28,7 +28,7 @@ struct DrawDistortion {
     row.distortion = CropFlipColor::draw(random, kImage, kCrop, ranges);
     return row;
   }
-  // The sizes are among the collator's.
+  // The sizes are parameters of the collator.
   std::vector<Parameter> parameters() const {
     return {{"max_brightness", shortest_text(ranges.max_brightness)},
             {"min_contrast", shortest_text(ranges.min_contrast)},

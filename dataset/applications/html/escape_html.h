@@ -1,4 +1,4 @@
-// Text for an HTML page, of which nothing is ever more than text.
+// Escaping of text for HTML.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace recordpipe {
 
-// For content and for attributes in double quotes: & < > " ' are escaped, what is not UTF-8 becomes
-// U+FFFD, and control characters that HTML doesn't allow do, too.
+// For text content and for attributes in quotes: & < > " ' are escaped. Bytes that are not UTF-8,
+// and control characters that HTML does not allow, become U+FFFD.
 inline std::string escape_html(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -28,7 +28,7 @@ sigset_t handled_signals() {
 
 }  // namespace
 
-// A handler could not request a stop, which is not async-signal-safe; a thread that waits can.
+// A thread waits for the signals, because request_stop() is not async-signal-safe.
 Interrupt::Interrupt(std::optional<std::chrono::seconds> grace) : grace_(grace) {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);

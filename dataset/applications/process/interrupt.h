@@ -1,6 +1,6 @@
-// SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal) as a stop request, so that a program ends
-// in order; and no death by SIGXFSZ and SIGPIPE, so that a write past a file-size limit, or into a
-// pipe that nobody reads, fails like any other.
+// Signal handling of programs: SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal) become a
+// stop request. SIGXFSZ and SIGPIPE are ignored, so that a write beyond a file-size limit or to a
+// closed pipe fails with an error.
 #pragma once
 
 #include <atomic>
@@ -11,24 +11,24 @@
 
 namespace recordpipe {
 
-// Make it first in main, before any other thread: those started later leave these signals to it.
-// The first signal requests a stop. A second one ends the process at once, and so does a stop that
-// takes longer than `grace`, because a pipe or a network disk is waited for: what was being written
-// stays behind then, as after a SIGKILL. SIGINT and SIGHUP stay ignored where they are, as by nohup
-// or by a shell that starts a program in the background. There can be one at a time.
+// Must be constructed first in main, before any other thread: later threads inherit the blocked
+// signals. The first signal requests a stop. A second signal ends the process at once, and so does
+// a stop that takes longer than `grace` (because of a blocked pipe or network disk); files being
+// written are then left behind, as after SIGKILL. SIGINT and SIGHUP stay ignored if they were
+// (nohup, or a background job of a shell). At most one instance at a time.
 class Interrupt {
  public:
   static constexpr std::chrono::seconds kGrace{5};
 
-  // Without `grace` a stop takes as long as it takes.
+  // std::nullopt: no time limit for a stop. Default: 5 s.
   explicit Interrupt(std::optional<std::chrono::seconds> grace = kGrace);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
   std::stop_token token() const { return stop_.get_token(); }
-  // What a shell expects of a program that such a signal ended: 130 for SIGINT, 143 for SIGTERM,
-  // 129 for SIGHUP. 0 where there was none.
+  // The shell's exit status for the signal: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP; 0 if
+  // there was no signal.
   int exit_code() const;
 
  private:
@@ -40,7 +40,7 @@ class Interrupt {
   std::thread waiter_;
 };
 
-// The signal that came, or 0: for who only wants to look, between two steps of its work.
+// The received signal, or 0. For polling between two steps of work.
 int interrupted();
 
 }  // namespace recordpipe

@@ -1,12 +1,13 @@
-// Standard input, output and error of a program whose caller closed some of them (">&-").
+// Replacement of closed standard descriptors (">&-" in a shell).
 #pragma once
 
 namespace recordpipe {
 
-// Make it first in main, before anything is opened: the first file would get the descriptor that is
-// missing, and a warning would be written into a result. What was closed can be used afterwards,
-// but reading standard input and writing standard output fail, so that no result is lost unnoticed;
-// what is written to standard error is lost.
+// Opens the closed ones of standard input, output and error. Must be called first in main, before
+// any file is opened: a file would get the free descriptor, and a warning would be written to it.
+// Afterwards, reading a formerly closed standard input and writing a formerly closed standard
+// output fail, so that no result is lost silently; output to a formerly closed standard error is
+// discarded.
 void open_standard_descriptors();
 
 }  // namespace recordpipe

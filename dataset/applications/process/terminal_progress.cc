@@ -21,7 +21,7 @@ size_t terminal_width() {
 
 std::string megabytes(double bytes) { return fmt::format("{:.1f}", bytes / 1e6); }
 
-// As wide as there is room beside the `taken` columns of text.
+// A bar that fills the terminal's line beside `taken` columns of text.
 std::string bar(double fraction, size_t taken) {
   const size_t frame = std::string_view("[] ").size();
   const size_t room = terminal_width() - 1;
@@ -53,7 +53,7 @@ void TerminalProgress::update(const Progress& progress) {
   const std::lock_guard lock(mutex_);
   if (hidden_) return;
   if (activity_ != progress.activity) begin_locked(progress.activity, progress.done);
-  if (progress.done == 0 && !progress.total) return;  // nothing has come yet: not even a size
+  if (progress.done == 0 && !progress.total) return;  // neither data nor a size yet
   const auto now = std::chrono::steady_clock::now();
   const bool ended = progress.total && progress.done >= *progress.total;
   if (terminal_) {

@@ -1,5 +1,4 @@
-// What long work tells its user: a bar that is redrawn on a terminal; elsewhere a plain line now
-// and then, where that is wanted.
+// Progress display of programs: a bar on a terminal, else optional plain lines.
 #pragma once
 
 #include <chrono>
@@ -12,17 +11,16 @@
 
 namespace recordpipe {
 
-// Draws to standard error; where that can't be written, what is told is lost and the work goes on.
-// The functions may be called from several threads.
+// Draws to standard error; failures to write are ignored. Thread-safe.
 class TerminalProgress {
  public:
-  // A bar comes after the first, and is drawn again after the second; plain lines come at the
-  // third: nothing of work that is done sooner.
+  // The delay before the first bar, the interval of its updates, and the interval of plain lines.
+  // Shorter work displays nothing.
   static constexpr std::chrono::milliseconds kBarDelay{1000};
   static constexpr std::chrono::milliseconds kBarInterval{100};
   static constexpr std::chrono::seconds kLineInterval{5};
 
-  // Quiet: draws nothing. `lines`: whether there are plain lines where there is no terminal.
+  // `quiet`: draw nothing. `lines` (default: true): print plain lines if there is no terminal.
   explicit TerminalProgress(bool quiet, bool lines = true);
   ~TerminalProgress();
   TerminalProgress(const TerminalProgress&) = delete;
@@ -30,18 +28,18 @@ class TerminalProgress {
 
   // Whether update() draws anything here.
   bool draws() const { return terminal_ || (lines_ && !quiet_); }
-  // Work begins, from its first byte, also if it is called as the work before was. (Work of another
-  // name begins with its first update().)
+  // Begins an activity, also one with the name of the previous activity. (An activity with another
+  // name begins implicitly with its first update().)
   void begin(std::string_view activity);
   void update(const Progress& progress);
-  // Draws no bar from now on: results come to the terminal, which a bar would tear.
+  // Draws no further bar, because results go to the same terminal.
   void hide();
-  // A line of text, which doesn't tear the bar; control characters in it, of files' names say, are
-  // written \xNN. Nothing where quiet.
+  // Prints a line without disturbing the bar; control characters are written as \xNN. No-op if
+  // quiet.
   void note(const std::string& text);
-  // The same, for what must be known: quiet or not.
+  // The same, also if quiet.
   void warn(const std::string& text);
-  // Takes the bar away, so that something else can be printed.
+  // Erases the bar, so that other output can be printed.
   void clear();
 
  private:
@@ -55,9 +53,9 @@ class TerminalProgress {
   std::mutex mutex_;
   std::string activity_;
   std::chrono::steady_clock::time_point start_;
-  std::chrono::steady_clock::time_point last_;  // when something was drawn
-  uint64_t first_done_ = 0;  // what was there when the work began: a resumed download
-  bool drawn_ = false;       // a bar is on the screen
+  std::chrono::steady_clock::time_point last_;  // time of the last drawing
+  uint64_t first_done_ = 0;  // bytes done at the beginning, for example of a resumed download
+  bool drawn_ = false;       // a bar is visible
   bool hidden_ = false;
 };
 

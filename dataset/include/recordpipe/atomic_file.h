@@ -1,4 +1,4 @@
-// A file that appears whole under its name, or not at all.
+// Atomic file replacement: a file appears complete under its name, or not at all.
 #pragma once
 
 #include <functional>
@@ -11,40 +11,40 @@
 
 namespace recordpipe {
 
-// Writes to ".NAME.partial" beside the target, which is locked while it is written: a second
-// process that wants the same target gets Error{busy}. commit() syncs the file, renames it onto
-// the target and syncs the folder. Destroyed before that, the partial file is removed and the
-// target is what it was. A partial file left by a killed process is overwritten by the next one.
-// After a failed write the partial file is gone and nothing more can be written or committed.
+// Writes to ".NAME.partial" in the target's directory. The partial file is locked while it is
+// written: a second writer of the same target gets Error{busy}. commit() syncs the file, renames it
+// to the target and syncs the directory. Destruction before commit() removes the partial file and
+// leaves the target unchanged. A partial file left by a killed process is overwritten by the next
+// writer. After a failed write the partial file is removed, and write() and commit() throw
+// Error{invalid_argument}.
 //
-// A target that is there must be a regular file, and passes on its permissions (not its owner): a
-// file that only its owner may read stays so. A symbolic link is followed, as by a shell's ">": the
-// target is the file that it leads to, which need not be there yet, with the partial file beside
-// it; the link stays. A symbolic link in the place of the partial file, which nobody asked to be
-// written through, is refused with Error{already_exists} that names it; all other errors name the
-// path that was given.
+// An existing target must be a regular file; the new file gets its permissions (not its owner). A
+// symbolic link is followed, as by a shell's ">": the target is the file that the link points to,
+// which need not exist; the partial file is in that file's directory, and the link stays. A
+// symbolic link with the name of the partial file is never followed: Error{already_exists} names
+// it. All other errors name `path`. Not thread-safe.
 class AtomicFile final : public ByteSink {
  public:
   AtomicFile(FileSystem& file_system, std::string path);
-  // One of several that are written under a single lock, that of `first`: whoever writes them takes
-  // that one's lock before the others', and keeps it until the last of them is committed or gone
-  // (AtomicFileSet does). Once finished it keeps no file open.
+  // One of several files under a single lock, that of `first`. Every writer of these files must
+  // take the lock of `first` before the others, and keep it until the last file is committed or
+  // discarded (as AtomicFileSet does). A finished file holds no descriptor.
   AtomicFile(FileSystem& file_system, std::string path, const AtomicFile& first);
   ~AtomicFile() override;
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::span<const std::byte> data) override;
-  // Ends the writing, syncs, and renames: the same as commit().
+  // The same as commit().
   void close() override { commit(); }
   void commit();
-  // Ends the writing and syncs, while the target still is what it was; commit() then only renames.
-  // For several files that are to appear together, and to sync one while another is written.
+  // Ends the writing and syncs; the target is unchanged. A later commit() only renames. For several
+  // files that must appear together, and to sync one file while another is written.
   void finish();
-  // commit() under another name in the same folder: where the name can be told only when all of
-  // several files are finished. A link of that name is followed, on the same file system.
+  // commit() under another name in the same directory, for names that are known only after several
+  // files are finished. Follows a symbolic link of that name, on the same file system.
   void commit_as(std::string path);
-  // As it was given.
+  // The path as it was passed to the constructor or to commit_as().
   const std::string& path() const override { return path_; }
 
  private:
@@ -60,15 +60,15 @@ class AtomicFile final : public ByteSink {
 
   FileSystem& file_system_;
   std::string path_;
-  std::string target_;  // what path_ leads to
+  std::string target_;  // path_ with symbolic links resolved
   std::string partial_path_;
   Stage stage_ = Stage::open;
-  std::unique_ptr<FileLock> lock_;    // null under another's lock, and once it is over
-  std::unique_ptr<OutputFile> file_;  // while it is open
+  std::unique_ptr<FileLock> lock_;    // null under another file's lock, and in Stage::over
+  std::unique_ptr<OutputFile> file_;  // non-null in Stage::open
 };
 
-// Removes the partial files that killed processes left in `directory`, those of targets whose names
-// `is_wanted` takes. One that is being written under its own lock stays.
+// Removes the partial files that killed processes left in `directory`, for all targets whose name
+// `is_wanted` accepts. Keeps partial files that are locked by a writer.
 void remove_abandoned_partials(FileSystem& file_system, const std::string& directory,
                                const std::function<bool(std::string_view name)>& is_wanted);
 

@@ -1,4 +1,4 @@
-// Several files that appear together, any number of them.
+// Any number of files that appear together.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace recordpipe {
 
-// Files are written one after another, each as an AtomicFile; none appears under its name before
-// all of them are complete and synced. One lock guards them all, that of the first file's partial
-// one: a second process whose set begins with the same name gets Error{busy}. So no more than three
-// files are open at a time, however many there are.
+// The files are written one after another, each as an AtomicFile; no file appears under its name
+// before all files are complete and synced. One lock, that of the first file's partial file, guards
+// the set: a second set that begins with the same name gets Error{busy}. At most three files are
+// open at a time.
 //
-// A process that is killed while they get their names leaves some with their old content; the first
-// one gets its name last, so where that is new, all are. Destroyed before commit(), the set leaves
-// nothing. After a failure nothing more may be written.
+// A process that is killed during commit() leaves some files with their old content. The first file
+// is renamed last: if it is new, all files are. Destruction before commit() leaves nothing. After a
+// failure nothing more may be written. Not thread-safe.
 class AtomicFileSet {
  public:
   explicit AtomicFileSet(FileSystem& file_system) : file_system_(file_system) {}
@@ -26,18 +26,19 @@ class AtomicFileSet {
   AtomicFileSet(const AtomicFileSet&) = delete;
   AtomicFileSet& operator=(const AtomicFileSet&) = delete;
 
-  // Finishes the file before, and begins one for `path`. Valid until the next call; its close()
-  // isn't to be called.
+  // Finishes the previous file and begins a file for `path`. The result is valid until the next
+  // call; its close() must not be called.
   ByteSink& begin(const std::string& path);
-  // Finishes the last one; then all get these names, in the order they were begun: those they began
-  // with, or others in the same folder where names can be told only at the end. Once.
+  // Finishes the last file, then renames all files to `paths` (in the order of begin()): the names
+  // they began with, or others in the same directory. Must be called at most once. Throws
+  // Error{invalid_argument} if the number of paths differs from the number of files.
   void commit(std::span<const std::string> paths);
 
  private:
   void finish_last();
 
   FileSystem& file_system_;
-  std::vector<std::unique_ptr<AtomicFile>> files_;  // the last one is open
+  std::vector<std::unique_ptr<AtomicFile>> files_;  // only the last one is open
 };
 
 }  // namespace recordpipe

@@ -1,7 +1,7 @@
-// Columns: one feature's values over a batch of records, one after another in memory.
+// Columns: the values of one feature over a batch of records, contiguous in memory.
 //
-// These are views into a batch (parse_example.h), valid until it is reset, assigned to or
-// destroyed. The batch holds copies of the records' values: nothing here points into a record.
+// Columns are views into a batch (parse_example.h), valid until the batch is reset, assigned to or
+// destroyed. The batch holds copies of the values; no column points into a record.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@
 
 namespace recordpipe {
 
-// Bytes values, as Arrow and tf.RaggedTensor keep them: value i is bytes()[splits()[i],
+// Bytes values in the layout of Arrow and tf.RaggedTensor: value i is bytes()[splits()[i],
 // splits()[i + 1]).
 class BytesValues {
  public:
   BytesValues() = default;
-  // `splits` holds one number more than there are values.
+  // `splits` has one element more than there are values.
   BytesValues(const std::byte* bytes, std::span<const int64_t> splits)
       : bytes_(bytes), splits_(splits) {}
 
@@ -59,25 +59,27 @@ struct ValuesOf<FeatureKind::int64s> {
 template <FeatureKind kind>
 using Values = typename detail::ValuesOf<kind>::type;
 
-// FixedLen: [batch, shape...], row-major.
+// The column of a FixedLen feature: [batch, shape...], row-major.
 template <FeatureKind kind>
 struct DenseColumn {
   Values<kind> values;
   std::span<const size_t> shape;  // of one row
-  size_t row_size = 0;            // how many values that are
+  size_t row_size = 0;            // values per row
 
   Values<kind> row(size_t row) const { return values.subspan(row * row_size, row_size); }
 };
 
-// Ragged, VarLen: row i is values[row_splits[i], row_splits[i + 1]), as in tf.RaggedTensor.
-// FixedLenSequence: the same in steps, each of `shape`: row i is [steps, shape...].
+// The column of a Ragged or VarLen feature: row i is values[row_splits[i], row_splits[i + 1]), as
+// in tf.RaggedTensor. FixedLenSequence: the splits count steps, each of `shape`; row i is [steps,
+// shape...].
 template <FeatureKind kind>
 struct RaggedColumn {
   Values<kind> values;
-  std::span<const int64_t> row_splits;  // batch + 1 numbers, the first is 0
-  std::span<const size_t> shape = {};   // of one item: a step; {} for single values
-  size_t item_size = 1;                 // how many values that are
+  std::span<const int64_t> row_splits;  // batch + 1 elements, the first is 0
+  std::span<const size_t> shape = {};   // of one item (a step); {} for single values
+  size_t item_size = 1;                 // values per item
 
+  // The number of items in a row.
   size_t items(size_t row) const {
     return static_cast<size_t>(row_splits[row + 1] - row_splits[row]);
   }
@@ -86,13 +88,14 @@ struct RaggedColumn {
   }
 };
 
-// Ragged in a feature list, [batch, steps, values], both ragged: row i's steps are
-// row_splits[i] .. row_splits[i + 1], and step s is values[step_splits[s], step_splits[s + 1]).
+// The column of a Ragged feature list, [batch, steps, values] with two ragged dimensions: row i has
+// the steps [row_splits[i], row_splits[i + 1]); step s is values[step_splits[s], step_splits[s +
+// 1]).
 template <FeatureKind kind>
 struct NestedRaggedColumn {
   Values<kind> values;
-  std::span<const int64_t> step_splits;  // all steps + 1 numbers
-  std::span<const int64_t> row_splits;   // batch + 1 numbers
+  std::span<const int64_t> step_splits;  // total steps + 1 elements
+  std::span<const int64_t> row_splits;   // batch + 1 elements
 
   size_t steps(size_t row) const {
     return static_cast<size_t>(row_splits[row + 1] - row_splits[row]);
@@ -104,11 +107,10 @@ struct NestedRaggedColumn {
   }
 };
 
-// tf.SparseTensor's indices and shape for the values of a ragged column, which are the same in
-// both.
+// The indices and dense shape of a tf.SparseTensor with the values of a ragged column.
 struct SparseIndices {
-  std::vector<std::array<int64_t, 2>> indices;  // (row, place in the row) of each value, in order
-  std::array<int64_t, 2> dense_shape;           // rows, values of the longest row
+  std::vector<std::array<int64_t, 2>> indices;  // (row, index in the row) of each value, in order
+  std::array<int64_t, 2> dense_shape;           // number of rows, length of the longest row
 };
 SparseIndices sparse_indices(std::span<const int64_t> row_splits);
 

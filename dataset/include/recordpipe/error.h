@@ -1,8 +1,8 @@
-// The one family of exceptions this library throws.
+// recordpipe::Error, the exception type of this library.
 //
-// Every failure names where it happened (path, and the byte offset where there is one), the reason
-// in words, and what to do about it. The library never prints, exits or aborts: programs catch
-// recordpipe::Error in main and print what().
+// Every error names the path, the byte offset (if there is one), the reason, and what to do about
+// it. The library never prints, exits or aborts: programs catch recordpipe::Error in main and print
+// what().
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,30 @@
 namespace recordpipe {
 
 enum class ErrorKind {
-  invalid_argument,   // the caller asked for something that makes no sense
+  invalid_argument,   // the caller passed an invalid argument
   not_found,          // no such file, URL, member or feature
-  already_exists,     // something is there that would be overwritten
-  permission_denied,  //
-  io,                 // the operating system failed a read, write, sync, rename, ...
+  already_exists,     // the target exists and must not be overwritten
+  permission_denied,  // the operating system or the server denied access
+  io,                 // a system call (read, write, sync, rename, ...) failed
   no_space,           // disk full, quota or file-size limit reached
-  truncated,          // the input ends in the middle of something
-  corrupted,          // the input contradicts itself: a CRC, a length, a structure
-  unsupported,        // well formed, but not something this program reads
-  limit_exceeded,     // a stated cap on memory, size, depth or count was reached
+  truncated,          // the input ends too early
+  corrupted,          // the input is inconsistent: a CRC, a length, a structure
+  unsupported,        // well formed, but not supported
+  limit_exceeded,     // a documented limit on memory, size, depth or count was reached
   network,            // a transfer failed
-  checksum_mismatch,  // a whole file is not the one that was asked for
-  busy,               // another process holds the target
-  cancelled,          // the caller asked to stop
+  checksum_mismatch,  // a whole file is not the expected one
+  busy,               // another process or thread holds the lock of the target
+  cancelled,          // the caller requested a stop
 };
 
-// What a setting of the library can do about an error, beside the hint, which says it in words: for
-// programs whose users know the setting by another name.
+// The setting of the library that may help. The hint says the same in words; programs whose users
+// know the setting by another name (a command-line option) use the Remedy.
 enum class Remedy {
   none,
-  salvage,                // a TFRecord file is damaged: other records may be intact
-  crc_check_off,          // damaged, or CrcCheck::never if all its records are like this
-  raise_max_record_size,  // a longer record is allowed by RecordReadOptions::max_record_size
-  compression_gzip,       // RecordReadOptions::compression is another
+  salvage,                // the TFRecord file is damaged; other records may be intact
+  crc_check_off,          // the file is damaged, or its writer computed wrong CRCs: CrcCheck::never
+  raise_max_record_size,  // RecordReadOptions::max_record_size allows longer records
+  compression_gzip,       // RecordReadOptions::compression must be gzip
   compression_zlib,
   compression_zstd,
 };
@@ -45,21 +45,23 @@ enum class Remedy {
 // "corrupted", "not_found", ...
 std::string_view to_string(ErrorKind kind);
 
-// Whether the input isn't what it was: truncated or corrupted.
+// Whether the input is damaged: truncated or corrupted.
 constexpr bool is_damage(ErrorKind kind) {
   return kind == ErrorKind::truncated || kind == ErrorKind::corrupted;
 }
 
 class Error : public std::runtime_error {
  public:
-  // All parts but the kind and the reason may be empty.
+  // All parts except the kind and the reason may be empty.
   struct Parts {
     ErrorKind kind = ErrorKind::io;
-    std::string path = {};                // file, URL or "archive:member"
+    // A file, a URL or "archive:member". Error keeps a URL without user name, password and fragment
+    // and with "?..." for its query: they may hold secrets.
+    std::string path = {};
     std::optional<uint64_t> offset = {};  // in bytes from the start of `path`
-    std::string reason = {};              // a lower-case phrase, without the path and the offset
-    std::string hint = {};                // what to do, a sentence
-    Remedy remedy = Remedy::none;         // what of the hint is a setting
+    std::string reason = {};              // a lower-case phrase, without path and offset
+    std::string hint = {};                // what to do, in the imperative
+    Remedy remedy = Remedy::none;         // the setting that the hint names, if any
   };
 
   explicit Error(Parts parts);
@@ -72,21 +74,23 @@ class Error : public std::runtime_error {
   Remedy remedy() const { return parts_.remedy; }
   const Parts& parts() const { return parts_; }
 
-  // what() is "PATH: REASON at OFFSET (HINT)", without the parts that are empty. Control characters
-  // and bytes that are not UTF-8 in the path are written \xNN, so that a message is always one
-  // line.
+  // what() is "PATH: REASON at OFFSET (HINT)", without the empty parts. Control characters and
+  // bytes that are not UTF-8 are written as \xNN, so a message is always a single line.
 
  private:
   Parts parts_;
 };
 
-// An Error for errno `code` after `action` ("open", "write", ...) on `path`. The kind follows from
-// the code: ENOENT is not_found, ENOSPC, EDQUOT and EFBIG are no_space, EACCES and EPERM are
-// permission_denied, EISDIR is invalid_argument, anything else is io.
+// An Error for the errno value `code` after `action` ("open", "write", ...) on `path`. Kinds:
+//   ENOENT, ENOTDIR        not_found
+//   EACCES, EPERM, EROFS   permission_denied
+//   ENOSPC, EDQUOT, EFBIG  no_space
+//   EISDIR                 invalid_argument
+//   any other              io
 Error system_error(int code, std::string_view action, std::string path);
 
-// `text` as one printable line: control characters, backslashes and bytes that are not UTF-8
-// become \xNN.
+// `text` as one printable line: control characters, backslashes and bytes that are not UTF-8 are
+// written as \xNN.
 std::string printable(std::string_view text);
 
 }  // namespace recordpipe

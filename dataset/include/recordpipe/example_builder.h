@@ -1,5 +1,5 @@
-// Writing tf.train.Example: keys sorted, lists packed, so that the same features always give the
-// same bytes (those of protobuf's deterministic serialisation).
+// Serialises tf.train.Example deterministically: keys sorted, lists packed. The bytes equal those
+// of protobuf's deterministic serialisation.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace recordpipe {
 
 class ExampleBuilder {
  public:
-  // Each replaces a feature of the same name. Values are copied.
+  // Each sets one feature, and replaces an earlier one of the same name. Values are copied.
   ExampleBuilder& set_bytes(std::string_view name, std::span<const std::byte> value);
   ExampleBuilder& set_bytes(std::string_view name, std::string_view value) {
     return set_bytes(name, std::as_bytes(std::span(value)));
@@ -26,7 +26,7 @@ class ExampleBuilder {
   ExampleBuilder& set_float(std::string_view name, float value);
   ExampleBuilder& set_floats(std::string_view name, std::span<const float> values);
 
-  // Forgets all features.
+  // Removes all features.
   void clear();
   // Appends the serialised Example to `out`.
   void append_to(std::string& out) const;

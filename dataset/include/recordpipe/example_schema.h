@@ -1,5 +1,5 @@
-// Which features of an Example or SequenceExample are wanted, and in what form: named after tf.io's
-// and meaning what they mean.
+// The schema of parsed features: the names, kinds and forms of the features to read from an Example
+// or SequenceExample. Names and semantics are those of tf.io.
 //
 //     const ExampleSchema schema = {
 //         {"image", FixedLen{FeatureKind::bytes}},
@@ -8,10 +8,10 @@
 //         {"words", Ragged{FeatureKind::int64s}},
 //     };
 //
-// A feature is missing where its name is, and where it is there with no list in it. One with an
-// empty list is there: FixedLen finds 0 values in it, and refuses them. A feature of another kind
-// than wanted is always refused. Features that aren't wanted are checked as part of the message and
-// left out.
+// A feature is missing if the Example has no feature of its name, or one without a list. A feature
+// with an empty list is present: it has 0 values, which is an error for FixedLen. A feature of
+// another kind than in the schema is always an error. Features that are not in the schema are
+// validated as part of the message and ignored.
 #pragma once
 
 #include <cstddef>
@@ -25,40 +25,41 @@
 
 namespace recordpipe {
 
-// Of the kind that the feature is of, or nothing.
+// Default values, of the kind of the feature; std::monostate: none.
 using DefaultValues = std::variant<std::monostate, std::vector<std::string>, std::vector<float>,
                                    std::vector<int64_t>>;
 
-// As many values in every Example. tf.io.FixedLenFeature.
+// The same number of values in every Example. tf.io.FixedLenFeature.
 struct FixedLen {
-  FeatureKind kind = FeatureKind::none;  // one must be given
-  // Of one Example's values, row-major; {} is a single value. No dimension may be 0.
+  FeatureKind kind = FeatureKind::none;  // must be set
+  // The shape of one Example's values, row-major; default: {}, a single value. No dimension may be
+  // 0.
   std::vector<size_t> shape = {};
-  // What an Example without the feature gets: as many values as the shape has. None: it must be
-  // there.
+  // The values for an Example without the feature, as many as the shape has. Default: none, the
+  // feature is required.
   DefaultValues default_values = {};
 };
 
-// Any number of values, none where the feature is missing. tf.io.RaggedFeature.
+// Any number of values; none if the feature is missing. tf.io.RaggedFeature.
 struct Ragged {
-  FeatureKind kind = FeatureKind::none;  // one must be given
+  FeatureKind kind = FeatureKind::none;  // must be set
 };
-// tf.io.VarLenFeature wants the same and gives it as a SparseTensor: sparse_indices() of columns.h
-// makes one's indices of a ragged column.
+// tf.io.VarLenFeature has the same semantics and gives a SparseTensor: sparse_indices() of
+// columns.h computes its indices from a ragged column.
 using VarLen = Ragged;
 
-// As many values in every step of a feature list. tf.io.FixedLenSequenceFeature.
+// The same number of values in every step of a feature list. tf.io.FixedLenSequenceFeature.
 struct FixedLenSequence {
-  FeatureKind kind = FeatureKind::none;  // one must be given
-  // Of one step's values, as in FixedLen.
+  FeatureKind kind = FeatureKind::none;  // must be set
+  // The shape of one step's values, as in FixedLen.
   std::vector<size_t> shape = {};
-  // Whether a SequenceExample without the list has no steps of it; else it must be there.
+  // true: a missing list has no steps; false (default): the list is required.
   bool allow_missing = false;
 };
 
 using ExampleSchema = std::map<std::string, std::variant<FixedLen, Ragged>>;
 
-// In a feature list, Ragged is any number of values in each step of any number of steps.
+// In a feature list, Ragged means any number of steps with any number of values each.
 using FeatureListSchema = std::map<std::string, std::variant<FixedLenSequence, Ragged>>;
 
 struct SequenceExampleSchema {

@@ -1,9 +1,9 @@
-// tf.train.Example read where it lies: no protobuf object, no copy of bytes values, no allocation
-// on the way to a single value.
+// Zero-copy access to a serialised tf.train.Example: no protobuf object, no copy of bytes values,
+// no allocation to read a single value.
 //
-// Accepts what protobuf accepts: packed and unpacked lists, lists in several pieces, duplicate map
-// keys (the last one wins), unknown fields, concatenated messages (they merge). Refuses what it
-// refuses, keys that are not UTF-8 included. The tests compare it with protobuf's own parser.
+// Accepts the same bytes as protobuf's parser: packed and unpacked lists, lists in several pieces,
+// duplicate map keys (the last one wins), unknown fields, concatenated messages (they merge).
+// Rejects the same bytes, including keys that are not UTF-8. Tests compare both parsers.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,18 @@ struct FeatureSize;
 
 enum class FeatureKind { none, bytes, floats, int64s };  // none: a Feature with nothing set
 
-// One feature's values, still encoded; valid as long as the Example's bytes. feature_values.h
-// visits them one by one.
+// The encoded values of one feature; valid as long as the bytes of the Example. feature_values.h
+// iterates over them without allocation.
 class FeatureView {
  public:
   FeatureKind kind() const { return kind_; }
-  // How many values the list holds.
+  // The number of values.
   size_t size() const { return size_; }
-  // The value of a feature that must hold exactly one of this kind; nothing where it doesn't.
+  // The value of a feature with exactly one value of this kind; empty for any other feature.
   std::optional<std::span<const std::byte>> single_bytes() const;
   std::optional<int64_t> single_int64() const;
   std::optional<float> single_float() const;
-  // All values; none where the feature is of another kind.
+  // All values; empty if the feature has another kind.
   std::vector<std::span<const std::byte>> bytes_values() const;
   std::vector<int64_t> int64_values() const;
   std::vector<float> float_values() const;
@@ -48,26 +48,25 @@ class FeatureView {
   friend class ValueReader;
   FeatureView(std::span<const std::byte> encoded, const FeatureSize& size, bool in_entry = true);
 
-  // The map entry it stands in, checked: its value may come in several pieces. Or, in a feature
-  // list, the Feature itself.
+  // The validated map entry of the feature, whose value may be split into several pieces; in a
+  // feature list, the Feature itself.
   std::span<const std::byte> encoded_;
   bool in_entry_;
   bool replaced_;
   FeatureKind kind_;
   size_t size_;
-  std::span<const std::byte> last_;  // value: bytes, or those of a float
+  std::span<const std::byte> last_;  // the last value: bytes, or the four bytes of a float
   int64_t last_int64_;
 };
 
-// Finds the feature `name` in a serialised Example; nothing where it isn't there. The whole Example
-// is checked, other features too: what a pass costs is a few nanoseconds a value. Throws
-// Error{corrupted} with the offset in `example` where the bytes are no such message, and
-// Error{limit_exceeded} for 2 GiB and more, as protobuf refuses them.
+// The feature `name` of a serialised Example; empty if there is none. Validates the whole Example,
+// which takes a few nanoseconds per value. Throws Error{corrupted}, with the offset in `example`,
+// if the bytes are no Example, and Error{limit_exceeded} for 2 GiB or more (protobuf's limit).
 std::optional<FeatureView> find_feature(std::span<const std::byte> example, std::string_view name);
 
-// Calls visit(name, feature) for each feature as it comes by: several are found in one pass. Of
-// those with the same name the last one counts. Throws as find_feature() does, whatever was visited
-// by then.
+// Calls visit(name, feature) for each feature in the order of the bytes, to find several features
+// in one pass. Of several features with the same name, the last one wins. Throws the errors of
+// find_feature(), possibly after some calls of `visit`.
 void for_each_feature(std::span<const std::byte> example,
                       const std::function<void(std::string_view name, FeatureView feature)>& visit);
 

@@ -1,4 +1,4 @@
-// The values of a feature one by one, without memory for them: for long lists.
+// Iteration over the values of a feature without allocation, for long lists.
 //
 //     for_each_value<FeatureKind::int64s>(feature, [&](int64_t value) { sum += value; });
 //
@@ -17,8 +17,8 @@
 
 namespace recordpipe {
 
-// Calls visit(value) for each value in order, with a span of bytes, a float or an int64_t; not at
-// all where the feature is of another kind.
+// Calls visit(value) for each value in order: a span of bytes, a float or an int64_t. No calls if
+// the feature has another kind.
 template <FeatureKind kind, typename Visit>
 void for_each_value(const FeatureView& feature, Visit visit) {
   if (feature.kind() != kind) return;
@@ -46,7 +46,7 @@ void for_each_value(const FeatureView& feature, Visit visit) {
     each_found(visit);
     return;
   }
-  // A list of another kind came in between: only those after it count.
+  // A list of another kind replaced earlier values: skip these.
   size_t passed_over = 0;
   each_found([&](auto) { ++passed_over; });
   passed_over -= feature.size();
@@ -59,7 +59,7 @@ void for_each_value(const FeatureView& feature, Visit visit) {
   });
 }
 
-// The same values when they are asked for, to walk two features side by side.
+// The same values as an iterator, to read two features in parallel. Not thread-safe.
 template <FeatureKind kind>
 class ValueReader {
  public:
@@ -71,14 +71,14 @@ class ValueReader {
         entry_(feature.in_entry_ ? feature.encoded_ : std::span<const std::byte>()),
         feature_(feature.in_entry_ ? std::span<const std::byte>() : feature.encoded_) {
     if (left_ == 0 || !feature.replaced_) return;
-    // Only the last ones count.
+    // A list of another kind replaced the first values: skip these.
     ValueReader all = *this;
     size_t count = 0;
     while (all.read()) ++count;
     for (; count > left_; --count) read();
   }
 
-  // The next one; nothing behind the last.
+  // The next value; empty after the last one.
   std::optional<Value> next() {
     if (left_ == 0) return std::nullopt;
     --left_;
@@ -92,7 +92,7 @@ class ValueReader {
     return std::nullopt;
   }
 
-  // Innermost first: what a list has packed, lists, features, the entry.
+  // Reads from the innermost message first: packed values, lists, features, the entry.
   std::optional<Value> read() {
     while (true) {
       if (!packed_.done()) return read_packed();
@@ -125,7 +125,7 @@ class ValueReader {
     }
   }
 
-  // Nothing where values are packed, and for what is no value.
+  // Empty after the start of packed values and after a field that is no value.
   std::optional<Value> read_in_list() {
     const uint32_t tag = list_.read_tag();
     if (tag == length_delimited_tag(kListValue)) {

@@ -1,8 +1,8 @@
-// The File seam: everything this project asks of a file system.
+// The file system interface of the library.
 //
-// All code above dataset/io reads and writes through these interfaces, so that a test can hand in
-// a FileSystem whose nth call fails (tests/support/faulty_file_system.h). Every function throws
-// recordpipe::Error with the path; EINTR and short transfers are dealt with below the seam.
+// All code above dataset/io reads and writes through these interfaces, so a test can pass a
+// FileSystem whose nth call fails (tests/support/faulty_file_system.h). Every function throws
+// recordpipe::Error with the path. Implementations handle EINTR and short transfers.
 #pragma once
 
 #include <cstddef>
@@ -15,71 +15,73 @@
 
 namespace recordpipe {
 
-// Bytes in order, read once: a file, a pipe, the inside of a gzip stream, a download.
+// A sequential input: a file, a pipe, the content of a gzip stream, a download.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Puts bytes at the start of `out` and returns how many: at least one, and perhaps fewer than
-  // fit, because a live source gives what has come and doesn't wait for more; 0 only at its end,
-  // and ever after. A failure throws, after the bytes before it were given. Where it must be so
-  // many bytes and no fewer: read_fully().
+  // Writes bytes to the start of `out` and returns their number: at least one, possibly fewer than
+  // out.size() (a live source returns the available bytes and does not wait for more); 0 at the end
+  // of the source, and at every later call. Throws on failure, after all bytes before it were
+  // returned. read_fully() fills a whole buffer.
   virtual size_t read(std::span<std::byte> out) = 0;
-  // What error messages call this source.
+  // The name of this source in error messages.
   virtual const std::string& path() const = 0;
 };
 
-// Bytes in order, written once. What was written is whole only after close() has returned; the
-// destructor closes without saying what failed.
+// A sequential output. It is complete only after close() has returned; the destructor closes
+// without reporting failures.
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
   virtual void write(std::span<const std::byte> data) = 0;
-  // Writes what is buffered and ends the stream (a gzip trailer, say). Once.
+  // Writes the buffered bytes and ends the stream, for example with a gzip trailer. Must be called
+  // at most once; nothing may be written afterwards.
   virtual void close() = 0;
   virtual const std::string& path() const = 0;
 };
 
-// A file open for writing at its end.
+// A file that is written sequentially.
 class OutputFile : public ByteSink {
  public:
-  // Makes what was written survive a power loss. A failure is final: it is not tried again.
+  // Makes the written bytes durable (fsync). A failure is final: sync() is not retried.
   virtual void sync() = 0;
-  // Gives it the permissions of the file at `path`, if there is one. Its owner can always read and
-  // write it, so that what a killed process leaves behind can be taken up.
+  // Copies the permissions of the file at `path`, if it exists. The owner always gets read and
+  // write permission, so that a later process can resume a file left by a killed one.
   virtual void copy_permissions(const std::string& path) = 0;
 };
 
-// A regular file open for reading at any place. Safe to call from several threads.
+// A regular file, open for reading at any offset. Thread-safe.
 class RandomAccessFile {
  public:
   virtual ~RandomAccessFile() = default;
-  virtual uint64_t size() const = 0;  // when it was opened
-  // Fills `out` from `offset`; returns less than out.size() only at the end of the file.
+  virtual uint64_t size() const = 0;  // in bytes, when the file was opened
+  // Fills `out` with the bytes at `offset` and returns their number: less than out.size() only at
+  // the end of the file.
   virtual size_t read_at(uint64_t offset, std::span<std::byte> out) const = 0;
   virtual const std::string& path() const = 0;
 };
 
-// A regular file mapped into memory, read-only. Safe to read from several threads.
+// A memory-mapped regular file, read-only. Thread-safe.
 class MappedFile {
  public:
   virtual ~MappedFile() = default;
   virtual std::span<const std::byte> bytes() const = 0;
-  // True once a page could not be read because another program cut the file short, or because the
-  // device failed. Bytes read from such a page are zeros; the process is not killed by SIGBUS.
+  // True after a page could not be read because another program truncated the file or the device
+  // failed. Such a page reads as zeros; the process is not killed by SIGBUS.
   virtual bool damaged() const = 0;
-  // Says that `size` bytes from `offset` on were read and aren't needed soon: the memory that their
-  // pages take of this process's is given back. They may be read again all the same. For whoever
-  // goes through a file that is larger than what he may keep.
+  // Advice that the `size` bytes from `offset` on are not needed soon: unmaps their pages from this
+  // process (MADV_DONTNEED). They can still be read. For a pass over a file larger than the memory
+  // budget.
   virtual void release(uint64_t /*offset*/, uint64_t /*size*/) const {}
-  // Advice to start reading `size` bytes from `offset` on into memory; doesn't wait for them.
+  // Advice to read the `size` bytes from `offset` on into the page cache; does not wait.
   virtual void will_need(uint64_t /*offset*/, uint64_t /*size*/) const {}
-  // Fills `out`, which lies within the file; with zeros where that is damaged(). For whoever goes
-  // through a large file once: pages that are copied needn't be mapped, which takes longer.
+  // Copies the bytes at `offset` to `out`; the range must lie within the file. Damaged parts are
+  // zeros. For one pass over a large file: copying is faster than mapping the pages.
   virtual void read(uint64_t offset, std::span<std::byte> out) const;
   virtual const std::string& path() const = 0;
 };
 
-// An exclusive lock, held until it is destroyed; the kernel drops it when the process dies.
+// An exclusive lock, held until its destruction; the kernel releases it when the process dies.
 class FileLock {
  public:
   virtual ~FileLock() = default;
@@ -93,62 +95,69 @@ struct FileStatus {
 };
 
 enum class CreateMode {
-  truncate,  // empty it if it is there
-  append,    // go on at its end
+  truncate,  // discard the content of an existing file
+  append,    // append to an existing file
 };
 
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // Opens a file, FIFO or device for reading in order. Refuses directories.
+  // Opens a file, FIFO or device for sequential reading. Throws Error{invalid_argument} for a
+  // directory.
   virtual std::unique_ptr<ByteSource> open_source(const std::string& path) = 0;
-  // These two take regular files only. An empty file maps to an empty span.
+  // Both accept regular files only; Error{unsupported} for a FIFO or device,
+  // Error{invalid_argument} for a directory. An empty file maps to an empty span.
   virtual std::unique_ptr<RandomAccessFile> open_random(const std::string& path) = 0;
   virtual std::unique_ptr<MappedFile> map(const std::string& path) = 0;
-  // Refuses a symbolic link at `path` itself: what it leads to is not to be overwritten.
+  // Throws Error{already_exists} if `path` itself is a symbolic link: its target is not
+  // overwritten.
   virtual std::unique_ptr<OutputFile> create(const std::string& path, CreateMode mode) = 0;
 
-  // Follows links; nothing where there is no such file.
+  // Follows symbolic links; empty if there is no such file.
   virtual std::optional<FileStatus> status(const std::string& path) = 0;
-  // Where a file of this name is, or would be written: what a symbolic link at `path` leads to,
-  // through any number of links and even where nothing is there; `path` itself where it isn't one.
+  // The path that a write to `path` reaches: the target of a symbolic link, through any number of
+  // links, whether or not the target exists; `path` itself if it is no link.
   virtual std::string resolve_link(const std::string& path) = 0;
-  // Names in a folder, sorted, without . and ..
+  // The names in a directory, sorted, without "." and "..".
   virtual std::vector<std::string> list(const std::string& directory) = 0;
+  // Creates `path` and its missing parents.
   virtual void make_directories(const std::string& path) = 0;
+  // Replaces `to` atomically.
   virtual void rename(const std::string& from, const std::string& to) = 0;
-  virtual void remove(const std::string& path) = 0;  // no error where there is none
-  // Leaves a folder that something is in, and a link to one.
+  // No-op if there is no such file.
+  virtual void remove(const std::string& path) = 0;
+  // No-op for a directory that is not empty, a missing one, and a link to one.
   virtual void remove_empty_directory(const std::string& path) = 0;
+  // Makes the directory's entries durable (fsync).
   virtual void sync_directory(const std::string& path) = 0;
-  // Makes `path` if it isn't there and locks it. Throws Error{busy} if another holder has it.
-  // Refuses a symbolic link, as create() does.
+  // Creates `path` if it does not exist, and locks it. Throws Error{busy} if it is locked, also by
+  // this process, and Error{already_exists} for a symbolic link.
   virtual std::unique_ptr<FileLock> lock(const std::string& path) = 0;
 };
 
-// The operating system's. Lives as long as the process.
+// The operating system's file system. Thread-safe; lives as long as the process.
 FileSystem& posix_file_system();
 
-// The folder that holds `path` ("." for a bare name).
+// The directory of `path` ("." for a bare name).
 std::string parent_directory(const std::string& path);
 
-// Throws Error{invalid_argument} where `path` is a folder, a device or the like: a file that is
-// renamed onto it would fail late, or replace the device.
+// Throws Error{invalid_argument} if `path` exists and is no regular file: renaming a file onto it
+// would fail late, or replace a device.
 void require_replaceable(FileSystem& file_system, const std::string& path);
 
-// Reads until `out` is full or the source ends, and returns how many bytes that were.
+// Reads until `out` is full or the source ends; returns the number of bytes.
 size_t read_fully(ByteSource& source, std::span<std::byte> out);
 
 struct PeekedSource {
-  std::vector<std::byte> head;         // the first bytes of the source, to look at
-  std::unique_ptr<ByteSource> source;  // gives them again, then the rest
+  std::vector<std::byte> head;         // the first bytes of the source
+  std::unique_ptr<ByteSource> source;  // returns the whole source, `head` included
 };
 
-// Reads the first `size` bytes of `source` ahead, or all there are.
+// Reads the first `size` bytes of `source`, fewer if it ends before.
 PeekedSource peek(std::unique_ptr<ByteSource> source, size_t size);
 
-// Reads a source to its end. Throws Error{limit_exceeded} past `limit` bytes.
+// Reads a source to its end. Throws Error{limit_exceeded} if it has more than `limit` bytes.
 std::vector<std::byte> read_all(ByteSource& source, size_t limit);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// Files named by patterns.
+// Glob patterns for file names.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace recordpipe {
 
-// Whether `path` holds a character that means more than itself in a pattern: * ? [
+// Whether `path` contains one of the special characters of patterns: * ? [
 bool has_glob_characters(std::string_view path);
 
-// The paths that match `pattern`, sorted by their bytes; none where nothing matches. Patterns are
-// the shell's (glob(7)): * is any characters, ? one, [a-c] one of these, [!a-c] one of all others,
-// none of them a /, nor a dot at the start of a name; \ takes the meaning from the one behind it.
-// Folders may be patterns too: "data/*/train-?????-of-00016". What is found by a pattern at the end
-// is no folder.
+// The paths that match `pattern`, sorted bytewise; empty if none match. The syntax is the shell's
+// (glob(7)): * matches any string, ? one character, [a-c] one of these, [!a-c] one of all others;
+// none of them matches a /, or a dot at the start of a name. \ escapes the next character.
+// Directories may be patterns, too: "data/*/train-?????-of-00016". A pattern in the last component
+// does not match directories.
 std::vector<std::string> glob(FileSystem& file_system, const std::string& pattern);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// What kind of message a record is, told from its bytes alone.
+// Detection of the message type of a record from its bytes.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@ enum class MessageKind {
 // "Example", "SequenceExample", "Event", "unknown".
 std::string_view to_string(MessageKind kind);
 
-// What `record` is. Nothing in a record says so, and protobuf's parser takes many a message for
-// another; so this asks for what tells them apart:
-//   Event            its wall time (field 1, 8 bytes), and no field that Events don't have
-//   SequenceExample  feature lists (field 2) that can be read, and a context that can, if any
-//   Example          features (field 1) that can be read; its bytes are a SequenceExample without
-//                    feature lists, too, but it is called an Example
-// Features and feature lists with anything in them must have an entry. A record of no bytes is an
-// Example without features (and any other message without fields). Never throws, whatever the
-// bytes. Walks all of them: a few nanoseconds a value.
+// The message type of `record`. Serialised messages do not contain their type, and protobuf's
+// parser accepts many messages as another type. The type is therefore determined by distinctive
+// fields:
+//   Event            the wall time (field 1, fixed64), and only fields of Event
+//   SequenceExample  valid feature lists (field 2), and a valid context if there is one
+//   Example          valid features (field 1). The same bytes are also a SequenceExample without
+//                    feature lists; the result is Example.
+// Features and feature lists that are not empty must have an entry. An empty record is an Example
+// without features. Never throws. Reads the whole record: a few nanoseconds per value.
 MessageKind message_kind(std::span<const std::byte> record);
 
 }  // namespace recordpipe

@@ -1,11 +1,11 @@
-// Any record as the features in it, read where they lie: for programs that don't know beforehand
-// what they are given.
+// The features of any record, without a copy, for programs that do not know the records' type in
+// advance.
 //
 //     MessageView message;
 //     message.read(record.data);
 //     for (const auto& [name, feature] : message.features()) ...
 //
-// What may be in an Example, and which of several values counts: example_view.h.
+// example_view.h describes the accepted encodings and the handling of duplicates.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,13 @@ struct NamedFeature {
   FeatureView feature;
 };
 
-// The steps of one of a SequenceExample's feature lists.
+// One feature list of a SequenceExample.
 class FeatureListView {
  public:
   std::string_view name() const { return name_; }
-  // How many steps there are.
+  // The number of steps.
   size_t size() const { return size_; }
-  // Calls visit(feature) for each step in order; a step without a list is of kind none.
+  // Calls visit(feature) for each step in order; a step with nothing set has kind none.
   void for_each_step(const std::function<void(const FeatureView& step)>& visit) const;
 
  private:
@@ -40,28 +40,28 @@ class FeatureListView {
       : name_(name), entry_(entry), size_(size) {}
 
   std::string_view name_;
-  std::span<const std::byte> entry_;  // the map entry, checked
+  std::span<const std::byte> entry_;  // the map entry, validated
   size_t size_;
 };
 
-// Keeps its memory from one record to the next. One thread at a time.
+// Reuses its memory from record to record. Not thread-safe.
 class MessageView {
  public:
-  // What it gives afterwards is valid until the next call, and as long as the bytes. Never throws
-  // for what is in them: a record that is nothing it knows is `unknown`.
+  // Parses `record`. The results of the other functions are valid until the next call and as long
+  // as the bytes of the record. Never throws because of the content: other records are `unknown`.
   void read(std::span<const std::byte> record);
 
-  // Forgets the features and feature lists whose names `is_wanted` doesn't take.
+  // Removes the features and feature lists whose names `is_wanted` does not accept.
   void keep_only(const std::function<bool(std::string_view name)>& is_wanted);
 
   MessageKind kind() const { return kind_; }
-  // An Example's features, or a SequenceExample's context: sorted by name, each name once. None of
+  // The features of an Example or of a SequenceExample's context, sorted by unique name; empty for
   // other kinds.
   std::span<const NamedFeature> features() const { return features_; }
-  // A SequenceExample's, sorted by name, each name once.
+  // The feature lists of a SequenceExample, sorted by unique name; empty for other kinds.
   std::span<const FeatureListView> feature_lists() const { return feature_lists_; }
 
-  // By name; null where there is none.
+  // The feature or feature list with this name; null if there is none.
   const FeatureView* find_feature(std::string_view name) const;
   const FeatureListView* find_feature_list(std::string_view name) const;
 

@@ -1,10 +1,9 @@
-// Compressing one stream on several threads.
+// Compression of one stream by several threads.
 //
-// What is written is cut into blocks of 512 KiB of content, and each is compressed by itself: into
-// a gzip member (RFC 1952, 2.2), a zstd frame (RFC 8878, 3.1), or a run of deflate blocks in a zlib
-// stream. The pieces stand one after another and are one valid stream for every reader: gzip(1),
-// TensorFlow, inflate() of compression.h. A block knows nothing of what came before it, which costs
-// about one percent of the compression.
+// The content is split into blocks of 512 KiB. Each block is compressed independently: into a gzip
+// member (RFC 1952, 2.2), a zstd frame (RFC 8878, 3.1), or a sequence of deflate blocks of a zlib
+// stream. The concatenated pieces are one valid stream for every reader: gzip(1), TensorFlow,
+// inflate() of compression.h. Independent blocks make the output about one percent larger.
 #pragma once
 
 #include <cstddef>
@@ -15,28 +14,29 @@
 
 namespace recordpipe {
 
-// Of the uncompressed content.
+// The size of a block of uncompressed content.
 inline constexpr size_t kDeflateBlockSize = size_t{512} << 10;
 
 struct ParallelDeflateOptions {
   Compression format = Compression::gzip;  // not none
-  int level = 6;                           // 0 (stored) to 9; zstd: 1 to 22
-  // gzip by ISA-L, whatever `level` says: at least three times as fast as level 1, files of about
-  // the same size. Which bytes it gives may differ from one processor to another. Where the library
-  // was built without ISA-L, and for other formats: the same as level 1.
+  int level = 6;                           // gzip, zlib: 0 (stored) to 9; zstd: 1 to 22
+  // Compress gzip with ISA-L and ignore `level`: at least three times as fast as level 1, with
+  // about the same file size. The output may differ between processors. Without ISA-L, and for the
+  // other formats: the same as level 1. Default: false.
   bool fast = false;
-  // 0: available_cpus(). 16 at most; for zstd's levels above 9, two at most, for each
-  // takes some 12 MiB.
+  // Compression threads (default 0: available_cpus()). At most 16; at most 2 for zstd levels above
+  // 9, which take about 12 MiB per thread.
   size_t threads = 0;
 };
 
-// A sink that compresses into `sink` (not owned), in the order of the content. With one thread all
-// is done by the caller's; with more, the caller's thread waits and writes. The bytes are the same
-// for any number of threads; nothing at all is one empty piece. Memory: about 1 MiB for each block
-// that is on its way, of which there are two for each thread.
+// A sink that compresses into `sink` (not owned), in the order of the content. With one thread, the
+// caller's thread compresses; with more, it waits and writes. The output is the same for any number
+// of threads; empty content gives one empty piece. Memory: about 1 MiB for each block in flight,
+// two blocks per thread.
 //
-// A write may throw what writing an earlier block threw; nothing should be written afterwards.
-// close() writes the rest and the trailer, and leaves `sink` open.
+// write() may throw the error of an earlier block; nothing may be written afterwards. close()
+// writes the rest and the trailer and leaves `sink` open. Throws Error{invalid_argument} for a
+// level that the format does not have. The sink is not thread-safe.
 std::unique_ptr<ByteSink> deflate_in_parallel(ByteSink& sink,
                                               const ParallelDeflateOptions& options);
 

@@ -1,5 +1,5 @@
-// What something was given, as text: for people to read, and to tell whether two of a kind do the
-// same.
+// The parameters of an operation as text: for descriptions, and to compare two operations of the
+// same kind.
 #pragma once
 
 #include <charconv>
@@ -10,7 +10,7 @@
 
 namespace recordpipe {
 
-// The shortest text that reads back as the same number.
+// The shortest decimal text that parses to the same value.
 std::string shortest_text(std::floating_point auto number) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};

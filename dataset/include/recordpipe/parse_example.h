@@ -1,4 +1,4 @@
-// Examples to columns, without an object for any of them: tf.io.parse_example.
+// Parses Examples to columns without creating message objects, as tf.io.parse_example.
 //
 //     const ExampleCollator features(
 //         {{"image", FixedLen{FeatureKind::bytes}}, {"label", FixedLen{FeatureKind::int64s}}});
@@ -9,14 +9,13 @@
 //       for (size_t i = 0; i < batch.size(); ++i) use(images.values[i], labels.values[i]);
 //     }
 //
-// What a schema may ask for, and when a feature is missing: example_schema.h. What columns look
-// like: columns.h. What bytes are Examples: those that protobuf's parser accepts, see
-// example_view.h; of a key given twice the last one counts.
+// Schemas and missing features: example_schema.h. Columns: columns.h. Accepted encodings: those of
+// protobuf's parser (example_view.h); of duplicate keys the last one wins.
 //
-// A batch holds copies of all values, so it may outlive the records. Its memory is used again by
-// the batch that is put in its place: once it has grown to what the largest needs, nothing is
-// allocated. It takes at most some 8 bytes for each byte of the records (an int64 may be one byte
-// in them), and what the schema's shapes ask for.
+// A batch holds copies of all values and may outlive the records. A reused batch keeps its memory:
+// once it has the size of the largest batch, nothing is allocated. It takes at most about 8 bytes
+// per byte of the records (an int64 may take one byte in a record), plus the sizes of the schema's
+// shapes.
 #pragma once
 
 #include <cstddef>
@@ -36,10 +35,11 @@ namespace recordpipe {
 
 class ExampleBatch {
  public:
+  // The number of rows.
   size_t size() const { return features_.rows(); }
 
-  // The column of a feature, by the kind and form that the schema gives it: FixedLen ones are
-  // dense, Ragged and VarLen ones ragged. Throw Error{invalid_argument} for any other.
+  // The column of a feature: dense() for FixedLen, ragged() for Ragged and VarLen. Both throw
+  // Error{invalid_argument} if the schema has no feature of this name, kind and form.
   template <FeatureKind kind>
   DenseColumn<kind> dense(std::string_view name) const {
     return features_.dense<kind>(name);
@@ -56,37 +56,45 @@ class ExampleBatch {
   }
 
   FeatureColumns features_;
-  std::vector<Record> records_;  // kept until finish()
+  std::vector<Record> records_;  // until finish()
 };
 
-// Makes a Dataset<Record>'s records to batches of columns (see Dataset::batch), or any records with
-// reset(), set() for each row, which several threads may call at once, and finish().
+// Collates records to batches of columns, as the collator of Dataset<Record>::batch, or directly:
+// reset(), set() for each row (from any number of threads at once), finish(). Thread-safe for
+// different batches.
 class ExampleCollator {
  public:
   using Batch = ExampleBatch;
 
-  // Throws Error{invalid_argument} for a schema that makes no sense: see wanted_features.h.
+  // Throws Error{invalid_argument} for an invalid schema: a feature without a kind, a dimension of
+  // 0, 2^31 values or more, or default values of another kind or number than the feature.
   explicit ExampleCollator(const ExampleSchema& schema);
 
+  // Starts a batch of `rows` rows.
   void reset(ExampleBatch& batch, size_t rows) const;
-  // Each row once. Throws Error with the record's path and offset: corrupted where it is no
-  // Example, limit_exceeded for one of 2 GiB and more; with the feature's name, not_found where it
-  // is missing and has no default values, unsupported where it is of another kind or number of
-  // values. After an error the batch is empty until it is reset.
+  // Parses `record` to row `row`; must be called once per row. Throws Error with the record's path
+  // and offset:
+  //   corrupted       the record is no Example
+  //   limit_exceeded  it has 2 GiB or more
+  //   not_found       a required feature is missing
+  //   unsupported     a feature has another kind or number of values
+  // After an error the batch is empty until the next reset().
   void set(ExampleBatch& batch, size_t row, Record record) const;
+  // Builds the columns, after all rows were set.
   void finish(ExampleBatch& batch) const;
 
-  // The schema.
+  // The schema as text, for descriptions and states.
   std::vector<Parameter> parameters() const;
 
  private:
   std::shared_ptr<const WantedFeatures> wanted_;
 };
 
-// A batch of all `records`, in the memory of `reuse`. Throw what ExampleCollator::set throws.
+// Parses `records` to one batch, in the memory of `reuse`. Throws the errors of
+// ExampleCollator::set.
 ExampleBatch parse_example(std::span<const Record> records, const ExampleCollator& features,
                            ExampleBatch reuse = {});
-// A batch of one.
+// The same for a batch of one record.
 ExampleBatch parse_single_example(const Record& record, const ExampleCollator& features,
                                   ExampleBatch reuse = {});
 

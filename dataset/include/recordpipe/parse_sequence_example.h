@@ -1,4 +1,5 @@
-// SequenceExamples to columns, without an object for any of them: tf.io.parse_sequence_example.
+// Parses SequenceExamples to columns without creating message objects, as
+// tf.io.parse_sequence_example.
 //
 //     const SequenceExampleCollator features({
 //         .context = {{"label", FixedLen{FeatureKind::int64s}}},
@@ -10,9 +11,9 @@
 //     batch.feature_lists().dense<FeatureKind::bytes>("frames")      // [batch, steps]
 //     batch.feature_lists().ragged<FeatureKind::int64s>("words")     // [batch, steps, words]
 //
-// As in TensorFlow, lists of one record may differ in their numbers of steps; a list that is
-// missing has none. An Example's bytes are a SequenceExample with nothing but a context. Everything
-// else is as parse_example.h says.
+// As in TensorFlow, the lists of one record may have different numbers of steps; a missing list has
+// none. The bytes of an Example are a SequenceExample with a context only. Everything else is as
+// described in parse_example.h.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +32,7 @@ namespace recordpipe {
 
 class SequenceExampleBatch {
  public:
+  // The number of rows.
   size_t size() const { return context_.rows(); }
   const FeatureColumns& context() const { return context_; }
   const FeatureListColumns& feature_lists() const { return feature_lists_; }
@@ -44,10 +46,10 @@ class SequenceExampleBatch {
 
   FeatureColumns context_;
   FeatureListColumns feature_lists_;
-  std::vector<Record> records_;  // kept until finish()
+  std::vector<Record> records_;  // until finish()
 };
 
-// ExampleCollator's counterpart: the same calls, the same errors.
+// The counterpart of ExampleCollator, with the same functions and errors.
 class SequenceExampleCollator {
  public:
   using Batch = SequenceExampleBatch;
@@ -58,7 +60,7 @@ class SequenceExampleCollator {
   void set(SequenceExampleBatch& batch, size_t row, Record record) const;
   void finish(SequenceExampleBatch& batch) const;
 
-  // The schema.
+  // The schema as text, for descriptions and states.
   std::vector<Parameter> parameters() const;
 
  private:
@@ -66,11 +68,11 @@ class SequenceExampleCollator {
   std::shared_ptr<const WantedFeatures> feature_lists_;
 };
 
-// A batch of all `records`, in the memory of `reuse`.
+// Parses `records` to one batch, in the memory of `reuse`.
 SequenceExampleBatch parse_sequence_example(std::span<const Record> records,
                                             const SequenceExampleCollator& features,
                                             SequenceExampleBatch reuse = {});
-// A batch of one.
+// The same for a batch of one record.
 SequenceExampleBatch parse_single_sequence_example(const Record& record,
                                                    const SequenceExampleCollator& features,
                                                    SequenceExampleBatch reuse = {});

@@ -1,4 +1,4 @@
-// A record as a view: decoding reads from where the bytes already are.
+// A record as a view of its bytes, without a copy.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,14 @@ namespace recordpipe {
 
 struct Record {
   std::span<const std::byte> data;
-  // Where the record's header starts, in bytes from the start of the file (of its inflated content
-  // where it is compressed).
+  // Offset of the record's header, in bytes from the start of the file; for a compressed file, from
+  // the start of its decompressed content.
   uint64_t offset = 0;
-  // The file's, for messages; empty where the reader doesn't say. Lives as long as the reader (the
-  // pipeline's iterator), and as `owner`.
+  // Path of the file, for messages; may be empty. Valid as long as the reader (the pipeline's
+  // iterator) or `owner` lives.
   std::string_view path = {};
-  // Keeps `data` alive where it lies in a buffer of its own: records of streams that outlive the
-  // next read. Null for records of a mapped file (which live as long as the mapping) and for what
-  // RecordReader::read returns (which lives until the next read).
+  // Owner of the buffer that `data` points into. Null for a record of a mapped file (valid as long
+  // as the mapping) and for a record of RecordReader::read (valid until the next read).
   std::shared_ptr<const std::byte[]> owner = {};
 };
 

@@ -1,4 +1,4 @@
-// The framing of a TFRecord file; FORMAT.md beside this file describes it in prose.
+// The framing of TFRecord files; dataset/record/FORMAT.md describes the format.
 //
 //     u64le length | u32le masked crc32c(length) | data | u32le masked crc32c(data)
 #pragma once
@@ -18,13 +18,14 @@ inline constexpr size_t kRecordOverhead = kRecordHeaderSize + kRecordFooterSize;
 std::array<std::byte, kRecordHeaderSize> encode_record_header(uint64_t length);
 std::array<std::byte, kRecordFooterSize> encode_record_footer(std::span<const std::byte> data);
 
-// The length in a header, or nothing where its CRC does not fit. A fitting CRC doesn't make the
-// length true: compare it with what is left before using it.
+// The data length in a header; empty if its CRC does not match. A matching CRC does not prove the
+// length: compare it with the remaining bytes before use.
 std::optional<uint64_t> decode_record_header(std::span<const std::byte, kRecordHeaderSize> header);
 
-// The same without the check, for files whose writers got the CRCs wrong.
+// The same without the CRC check, for files whose writers computed wrong CRCs.
 uint64_t decode_record_length(std::span<const std::byte, kRecordHeaderSize> header);
 
+// Whether `footer` holds the masked CRC of `data`.
 bool record_footer_matches(std::span<const std::byte, kRecordFooterSize> footer,
                            std::span<const std::byte> data);
 

@@ -1,13 +1,13 @@
-// Index files of plain TFRecord files: a line of ASCII for each record, "START SIZE\n", as DALI's
-// tfrecord2idx and Python's package tfrecord write them (FORMAT.md). START is where the record's
-// header begins, SIZE its bytes with the 16 of its framing.
+// Index files of uncompressed TFRecord files, in the format of DALI's tfrecord2idx and of the
+// Python package tfrecord (FORMAT.md): one ASCII line "START SIZE\n" per record. START is the
+// offset of the record's header, SIZE the record's size in bytes with its 16 bytes of framing.
 //
 //     RecordIndexReader index(files, record_index_path(path));
 //     if (const auto entry = index.entry(41)) read_indexed_record(*files.open_random(path),
 //     *entry);
 //
-// An index is text from outside: nothing in it is believed before it was compared with the file,
-// and nothing of it is kept in memory, however many records there are.
+// An index is untrusted input: each entry is compared with the file before use. The reader keeps no
+// entries in memory.
 #pragma once
 
 #include <cstddef>
@@ -25,35 +25,36 @@
 namespace recordpipe {
 
 struct RecordIndexEntry {
-  uint64_t offset = 0;              // of the record's first byte, the header's
+  uint64_t offset = 0;              // of the record's header
   uint64_t size = kRecordOverhead;  // header, data and footer
 
   uint64_t length() const { return size - kRecordOverhead; }  // of the data
-  uint64_t end() const { return offset + size; }
+  uint64_t end() const { return offset + size; }              // offset of the next record
   bool operator==(const RecordIndexEntry&) const = default;
 };
 
-// Where the index of the file at `path` is: PATH.idx. Of a URL with a query (a presigned one, say)
-// the query stays: https://host/a.idx?token=... of https://host/a?token=...
+// The path of the index of the file at `path`: PATH.idx. A URL keeps its query (a presigned URL,
+// for example): https://host/a?token=... gives https://host/a.idx?token=...
 std::string record_index_path(const std::string& path);
 
-// Reads entries in order, each compared with those before it: the first record starts at 0, each
-// further one where the one before it ends, and a record has at least 16 bytes. Anything else, be
-// it a blank, a sign or a missing newline, throws Error{corrupted} or, where the text ends inside a
-// line, Error{truncated}, with the offset of the line in the index and its number in the reason.
+// Reads the entries in order. The first record must start at 0, each further one at the end of the
+// one before it, and each has at least 16 bytes. Any other text (extra blanks, signs, leading
+// zeros) throws Error{corrupted}; an index that ends inside a line throws Error{truncated}. The
+// error has the offset of the line in the index, and the line number in its reason. Not
+// thread-safe.
 class RecordIndexReader {
  public:
   RecordIndexReader(FileSystem& file_system, const std::string& path);
   explicit RecordIndexReader(std::unique_ptr<ByteSource> source);
 
-  // The next entry; nothing at the end, and ever after.
+  // The next entry; empty at the end, and at every later call.
   std::optional<RecordIndexEntry> read();
-  // Entry `n` of the file, counted from 0, where it was not read before; nothing where there are
-  // no more than `n`. Reads what comes before it.
+  // Entry `n`, counted from 0; reads all entries before it. Empty if the index has at most `n`
+  // entries. Throws Error{invalid_argument} if the entry was read before.
   std::optional<RecordIndexEntry> entry(uint64_t n);
 
-  // How many entries were read, and where the last of them ends: the size of the indexed file once
-  // all were.
+  // The number of entries read so far, and the end of the last one: after the last entry, the size
+  // of the indexed file.
   uint64_t records() const { return records_; }
   uint64_t end() const { return end_; }
   const std::string& path() const { return source_->path(); }
@@ -64,23 +65,23 @@ class RecordIndexReader {
 
   std::unique_ptr<ByteSource> source_;
   std::vector<char> buffer_;
-  size_t used_ = 0;           // of the buffer: lines that were read
-  size_t filled_ = 0;         // of the buffer
-  uint64_t line_offset_ = 0;  // of the line that was read last
-  uint64_t next_offset_ = 0;  // of the one after it
+  size_t used_ = 0;           // bytes of the buffer that were parsed
+  size_t filled_ = 0;         // bytes in the buffer
+  uint64_t line_offset_ = 0;  // of the last line
+  uint64_t next_offset_ = 0;  // of the next line
   uint64_t records_ = 0;
   uint64_t end_ = 0;
 };
 
-// Writes the entries of records that follow one another, the first at 0.
+// Writes the entries of consecutive records, the first at offset 0. Not thread-safe.
 class RecordIndexWriter {
  public:
-  // `sink` isn't owned.
+  // `sink` is not owned.
   explicit RecordIndexWriter(ByteSink& sink);
 
-  // A record of `size` bytes, framing included: at least 16.
+  // Adds a record of `size` bytes, framing included. Throws Error{invalid_argument} below 16 bytes.
   void write(uint64_t size);
-  // Passes on what is buffered; leaves the sink open. Once, after the last entry.
+  // Writes the buffered entries and leaves the sink open. Must be called after the last entry.
   void close();
 
   uint64_t records() const { return records_; }
@@ -94,24 +95,26 @@ class RecordIndexWriter {
   uint64_t end_ = 0;
 };
 
-// Record `entry` of `file`, in one read: its data. Throws Error{corrupted} where no such record is
-// there (`file` isn't the one that was indexed, or is damaged), Error{limit_exceeded} past
-// `options.max_record_size`. With CrcCheck::never the length alone is compared.
+// Reads the data of the record at `entry` in one read. Throws Error{corrupted} if `file` has no
+// such record there (it is damaged, or the index belongs to another file), Error{truncated} if the
+// file ends inside the record, and Error{limit_exceeded} above `options.max_record_size`. With
+// CrcCheck::never only the length is compared.
 std::vector<std::byte> read_indexed_record(const RandomAccessFile& file,
                                            const RecordIndexEntry& entry,
                                            const RecordReadOptions& options = {});
 
-// Which headers check_record_index looks at.
+// The record headers that check_record_index compares.
 enum class IndexedHeaders {
   all,
-  // 16 of them, the first and the last included: enough to tell another file, or one that was
-  // written anew, in a few reads.
+  // 16 headers, the first and the last included: recognises another or a rewritten file in a few
+  // reads.
   some,
 };
 
-// Reads `index` to its end and throws Error{checksum_mismatch} (its path is the index's) unless it
-// is an index of `file`: the last record ends where the file does, and records of these lengths
-// start where it says. Their data isn't looked at. Returns how many records there are.
+// Reads `index` to its end and compares it with `file`: the last record must end at the end of the
+// file, and the selected headers must have the lengths of their entries. The data is not read.
+// Returns the number of records. Throws Error{checksum_mismatch}, with the path of the index, if it
+// does not match, and the errors of RecordIndexReader. Default: all headers.
 uint64_t check_record_index(RecordIndexReader& index, const RandomAccessFile& file,
                             IndexedHeaders headers = IndexedHeaders::all);
 

@@ -1,10 +1,10 @@
-// Reading TFRecord files: in order from any stream, or at any place in a mapped file.
+// Reading TFRecord files: sequentially from any stream, or at random from a mapped file.
 //
-// A read has three results: a record, a clean end (nothing), an exception. Messages, with the path
-// in front:
-//   truncated record at N   the file ends inside the record that starts at N, torn headers included
-//   corrupted record at N   a CRC does not fit; the reason says which (length or data), the hint
-//                           what such a file often is (compressed, a Git LFS pointer, HTML)
+// A read has three results: a record, a clean end (an empty optional), or an exception. Messages,
+// after the path:
+//   truncated record at N   the file ends inside the record that starts at N (data or header)
+//   corrupted record at N   a CRC does not match; the reason names it (length or data), the hint
+//                           the likely cause (a compressed file, a Git LFS pointer, HTML)
 #pragma once
 
 #include <cstddef>
@@ -22,44 +22,45 @@
 
 namespace recordpipe {
 
-// When a record's data CRC is checked. A stream's records are read once, so for them `once` is
-// `always`.
+// When the CRC of a record's data is checked. For streams, `once` equals `always`.
 enum class CrcCheck {
   always,
-  once,   // at the first read since the file was mapped, whatever threads read it
-  never,  // nor is a length's: nothing but the framing is checked
+  once,   // at the first read of the record since the file was mapped, by any thread
+  never,  // length CRCs are not checked either: only the framing is
 };
 
 struct RecordReadOptions {
-  // Nothing: found out from the first bytes. A length CRC that fits means plain; only where it
-  // doesn't fit are the bytes compared with gzip's, zlib's and zstd's first ones. With
-  // CrcCheck::never, a length below 4 GiB means plain, too; a plain file whose first record's
-  // length happens to begin like gzip (1f 8b 08: 559,903 bytes, say) then must be named here.
+  // Default: detected from the first bytes. A correct length CRC means uncompressed; otherwise the
+  // bytes are compared with the magic numbers of gzip, zlib and zstd. With CrcCheck::never, a
+  // length below 4 GiB means uncompressed, too; an uncompressed file whose first length begins like
+  // gzip (1f 8b 08, for example 559,903 bytes) must then be declared here.
   std::optional<Compression> compression = {};
-  // `never` is for files whose writers got the CRCs wrong.
+  // Default: once. `never` is for files whose writers computed wrong CRCs.
   CrcCheck crc = CrcCheck::once;
-  // The longest record a stream may hold (a mapped file needs no cap: its size is one). Buffers
-  // grow as bytes arrive, so a length that lies costs no memory.
+  // For streams: the longest record, in bytes (default: 1 GiB); a longer one throws
+  // Error{limit_exceeded}. Mapped files have no limit. Buffers grow as bytes arrive, so a wrong
+  // length takes no memory.
   uint64_t max_record_size = uint64_t{1} << 30;
 };
 
-// Reads records in order from a stream. One thread at a time.
+// Reads records sequentially from a stream. Not thread-safe.
 class RecordReader {
  public:
   // Opens `path` through `file_system`.
   RecordReader(FileSystem& file_system, const std::string& path, RecordReadOptions options = {});
-  // Reads `source`, for instance standard input.
+  // Reads `source`, for example standard input.
   explicit RecordReader(std::unique_ptr<ByteSource> source, RecordReadOptions options = {});
   ~RecordReader();
   RecordReader(RecordReader&&) noexcept;
   RecordReader& operator=(RecordReader&&) noexcept;
 
-  // The next record, valid until the next call; nothing at a clean end, and ever after. After an
-  // exception the reader stays where it was: every further call throws the same again
-  // (record_scanner.h goes on behind damage).
+  // The next record, valid until the next call; empty at a clean end, and at every later call.
+  // After an exception every further call throws the same exception (toolkit/record_scanner.h
+  // continues after damage). Throws truncated, corrupted, limit_exceeded, and the errors of the
+  // source.
   std::optional<Record> read();
 
-  // Where the next record starts.
+  // Offset of the next record, in the decompressed content.
   uint64_t offset() const;
   Compression compression() const;
   const std::string& path() const;
@@ -69,48 +70,49 @@ class RecordReader {
   std::unique_ptr<State> state_;
 };
 
-// How a MappedRecordFile is opened.
+// Options for opening a MappedRecordFile.
 struct RecordMapOptions {
-  // Whether the index PATH.idx (record_index.h) may say where the records are. It is used
-  //   - for a file of more than 1 MiB, in place of walking the headers, where it ends where the
-  //     file does and 16 of its records are where it says,
-  //   - where a header is damaged, if it agrees with the headers before the damage: then the
-  //     damaged record is one that read() refuses, and those after it can be read.
-  // In all other cases, and with CrcCheck::never, an index is ignored.
+  // Use the index PATH.idx (record_index.h) if it exists (default: false):
+  //   - for files of more than 1 MiB, instead of walking the headers, if the index ends at the end
+  //     of the file and 16 of its entries match their headers;
+  //   - after a damaged header, if the index agrees with all headers before the damage: then read()
+  //     throws for the damaged record only, and the records after it can be read.
+  // In all other cases, and with CrcCheck::never, the index is ignored.
   bool use_index = false;
   // Opening throws Error{cancelled} soon after a stop was requested.
   std::stop_token stop = {};
 };
 
-// A plain file, mapped and indexed: any record in O(1). Safe to use from several threads.
+// An uncompressed file, mapped, with O(1) access to each record. Thread-safe.
 //
-// Opening walks the headers (every length CRC is checked, unless told never to), or takes the
-// records' places from an index (RecordMapOptions). read() checks a record's data CRC, and where
-// the place came from an index, its header's CRC and length, too.
+// Opening walks the headers (and checks every length CRC, except with CrcCheck::never), or takes
+// the offsets from an index (RecordMapOptions). read() checks the record's data CRC and, if the
+// offset came from an index, the header's CRC and length.
 class MappedRecordFile {
  public:
-  // Throws Error{unsupported} for a compressed file, and what RecordReader::read would have thrown
-  // for a file that is damaged or cut.
+  // Throws Error{unsupported} for a compressed file, and the errors of RecordReader::read for a
+  // damaged or truncated file.
   MappedRecordFile(FileSystem& file_system, const std::string& path, RecordReadOptions options = {},
                    const RecordMapOptions& map_options = {});
   ~MappedRecordFile();
   MappedRecordFile(MappedRecordFile&&) noexcept;
   MappedRecordFile& operator=(MappedRecordFile&&) noexcept;
 
+  // The number of records.
   size_t size() const;
-  // Record i < size(), checked. Throws Error{corrupted} where its CRC doesn't fit, and
-  // Error{truncated} where the file was cut short after it was mapped (where the CRC isn't checked:
-  // where the cut lies before the record).
+  // Record i < size(), checked. Throws Error{corrupted} if a CRC does not match, and
+  // Error{truncated} if the file was truncated after it was mapped (without a CRC check: only if it
+  // was truncated before the record).
   Record read(size_t i) const;
-  // The same without touching the data: not checked, where the place came from an index not at all.
+  // The same without touching the data: the CRC is not checked, and an offset from an index is not
+  // verified.
   Record view(size_t i) const;
-  // Has the processor fetch what read(i) will touch into its cache while something else is done,
-  // which it can't foresee where records are read in a random order: the first 4 KiB where the CRC
-  // is to be checked, the record's two ends where not. Never fails.
+  // Prefetches the bytes that read(i) will touch into the CPU cache, for random access: the first
+  // 4 KiB if the CRC will be checked, else both ends of the record. Never fails.
   void prefetch(size_t i) const;
   // The whole file.
   std::span<const std::byte> bytes() const;
-  // Whether the file was cut short, or could not be read, since it was mapped.
+  // Whether the file was truncated, or could not be read, since it was mapped.
   bool damaged() const;
   const std::string& path() const;
 
@@ -119,8 +121,8 @@ class MappedRecordFile {
   std::unique_ptr<State> state_;
 };
 
-// How the file at `path` is compressed: what `options` say, or else its first 12 bytes, as
-// described there.
+// The compression of the file at `path`: options.compression if set, else detected from its first
+// 12 bytes (RecordReadOptions).
 Compression detect_compression(FileSystem& file_system, const std::string& path,
                                const RecordReadOptions& options = {});
 

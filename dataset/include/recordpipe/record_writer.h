@@ -15,15 +15,17 @@ namespace recordpipe {
 
 struct RecordWriteOptions {
   Compression compression = Compression::none;
-  int compression_level = 6;  // 0 (stored) to 9; zstd: 1 to 22
+  int compression_level = 6;  // gzip, zlib: 0 (stored) to 9; zstd: 1 to 22
 };
 
-// Appends one framed record to `out`: for callers that frame records in parallel and write the
-// bytes themselves (RecordWriter::write_framed).
+// Appends the framed record to `out`, for callers that frame records in parallel
+// (RecordWriter::write_framed).
 void append_framed(std::span<const std::byte> data, std::string& out);
 
-// Writes records in order. One thread at a time. With a path, the file appears whole at close() or
-// not at all (AtomicFile); with a sink, bytes go there as they come and close() leaves it open.
+// Writes records in order. Not thread-safe. With a path, the file appears complete at close() or
+// not at all (AtomicFile). With a sink (not owned), each record is passed on at once, and close()
+// leaves the sink open. After an exception, and after close(), all calls throw
+// Error{invalid_argument}.
 class RecordWriter {
  public:
   RecordWriter(FileSystem& file_system, const std::string& path, RecordWriteOptions options = {});
@@ -33,10 +35,9 @@ class RecordWriter {
   RecordWriter& operator=(RecordWriter&&) noexcept;
 
   void write(std::span<const std::byte> data);
-  // Bytes that append_framed made: `count` records. They are passed on without a copy: hand in many
-  // records at a time.
+  // Writes `count` records framed by append_framed, without a copy: pass many records per call.
   void write_framed(std::span<const std::byte> framed, uint64_t count);
-  // Flushes, and commits a file made from a path. Once; nothing may be written afterwards.
+  // Flushes; with a path, commits the file. Must be called once, after the last record.
   void close();
 
   uint64_t records() const;

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) of data that comes in pieces.
+// Incremental SHA-256 (FIPS 180-4).
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace recordpipe {
 
-// The digest of everything given to update() so far, at any time:
+// The digest of all bytes passed to update() so far:
 //
 //   Sha256 hash;
 //   while (...) hash.update(piece);
@@ -23,7 +23,7 @@ class Sha256 {
   Sha256& operator=(Sha256&& other) noexcept;
 
   void update(std::span<const std::byte> data);
-  // Both leave the hash as it is: more data may follow.
+  // Neither changes the state: more data may follow.
   std::array<std::byte, 32> digest() const;
   std::string hex() const;  // 64 lower-case hexadecimal digits
 
@@ -32,8 +32,8 @@ class Sha256 {
   std::unique_ptr<Context> context_;
 };
 
-// `text` as hex() would write it: 64 hexadecimal digits, upper case made lower. Throws
-// Error{invalid_argument} for anything else.
+// `text`, 64 hexadecimal digits, in lower case, as hex() writes it. Throws Error{invalid_argument}
+// for any other text.
 std::string parse_sha256(std::string_view text);
 
 }  // namespace recordpipe

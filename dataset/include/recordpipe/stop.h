@@ -1,4 +1,4 @@
-// How long work ends early because its caller asked for it.
+// Cancellation of long operations.
 #pragma once
 
 #include <stop_token>
@@ -8,7 +8,7 @@
 
 namespace recordpipe {
 
-// Throws Error{cancelled} about `path` once a stop was requested.
+// Throws Error{cancelled}, with `path`, if a stop was requested.
 inline void throw_if_stopped(const std::stop_token& stop, const std::string& path) {
   if (!stop.stop_requested()) return;
   throw Error({.kind = ErrorKind::cancelled, .path = path, .reason = "interrupted"});

@@ -1,4 +1,4 @@
-// Whether a TFRecord stream is compressed, found out from its first bytes.
+// Detection of the compression of a TFRecord stream from its first bytes.
 #pragma once
 
 #include <memory>
@@ -10,19 +10,20 @@
 
 namespace recordpipe {
 
-// What `options` say, or else what the first 12 bytes (or all there are) say: none where they are a
-// record's header with a fitting CRC, else what they look like. FORMAT.md says what takes the CRC's
-// place where it isn't checked.
+// options.compression if it is set. Otherwise detected from `head`, the first 12 bytes (fewer in a
+// shorter stream): none if they are a record header with a correct CRC, else
+// sniff_compression(head). FORMAT.md describes the detection without CRC checks.
 Compression detect_record_compression(std::span<const std::byte> head,
                                       const RecordReadOptions& options);
 
 struct DetectedSource {
-  std::unique_ptr<ByteSource> source;  // plain: inflated where it has to be
+  std::unique_ptr<ByteSource> source;  // the decompressed content
   Compression compression = Compression::none;
-  bool reads_on = false;  // after Error{corrupted} and Error{truncated}: see InflateOptions
+  // read() continues after Error{corrupted} and Error{truncated} (InflateOptions).
+  bool reads_on = false;
 };
 
-// Inflates `raw` where that is how it is compressed.
+// Detects the compression of `raw` and decompresses it if necessary.
 DetectedSource detect_source(std::unique_ptr<ByteSource> raw, const RecordReadOptions& options,
                              const InflateOptions& inflating = {});
 

@@ -1,5 +1,5 @@
-// A file without a name, for what doesn't fit into memory: it is gone when it is closed, however
-// the process ends.
+// An unnamed file for data that exceeds the memory. The kernel removes it when it is closed,
+// however the process ends.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace recordpipe {
 
-// Written at its end, read at any place. One thread at a time. Throws Error with the folder's path.
+// Append-only writes, reads at any offset. Not thread-safe. Errors name the directory.
 class TemporaryFile {
  public:
-  // On the file system of `directory`, readable by nobody else.
+  // Creates the file on the file system of `directory`, with permissions 0600.
   explicit TemporaryFile(const std::string& directory);
   ~TemporaryFile();
   TemporaryFile(TemporaryFile&&) noexcept;
@@ -21,7 +21,7 @@ class TemporaryFile {
 
   void append(std::span<const std::byte> data);
   uint64_t size() const;
-  // Fills `out` from `offset`: offset + out.size() must not be beyond the end.
+  // Fills `out` with the bytes at `offset`; offset + out.size() must be at most size().
   void read_at(uint64_t offset, std::span<std::byte> out) const;
 
  private:

@@ -11,11 +11,12 @@
 
 #include <google/protobuf/io/coded_stream.h>
 
-#include "recordpipe/proto/iterator_state.pb.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/proto/iterator_state.pb.h"
 
 namespace recordpipe {
 namespace {
@@ -158,9 +159,10 @@ void check_files(const PlanDescription& plan, const proto::IteratorState& state,
     if (saved[static_cast<int>(i)] == here[i]) continue;
     const size_t first = i * per_fingerprint;
     const size_t last = std::min(first + per_fingerprint, files.size()) - 1;
-    refuse(first == last ? kHasChanged
-                         : "or one of the files up to " + printable(files[last].path) +
-                               " is another than the state was saved with, or has changed since",
+    refuse(first == last
+               ? kHasChanged
+               : "or one of the files up to " + printable(without_secrets(files[last].path)) +
+                     " is another than the state was saved with, or has changed since",
            files[first].path);
   }
 }

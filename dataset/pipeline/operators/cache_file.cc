@@ -8,6 +8,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/internal/engine/iterator_state.h"
+#include "recordpipe/internal/url_path.h"
 
 namespace recordpipe {
 namespace {
@@ -67,8 +68,8 @@ bool check_input_files(FileSystem& file_system, const std::string& cache, std::s
     const std::string path(next(size));
     if (!file_system.status(path)) continue;
     if (fingerprint_of(file_system, path).content != content) {
-      refuse(cache,
-             printable(path) + ": is another file than it was made from, or has changed since");
+      refuse(cache, printable(without_secrets(path)) +
+                        ": is another file than it was made from, or has changed since");
     }
   }
   return true;

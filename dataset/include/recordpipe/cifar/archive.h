@@ -1,14 +1,14 @@
-// A CIFAR archive read in one pass: gunzip, untar, and every batch taken out of it as it comes by.
+// Reads a CIFAR archive in one streaming pass: gunzip, untar, parse each batch.
 //
-// Read are the published archives and what people make of them: CIFAR-10 and CIFAR-100, of pickles
-// ("python") and of plain records ("binary"), their files in any order and in any one folder,
-// compressed by gzip or not at all. Which of the two a batch is, its first byte says: a pickle
-// starts with 0x80, which no label reaches.
+// Supported are the published archives and repacked ones: CIFAR-10 and CIFAR-100, as pickles
+// ("python") or records ("binary"), with the files in any order and in any one directory,
+// compressed with gzip or uncompressed. The first byte of a batch distinguishes the two: a pickle
+// starts with 0x80, which is larger than any label.
 //
-// Names in an archive are compared with the known ones and used for nothing else. Everything but
-// regular files under those names is passed over; a path with .. in it or from the root is not
-// known. A file that happens to be called "train" or "test" does no harm among CIFAR-10's, which
-// have no such names. There are budgets for bytes and members (TarLimits).
+// Member names are only compared with the known names, never used as paths. All other members are
+// skipped, also paths that are absolute or contain "..". Files named "train" or "test" (CIFAR-100's
+// names) are ignored in a CIFAR-10 archive. The total size and the number of members are limited
+// (TarLimits).
 #pragma once
 
 #include <cstddef>
@@ -24,32 +24,32 @@
 
 namespace recordpipe {
 
-// The batches of an archive by their place: CIFAR-10's data_batch_1 to 5, then test_batch;
-// CIFAR-100's train, then test.
+// The names of the batches in their canonical order. CIFAR-10: data_batch_1 to data_batch_5,
+// test_batch; CIFAR-100: train, test.
 const std::vector<std::string_view>& cifar_batch_names(CifarDataset dataset);
 
 struct CifarArchiveKind {
   CifarDataset dataset = CifarDataset::cifar10;
-  bool binary = false;  // records, not pickles
+  bool binary = false;  // true: records; false: pickles
 };
 
-// The folder that the published archive of this kind extracts to, "cifar-10-batches-py" for one.
+// The directory in the published archive of this kind, for example "cifar-10-batches-py".
 std::string_view cifar_folder_name(const CifarArchiveKind& kind);
 
-// Told of each batch, by its place in cifar_batch_names(kind.dataset), in the archive's order. An
-// exception thrown from it ends the reading.
+// Called with each batch, in the archive's order; `place` is its index in
+// cifar_batch_names(kind.dataset). An exception thrown by the function ends the reading.
 using CifarBatchFunction =
     std::function<void(const CifarArchiveKind& kind, size_t place, CifarBatch batch)>;
 
-// Reads `archive` on a thread of its own, inflates it on another, and calls `on_batch` on this one.
-// Returns after the last byte of the archive has been read and checked, gzip's trailer included.
-// `extracted`, if any, is given every file that is known.
+// Reads `archive` on one background thread, decompresses it on another, and calls `on_batch` on the
+// caller's. Returns after the last byte of the archive was read and checked, including gzip's
+// trailer. `extracted` (default: null) receives all known files.
 //
-// Throws Error, whatever of the archive has been passed on by then: what inflate(), TarReader,
-// read_cifar_pickle() and read_cifar_binary() throw; unsupported for an archive of another format
-// (xz, zip, ...), with its name; not_found if batches are missing, with their
-// names; corrupted for a batch that comes twice, is a link, or doesn't belong to the others
-// (another folder, a pickle among records). Paths are "ARCHIVE:MEMBER", offsets in the member.
+// Throws Error, possibly after some calls of `on_batch`: the errors of inflate(), TarReader,
+// read_cifar_pickle() and read_cifar_binary(); unsupported for another archive format (xz, zip,
+// ...); not_found if batches are missing; corrupted for a duplicate batch, a link, or a batch that
+// does not belong to the others (another directory, a pickle among records). Paths are
+// "ARCHIVE:MEMBER", offsets are relative to the member.
 CifarArchiveKind read_cifar_archive(std::unique_ptr<ByteSource> archive,
                                     const CifarBatchFunction& on_batch,
                                     ExtractedFolder* extracted = nullptr);

@@ -1,4 +1,4 @@
-// CIFAR-10 as a Dataset of batches: files → records → images → pad-crop-flip → ImageBatch.
+// CIFAR-10 as a Dataset<ImageBatch>: files → records → images → pad-crop-flip → batches.
 #pragma once
 
 #include <cstddef>
@@ -19,42 +19,44 @@ std::string_view to_string(Cifar10Subset subset);  // "train", ...
 struct Cifar10Options {
   size_t batch_size = 128;
   bool drop_remainder = false;
-  // Order and distortions. Another seed, another order; each epoch is shuffled and distorted anew.
+  // Random seed of the order and the distortions; both differ between epochs.
   uint64_t seed = 7;
-  // Records a shuffle chooses from; 0: keep the order of the files.
+  // Size of the shuffle buffer, in records; 0: the order of the files.
   size_t shuffle_buffer = 0;
-  // Or a random order of all records, in O(1) memory; the files must be plain ones.
+  // Random order of all records, in O(1) memory, in place of the shuffle buffer. The files must be
+  // uncompressed.
   bool global_shuffle = false;
-  // Zero padding of 4, a random 32x32 crop, a random left-right flip.
+  // Zero padding of 4, a random 32x32 crop, a random horizontal flip.
   bool distort = false;
-  // How often the files are read; -1: for ever.
+  // Number of epochs; -1: infinite.
   int64_t epochs = 1;
   DType dtype = DType::float32;
   Layout layout = Layout::nhwc;
-  // Of the values 0..255, padding included; needs a floating-point dtype.
+  // Normalisation of the values 0..255, padding included; requires a floating-point dtype.
   Normalization normalization = {};
-  // Of num_shards workers, each of which makes batches of batch_size, the batches of this one; 0:
-  // there are no others. What some workers have saved others resume, also a single one, as 0 of 1.
+  // Number of workers, each with batches of batch_size, and the index of this one; 0 (default): no
+  // sharding. A state saved by one set of workers can be restored by another, also by a single
+  // worker (shard 0 of 1).
   size_t num_shards = 0;
   size_t shard_index = 0;
-  // Batches that a thread of its own keeps ready; 0: no such thread.
+  // Number of batches that a background thread prefetches; 0: no prefetching.
   size_t prefetch = kAutotune;
-  // Threads that decode, the consumer's included: see PipelineOptions.
+  // Number of threads for decoding, the consumer's included: see PipelineOptions.
   size_t threads = 0;
 };
 
-// The files of a subset in `data_dir`: SUBSET.tfrecords, or SUBSET-00000-of-0000N.tfrecords and so
-// on. Throws Error{not_found}, with what to run, where there are none or some are missing, and
-// Error{invalid_argument} for one that is a FIFO or a device.
+// The paths of a subset's files in `data_dir`: SUBSET.tfrecords, or SUBSET-00000-of-0000N.tfrecords
+// and so on. Throws Error{not_found} if there are none or if some are missing (the hint names the
+// command to run), and Error{invalid_argument} for a FIFO or device.
 std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subset subset);
 
-// The batches of `files`, which hold Example{image: bytes[3072], label: int64} as
-// generate_cifar10_tfrecords writes them. A record with another size of image or a label outside
-// 0..9 ends the iteration with an Error that names file and record.
+// The batches of `files`, with records Example{image: bytes[3072], label: int64} as written by
+// generate_cifar10_tfrecords. The iteration throws Error{corrupted}, with file and record, for an
+// image of another size or a label outside 0..9.
 Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
                                     const Cifar10Options& options = {});
 
-// How many records the files hold.
+// The total number of records in the files.
 size_t cifar10_count(const std::vector<std::string>& files);
 
 }  // namespace recordpipe

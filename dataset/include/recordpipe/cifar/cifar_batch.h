@@ -1,4 +1,4 @@
-// One batch file's images and labels, as every kind of archive holds them.
+// The images and labels of one batch file, common to all archive kinds.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@ namespace recordpipe {
 
 enum class CifarDataset { cifar10, cifar100 };
 
-// 32 x 32 pixels, channel-major: 1024 red, 1024 green, 1024 blue, row by row.
+// 32 x 32 pixels, channel-major: 1024 red, 1024 green, 1024 blue, row-major.
 inline constexpr size_t kCifarImageSize = 3072;
-// The most images one batch file may hold: CIFAR-100's training file has this many.
+// The maximum number of images in a batch file: that of CIFAR-100's training file.
 inline constexpr size_t kMaxCifarRows = 50'000;
 
-// Labels are smaller than these.
+// Numbers of classes; labels are smaller.
 inline constexpr int kCifar10Classes = 10;
 inline constexpr int kCifar100Classes = 100;
 inline constexpr int kCifar100Superclasses = 20;
 
 struct CifarBatch {
-  std::vector<uint8_t> labels;         // CIFAR-10: 0..9; CIFAR-100: the fine labels, 0..99
-  std::vector<uint8_t> coarse_labels;  // CIFAR-100: 0..19, one for each label; CIFAR-10: empty
+  std::vector<uint8_t> labels;               // CIFAR-10: 0..9; CIFAR-100: the fine labels, 0..99
+  std::vector<uint8_t> coarse_labels;        // CIFAR-100: 0..19, one per image; CIFAR-10: empty
   std::unique_ptr<std::byte[]> pixels = {};  // rows() images
 
   size_t rows() const { return labels.size(); }

@@ -1,4 +1,4 @@
-// What CIFAR-10's labels stand for.
+// The class names of CIFAR-10, by label.
 #pragma once
 
 #include <array>

@@ -1,17 +1,17 @@
-// A CIFAR archive made into TFRecord files, in one pass.
+// Conversion of a CIFAR archive to TFRecord files, in one pass.
 //
-// CIFAR-10: train is data_batch_1 to 4, validation data_batch_5, eval test_batch, each in its own
-// order: 40,000, 10,000 and 10,000 records of the published archives. CIFAR-100 has no such
-// batches: train is the first four fifths of its training file, validation the last fifth, eval its
-// test file. A record is Example{image: bytes[3072], label: int64}, the image channel-major (1024
-// red, 1024 green, 1024 blue); CIFAR-100 adds coarse_label and fine_label, and label is the fine
-// one. The same archive gives the same bytes, however it is packed.
+// CIFAR-10: train is data_batch_1 to 4, validation data_batch_5, eval test_batch, in the batches'
+// order: 40,000, 10,000 and 10,000 records for the published archives. CIFAR-100: train is the
+// first four fifths of the training file, validation the last fifth, eval the test file. A record
+// is Example{image: bytes[3072], label: int64}, the image channel-major (1024 red, 1024 green, 1024
+// blue); CIFAR-100 adds coarse_label and fine_label, and label is the fine label. The output
+// depends on the images only, not on the packing of the archive.
 //
 //     file ─ read, SHA-256 ─► inflate ─► untar, unpickle ─► frame, compress, write, sync
-//            one thread       one        the caller's       one for each split that is complete
+//            1 thread         1 thread   caller's thread    1 thread per complete split
 //
-// Memory: the pixels of the batches that wait for the rest of their split, about 10 MiB of buffers,
-// and the caps of pickle.h. In the published order that is train's, 123 MB.
+// Memory: the pixels of the batches whose split is incomplete (123 MB for train in the published
+// order), about 10 MiB of buffers, and the limits of pickle.h.
 #pragma once
 
 #include <cstdint>
@@ -29,20 +29,20 @@ namespace recordpipe {
 
 struct CifarConvertOptions {
   Compression compression = Compression::none;
-  int compression_level = 6;
-  // Files a split is dealt to, in order (split_writer.h); 1 to kMaxCifarShards.
+  int compression_level = 6;  // gzip, zlib: 0 to 9; zstd: 1 to 22
+  // Number of files per split, with consecutive records; 1 to kMaxCifarShards.
   size_t shards = 1;
-  // Also leave what the published archive extracts to: cifar-10-batches-py/data_batch_1, ...
+  // Also write the files of the archive: cifar-10-batches-py/data_batch_1, ...
   bool keep_extracted = false;
-  // The images were drawn by program: synthetic_mark.h's note stands in the folder before the first
-  // of the files has its name, and goes when all are others. A process that is killed, or a
-  // renaming that fails, leaves none unmarked.
+  // The images are synthetic. The mark of synthetic_mark.h is written before the first file gets
+  // its name, and removed after all files were replaced by real images: synthetic files are always
+  // marked, also after a crash.
   bool synthetic = false;
-  // Compute the archive's SHA-256, for the report.
+  // Compute the SHA-256 of the archive for the report.
   bool hash = true;
-  // Refuse the archive if it has another one than this (64 hexadecimal digits).
+  // The expected SHA-256 of the archive (64 hexadecimal digits). Default: not checked.
   std::optional<std::string> sha256 = {};
-  // "convert", or "convert synthetic", in bytes of the archive.
+  // Activity "convert" or "convert synthetic", in bytes of the archive.
   ProgressFunction progress = {};
   std::stop_token stop = {};
 };
@@ -51,25 +51,24 @@ struct CifarFileReport {
   std::string path = {};
   uint64_t records = 0;
   uint64_t bytes = 0;
-  double seconds = 0;  // spent on this file; others were worked on at the same time
+  double seconds = 0;  // elapsed for this file; files are written concurrently
 };
 
 struct CifarConvertReport {
   CifarArchiveKind kind = {};
-  std::string sha256 = {};  // of the archive; empty where nobody asked
+  std::string sha256 = {};  // of the archive; empty if it was not computed
   std::vector<CifarFileReport> files = {};
-  std::vector<std::string> removed = {};  // files of another number of shards that were there
-  std::string extracted = {};             // the folder kept, if asked for
+  std::vector<std::string> removed = {};  // old files with another number of shards
+  std::string extracted = {};             // the directory written by keep_extracted
 };
 
-// Converts `archive` to files in `data_dir`, which exists, replacing what is there. No file gets
-// its name before the whole archive has been read and checked and all of them are complete and
-// synced; then all get theirs, one after the other, and files of the same splits in another number
-// of shards are removed. source_note.h's note says what they were made from: it goes before the
-// first of them has its name, and comes when all have theirs. Throws Error: what read_cifar_archive
-// throws, checksum_mismatch, cancelled, busy if another process writes there, and what writing
-// throws; then nothing has changed in `data_dir`, unless it was a renaming, or one of the notes,
-// that failed.
+// Converts `archive` to files in `data_dir`, which must exist; replaces existing files. Files get
+// their names only after the whole archive was read and checked and all files are complete and
+// synced; they are then renamed one after another, and files of the same splits with another number
+// of shards are removed. The note of source_note.h is removed before the first rename and written
+// after the last one. Throws Error: the errors of read_cifar_archive(), checksum_mismatch,
+// cancelled, busy if another process writes the files, and errors of writing. `data_dir` is then
+// unchanged, unless a rename or the write of a note failed.
 CifarConvertReport convert_cifar(FileSystem& file_system, const std::string& archive,
                                  const std::string& data_dir,
                                  const CifarConvertOptions& options = {});

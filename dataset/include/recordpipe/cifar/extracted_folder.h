@@ -1,5 +1,5 @@
-// --keep-extracted: the folder that a published archive extracts to, written beside the conversion.
-// Names come from the list of known ones, never from the archive.
+// The extracted files of an archive, written during the conversion (--keep-extracted). File names
+// are from the list of known names, never from the archive.
 #pragma once
 
 #include <memory>
@@ -15,33 +15,34 @@ namespace recordpipe {
 
 class ExtractedFolder {
  public:
-  // The folder will be one in `parent`, which exists.
+  // The directory is created in `parent`, which must exist.
   ExtractedFolder(FileSystem& file_system, std::string parent);
-  // Without a commit() nothing stays behind, nor does the folder if nothing else is in it.
+  // Without commit(), removes the files, and the directory if it is empty.
   ~ExtractedFolder();
   ExtractedFolder(const ExtractedFolder&) = delete;
   ExtractedFolder& operator=(const ExtractedFolder&) = delete;
 
-  // Starts the file `name` in the folder `folder`, the same for all; its bytes follow.
+  // Begins the file `name` in the directory `folder`, which must be the same for all files.
   void begin_file(std::string_view folder, std::string_view name);
+  // Appends to the current file.
   void write(std::span<const std::byte> data);
-  // As if no file had been begun, nor the folder made, if nothing else is in it.
+  // Removes all files, and the directory if it is empty.
   void forget();
-  // All files get their names, complete.
+  // Renames all files to their names.
   void commit();
 
-  // The folder; empty where no file was begun.
+  // The directory; empty if no file was begun.
   const std::string& path() const { return path_; }
 
  private:
   FileSystem& file_system_;
   std::string parent_;
   std::string path_;
-  // Those that have no names yet; all but the last are finished.
+  // The uncommitted files; all except the last are finished.
   std::vector<std::unique_ptr<AtomicFile>> files_;
 };
 
-// Removes what killed conversions left in the folder, and the folder if nothing else is in it.
+// Removes the partial files of killed conversions, and the directory if it is empty.
 void remove_abandoned_extraction(FileSystem& file_system, const std::string& folder);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// The published archives: where they are and what they are.
+// URLs, sizes and checksums of the published archives.
 // https://www.cs.toronto.edu/~kriz/cifar.html
 #pragma once
 
@@ -14,7 +14,7 @@ struct PublishedArchive {
   std::string_view sha256;
 };
 
-// The first one is what is downloaded where nothing else is asked for.
+// The first entry is the default download.
 inline constexpr std::array<PublishedArchive, 4> kPublishedArchives = {{
     {"https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz", 170'498'071,
      "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce"},

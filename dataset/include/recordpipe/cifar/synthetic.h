@@ -1,7 +1,7 @@
-// The synthetic set: images drawn by program (synthetic_image.h), packed as CIFAR-10 was published:
-// a .tar.gz of pickles in the same folder, the same order and the same dialect.
+// The synthetic dataset: generated images (synthetic_image.h) in an archive like the published
+// CIFAR-10, a .tar.gz of pickles with the same directory, order and pickle protocol.
 //
-// For machines without a network, and for tests. Figures reached on it say nothing about CIFAR-10.
+// For machines without network access, and for tests. Accuracies on it say nothing about CIFAR-10.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,18 @@
 namespace recordpipe {
 
 struct SyntheticCifarOptions {
-  // The same seed gives the same images, on every machine.
+  // Random seed. The images are the same on every machine.
   uint64_t seed = 1;
-  // Of each of the six batches; up to 10,000.
+  // Images in each of the six batches; 1 to 10,000.
   size_t images_per_batch = 10'000;
-  // "draw synthetic", in bytes of pixels.
+  // Activity "draw synthetic", in bytes of pixels.
   ProgressFunction progress = {};
   std::stop_token stop = {};
 };
 
-// Writes the archive, which appears whole at `path` or not at all. With 60,000 images it takes a
-// few seconds on two cores, and 186 MB. Throws what writing throws, and Error{cancelled}.
+// Writes the archive to `path`, atomically. 60,000 images take 186 MB and a few seconds on two
+// cores. Throws Error{invalid_argument} for an invalid images_per_batch, Error{cancelled}, and the
+// errors of writing.
 void write_synthetic_cifar(FileSystem& file_system, const std::string& path,
                            const SyntheticCifarOptions& options = {});
 

@@ -1,5 +1,5 @@
-// The note beside TFRecord files that were drawn by program, DATA_DIR/synthetic.txt: who prints
-// figures reached on them says so.
+// The mark DATA_DIR/synthetic.txt of TFRecord files with synthetic images. Programs that print
+// accuracies on such files must mention it.
 #pragma once
 
 #include <string>

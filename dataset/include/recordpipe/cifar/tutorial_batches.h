@@ -1,5 +1,5 @@
-// CIFAR-10 as TensorFlow's tutorial network takes it (distorted_inputs and inputs of
-// cifar10_input.py): files → records → 24x24 crops, standardised → ImageBatch.
+// CIFAR-10 for TensorFlow's tutorial network (distorted_inputs and inputs of cifar10_input.py):
+// files → records → standardised 24x24 crops → batches.
 //
 //   const auto files = cifar10_files(data_dir, Cifar10Subset::train);
 //   auto batches = cifar10_tutorial_batches(
@@ -20,40 +20,40 @@ namespace recordpipe {
 struct Cifar10TutorialOptions {
   size_t batch_size = 128;
   bool drop_remainder = false;
-  // Order and distortions. Another seed, another order; each epoch is shuffled and distorted anew.
+  // Random seed of the order and the distortions; both differ between epochs.
   uint64_t seed = 7;
-  // Records a shuffle chooses from; 0: keep the order of the files. The tutorial trains with
-  // 20,000 + 3 * batch_size, and evaluates in the order of the files.
+  // Size of the shuffle buffer, in records; 0: the order of the files. The tutorial trains with
+  // 20,000 + 3 * batch_size and evaluates in the order of the files.
   size_t shuffle_buffer = 0;
-  // For training: a random 24x24 crop, a random left-right flip, brightness by up to 63 either way,
-  // contrast times 0.2 to 1.8. For evaluation, false: the middle 24x24 pixels. Both are then
-  // standardised: each image gets the mean 0 and the standard deviation 1 (crop_flip_color.h).
+  // true (training): a random 24x24 crop, a random horizontal flip, brightness changed by up to
+  // ±63, contrast multiplied by 0.2 to 1.8. false (evaluation): the central 24x24 crop. Both are
+  // then standardised to mean 0 and standard deviation 1 per image (crop_flip_color.h).
   bool distort = false;
-  // How often the files are read; -1: for ever.
+  // Number of epochs; -1: infinite.
   int64_t epochs = 1;
-  // Images after which the batches end, counted over all epochs and workers; 0: no such end. The
-  // tutorial's num_examples.
+  // Maximum number of images, over all epochs and workers; 0: no limit. The tutorial's
+  // num_examples.
   size_t take = 0;
-  // A floating-point one: standardised values don't fit uint8.
+  // Must be a floating-point dtype.
   DType dtype = DType::float32;
   Layout layout = Layout::nhwc;
-  // Of num_shards workers, each of which makes batches of batch_size, the batches of this one; 0:
-  // there are no others. Row r of worker w is row r * num_shards + w of the batch that one worker
-  // with batches of num_shards * batch_size makes, and distorted as there. What some workers have
-  // saved others resume, also a single one, as 0 of 1.
+  // Number of workers, each with batches of batch_size, and the index of this one; 0 (default): no
+  // sharding. Row r of worker w equals row r * num_shards + w of the batch of a single worker with
+  // batches of num_shards * batch_size, distortion included. A state saved by one set of workers
+  // can be restored by another, also by a single worker (shard 0 of 1).
   size_t num_shards = 0;
   size_t shard_index = 0;
-  // Batches that a thread of its own keeps ready; 0: no such thread.
+  // Number of batches that a background thread prefetches; 0: no prefetching.
   size_t prefetch = kAutotune;
-  // Threads that decode, the consumer's included: see PipelineOptions. Any number gives the same
-  // bytes.
+  // Number of threads for decoding, the consumer's included: see PipelineOptions. The result is the
+  // same for any number.
   size_t threads = 0;
 };
 
-// The batches, images of 24x24x3, of `files`, which hold what generate_cifar10_tfrecords writes
-// (cifar10_files in cifar10_dataset.h finds them). A record with another size of image or a label
-// outside 0..9 ends the iteration with an Error that names file and record. Throws
-// Error{invalid_argument}, before anything is read, for a dtype of uint8.
+// The batches (images of 24x24x3) of `files` as written by generate_cifar10_tfrecords;
+// cifar10_files() of cifar10_dataset.h finds them. The iteration throws Error{corrupted}, with file
+// and record, for an image of another size or a label outside 0..9. Throws Error{invalid_argument}
+// for uint8.
 Dataset<ImageBatch> cifar10_tutorial_batches(const std::vector<std::string>& files,
                                              const Cifar10TutorialOptions& options = {});
 

@@ -1,8 +1,8 @@
-// One GET over http or https, with redirects, time limits and a way to stop it.
+// HTTP GET over http or https, with redirects, timeouts and cancellation.
 //
-// libcurl is used here (and its parser of URLs in http_url) and nowhere else. Proxies are taken
-// from the environment as curl takes them (http_proxy, https_proxy, all_proxy, no_proxy); ~/.curlrc
-// and ~/.netrc are not read.
+// The library uses libcurl only here and in url.h (URL parser). Proxies are taken from the
+// environment as in curl (http_proxy, https_proxy, all_proxy, no_proxy); ~/.curlrc and ~/.netrc are
+// not read.
 #pragma once
 
 #include <chrono>
@@ -23,19 +23,20 @@
 namespace recordpipe {
 
 struct HttpClientOptions {
-  // For the name, the connection and the TLS handshake together.
+  // For name resolution, connection and TLS handshake together (default: 15 s).
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(15);
-  // A transfer that brings fewer than stall_bytes within stall_timeout is given up.
+  // A transfer of fewer than stall_bytes (default: 1024) within stall_timeout (default: 30 s) fails
+  // with TransientError.
   std::chrono::milliseconds stall_timeout = std::chrono::seconds(30);
   uint64_t stall_bytes = 1024;
   int max_redirects = 5;
-  // Certificates (PEM) to trust in place of the system's.
+  // A file of trusted certificates (PEM) that replaces the system's (default: the system's).
   std::string ca_file = {};
   // Ends a transfer at once, with Error{cancelled}.
   std::stop_token stop = {};
 };
 
-// The head of an answer. Headers are "" where they were not sent.
+// The head of a response. Missing headers are "".
 struct HttpResponse {
   HttpUrl url;  // after redirects
   long status = 0;
@@ -48,31 +49,31 @@ struct HttpResponse {
   std::optional<std::chrono::seconds> retry_after = {};
 };
 
-// A failure that may pass: the same request may succeed a little later.
+// A temporary failure: a later attempt of the same request may succeed.
 class TransientError : public Error {
  public:
   explicit TransientError(Parts parts, std::optional<std::chrono::seconds> retry_after = {})
       : Error(std::move(parts)), retry_after_(retry_after) {}
-  // How long the server asks to be left alone.
+  // The Retry-After header: the delay that the server requests.
   std::optional<std::chrono::seconds> retry_after() const { return retry_after_; }
 
  private:
   std::optional<std::chrono::seconds> retry_after_;
 };
 
-// Called on the thread that calls get(). An exception from any of them ends the transfer and comes
-// out of get().
+// The callbacks run on the thread that calls get(). get() ends the transfer and rethrows an
+// exception of any of them.
 struct HttpHandler {
-  // Once, before the body, for whatever status but a redirect that was followed. Returns false if
-  // the body isn't wanted: get() then returns without it.
+  // Called once, before the body, for any status except a followed redirect. Returns false to skip
+  // the body: get() then returns at once.
   std::function<bool(const HttpResponse&)> on_response;
-  // The body in pieces, as it is sent: no Content-Encoding is undone.
+  // Called with the pieces of the body as sent: Content-Encoding is not decoded.
   std::function<void(std::span<const std::byte>)> on_body;
-  // About ten times a second.
+  // Called about ten times a second.
   std::function<void()> on_tick;
 };
 
-// Keeps its connection open from one get() to the next. Not for two threads at once.
+// Keeps its connection open between requests. Not thread-safe.
 class HttpClient {
  public:
   explicit HttpClient(HttpClientOptions options);
@@ -80,10 +81,9 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Returns when the body has arrived as HTTP frames it. `headers` are "Name: value" lines.
-  // Throws TransientError for a transfer that could not be made or was cut, Error{network} where
-  // trying again is of no use (a certificate that isn't trusted, a redirect loop) and
-  // Error{cancelled}.
+  // Returns after the end of the body, as defined by HTTP's framing. `headers`: "Name: value"
+  // lines. Throws TransientError if the transfer failed or was cut off, Error{network} if another
+  // attempt is useless (an untrusted certificate, a redirect loop), and Error{cancelled}.
   void get(const HttpUrl& url, const std::vector<std::string>& headers, const HttpHandler& handler);
 
  private:

@@ -1,8 +1,7 @@
-// Files at http and https URLs, read through the same seam as those on the disk.
+// Files at http and https URLs behind the interface of local files (file.h).
 //
-// What is read is what the server stores: no Content-Encoding is undone. Redirects, certificates
-// and proxies are as for downloads (client.h, download.h); libcurl is first touched when
-// a URL is opened.
+// Content-Encoding is not decoded. Redirects, certificates and proxies: client.h, download.h.
+// libcurl is initialised when the first URL is opened.
 #pragma once
 
 #include <cstddef>
@@ -19,31 +18,32 @@ namespace recordpipe {
 
 struct HttpReadOptions {
   HttpRetryOptions retry = {};
-  // Time limits, redirects, trusted certificates, and the token that stops any wait.
+  // Timeouts, redirects, trusted certificates, and the stop token, which ends any wait.
   HttpClientOptions http = {};
+  // Receives a line for each failed attempt that is retried.
   HttpNotice notice = {};
-  // Of a stream: how much of it may have arrived before it is read. It takes twice that memory.
+  // For streams: the read-ahead in bytes (default: 4 MiB). A stream takes twice this memory.
   size_t read_ahead = size_t{4} << 20;
-  // Of random access: a request asks for so much, at least (HttpRandomAccessFile).
+  // For random access: the smallest and the largest range of a request, in bytes (defaults: 64 KiB,
+  // 4 MiB). Sequential reads double the range; distant reads reset it.
   size_t smallest_window = size_t{64} << 10;
   size_t largest_window = size_t{4} << 20;
 };
 
-// Reads URLs; whatever isn't one goes to another FileSystem. As safe to use from several threads as
-// that one.
+// Reads URLs, and forwards all other paths to another FileSystem. Thread-safe if that one is.
 //
-// open_source(url): one GET, read ahead by a thread of its own. A transfer that is cut goes on
-// where it was (Range with If-Range): where the server gives neither a strong ETag nor a
-// Last-Modified to go by, that is an error, and so is a file that changed meanwhile.
-// open_random(url): a request for each place that is read, see HttpRandomAccessFile; needs a server
-// that sends parts of files.
-// status(url): nothing for 404 and 410; Error{unsupported} where the server doesn't tell the size.
-// map(url), list(url) and whatever writes: Error{unsupported}.
-// All of them throw the same as download() does: not_found, permission_denied, network, unsupported
-// (a web page), cancelled. Messages hold no user names, passwords and queries of URLs.
+//   open_source(url)  One GET, read ahead by a background thread. A transfer that was cut off is
+//                     resumed with Range and If-Range; Error{network} if the server sends neither a
+//                     strong ETag nor a usable Last-Modified, or if the file changed meanwhile.
+//   open_random(url)  Range requests; Error{unsupported} if the server does not support them.
+//   status(url)       Empty for 404 and 410; Error{unsupported} if the server does not report the
+//                     size.
+//   map(url), list(url) and all writes: Error{unsupported}.
+// All of them throw the errors of download(): not_found, permission_denied, network, unsupported (a
+// web page), cancelled. Messages contain no user name, password or query of a URL.
 class HttpFileSystem final : public FileSystem {
  public:
-  // `local` must outlive this, and this what it opens.
+  // `local` must outlive this object, and this object must outlive the files it opened.
   explicit HttpFileSystem(FileSystem& local, HttpReadOptions options = {});
 
   std::unique_ptr<ByteSource> open_source(const std::string& path) override;

@@ -1,5 +1,4 @@
-// When a request that failed is made again, and how long is waited before that: the rules that all
-// transfers follow.
+// Retries of failed requests with exponential backoff, for all transfers.
 #pragma once
 
 #include <chrono>
@@ -14,32 +13,34 @@
 namespace recordpipe {
 
 struct HttpRetryOptions {
-  // Attempts after the first, for failures that may pass: a transfer that is cut or stalls, and the
-  // statuses 408, 429, 500, 502, 503 and 504. A server that has not answered at all gets only one
-  // of them.
+  // The number of retries for temporary failures (default: 5): a transfer that is cut off or
+  // stalls, and the statuses 408, 429, 500, 502, 503 and 504. A server that never answered is
+  // retried only once.
   int retries = 5;
-  // The wait before the first of them, doubled each time up to the longest; longer if the server
-  // asks for it (Retry-After), and if it asks for more than max_retry_after, it is not tried again.
+  // The delay before the first retry (default: 1 s); doubled for each further retry, up to
+  // longest_delay (default: 16 s). A longer Retry-After of the server is honoured up to
+  // max_retry_after (default: 60 s); beyond, the request is not retried.
   std::chrono::milliseconds first_delay = std::chrono::seconds(1);
   std::chrono::milliseconds longest_delay = std::chrono::seconds(16);
   std::chrono::seconds max_retry_after = std::chrono::seconds(60);
 };
 
-// Told, in one line each, what went wrong but is being dealt with: "…: trying again in 2 s".
+// Called with one line for each failure that is retried: "URL: REASON, trying again in 2 s".
 using HttpNotice = std::function<void(std::string_view)>;
 
-// Counts the failures of one transfer.
+// Counts the failures of one transfer. Not thread-safe.
 class HttpRetry {
  public:
   HttpRetry(const HttpRetryOptions& options, std::stop_token stop, HttpNotice notice);
 
-  // The server has answered, whatever it said.
+  // Must be called when the server has answered, with any status.
   void answered() { answered_ = true; }
-  // Enough has arrived since the last failure: the next one is the first again.
+  // Resets the count of failures, after enough data has arrived.
   void succeeded() { failures_ = 0; }
 
-  // Waits until the next attempt is due. Throws `error`, with the number of attempts and with
-  // `advice` in its hint, where there is to be none, and Error{cancelled} when it is stopped.
+  // Waits until the next attempt. Throws `error`, with the number of attempts in its reason and
+  // `advice` in its hint, if there is no further attempt, and Error{cancelled} after a stop
+  // request.
   void wait_after(const TransientError& error, const std::string& advice = "");
 
  private:

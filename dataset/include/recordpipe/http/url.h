@@ -1,4 +1,4 @@
-// An http or https URL: what is fetched, what messages may show of it, and where a redirect leads.
+// An http or https URL: its text, its form for messages, and the target of a redirect.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@ namespace recordpipe {
 
 class HttpUrl {
  public:
-  // Takes absolute http:// and https:// URLs. Anything else is Error{invalid_argument}, whose
-  // message doesn't repeat a user name, a password or a query.
+  // `text`: an absolute http:// or https:// URL. Throws Error{invalid_argument} for anything else;
+  // the message repeats no user name, password or query.
   explicit HttpUrl(std::string_view text);
 
-  // The URL that a Location header of this one's answer leads to, absolute or relative to this.
-  // Throws Error{network} where it leaves http and https, or goes from https to http.
+  // The target of a redirect: `location`, the Location header of a response, is absolute or relative
+  // to this URL. Throws Error{network} for other schemes and for a redirect from https to http.
   HttpUrl redirected(std::string_view location) const;
 
-  // The whole of it, with what is secret.
+  // The complete URL, secrets included.
   const std::string& text() const { return text_; }
-  // For messages: without user name, password, query and fragment, which may hold secrets.
+  // For messages: without user name, password and fragment, and with "?..." for the query.
   const std::string& shown() const { return shown_; }
 
  private:

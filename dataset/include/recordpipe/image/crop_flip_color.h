@@ -1,11 +1,10 @@
-// The distortions of TensorFlow's CIFAR-10 tutorial (distorted_inputs of cifar10_input.py): a
-// random crop, a random flip, random brightness, random contrast, and standardisation of the
-// result.
+// The data augmentation of TensorFlow's CIFAR-10 tutorial (distorted_inputs of cifar10_input.py):
+// random crop, horizontal flip, brightness and contrast, then standardisation.
 //
-// The pixels' work is one pass. Brightness, contrast and standardisation are together one linear
-// function for each channel; its coefficients come from exact integer sums over the crop. A value
-// differs from the exact one by what rounding to float costs in the range of 0..255: less than
-// 2e-5 of a grey level, and so less than 1e-6 in an image whose values spread over 20 of them.
+// The pixels are processed in one pass: brightness, contrast and standardisation are one linear
+// function per channel, with coefficients from exact integer sums over the crop. The error of a
+// value is the float rounding error in the range 0..255: less than 2e-5 grey levels, and therefore
+// less than 1e-6 after standardisation of an image with a standard deviation of 20 grey levels.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@
 
 namespace recordpipe {
 
-// The size of the images that crops are taken from.
+// The size of the input images.
 struct ImageSize {
   size_t height = 32;
   size_t width = 32;
@@ -32,53 +31,55 @@ struct ColorRanges {
   float max_contrast = 1.8f;  // at least min_contrast
 };
 
-// What is done to an image, decided before any pixel is touched. The default takes the upper left
-// corner and leaves the colours alone.
+// The parameters of one distortion. Default: the upper left corner, colours unchanged.
 struct CropFlipColor {
-  int top = 0;   // the crop's first row in the image's coordinates, |top| <= 2^30
-  int left = 0;  // its first column, likewise
+  int top = 0;   // first row of the crop in the image, |top| <= 2^30
+  int left = 0;  // first column, |left| <= 2^30
   bool flip = false;
-  float brightness = 0;  // added to each value; standardisation takes it out again
-  // Above 0. With m the channel's mean over the crop, a value x becomes (x - m) * contrast + m.
+  float brightness = 0;  // added to each value; cancelled by standardisation
+  // Must be above 0. A value x becomes (x - m) * contrast + m, with m the channel's mean over the
+  // crop.
   float contrast = 1;
 
-  // Five draws: the crop's row and column, uniform over the places where it lies inside the image;
-  // a flip half of the time; brightness, uniform in [-max_brightness, max_brightness); contrast,
-  // uniform in [min_contrast, max_contrast). Throws Error{invalid_argument} where `crop` is larger
-  // than `image` or the ranges make no sense.
+  // Draws five random numbers: row and column of the crop, uniform over the positions inside the
+  // image; the flip, with probability 1/2; brightness, uniform in [-max_brightness,
+  // max_brightness); contrast, uniform in [min_contrast, max_contrast). Throws
+  // Error{invalid_argument} if `crop` is larger than `image` or a range is invalid.
   static CropFlipColor draw(Random& random, const ImageSize& image, const ImageSize& crop,
                             const ColorRanges& ranges = {});
 
-  // For evaluation, as tf.image.resize_image_with_crop_or_pad: the middle of the image, or zeros on
-  // all sides where the crop is larger, in either direction.
+  // The central crop for evaluation, as tf.image.resize_image_with_crop_or_pad: zero padding in
+  // each dimension where the crop is larger than the image.
   static CropFlipColor central(const ImageSize& image, const ImageSize& crop);
 };
 
-// Whether the result is standardised, as by tf.image.per_image_standardization: all values of the
-// crop get the mean 0, and a standard deviation of 1 unless it was below 1/sqrt(their number).
+// Whether to standardise the result, as tf.image.per_image_standardization: mean 0 and standard
+// deviation 1 over all values of the crop; a standard deviation below 1/sqrt(number of values) is
+// replaced by this bound.
 enum class Standardize { no, yes };
 
-// Writes the crop of `image` to `out`.
+// Writes the distorted crop of `image` to `out`.
 //   image: uint8, [channels, size.height, size.width], 1 to 4 channels
-//   out:   format.bytes_per_image() bytes in format's dtype, not uint8, and layout; the crop is
-//          format.height by format.width. Padding is part of it, with zeros. Aligned for the dtype.
-// Nothing is clipped to 0..255, as in the tutorial.
+//   out:   format.bytes_per_image() bytes in the dtype (not uint8) and layout of `format`, aligned
+//          for the dtype. The crop, with its zero padding, is format.height x format.width.
+// Values are not clipped to 0..255, as in the tutorial. Throws Error{invalid_argument} for other
+// sizes, dtypes and numbers of channels.
 void crop_flip_color(std::span<const uint8_t> image, const ImageSize& size,
                      const CropFlipColor& distortion, const ImageFormat& format, std::byte* out,
                      Standardize standardize = Standardize::yes);
 
-// An image on its way to a batch.
+// An image to be batched.
 struct RecoloredRow {
   std::span<const uint8_t> pixels;  // [channels, size.height, size.width]; must outlive the row
   int32_t label = 0;
   CropFlipColor distortion = {};
-  // As ImageRow's (pad_crop_flip.h).
+  // As ImageRow::owner (pad_crop_flip.h).
   std::shared_ptr<const std::byte[]> owner = {};
 
   friend uint64_t heap_bytes(const RecoloredRow& row) { return row.owner ? row.pixels.size() : 0; }
 };
 
-// Puts rows together to an ImageBatch, distorting each straight into its place.
+// Collates rows to an ImageBatch; distorts each image directly into the batch.
 struct RecoloredCollator {
   using Batch = ImageBatch;
   ImageFormat format = {.height = 24, .width = 24};
@@ -91,7 +92,7 @@ struct RecoloredCollator {
     crop_flip_color(image.pixels, size, image.distortion, format, batch.image_at(row), standardize);
   }
 
-  // Those of the format, the size of what is cropped, and whether it is standardised.
+  // The parameters of the format, the input size, and the standardisation.
   std::vector<Parameter> parameters() const;
 };
 

@@ -1,7 +1,7 @@
-// What all crops come down to: a window on an image, copied to its place in a batch in one pass.
+// The common operation of all crops: copies a window of an image into a batch, in one pass.
 //
-// The seam between the distortions, which decide what is to be seen (pad_crop_flip.h), and the
-// implementations, which move the bytes. Sizes and formats are checked by the callers.
+// The interface between the distortions, which choose the window (pad_crop_flip.h), and the
+// implementations, which move the bytes. Callers must check sizes and formats.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@ struct CropWindow {
   const uint8_t* image = nullptr;  // [format.channels, image_height, image_width]
   size_t image_height = 0;
   size_t image_width = 0;
-  // The window's first row and column in the image's coordinates; format.height by format.width
-  // large, it may lie outside in part or as a whole. At most 2^30 either way.
+  // First row and column of the window in the image, |.| <= 2^30. The window has the size
+  // format.height x format.width and may be partly or completely outside the image.
   int64_t top = 0;
   int64_t left = 0;
-  bool flip = false;  // left to right, after the crop
-  // An image as large that will be read next, if known: fetched to the cache meanwhile.
+  bool flip = false;  // horizontally, after the crop
+  // The image of the same size that will be read next, if known: prefetched into the CPU cache.
   const uint8_t* next = nullptr;
 };
 
-// What becomes of a value x of channel c: (x * multiply[c] + add[c]) / divide[c], in float, each
-// operation rounded for itself. The default changes nothing.
+// A linear function per channel: a value x of channel c becomes (x * multiply[c] + add[c]) /
+// divide[c], in float, each operation rounded. Default: the identity.
 struct ChannelMap {
   static constexpr size_t kMaxChannels = 4;
   std::array<float, kMaxChannels> multiply = {1, 1, 1, 1};
@@ -36,21 +36,21 @@ struct ChannelMap {
   bool operator==(const ChannelMap&) const = default;
 };
 
-// Writes the window to `out`: format.bytes_per_image() bytes, aligned for the dtype, in format's
-// dtype and layout. Pixels outside the image are 0 before `map` is applied. A map other than the
-// default needs a floating-point dtype and at most kMaxChannels channels.
-// Uses the fastest implementation this processor has; all give the same bytes.
+// Writes the window to `out`: format.bytes_per_image() bytes, aligned for the dtype, in the dtype
+// and layout of `format`. Pixels outside the image are 0 before `map` is applied. A map other than
+// the default requires a floating-point dtype and at most kMaxChannels channels.
+// Uses the fastest implementation for this processor; all give the same bytes.
 void write_window(const CropWindow& window, const ImageFormat& format, const ChannelMap& map,
                   std::byte* out);
 
-// One way to do it, for tests and benchmarks.
+// One implementation, for tests and benchmarks.
 struct CropImplementation {
   const char* name;  // "portable", "highway"
   void (*write)(const CropWindow& window, const ImageFormat& format, const ChannelMap& map,
                 std::byte* out);
 };
 
-// The plain one first and the one in use last.
+// The implementations: the portable one first, the one in use last.
 const std::vector<CropImplementation>& crop_implementations();
 
 }  // namespace recordpipe

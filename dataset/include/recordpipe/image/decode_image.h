@@ -1,8 +1,8 @@
-// JPEG and PNG files in memory to pixels, for image records of other people's files. By
-// libjpeg-turbo and libpng; target recordpipe::image_codecs.
+// Decoding of JPEG and PNG files in memory, with libjpeg-turbo and libpng. CMake target:
+// recordpipe::image_codecs.
 //
-// The files may come from anyone: sizes are checked from the header before memory is taken, and
-// what is wrong with a file is an Error with the offset in it, never a message, an exit or a hang.
+// The files are untrusted input: sizes are checked from the header before memory is allocated, and
+// every defect of a file is an Error with its offset.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +19,23 @@ struct ImageInfo {
   ImageFileFormat format = ImageFileFormat::jpeg;
   size_t height = 0;
   size_t width = 0;
-  size_t channels = 0;       // what decoding with channels = 0 gives
-  int bits_per_channel = 8;  // as stored: 1, 2, 4, 8 or 16; decoding always gives 8
+  size_t channels = 0;       // with DecodeOptions::channels = 0
+  int bits_per_channel = 8;  // as stored: 1, 2, 4, 8 or 16; decoded images have 8
 
   bool operator==(const ImageInfo&) const = default;
 };
 
 struct DecodeOptions {
-  // 1 grey, 3 RGB, 4 RGB and alpha, 255 where the file has none. 0: as tf.io.decode_image, which is
-  // what the file has: 1 to 4 for PNG (2: grey and alpha; a palette's colours are 3, or 4 where
-  // some are transparent), 1 or 3 for JPEG (3 also for CMYK and YCCK).
-  // Colours become grey by 0.299 R + 0.587 G + 0.114 B; alpha that isn't asked for is dropped.
+  // 1: grey; 3: RGB; 4: RGBA (alpha is 255 if the file has none). 0 (default): the channels of the
+  // file, as tf.io.decode_image: 1 to 4 for PNG (2: grey and alpha; a palette gives 3, or 4 with
+  // transparency), 1 or 3 for JPEG (3 also for CMYK and YCCK).
+  // Colour to grey: 0.299 R + 0.587 G + 0.114 B. Alpha that was not requested is dropped.
   int channels = 0;
-  // An image of more pixels is refused: 64 Mi, which is 256 MiB of RGB and alpha. Progressive JPEGs
-  // take up to eight times as many bytes while they are decoded.
+  // The largest image, in pixels (default: 2^26, which is 256 MiB of RGBA). Decoding a progressive
+  // JPEG takes up to eight times the bytes of its pixels.
   uint64_t max_pixels = uint64_t{1} << 26;
-  // Takes what can be made of a file that is cut off or damaged: the rest is what the codec fills
-  // in, grey for JPEG and zeros for PNG. False: such a file is an Error. The header must be whole.
+  // true: decode as much as possible of a truncated or damaged file; the codec fills the rest, with
+  // grey for JPEG and zeros for PNG. The header must be intact. false (default): throw Error.
   bool accept_damaged = false;
 };
 
@@ -46,19 +46,19 @@ struct DecodedImage {
   std::vector<uint8_t> pixels;  // [height, width, channels]
 };
 
-// All of these throw recordpipe::Error, without a path:
-//   unsupported       neither JPEG nor PNG, or a kind of JPEG that the library doesn't decode
+// All functions throw recordpipe::Error, without a path:
+//   unsupported       neither JPEG nor PNG, or a JPEG variant that the library does not decode
 //   truncated         the file ends too early
-//   corrupted         it contradicts itself
-//   limit_exceeded    too many pixels, or a JPEG of more than 500 scans
-//   invalid_argument  options.channels is none of 0, 1, 3 and 4
+//   corrupted         the file is damaged
+//   limit_exceeded    too many pixels, or a JPEG with more than 500 scans
+//   invalid_argument  options.channels is not 0, 1, 3 or 4
 
-// From the header alone, however large the image.
+// Reads only the header; max_pixels does not apply.
 ImageInfo image_info(std::span<const std::byte> file);
 
 DecodedImage decode_image(std::span<const std::byte> file, const DecodeOptions& options = {});
 
-// The same for many images: keeps its memory from one to the next. For one thread at a time.
+// Decodes many images and reuses its memory. Not thread-safe.
 class ImageDecoder {
  public:
   explicit ImageDecoder(const DecodeOptions& options = {});
@@ -66,7 +66,7 @@ class ImageDecoder {
   ImageDecoder& operator=(ImageDecoder&&) noexcept;
   ~ImageDecoder();
 
-  // Valid until the next call. An Error leaves the decoder ready for the next image.
+  // The result is valid until the next call. The decoder remains usable after an Error.
   const DecodedImage& decode(std::span<const std::byte> file);
 
  private:

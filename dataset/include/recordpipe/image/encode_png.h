@@ -1,4 +1,4 @@
-// Pixels to a PNG file in memory. By libpng; target recordpipe::image_codecs.
+// Encoding of PNG files in memory, with libpng. CMake target: recordpipe::image_codecs.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,9 @@
 
 namespace recordpipe {
 
-// `pixels` are [height, width, channels], 8 bits each; 1 channel is grey, 2 grey and alpha, 3 RGB,
-// 4 RGB and alpha. The same pixels give the same bytes with the same libpng and zlib. Throws
-// Error{invalid_argument} where the sizes don't fit, or there is no pixel, or a side is longer than
-// PNG's limit, 2^31 - 1.
+// `pixels`: uint8, [height, width, channels]. Channels: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA.
+// The output is deterministic for a given libpng and zlib. Throws Error{invalid_argument} if the
+// sizes do not match, if the image is empty, or if a side exceeds PNG's limit of 2^31 - 1.
 std::vector<std::byte> encode_png(std::span<const uint8_t> pixels, size_t height, size_t width,
                                   size_t channels);
 

@@ -1,8 +1,8 @@
-// The 16-bit floating-point types of batches: IEEE 754 binary16 and bfloat16.
+// 16-bit floating-point types of batches: IEEE 754 binary16 and bfloat16.
 //
-// Both are storage only: calculate in float, convert once. Conversions round to nearest, ties to
-// even, keep infinities, and make every NaN a quiet one with the upper bits of its payload, as the
-// F16C instructions do.
+// Both are storage formats: compute in float and convert once. Conversions round to nearest, ties
+// to even. Infinities stay infinities; NaNs become quiet and keep the upper bits of their payload,
+// as with the F16C instructions.
 #pragma once
 
 #include <bit>
@@ -10,19 +10,20 @@
 
 namespace recordpipe {
 
-// 1 sign bit, 5 exponent bits, 10 mantissa bits: up to 65504, integers to 2048 exactly.
+// 1 sign bit, 5 exponent bits, 10 mantissa bits: up to 65504; integers up to 2048 are exact.
 struct Float16 {
   uint16_t bits = 0;
   bool operator==(const Float16&) const = default;
 };
 
-// The upper half of a float: 8 exponent bits, 7 mantissa bits, integers to 256 exactly.
+// The upper half of a float: 8 exponent bits, 7 mantissa bits; integers up to 256 are exact.
 struct BFloat16 {
   uint16_t bits = 0;
   bool operator==(const BFloat16&) const = default;
 };
 
-// Beyond 65519.99 it is infinity; below 2^-25 zero, with the sign.
+// Magnitudes of 65520 and above give infinity, those of 2^-25 and below give zero; the sign is
+// kept.
 constexpr Float16 to_float16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 16) & 0x8000;
@@ -34,7 +35,7 @@ constexpr Float16 to_float16(float value) {
     half = 0x7C00;
   } else if (magnitude >= 0x38800000) {  // 2^-14 and above: normal
     half = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13;
-  } else {  // adding 0.5 leaves the multiple of 2^-24 in the low bits, rounded by the hardware
+  } else {  // adding 0.5 puts the multiple of 2^-24, rounded by the hardware, into the low bits
     const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
     half = std::bit_cast<uint32_t>(rounded) - 0x3F000000;
   }

@@ -1,4 +1,4 @@
-// A batch of images and labels in one reused buffer: what the image pipelines yield.
+// A batch of images and labels in one reusable buffer, the element type of image pipelines.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ constexpr size_t size_of(DType dtype) {
   return dtype == DType::uint8 ? 1 : dtype == DType::float32 ? 4 : 2;
 }
 
-// How the images of a batch lie in memory. Values are 0..255 in every type, exactly, unless a
-// normalisation was asked for.
+// The memory format of the images of a batch. Values are exactly 0..255 in every dtype, unless they
+// are normalised.
 struct ImageFormat {
   size_t height = 32;
   size_t width = 32;
@@ -33,7 +33,7 @@ struct ImageFormat {
 
   size_t values_per_image() const { return height * width * channels; }
   size_t bytes_per_image() const { return values_per_image() * size_of(dtype); }
-  // Such as image=32x32x3, dtype=float32, layout=nhwc.
+  // For example image=32x32x3, dtype=float32, layout=nhwc.
   std::vector<Parameter> parameters() const;
   bool operator==(const ImageFormat&) const = default;
 };
@@ -42,23 +42,23 @@ class ImageBatch {
  public:
   ImageBatch() = default;
 
-  // Makes it `size` images of `format`. Memory is kept from use to use; contents are unspecified.
+  // Makes room for `size` images of `format`. Memory is reused; the content is unspecified.
   void reset(const ImageFormat& format, size_t size);
 
   size_t size() const { return labels_.size(); }
   const ImageFormat& format() const { return format_; }
 
   // All images, [size, height, width, channels] or [size, channels, height, width], row-major.
-  // The one that fits the dtype; the others throw Error{invalid_argument}.
+  // Only the function of the batch's dtype may be called; the others throw Error{invalid_argument}.
   std::span<const float> floats() const;
   std::span<const uint8_t> uint8s() const;
   std::span<const Float16> float16s() const;
   std::span<const BFloat16> bfloat16s() const;
-  // The same bytes whatever the dtype, for digests and uploads.
+  // The same as bytes, for any dtype.
   std::span<const std::byte> bytes() const;
   std::span<const int32_t> labels() const { return labels_; }
 
-  // Where image `row` goes, bytes_per_image() of it, 64-byte aligned as a whole buffer.
+  // The bytes_per_image() bytes of image `row`. The whole buffer is 64-byte aligned.
   std::byte* image_at(size_t row) { return data_.data() + row * format_.bytes_per_image(); }
   void set_label(size_t row, int32_t label) { labels_[row] = label; }
 
@@ -76,7 +76,7 @@ class ImageBatch {
     bool operator==(const AlignedAllocator&) const { return true; }
   };
 
-  // All values as T's. Throws unless they are of type `wanted`.
+  // All values as T. Throws unless the dtype is `wanted`.
   template <class T>
   std::span<const T> values(DType wanted) const;
 

@@ -1,4 +1,4 @@
-// Normalisation of an image's values, done in the same pass that puts it into its batch.
+// Normalisation of image values, in the same pass that copies the image into its batch.
 #pragma once
 
 #include <array>
@@ -10,40 +10,40 @@
 
 namespace recordpipe {
 
-// What becomes of a value x in 0..255 of channel c:
+// A value x in 0..255 of channel c becomes
 //
 //     (x * scale - mean[c]) / stddev[c]
 //
-// in float, each operation rounded for itself, as the tutorials' chains of operations do; for
-// float16 and bfloat16 the result is rounded once more. The default changes nothing. Padding is
-// part of the image: its zeros are normalised too.
+// in float, each operation rounded, as in a chain of TensorFlow operations; for float16 and
+// bfloat16 the result is rounded once more. Default: no change. Zero padding is part of the image
+// and is normalised, too.
 struct Normalization {
   static constexpr size_t kMaxChannels = ChannelMap::kMaxChannels;
   // tf.image.convert_image_dtype's scale from 0..255 to 0..1: a multiplication, not a division.
   static constexpr float kToUnit = 1 / 255.0f;
 
   float scale = 1;
-  std::array<float, kMaxChannels> mean = {};  // after the scaling, as is the next
+  std::array<float, kMaxChannels> mean = {};  // of scaled values, as stddev
   std::array<float, kMaxChannels> stddev = {1, 1, 1, 1};
-  // tf.image.per_image_standardization instead (scale, mean and stddev must be left alone): for all
-  // values x of the image as it is after crop and padding, N of them,
+  // true: tf.image.per_image_standardization in place of the above (scale, mean and stddev must
+  // have their defaults): all N values x of the image after crop and padding become
   //     (x - mean) / max(stddev, 1 / sqrt(N))
-  // with one mean and one standard deviation (of the population) for all channels, both rounded
-  // to float from exact sums.
+  // with one mean and one population standard deviation for all channels, both rounded to float
+  // from exact sums. Default: false.
   bool per_image = false;
 
-  // None where it changes nothing.
+  // Empty for the default.
   std::vector<Parameter> parameters() const;
   bool operator==(const Normalization&) const = default;
 };
 
-// Throws Error{invalid_argument} unless the normalisation makes sense for `format`: floating-point
-// values and at most kMaxChannels channels (if it does anything), finite numbers, each used stddev
-// greater than 0, not both per_image and the others.
+// Throws Error{invalid_argument} if the normalisation is not valid for `format`. A normalisation
+// other than the default requires a floating-point dtype, at most kMaxChannels channels, finite
+// numbers, each used stddev greater than 0, and not both per_image and the other parameters.
 void check(const Normalization& normalization, const ImageFormat& format);
 
-// The map for one window: `normalization` as it is, or per_image's from the window's values.
-// `normalization` has been checked.
+// The channel map for one window; with per_image, computed from the values of the window.
+// `normalization` must be checked.
 ChannelMap channel_map(const Normalization& normalization, const CropWindow& window,
                        const ImageFormat& format);
 

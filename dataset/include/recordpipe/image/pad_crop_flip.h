@@ -1,7 +1,7 @@
-// The CIFAR distortion: zero padding, a random crop of the original size, a random flip.
+// The standard CIFAR data augmentation: zero padding, a random crop of the original size, a random
+// horizontal flip (He et al. 2015, section 4.2, https://arxiv.org/abs/1512.03385).
 //
-// (He et al. 2015, section 4.2: https://arxiv.org/abs/1512.03385.) No padded copy is made: the crop
-// is read straight from the image, and its pixels go straight to their place in the batch.
+// No padded copy is made: the crop is copied directly from the image into the batch.
 #pragma once
 
 #include <cstddef>
@@ -17,41 +17,42 @@
 
 namespace recordpipe {
 
-// Which crop, decided before any pixel is touched. The default leaves the image as it is.
+// The parameters of one crop. Default: the unchanged image.
 struct PadCropFlip {
-  int top = 0;   // the crop's first row in the image's coordinates, -pad..pad, |top| <= 2^30
-  int left = 0;  // its first column, likewise
+  int top = 0;   // first row of the crop in the image, -pad..pad, |top| <= 2^30
+  int left = 0;  // first column, likewise
   bool flip = false;
 
-  // Three draws: rows and columns uniform over the 2 * pad + 1 places, a flip half of the time.
+  // Draws three random numbers: row and column, uniform over the 2 * pad + 1 positions; the flip,
+  // with probability 1/2.
   static PadCropFlip draw(Random& random, int pad);
 };
 
 // Writes the crop of `image` to `out`.
-//   image: uint8, [channels, height, width], as CIFAR stores it; the sizes are `format`'s.
-//   out:   format.bytes_per_image() bytes in format's dtype and layout, values 0..255; pixels
-//          outside the image are 0. Aligned for the dtype.
-// Then `normalization` is applied to every value, padding included, on the way. Throws
-// Error{invalid_argument} for an image of another size and for a normalisation that doesn't fit.
-// `next`, if any, is the image of the same size that will be cropped next: the processor fetches it
-// to its cache meanwhile, which it can't foresee where images are read in a random order.
+//   image: uint8, [channels, height, width], as CIFAR stores it, with the sizes of `format`
+//   out:   format.bytes_per_image() bytes in the dtype and layout of `format`, aligned for the
+//          dtype; values 0..255, pixels outside the image are 0
+// `normalization` (default: none) is applied to every value, padding included. `next` (default:
+// none) is the image of the same size that will be cropped next; it is prefetched into the CPU
+// cache. Throws Error{invalid_argument} for an image of another size and for an invalid
+// normalisation.
 void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
                    const ImageFormat& format, std::byte* out,
                    const Normalization& normalization = {}, const uint8_t* next = nullptr);
 
-// An image on its way to a batch: where its pixels are, its label, and what is to be done to it.
+// An image to be batched: its pixels, its label and its distortion.
 struct ImageRow {
   std::span<const uint8_t> pixels;  // [channels, height, width]; must outlive the row
   int32_t label = 0;
   PadCropFlip distortion = {};
-  // Keeps the pixels alive, where they lie in a record that owns its bytes, as those of compressed
-  // files do: Record::owner. Without it, pixels of such a record are gone when the record is.
+  // Owner of the pixels' buffer, if they are part of a record that owns its bytes (Record::owner,
+  // for example from a compressed file). Without it, the pixels of such a record dangle.
   std::shared_ptr<const std::byte[]> owner = {};
 
   friend uint64_t heap_bytes(const ImageRow& row) { return row.owner ? row.pixels.size() : 0; }
 };
 
-// Puts rows together to an ImageBatch, distorting each straight into its place.
+// Collates rows to an ImageBatch; distorts each image directly into the batch.
 struct ImageCollator {
   using Batch = ImageBatch;
   ImageFormat format;
@@ -68,7 +69,7 @@ struct ImageCollator {
                   next.pixels.data());
   }
 
-  // Those of the format and the normalisation.
+  // The parameters of the format and the normalisation.
   std::vector<Parameter> parameters() const;
 };
 

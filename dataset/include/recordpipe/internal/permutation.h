@@ -1,11 +1,11 @@
 // A random permutation of the numbers 0 to n-1 in O(1) memory.
 //
-// A Feistel network is a bijection of the numbers of so many bits, whatever its round function is
-// (Luby and Rackoff, "How to construct pseudorandom permutations from pseudorandom functions",
-// 1988, https://doi.org/10.1137/0217022). Where it leads out of [0, n) it is applied again until it
-// comes back (cycle walking: Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA
-// 2002, https://doi.org/10.1007/3-540-45760-7_9): that takes less than two steps on average,
-// because the bits are no more than n-1 needs.
+// A Feistel network is a bijection on b-bit numbers for any round function (Luby and Rackoff, "How
+// to construct pseudorandom permutations from pseudorandom functions", 1988,
+// https://doi.org/10.1137/0217022). A result outside [0, n) is enciphered again until it lies
+// inside (cycle walking: Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002,
+// https://doi.org/10.1007/3-540-45760-7_9). This takes less than two steps on average, because b is
+// the bit width of n-1.
 #pragma once
 
 #include <array>
@@ -17,13 +17,12 @@
 
 namespace recordpipe {
 
-// Made for statistics, not for secrecy. All of it is a function of n and key.
+// For statistics, not for cryptography. The permutation is a function of n and the key only.
 class Permutation {
  public:
-  // Of [0, n); n may be anything, 0 too. `key` from derive_key.
+  // A permutation of [0, n) for any n, including 0. `key` from derive_key.
   constexpr Permutation(uint64_t n, uint64_t key) : n_(n) {
-    // The bits of the largest number, n-1. Those of n would do, ceil(log2(n-1)) would not: it is
-    // one too few at n = 2^k + 1.
+    // The bit width of the largest number, n-1. (ceil(log2(n-1)) is one too few at n = 2^k + 1.)
     const int bits = n > 1 ? std::bit_width(n - 1) : 0;
     low_bits_ = (bits + 1) / 2;
     low_mask_ = (uint64_t{1} << low_bits_) - 1;
@@ -43,7 +42,8 @@ class Permutation {
   }
 
  private:
-  // The halves may differ by a bit: each is changed by what the other is, in turns.
+  // The halves may differ in width by one bit; each round changes one half by a function of the
+  // other.
   constexpr uint64_t encipher(uint64_t number) const {
     uint64_t low = number & low_mask_;
     uint64_t high = number >> low_bits_;
@@ -54,7 +54,7 @@ class Permutation {
     return high << low_bits_ | low;
   }
 
-  // The round function: 32 bits, as many as the largest half has. The constant is that of Pelle
+  // The round function: 32 bits, the width of the largest half. The constant is from Pelle
   // Evensen's rrmxmx.
   static constexpr uint64_t mix(uint64_t x) {
     x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93;
@@ -62,9 +62,9 @@ class Permutation {
     return x >> 32;
   }
 
-  // All orders of a few numbers are as likely only after many rounds (with 12, those of 6 numbers
-  // are not: the chi-square test sees it); so many orders of more numbers are none that a pipeline
-  // could ever go through, and 12 rounds take 50 ns.
+  // For a few numbers, all orders are equally likely only after many rounds (with 12 rounds, the
+  // orders of 6 numbers fail a chi-square test). More numbers have more orders than any pipeline
+  // can enumerate; there 12 rounds are enough and take 50 ns.
   static constexpr int kFewBits = 12;
   static constexpr size_t kManyRounds = 32;
   static constexpr size_t kFewRounds = 12;

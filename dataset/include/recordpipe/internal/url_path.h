@@ -1,13 +1,14 @@
-// Whether a path is a URL, and where its query begins. (url.h takes URLs apart with libcurl,
-// which not all who read files link.)
+// Paths that are URLs: detection, the path without its query, and the form for messages.
+// (http/url.h parses URLs with libcurl, which not every program that reads files links.)
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace recordpipe {
 
-// Whether `path` starts with http:// or https://, in letters of any case.
+// Whether `path` starts with http:// or https:// (case-insensitive).
 inline bool is_http_url(std::string_view path) {
   const auto starts_with = [path](std::string_view lower) {
     return path.size() >= lower.size() &&
@@ -18,11 +19,39 @@ inline bool is_http_url(std::string_view path) {
   return starts_with("http://") || starts_with("https://");
 }
 
-// A URL up to its query or fragment: "https://host/a.npz" of
-// "https://host/a.npz?X-Amz-Signature=...". Any other path whole: a "?" in the name of a file is
-// part of it.
+// A URL without query and fragment: "https://host/a.npz" for
+// "https://host/a.npz?X-Amz-Signature=...". Any other path unchanged: "?" is allowed in file names.
 inline std::string_view without_query(std::string_view path) {
   return is_http_url(path) ? path.substr(0, path.find_first_of("?#")) : path;
+}
+
+// In messages this text replaces the query of a URL.
+inline constexpr std::string_view kHiddenQuery = "?...";
+
+// `path` for messages. In a URL, user name, password, query and fragment may hold secrets (the
+// query of a presigned URL is one): the query is replaced by "?...", the others are dropped. Any
+// other path unchanged. Idempotent, also after a suffix ":MEMBER" was appended to the result.
+inline std::string without_secrets(std::string_view path) {
+  if (!is_http_url(path)) return std::string(path);
+  const size_t authority = path.find("://") + 3;
+  const size_t authority_end = std::min(path.find_first_of("/?#", authority), path.size());
+  // A '?' or '#' in a password ends the authority for a parser.
+  const bool has_path = authority_end < path.size() && path[authority_end] == '/';
+  if (!has_path && path.find('@', authority_end) != path.npos) {
+    return std::string(path.substr(0, authority)) + std::string(kHiddenQuery);
+  }
+  const size_t at = path.substr(0, authority_end).rfind('@');
+  const size_t host = at == path.npos ? authority : at + 1;
+  const std::string_view kept = without_query(path);
+  std::string shown(path.substr(0, authority));
+  shown += kept.substr(std::min(host, kept.size()));
+  const std::string_view rest = path.substr(kept.size());
+  if (rest == kHiddenQuery || rest.starts_with(std::string(kHiddenQuery) + ":")) {
+    shown += rest;
+  } else if (rest.starts_with('?')) {
+    shown += kHiddenQuery;
+  }
+  return shown;
 }
 
 }  // namespace recordpipe

@@ -1,9 +1,10 @@
-// The columns of a batch of Features: an Example's, or a SequenceExample's context.
+// The columns of a batch of Features: of Examples, or of the contexts of SequenceExamples.
 //
-// They are filled in two passes, because a ragged row has no place before the sizes of those before
-// it are known. The first checks and measures a record, writes numbers of fixed shape, and notes
-// where the rest is; rows may be done by several threads. The second, finish(), lays the rest out.
-// The records' bytes must stay until then.
+// The columns are filled in two passes, because the position of a ragged row depends on the sizes
+// of all rows before it. The first pass validates and measures a record, writes numbers of fixed
+// shape, and remembers the positions of all other values; several threads may process rows. The
+// second pass, finish(), copies the other values. The bytes of the records must stay valid until
+// then.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,8 @@ namespace recordpipe {
 
 class FeatureColumns {
  public:
-  // The column of feature `name`: FixedLen ones are dense, Ragged and VarLen ones ragged. Throws
-  // Error{invalid_argument} where the schema has no such feature, or another kind or form of it.
+  // The column of feature `name`: dense() for FixedLen, ragged() for Ragged and VarLen. Both throw
+  // Error{invalid_argument} if the schema has no feature of this name, kind and form.
   template <FeatureKind kind>
   DenseColumn<kind> dense(std::string_view name) const {
     const size_t i = find_column(name, kind, /*fixed=*/true);
@@ -37,28 +38,29 @@ class FeatureColumns {
     return {column.values.values<kind>(static_cast<size_t>(splits.back())), splits};
   }
 
-  // How many rows are finished: 0 from reset to finish.
+  // The number of rows; 0 between reset() and finish().
   size_t rows() const { return rows_; }
 
-  // Starts a batch of `rows` rows; memory is kept from the one before.
+  // Starts a batch of `rows` rows; keeps the memory of the previous batch.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
-  // Reads one of the Features messages that make up the row together. Throws what WireReader does.
+  // Reads one Features message of the row; a record may have several, which protobuf merges. Throws
+  // the errors of WireReader.
   void read(size_t row, WireReader features);
-  // All of them have been read. Throws Error without a path: not_found where a feature is missing
-  // that must be there, unsupported where one is of the wrong kind or number.
+  // Ends the row, after all its messages were read. Throws Error without a path: not_found if a
+  // required feature is missing, unsupported if a feature has the wrong kind or number of values.
   void end_row(size_t row);
-  // All rows have ended.
+  // Builds the columns, after all rows have ended.
   void finish();
 
-  // What it holds beside itself.
+  // Allocated memory, in bytes.
   uint64_t heap_bytes() const;
 
  private:
   struct Column {
     ValuesBuffer values;
-    std::vector<int64_t> row_splits;  // where it is ragged
+    std::vector<int64_t> row_splits;  // ragged columns only
   };
-  // Where a row's feature is in the record; of kind none where it is missing.
+  // The position of a row's feature in the record; kind none if the feature is missing.
   struct Found {
     std::span<const std::byte> entry;
     FeatureSize size;
@@ -71,8 +73,8 @@ class FeatureColumns {
   }
 
   std::shared_ptr<const WantedFeatures> wanted_;
-  std::vector<Column> columns_;  // one for each wanted feature
-  std::vector<Found> found_;     // row by row
+  std::vector<Column> columns_;  // one per wanted feature
+  std::vector<Found> found_;     // row-major: [row][feature]
   size_t rows_ = 0;
   size_t rows_to_finish_ = 0;
 };

@@ -1,5 +1,5 @@
-// The columns of a batch of FeatureLists: what a SequenceExample holds for each of its steps.
-// Filled in two passes, as feature_columns.h says.
+// The columns of a batch of FeatureLists (the per-step values of SequenceExamples), filled in two
+// passes as in feature_columns.h.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace recordpipe {
 
 class FeatureListColumns {
  public:
-  // The column of feature list `name`: FixedLenSequence ones are dense in each step, Ragged and
-  // VarLen ones ragged there. Throws Error{invalid_argument} where the schema has no such list, or
-  // another kind or form of it.
+  // The column of feature list `name`: dense() for FixedLenSequence, ragged() for Ragged and
+  // VarLen. Both throw Error{invalid_argument} if the schema has no list of this name, kind and
+  // form.
   template <FeatureKind kind>
   RaggedColumn<kind> dense(std::string_view name) const {
     const size_t i = find_column(name, kind, /*fixed=*/true);
@@ -37,36 +37,36 @@ class FeatureListColumns {
     return {column.values.values<kind>(static_cast<size_t>(steps.back())), steps, splits};
   }
 
-  // How many rows are finished: 0 from reset to finish.
+  // The number of rows; 0 between reset() and finish().
   size_t rows() const { return rows_; }
 
-  // Starts a batch of `rows` rows; memory is kept from the one before.
+  // Starts a batch of `rows` rows; keeps the memory of the previous batch.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
-  // Reads one of the FeatureLists messages that make up the row together. Throws what WireReader
-  // does.
+  // Reads one FeatureLists message of the row; a record may have several, which protobuf merges.
+  // Throws the errors of WireReader.
   void read(size_t row, WireReader feature_lists);
-  // All of them have been read. Throws Error without a path: not_found where a list is missing that
-  // must be there, unsupported where a step of one is of the wrong kind or number.
+  // Ends the row, after all its messages were read. Throws Error without a path: not_found if a
+  // required list is missing, unsupported if a step has the wrong kind or number of values.
   void end_row(size_t row);
-  // All rows have ended.
+  // Builds the columns, after all rows have ended.
   void finish();
 
-  // What it holds beside itself.
+  // Allocated memory, in bytes.
   uint64_t heap_bytes() const;
 
  private:
   struct Column {
     ValuesBuffer values;
-    std::vector<int64_t> step_splits;  // where steps are ragged
+    std::vector<int64_t> step_splits;  // ragged steps only
     std::vector<int64_t> row_splits;
   };
-  // Where a row's list is in the record.
+  // The position of a row's list in the record, and its size.
   struct Found {
     std::span<const std::byte> entry;
     bool missing = true;
     size_t steps = 0;
     size_t values = 0;
-    size_t bytes = 0;  // in all values together, where they are bytes
+    size_t bytes = 0;  // total size of bytes values
   };
 
   size_t find_column(std::string_view name, FeatureKind kind, bool fixed) const;
@@ -76,8 +76,8 @@ class FeatureListColumns {
   }
 
   std::shared_ptr<const WantedFeatures> wanted_;
-  std::vector<Column> columns_;  // one for each wanted list
-  std::vector<Found> found_;     // row by row
+  std::vector<Column> columns_;  // one per wanted list
+  std::vector<Found> found_;     // row-major: [row][list]
   size_t rows_ = 0;
   size_t rows_to_finish_ = 0;
 };

@@ -1,9 +1,9 @@
-// The messages that an Example is made of, read on the wire: lists of values, Features, map
-// entries.
+// Parsers for the parts of a serialised Example: lists of values, Features, map entries.
 //
-// A message may come in several pieces, which protobuf merges: what a list holds is appended, a
-// list of another kind replaces the one before (a oneof), of a map's entries with one key the last
-// stays. The functions here walk pieces and leave it to the caller's visitors to put them together.
+// A message may be split into several pieces, which protobuf merges: the values of a list are
+// appended, a list of another kind replaces the one before (a oneof), and of several map entries
+// with one key the last wins. The functions here read single pieces; the visitors of the caller
+// merge them.
 #pragma once
 
 #include <bit>
@@ -24,7 +24,8 @@
 
 namespace recordpipe {
 
-// A serialised Example or SequenceExample; protobuf refuses sizes that don't fit in an int.
+// A reader of a serialised Example or SequenceExample. Throws Error{limit_exceeded} for 2 GiB or
+// more (protobuf's sizes are ints).
 inline WireReader read_example(std::span<const std::byte> example) {
   if (example.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
     throw Error({.kind = ErrorKind::limit_exceeded, .reason = "an Example of 2 GiB or more"});
@@ -32,7 +33,7 @@ inline WireReader read_example(std::span<const std::byte> example) {
   return WireReader(example);
 }
 
-// Calls visit(message) for each message in `field`; what else there is is skipped.
+// Calls visit(message) for each message in `field`; skips all other fields.
 template <typename Visit>
 void read_messages(WireReader reader, uint32_t field, Visit visit) {
   while (!reader.done()) {
@@ -45,8 +46,8 @@ void read_messages(WireReader reader, uint32_t field, Visit visit) {
   }
 }
 
-// Calls visit for each value of a list: with a span for bytes, with an int64_t for int64s, and with
-// spans of little-endian floats, several at once, for floats.
+// Calls visit for the values of a list: with a span per bytes value, with an int64_t per int64, and
+// with spans of one or more little-endian floats.
 template <FeatureKind kind, typename Visit>
 void read_list(WireReader list, Visit visit) {
   while (!list.done()) {
@@ -59,7 +60,7 @@ void read_list(WireReader list, Visit visit) {
       } else {
         const std::span<const std::byte> value = list.read_bytes();
         if (kind == FeatureKind::floats && value.size() % sizeof(float) != 0) {
-          list.fail("packed floats that end in the middle of one");
+          list.fail("packed floats of a size that is no multiple of 4");
         }
         visit(value);
       }
@@ -100,8 +101,8 @@ void read_feature(WireReader feature, Visit visit) {
   }
 }
 
-// Calls visit(...) as read_list does for each value of the feature's lists of `kind`, and restart()
-// where the values visited so far don't count, for a list of another kind replaces them.
+// Calls visit(...) as read_list does, for the values of all lists of `kind` in the feature. Calls
+// restart() at a list of another kind: it replaces the values visited before.
 template <FeatureKind kind, typename Restart, typename Visit>
 void read_values(WireReader feature, Restart restart, Visit visit) {
   read_feature(feature, [&](FeatureKind list_kind, WireReader list) {
@@ -129,15 +130,15 @@ void read_entry(WireReader entry, OnKey on_key, OnValue on_value) {
   }
 }
 
-// The same for an entry whose key doesn't matter.
+// The same for an entry whose key is not needed.
 template <typename OnValue>
 void read_entry_value(std::span<const std::byte> entry, OnValue on_value) {
   read_entry(
       WireReader(entry), [](std::string_view) {}, on_value);
 }
 
-// Walks a map entry whose bytes haven't been checked yet and returns its key: the last one of
-// several, "" where there is none. `on_value` must walk every byte of what it is given.
+// Validates a map entry and returns its key: the last one of several, "" if there is none.
+// `on_value` must read every byte of its message.
 template <typename OnValue>
 std::string_view check_entry(WireReader entry, OnValue on_value) {
   std::string_view last_key;
@@ -174,8 +175,8 @@ inline void FeatureSize::add(WireReader piece) {
   });
 }
 
-// Calls visit(key, entry, size) for each entry of a Features message, of which every byte is
-// walked. Where several entries have one key, the last one counts.
+// Calls visit(key, entry, size) for each entry of a Features message, and validates every byte of
+// it. Of several entries with one key, the last wins.
 template <typename Visit>
 void read_features(WireReader features, Visit visit) {
   while (true) {

@@ -1,4 +1,4 @@
-// What a Feature holds, as one walk over its bytes finds it.
+// Kind and size of a Feature, determined in one pass over its bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ class WireReader;
 struct FeatureSize {
   FeatureKind kind = FeatureKind::none;
   size_t values = 0;
-  size_t bytes = 0;  // in all values together, where they are bytes
-  // Lists of another kind came before, and what they held doesn't count.
+  size_t bytes = 0;  // total size of bytes values
+  // The feature had lists of another kind before; their values are replaced.
   bool replaced = false;
-  // The last value, so that a single one needs no second walk.
-  std::span<const std::byte> last = {};  // of bytes, or the four of a float
+  // The last value, so that a single value needs no second pass.
+  std::span<const std::byte> last = {};  // a bytes value, or the four bytes of a float
   int64_t last_int64 = 0;
 
-  // Adds a piece of the Feature, of which every byte is walked, for the errors (feature_reader.h).
+  // Adds a piece of the Feature and validates every byte of it (feature_reader.h).
   void add(WireReader piece);
 };
 

@@ -1,5 +1,5 @@
-// Features and maps of them, serialised: what Examples and SequenceExamples are put together from.
-// Lists are packed and keys sorted, as protobuf's deterministic serialisation has them.
+// Serialisation of Features and of maps of Features, the parts of Examples and SequenceExamples.
+// Lists are packed and keys sorted, as in protobuf's deterministic serialisation.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace recordpipe {
 
-// A Feature with a list, if only an empty one.
+// A serialised Feature; an empty `values` gives an empty list.
 std::string bytes_feature(std::span<const std::span<const std::byte>> values);
 std::string int64s_feature(std::span<const int64_t> values);
 std::string floats_feature(std::span<const float> values);
@@ -18,7 +18,7 @@ std::string floats_feature(std::span<const float> values);
 // Name → serialised Feature (or FeatureList).
 using SerializedFeatures = std::map<std::string, std::string, std::less<>>;
 
-// Appends a Features (or FeatureLists) message as field `field`; nothing where there are none.
+// Appends a Features (or FeatureLists) message as field `field`; nothing if `features` is empty.
 void append_feature_map(uint32_t field, const SerializedFeatures& features, std::string& out);
 
 }  // namespace recordpipe

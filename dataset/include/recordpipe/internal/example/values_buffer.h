@@ -1,4 +1,4 @@
-// Where the values of a column are written: memory of one kind, kept from batch to batch.
+// The values of a column: a buffer of one kind, reused from batch to batch.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace recordpipe {
 
 class ValuesBuffer {
  public:
-  // Where the next value goes.
+  // The position of the next value.
   struct Place {
     size_t value = 0;
     size_t byte = 0;
   };
 
-  // Room for `values` values, with `bytes` bytes in all where they are bytes. What they are is
+  // Makes room for `values` values (`bytes` bytes in total for kind bytes). Their content is
   // unspecified until they are written.
   void resize(FeatureKind kind, size_t values, size_t bytes) {
     if (kind == FeatureKind::bytes) {
@@ -38,10 +38,11 @@ class ValuesBuffer {
     }
   }
 
-  // Writes the values of a checked Feature of `kind`, of which read_pieces(on_piece) calls
-  // on_piece(WireReader) for each piece, and returns the place behind them. A list that another
-  // kind's replaces later was not measured and may be longer than the room: nothing is written at
-  // `end` and beyond. Bytes are written in the order of their places.
+  // Writes the values of a validated Feature of `kind` from position `from` on, and returns the
+  // position after them. read_pieces(on_piece) calls on_piece(WireReader) for each piece. A list
+  // that is replaced by a later list of another kind was not measured and may exceed the room:
+  // nothing is written at `end` or later. Bytes values must be written in the order of their
+  // positions.
   template <typename ReadPieces>
   Place write(FeatureKind kind, Place from, size_t end, ReadPieces read_pieces) {
     Place at = from;
@@ -71,7 +72,7 @@ class ValuesBuffer {
     return at;
   }
 
-  // The same with a schema's values.
+  // Writes the default values of a schema.
   Place write(Place from, const DefaultValues& values) {
     if (const auto* texts = std::get_if<std::vector<std::string>>(&values)) {
       for (const std::string& text : *texts) from = append(from, std::as_bytes(std::span(text)));
@@ -105,7 +106,7 @@ class ValuesBuffer {
 
  private:
   Place append(Place at, std::span<const std::byte> value) {
-    // (memcpy may not be given the null pointers of what is empty.)
+    // memcpy with a null pointer is undefined, also for 0 bytes.
     if (!value.empty()) std::memcpy(bytes_.data() + at.byte, value.data(), value.size());
     at.byte += value.size();
     splits_[++at.value] = static_cast<int64_t>(at.byte);
@@ -119,14 +120,14 @@ class ValuesBuffer {
     return from;
   }
 
-  // Those of other kinds stay empty.
+  // Only the buffers of the column's kind are used.
   std::vector<float> floats_;
   std::vector<int64_t> int64s_;
   std::vector<std::byte> bytes_;
   std::vector<int64_t> splits_;  // value i is bytes_[splits_[i], splits_[i + 1])
 };
 
-// Bytes of a schema's values.
+// The total size of the bytes values in `values`.
 inline size_t bytes_of(const DefaultValues& values) {
   size_t bytes = 0;
   if (const auto* texts = std::get_if<std::vector<std::string>>(&values)) {

@@ -1,4 +1,4 @@
-// A schema, checked and made ready for looking names up: what the decoders work with.
+// A validated schema with fast lookup by name, for the decoders.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@ struct WantedFeature {
   std::string name;
   FeatureKind kind = FeatureKind::none;
   bool fixed = false;              // FixedLen or FixedLenSequence, else Ragged
-  bool required = false;           // missing is an error
-  std::vector<size_t> shape = {};  // where it is fixed
-  size_t size = 0;                 // how many values the shape has
+  bool required = false;           // a missing feature is an error
+  std::vector<size_t> shape = {};  // if fixed
+  size_t size = 0;                 // the number of values of the shape
   DefaultValues default_values = {};
 };
 
 class WantedFeatures {
  public:
   WantedFeatures() = default;
-  // Throw Error{invalid_argument} with the feature's name where one has no kind, a shape with a
-  // dimension of 0 or of 2^31 values and more (which no Example holds), or default values of
+  // Both throw Error{invalid_argument}, with the feature's name, for a feature without a kind, a
+  // dimension of 0, a shape of 2^31 values or more (no Example can hold them), or default values of
   // another kind or number.
   explicit WantedFeatures(const ExampleSchema& schema);
   explicit WantedFeatures(const FeatureListSchema& schema);
@@ -33,12 +33,12 @@ class WantedFeatures {
   size_t size() const { return features_.size(); }
   const WantedFeature& operator[](size_t i) const { return features_[i]; }
 
-  // Which feature is called `name`; size() where none is. `guess` is looked at first: writers have
-  // the same order in every record, so the feature after the one found last is a good one.
+  // The index of feature `name`; size() if there is none. Tries `guess` first: writers keep the
+  // same order in every record, so pass the index after the previous result.
   size_t find(std::string_view name, size_t guess = 0) const;
 
-  // Such as {'label': int64s, 'box': floats[4] or [0, 0, 1, 1], 'words': ragged bytes}. Another
-  // schema's is another; of long default values it holds no more than their CRC-32C.
+  // For example {'label': int64s, 'box': floats[4] or [0, 0, 1, 1], 'words': ragged bytes}.
+  // Different schemas have different texts. Long default values are represented by their CRC-32C.
   std::string text() const;
 
  private:

@@ -1,4 +1,4 @@
-// The parts of protobuf's wire format that tf.train.Example and SequenceExample need.
+// The parts of protobuf's wire format that tf.train.Example and SequenceExample use.
 // https://protobuf.dev/programming-guides/encoding/
 #pragma once
 

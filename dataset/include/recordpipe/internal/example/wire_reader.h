@@ -1,9 +1,8 @@
-// A cursor over a protobuf message on the wire.
+// A cursor over a serialised protobuf message.
 //
-// Accepts and refuses exactly what protobuf 3.21's own parser does: tags of at most five bytes,
-// varints of at most ten (what doesn't fit in 32 or 64 bits is dropped), lengths below 2 GiB,
-// groups nested at most 100 deep together with the messages around them. Throws Error{corrupted}
-// with the offset in the outermost message.
+// Accepts and rejects the same bytes as the parser of protobuf 3.21: tags of at most five bytes,
+// varints of at most ten (bits above 32 or 64 are dropped), lengths below 2 GiB, at most 100 levels
+// of nested groups and messages. Throws Error{corrupted} with the offset in the outermost message.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +20,10 @@ class WireReader {
       : WireReader(message.data(), message, kMaxDepth) {}
 
   bool done() const { return next_ == end_; }
-  // The next field's number and wire type; never an end of a group.
+  // The tag (field number and wire type) of the next field. Throws at an end-group tag.
   uint32_t read_tag() {
     const uint32_t tag = read_any_tag();
-    if (wire_type(tag) == WireType::end_group) fail("the end of a group that was not begun");
+    if (wire_type(tag) == WireType::end_group) fail("an end-group tag without a start");
     return tag;
   }
   uint64_t read_varint() {
@@ -42,18 +41,18 @@ class WireReader {
     advance(length);
     return {from, next_};
   }
-  // A length-delimited field that holds a message, as a cursor over it.
+  // A cursor over the message in a length-delimited field.
   WireReader read_message() {
-    if (depth_ == 0) fail("nested too deep");
+    if (depth_ == 0) fail("messages nested too deeply");
     return WireReader(start_, read_bytes(), depth_ - 1);
   }
-  // A length-delimited field that holds packed numbers.
+  // A cursor over the packed numbers in a length-delimited field.
   WireReader read_packed() { return WireReader(start_, read_bytes(), depth_); }
-  // What hasn't been read yet.
+  // The unread bytes.
   std::span<const std::byte> rest() const { return {next_, end_}; }
-  // Passes over all but the last `count` bytes of it, whole fields.
+  // Skips to the last `count` bytes; must skip whole fields.
   void skip_to_last(size_t count) { next_ = end_ - count; }
-  // Skips the value of a field whose tag was just read.
+  // Skips the value of the field with the tag that was read last.
   void skip(uint32_t tag);
 
   [[noreturn]] void fail(const char* reason) const;
@@ -64,8 +63,7 @@ class WireReader {
   WireReader(const std::byte* start, std::span<const std::byte> message, int depth)
       : start_(start), next_(message.data()), end_(next_ + message.size()), depth_(depth) {}
 
-  // The common cases are here, for one record after another is read with them; what is long or
-  // wrong is in the source.
+  // Inline fast paths for the common cases; long and invalid encodings are handled out of line.
   uint32_t read_any_tag() {
     const bool is_short = next_ != end_ && *next_ < std::byte{0x80} && *next_ > std::byte{7};
     return is_short ? std::to_integer<uint32_t>(*next_++) : read_long_tag();
@@ -97,7 +95,7 @@ class WireReader {
   const std::byte* start_;  // of the outermost message
   const std::byte* next_;
   const std::byte* end_;
-  int depth_;  // how many more messages and groups may be nested
+  int depth_;  // remaining levels of nested messages and groups
 };
 
 }  // namespace recordpipe
