@@ -45,7 +45,7 @@ class Schema(TfrecordTest):
 
     def test_cpp(self):
         self.assertEqual(self.run_it("schema", "--cpp", "a"), """\
-#include "dataset/include/recordpipe/parse_example.h"
+#include "recordpipe/parse_example.h"
 
 const recordpipe::ExampleSchema schema = {
     {"box", recordpipe::FixedLen{recordpipe::FeatureKind::floats, {4}}},
@@ -99,7 +99,7 @@ sequence_features = {
 }
 """)
         self.assertEqual(self.run_it("schema", "--cpp", "s"), """\
-#include "dataset/include/recordpipe/parse_sequence_example.h"
+#include "recordpipe/parse_sequence_example.h"
 
 const recordpipe::SequenceExampleSchema schema = {
     .context =
@@ -205,7 +205,7 @@ class SchemaCode(TfrecordTest):
         (self.folder / "schema.cc").write_text(code)
         compiler = os.environ.get("CXX", "c++")
         result = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra",
-                                 "-Werror", f"-I{ROOT}", "schema.cc"], cwd=self.folder,
+                                 "-Werror", f"-I{ROOT}/dataset/include", "schema.cc"], cwd=self.folder,
                                 capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
 

@@ -67,7 +67,8 @@ TEST_F(FindsTest, TakesSizesFromTheRecord) {
 
 TEST_F(FindsTest, NamesEveryFormatThatCame) {
   const auto file = [](std::string_view head) { return ExampleBuilder().set_bytes("a", head); };
-  ImageFinder finder({.feature = "a", .pixels = {.shape = PixelShape{2, 2, 1}}});
+  ImageFinder finder(
+      {.feature = "a", .pixels = {.shape = PixelShape{2, 2, 1}, .shape_called = "--shape"}});
   EXPECT_EQ(finder.how(), "");
   find(finder, file("GIF89a..."));
   EXPECT_EQ(finder.how(), "gif files, as they are");

@@ -10,13 +10,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/error.h"
+#include "recordpipe/version.h"
 #include "tools/tfrecord/command_line/command_text.h"
 #include "tools/tfrecord/command_line/help_text.h"
-#include "tools/tfrecord/command_line/nearest_names.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/output_check.h"
-#include "recordpipe/version.h"
 
 namespace recordpipe {
 namespace {

@@ -8,17 +8,15 @@
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 #include "recordpipe/toolkit/external_shuffle.h"
+#include "recordpipe/toolkit/feature_names.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/limit_option.h"
 #include "tools/tfrecord/command_line/number_check.h"
+#include "tools/tfrecord/command_line/selection_options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/exact_sample.h"
-#include "tools/tfrecord/records/feature_filter.h"
-#include "tools/tfrecord/records/named_features.h"
+#include "tools/tfrecord/records/input_records.h"
 #include "tools/tfrecord/records/record_output.h"
-#include "tools/tfrecord/records/record_selection.h"
 #include "tools/tfrecord/text/damage_report.h"
 #include "tools/tfrecord/text/json_line.h"
 #include "tools/tfrecord/text/summary.h"
@@ -69,9 +67,8 @@ RecordSelection selection_of(const ConvertArguments& arguments) {
                                .seed = arguments.seed,
                                .limit = arguments.limit,
                                .edit = edit_of(arguments),
-                               .reading = arguments.input.reading,
                                .threads = arguments.output.threads};
-  if (!arguments.where.empty()) selection.where.emplace(arguments.where);
+  selection.where = where_of(arguments.where);
   return selection;
 }
 
@@ -112,9 +109,10 @@ class Conversion {
       : context_(context),
         arguments_(arguments),
         selection_(selection_of(arguments)),
-        paths_(expand_inputs(context.files, arguments.input.files)) {
+        input_({.paths = expand_inputs(context.files, arguments.input.files),
+                .reading = arguments.input.reading}) {
     if (!arguments.skip_corrupt) return;
-    selection_.on_damage = [this](const std::string& path, const DamagedRegion& region) {
+    input_.on_damage = [this](const std::string& path, const DamagedRegion& region) {
       if (!counting_) skip(path, region);
     };
   }
@@ -136,7 +134,7 @@ class Conversion {
 
   // How many were taken.
   uint64_t select(const std::string& activity, const std::function<void(RecordPieces)>& consume) {
-    const SelectionReport report = select_records(context_, paths_, selection_, activity, consume);
+    const SelectionReport report = select_inputs(context_, input_, selection_, activity, consume);
     if (report.taken > 0) {
       require_found(names_of(selection_), report.found, report.present, report.looked_at_all);
     }
@@ -153,7 +151,7 @@ class Conversion {
 
   // How many records there are must be known before the first is written: they are read twice.
   ConvertReport counted() {
-    require_readable_twice(context_.files, paths_,
+    require_readable_twice(context_.files, input_.paths,
                            "--max-bytes instead of --shards, --sample instead of --sample-count, "
                            "or --shuffle");
     counting_ = true;
@@ -197,7 +195,7 @@ class Conversion {
   const CommandContext& context_;
   const ConvertArguments& arguments_;
   RecordSelection selection_;
-  const std::vector<std::string> paths_;
+  InputReading input_;
   bool counting_ = false;  // what is passed over will be passed over again
   Skipped skipped_;
   std::optional<uint64_t> read_in_vain_;

@@ -61,7 +61,7 @@ std::string format_of(FileSystem& files, const std::string& path) {
 }
 
 FeatureTypes parse_types(const std::vector<std::string>& given) {
-  FeatureTypes types;
+  FeatureTypes types = {.called = "--types"};
   for (const std::string& pair : given) {
     const size_t equals = pair.rfind('=');
     if (equals == pair.npos) {
@@ -71,7 +71,7 @@ FeatureTypes parse_types(const std::vector<std::string>& given) {
     if (type != "int64" && type != "float" && type != "bytes") {
       throw UsageError("--types: a type is int64, float or bytes, not " + printable(type));
     }
-    types[pair.substr(0, equals)] = type;
+    types.kinds[pair.substr(0, equals)] = type;
   }
   return types;
 }

@@ -7,16 +7,15 @@
 #include <fmt/format.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/message_diff.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/limit_option.h"
 #include "tools/tfrecord/command_line/number_check.h"
+#include "tools/tfrecord/command_line/selection_options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/input_records.h"
-#include "tools/tfrecord/records/where.h"
 #include "tools/tfrecord/text/json_line.h"
-#include "tools/tfrecord/text/message_diff.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -55,9 +54,8 @@ class Diff {
         progress_(context, "diff", both(a, b)),
         a_(context, a, arguments.reading, progress_),
         b_(context, b, arguments.reading, progress_),
-        output_(context, arguments.output) {
-    if (!arguments.where.empty()) where_.emplace(arguments.where);
-  }
+        output_(context, arguments.output),
+        where_(where_of(arguments.where)) {}
 
   // Whether they are the same.
   bool run() {

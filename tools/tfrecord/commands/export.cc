@@ -6,16 +6,16 @@
 #include <fmt/format.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/feature_names.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/limit_option.h"
+#include "tools/tfrecord/command_line/pixel_options.h"
+#include "tools/tfrecord/command_line/selection_options.h"
 #include "tools/tfrecord/command_line/threads_option.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/formats/export_target.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/feature_filter.h"
-#include "tools/tfrecord/records/named_features.h"
-#include "tools/tfrecord/records/record_selection.h"
+#include "tools/tfrecord/records/input_records.h"
 #include "tools/tfrecord/text/json_line.h"
 #include "tools/tfrecord/text/summary.h"
 #include "tools/tfrecord/text/text_table.h"
@@ -51,9 +51,7 @@ std::string format_of(const ExportArguments& arguments) {
 
 TargetOptions target_options(FileSystem& files, const ExportArguments& arguments) {
   TargetOptions options = arguments.target;
-  const PixelOptions pixels = pixel_options(arguments.pixels);
-  options.shape = pixels.shape;
-  options.layout = pixels.layout;
+  options.pixels = pixel_options(arguments.pixels);
   if (options.temporary_directory.empty()) {
     options.temporary_directory = temporary_directory_for(files, options.output);
   }
@@ -83,35 +81,36 @@ namespace {
 ExitCode export_records(const CommandContext& context, const ExportArguments& arguments) {
   const std::string format = format_of(arguments);
   check_json_summary(arguments.json, arguments.target.output);
-  const auto paths = expand_inputs(context.files, arguments.input.files);
-  RecordSelection selection = {
-      .limit = arguments.limit, .reading = arguments.input.reading, .threads = arguments.threads};
-  if (!arguments.where.empty()) selection.where.emplace(arguments.where);
-  const FeatureFilter features(arguments.features);
-  selection.named = features.names();
+  const InputReading input = {.paths = expand_inputs(context.files, arguments.input.files),
+                              .reading = arguments.input.reading};
+  const FeatureNames features(arguments.features.begin(), arguments.features.end());
+  const RecordSelection selection = {.where = where_of(arguments.where),
+                                     .limit = arguments.limit,
+                                     .named = features,
+                                     .threads = arguments.threads};
   const auto target = open_target(context, format, target_options(context.files, arguments));
   MessageView message;
   SelectionReport report;
   FeatureNames found;
   const auto run = [&](const char* activity, auto visit) {
     uint64_t number = 0;
-    report = select_records(context, paths, selection, activity, [&](RecordPieces pieces) {
+    report = select_inputs(context, input, selection, activity, [&](RecordPieces pieces) {
       const auto data = pieces.front();
       message.read(data);
-      find_names(message, features.names(), found);
-      features.apply(message);
+      find_names(message, features, found);
+      keep_features(message, features);
       visit(ExportedRecord{.number = number++, .data = data, .message = message});
     });
   };
   if (target->looks_first()) {
-    require_readable_twice(context.files, paths, "--to json");
+    require_readable_twice(context.files, input.paths, "--to json");
     run("look", [&](const ExportedRecord& record) { target->look(record); });
     target->end_look();
   }
   run("export", [&](const ExportedRecord& record) { target->write(record); });
   found.merge(report.found);
   if (report.taken > 0) {
-    require_found(features.names(), found, report.present, report.looked_at_all);
+    require_found(features, found, report.present, report.looked_at_all);
   }
   target->close();
   const std::string& path = arguments.target.output;

@@ -6,18 +6,19 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/base/thread_count.h"
+#include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/schema_code.h"
 #include "recordpipe/toolkit/schema_inference.h"
 #include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/selection_options.h"
 #include "tools/tfrecord/command_line/threads_option.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/record_cursor.h"
-#include "tools/tfrecord/records/record_filter.h"
-#include "tools/tfrecord/records/record_pass.h"
 #include "tools/tfrecord/text/json_line.h"
-#include "tools/tfrecord/text/schema_code.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -126,7 +127,7 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
     throw UsageError("--json, --cpp and --python exclude each other");
   }
   InferredSchema schema;
-  RecordFilter filter(arguments.filter);
+  RecordFilter filter = filter_of(arguments.filter);
   const auto paths = expand_inputs(context.files, arguments.inputs.files);
   InputProgress progress(context, "look", paths);
   for (const std::string& path : paths) {

@@ -11,23 +11,21 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "dataset/base/thread_count.h"
+#include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_writer.h"
+#include "recordpipe/toolkit/feature_names.h"
+#include "recordpipe/toolkit/record_json.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/limit_option.h"
 #include "tools/tfrecord/command_line/number_check.h"
+#include "tools/tfrecord/command_line/selection_options.h"
 #include "tools/tfrecord/command_line/threads_option.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/feature_filter.h"
-#include "tools/tfrecord/records/first_names.h"
-#include "tools/tfrecord/records/named_features.h"
 #include "tools/tfrecord/records/record_cursor.h"
-#include "tools/tfrecord/records/record_pass.h"
-#include "tools/tfrecord/records/where.h"
-#include "tools/tfrecord/text/record_json.h"
 #include "tools/tfrecord/text/record_text.h"
 
 namespace recordpipe {
@@ -101,13 +99,13 @@ class Show {
         arguments_(arguments),
         format_(chosen_format(arguments)),
         range_(chosen_range(arguments)),
-        features_(arguments.features),
+        features_(arguments.features.begin(), arguments.features.end()),
         reads_messages_(format_ == Format::json || format_ == Format::text ||
                         !arguments.where.empty() || !arguments.features.empty()),
         left_(arguments.limit.value_or(UINT64_MAX)),
         output_(context, arguments.output) {
     if (arguments.output == "-" && ::isatty(STDOUT_FILENO) != 0) context.progress.hide();
-    if (!arguments.where.empty()) where_.emplace(arguments.where);
+    where_ = where_of(arguments.where);
   }
 
   ExitCode run() {
@@ -121,7 +119,7 @@ class Show {
     // Others may have what those that were read don't.
     const bool looked_at_all = left_ > 0 && range_.all();
     if (where_) where_->require_possible(looked_at_all);
-    if (any_) require_found(features_.names(), found_, present_.all(), looked_at_all);
+    if (any_) require_found(features_, found_, present_.all(), looked_at_all);
     output_.close();
     const bool selects = where_ || !arguments_.range.empty();
     return selects && !any_ ? ExitCode::no : ExitCode::ok;
@@ -149,7 +147,7 @@ class Show {
 
   std::optional<Record> read(RecordCursor& cursor) {
     auto record = cursor.read();
-    if (record && !features_.names().empty() && !present_.is_full()) {
+    if (record && !features_.empty() && !present_.is_full()) {
       message_.read(record->data);
       present_.add(message_);
     }
@@ -158,9 +156,9 @@ class Show {
 
   // Whether a message is wanted, which keeps the features that are.
   bool wanted(MessageView& message, FeatureNames& found) const {
-    find_names(message, features_.names(), found);
+    find_names(message, features_, found);
     if (where_ && !where_->matches(message)) return false;
-    features_.apply(message);
+    keep_features(message, features_);
     return true;
   }
 
@@ -237,7 +235,7 @@ class Show {
   const Arguments& arguments_;
   const Format format_;
   const RecordRange range_;
-  const FeatureFilter features_;
+  const FeatureNames features_;
   std::optional<Where> where_;
   const bool reads_messages_;
   uint64_t left_;

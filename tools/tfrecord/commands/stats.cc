@@ -4,19 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "dataset/base/thread_count.h"
+#include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/feature_names.h"
 #include "recordpipe/toolkit/feature_statistics.h"
+#include "recordpipe/toolkit/statistics_json.h"
 #include "tools/tfrecord/command_line/command_app.h"
+#include "tools/tfrecord/command_line/selection_options.h"
 #include "tools/tfrecord/command_line/threads_option.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/feature_filter.h"
-#include "tools/tfrecord/records/first_names.h"
-#include "tools/tfrecord/records/named_features.h"
 #include "tools/tfrecord/records/record_cursor.h"
-#include "tools/tfrecord/records/record_filter.h"
-#include "tools/tfrecord/records/record_pass.h"
 #include "tools/tfrecord/text/stats_text.h"
 
 namespace recordpipe {
@@ -40,7 +40,7 @@ struct Part {
 ExitCode run(const CommandContext& context, const Arguments& arguments) {
   const FeatureNames names(arguments.features.begin(), arguments.features.end());
   const std::vector<std::string> only(names.begin(), names.end());
-  RecordFilter filter(arguments.filter);
+  RecordFilter filter = filter_of(arguments.filter);
   FeatureStatistics all;
   FeatureNames found;
   FirstNames present;
@@ -89,7 +89,7 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
   if (all.records > 0) require_found(names, found, present.all(), !filter.is_full());
   Output output(context, arguments.output);
   context.progress.clear();
-  output.write(arguments.json ? stats_as_json(all) : stats_as_text(all));
+  output.write(arguments.json ? statistics_as_json(all) : stats_as_text(all));
   output.close();
   return ExitCode::ok;
 }

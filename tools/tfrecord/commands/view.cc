@@ -8,16 +8,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/nearest_names.h"
 #include "tools/tfrecord/command_line/number_check.h"
 #include "tools/tfrecord/command_line/option_hints.h"
+#include "tools/tfrecord/command_line/pixel_options.h"
+#include "tools/tfrecord/command_line/selection_options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/where.h"
 #include "tools/tfrecord/text/json_line.h"
 #include "tools/tfrecord/text/summary.h"
 #include "tools/tfrecord/text/text_table.h"
@@ -53,7 +54,7 @@ class View {
         labels_(arguments.label, read_label_names(context.files, arguments.labels)),
         sample_(arguments.sampling == "first" ? Sampling::first : Sampling::spread, arguments.limit,
                 arguments.max_bytes) {
-    if (!arguments.where.empty()) where_.emplace(arguments.where);
+    where_ = where_of(arguments.where);
   }
 
   ExitCode run() {

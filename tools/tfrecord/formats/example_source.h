@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "recordpipe/toolkit/json_examples.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
@@ -26,9 +26,6 @@ class ExampleSource {
   virtual void run(const Consume& consume) = 0;
 };
 
-// Feature → "bytes", "float" or "int64".
-using FeatureTypes = std::map<std::string, std::string, std::less<>>;
-
 struct SourceOptions {
   size_t threads = 0;                    // 0: all cores
   FeatureTypes types = {};               // JSON and CSV
@@ -39,7 +36,7 @@ struct SourceOptions {
 std::unique_ptr<ExampleSource> json_source(const CommandContext& context,
                                            std::vector<std::string> paths,
                                            const SourceOptions& options);
-// CSV (csv_examples.cc).
+// CSV (csv_examples.h).
 std::unique_ptr<ExampleSource> csv_source(const CommandContext& context,
                                           std::vector<std::string> paths,
                                           const SourceOptions& options);

@@ -10,9 +10,9 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/internal/utf8.h"
+#include "recordpipe/toolkit/image_format.h"
+#include "recordpipe/toolkit/pixel_guess.h"
 #include "tools/tfrecord/formats/export_target.h"
-#include "tools/tfrecord/formats/image_format.h"
-#include "tools/tfrecord/formats/pixel_guess.h"
 #include "tools/tfrecord/formats/usual_features.h"
 #include "tools/tfrecord/io/atomic_folder.h"
 
@@ -60,7 +60,7 @@ class ImageFolderTarget final : public ExportTarget {
       : files_(context.files),
         progress_(context.progress),
         options_(options),
-        pixels_({.shape = options.shape, .layout = options.layout}),
+        pixels_(options.pixels),
         folder_(context.files, options.output) {}
 
   void write(const ExportedRecord& record) override {
@@ -142,7 +142,7 @@ class ImageFolderTarget final : public ExportTarget {
     const auto shape = pixels_.shape_of(record.message, pixels.size());
     if (!shape) {
       fail(record.number, pixels_.misfit(pixels.size()),
-           options_.shape ? "" : "say what raw pixels are with --shape HxWxC and --layout");
+           options_.pixels.shape ? "" : "say what raw pixels are with --shape HxWxC and --layout");
     }
     return pixels_.png(pixels, *shape);
   }

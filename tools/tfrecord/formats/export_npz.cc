@@ -10,9 +10,9 @@
 #include "recordpipe/feature_values.h"
 #include "recordpipe/internal/endian.h"
 #include "recordpipe/temporary_file.h"
+#include "recordpipe/toolkit/npy_format.h"
+#include "recordpipe/toolkit/npz.h"
 #include "tools/tfrecord/formats/export_target.h"
-#include "tools/tfrecord/formats/npy_format.h"
-#include "tools/tfrecord/formats/npz_writer.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -171,18 +171,18 @@ class NpzTarget final : public ExportTarget {
   }
 
   bool are_pixels(const std::string& name, const Column& column) const {
-    return options_.shape && column.kind == FeatureKind::bytes && column.same_length() &&
-           column.values == 1 && column.longest == options_.shape->bytes() &&
+    return options_.pixels.shape && column.kind == FeatureKind::bytes && column.same_length() &&
+           column.values == 1 && column.longest == options_.pixels.shape->bytes() &&
            (options_.image.empty() || options_.image == name);
   }
 
   void require_shape_used() const {
-    if (!options_.shape || columns_.empty()) return;
+    if (!options_.pixels.shape || columns_.empty()) return;
     const bool is_used = std::ranges::any_of(
         columns_, [&](const auto& entry) { return are_pixels(entry.first, entry.second); });
     if (is_used) return;
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "no feature has the " + byte_count(options_.shape->bytes()) +
+                 .reason = "no feature has the " + byte_count(options_.pixels.shape->bytes()) +
                            " of --shape in every record",
                  .hint = "tfrecord stats says how many each has"});
   }
@@ -205,9 +205,9 @@ class NpzTarget final : public ExportTarget {
     std::vector<uint64_t> shape = {records_};
     const bool is_pixels = column.kind == FeatureKind::bytes && column.same_length();
     if (are_pixels(name, column)) {
-      const auto [height, width, channels] = *options_.shape;
-      assumes_layout_ = assumes_layout_ || (!options_.layout && channels > 1);
-      if (options_.layout == PixelLayout::planar) return {records_, channels, height, width};
+      const auto [height, width, channels] = *options_.pixels.shape;
+      assumes_layout_ = assumes_layout_ || (!options_.pixels.layout && channels > 1);
+      if (options_.pixels.layout == PixelLayout::planar) return {records_, channels, height, width};
       return {records_, height, width, channels};
     }
     // uint8 has two dimensions a row, so that `create` makes bytes of it again.

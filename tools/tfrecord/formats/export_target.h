@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "recordpipe/message_view.h"
+#include "recordpipe/toolkit/pixel_guess.h"
 #include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/formats/pixel_shape.h"
 
 namespace recordpipe {
 
@@ -44,8 +44,7 @@ struct TargetOptions {
   std::string label = {};
   // Of raw pixels. Left out, images are guessed; in .npz files they have no shape, and with one are
   // taken for interleaved.
-  std::optional<PixelShape> shape = {};
-  std::optional<PixelLayout> layout = {};
+  PixelOptions pixels = {};
   std::string temporary_directory = {};  // .npz: where arrays wait
 };
 

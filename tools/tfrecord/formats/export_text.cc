@@ -4,12 +4,11 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/message_view.h"
-#include "tools/tfrecord/formats/csv.h"
+#include "recordpipe/toolkit/csv_examples.h"
+#include "recordpipe/toolkit/json_text.h"
+#include "recordpipe/toolkit/record_json.h"
 #include "tools/tfrecord/formats/export_target.h"
-#include "tools/tfrecord/formats/json_text.h"
-#include "tools/tfrecord/formats/number_text.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/text/record_json.h"
 
 namespace recordpipe {
 namespace {
@@ -76,7 +75,7 @@ class CsvTarget final : public ExportTarget {
                                " has none of the features, which a table of one column can't say",
                      .hint = kHint});
       }
-      if (!is_empty) write_cell(*feature);
+      if (!is_empty) write_csv_feature(*feature, output_);
     }
     output_.write("\n");
   }
@@ -98,42 +97,6 @@ class CsvTarget final : public ExportTarget {
       write_csv_cell(column, output_);
     }
     if (!columns_.empty()) output_.write("\n");
-  }
-
-  void write_cell(const FeatureView& feature) {
-    if (feature.size() == 0) {
-      output_.write("[]");
-    } else if (const auto bytes = feature.single_bytes()) {
-      write_bytes(*bytes, feature);
-    } else if (feature.size() == 1) {
-      JsonText json;
-      json.values(feature);
-      output_.write(std::string_view(json.text()).substr(1, json.text().size() - 2));
-    } else {
-      write_json([&](JsonText& json) { json.values(feature); });
-    }
-  }
-
-  void write_bytes(std::span<const std::byte> bytes, const FeatureView& feature) {
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (!is_text(bytes)) {
-      write_json([&](JsonText& json) { json.base64(bytes); });
-    } else if (is_json_cell(text)) {
-      write_json([&](JsonText& json) { json.values(feature); });
-    } else {
-      // Without quotes it would be read as a number.
-      write_csv_cell(text, output_, /*in_quotes=*/parse_float(text).has_value());
-    }
-  }
-
-  // JSON in quotes, piece by piece: it may be longer than the record.
-  template <typename Append>
-  void write_json(Append append) {
-    output_.write("\"");
-    JsonText json([this](std::string_view piece) { write_quoted_csv(piece, output_); });
-    append(json);
-    write_quoted_csv(json.text(), output_);
-    output_.write("\"");
   }
 
   Output output_;

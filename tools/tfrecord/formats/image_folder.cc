@@ -17,8 +17,8 @@
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/stop.h"
 #include "recordpipe/temporary_file.h"
+#include "recordpipe/toolkit/image_format.h"
 #include "tools/tfrecord/formats/example_source.h"
-#include "tools/tfrecord/formats/image_format.h"
 #include "tools/tfrecord/io/input_progress.h"
 
 namespace recordpipe {

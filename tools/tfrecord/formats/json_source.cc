@@ -4,14 +4,15 @@
 #include <set>
 #include <utility>
 
+#include "dataset/base/thread_count.h"
+#include "dataset/toolkit/parallel_in_order.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
+#include "recordpipe/toolkit/json_examples.h"
+#include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/formats/example_source.h"
-#include "tools/tfrecord/formats/json_examples.h"
-#include "tools/tfrecord/formats/json_text.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/text_lines.h"
-#include "tools/tfrecord/records/parallel_in_order.h"
 
 namespace recordpipe {
 namespace {
@@ -52,7 +53,7 @@ class JsonSource final : public ExampleSource {
   }
 
   void run(const Consume& consume) override {
-    survey_ = {};
+    survey_ = JsonSurvey(types_.called);
     InputProgress progress(context_, "create", paths_);
     for (size_t file = 0; file < paths_.size(); ++file) run_file(file, progress, consume);
     require_typed();
@@ -62,7 +63,7 @@ class JsonSource final : public ExampleSource {
  private:
   // A name that was mistyped would go unnoticed.
   void require_typed() const {
-    for (const auto& [name, type] : types_) {
+    for (const auto& [name, type] : types_.kinds) {
       if (survey_.features().empty() || survey_.features().contains(name)) continue;
       throw Error({.kind = ErrorKind::not_found,
                    .reason = "--types names " + printable(name) + ", which no record has"});

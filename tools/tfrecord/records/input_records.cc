@@ -63,4 +63,12 @@ std::optional<Record> InputRecords::scan() {
   }
 }
 
+SelectionReport select_inputs(const CommandContext& context, const InputReading& input,
+                              const RecordSelection& selection, const std::string& activity,
+                              const std::function<void(RecordPieces)>& consume) {
+  InputProgress progress(context, activity, input.paths);
+  InputRecords records(context, input.paths, input.reading, progress, input.on_damage);
+  return select_records([&] { return records.next(); }, selection, consume);
+}
+
 }  // namespace recordpipe

@@ -1,5 +1,5 @@
-// The records of several inputs one after another, as convert reads them: it may pass over damage,
-// and says how far it is.
+// The records of several inputs one after another, as convert, export and diff read them: it may
+// pass over damage, and says how far it is.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "recordpipe/record_reader.h"
 #include "recordpipe/toolkit/damaged_region.h"
 #include "recordpipe/toolkit/record_scanner.h"
+#include "recordpipe/toolkit/record_selection.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/input_progress.h"
 
@@ -53,5 +54,17 @@ class InputRecords {
   std::unique_ptr<MappedFile> mapped_;
   std::optional<RecordScanner> scanner_;
 };
+
+// How the inputs of a selection are read.
+struct InputReading {
+  std::vector<std::string> paths = {};
+  RecordReadOptions reading = {};
+  OnDamage on_damage = nullptr;
+};
+
+// select_records() of all inputs. `activity` is what a bar on the terminal calls it.
+SelectionReport select_inputs(const CommandContext& context, const InputReading& input,
+                              const RecordSelection& selection, const std::string& activity,
+                              const std::function<void(RecordPieces)>& consume);
 
 }  // namespace recordpipe

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "tools/tfrecord/text/record_json.h"
+#include "recordpipe/toolkit/record_json.h"
 
 namespace recordpipe {
 

@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/error.h"
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -33,34 +34,15 @@ uint64_t records_with_features(const InferredSchema& schema) {
   return schema.count(MessageKind::example) + schema.count(MessageKind::sequence_example);
 }
 
-}  // namespace
-
 double share(uint64_t part, uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-nlohmann::ordered_json values_json(const InferredFeature& feature) {
-  return range_json(feature.min_values, feature.max_values);
-}
+}  // namespace
 
 std::string_view kind_text(const InferredSchema& schema) {
   const auto kind = schema.kind();
   return kind ? to_string(*kind) : "mixed";
-}
-
-std::string_view kind_text(const InferredFeature& feature) {
-  const auto kind = feature.kind();
-  return kind ? json_kind(*kind) : "mixed";
-}
-
-std::string name_text(std::string_view name) {
-  constexpr size_t kMost = 100;
-  if (name.empty()) return "\"\"";
-  if (name.size() <= 2 * kMost) return printable(name);
-  size_t end = kMost;
-  // Not within a character.
-  while (end > kMost - 4 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
-  return fmt::format("{}... ({} bytes)", printable(name.substr(0, end)), grouped(name.size()));
 }
 
 std::string values_text(const InferredFeature& feature) {
@@ -72,11 +54,11 @@ std::string features_text(const InferredSchema& schema, std::string_view indent)
   const uint64_t records = records_with_features(schema);
   TextTable table({Align::left, Align::left, Align::right, Align::right, Align::left});
   for (const auto& [name, feature] : schema.features) {
-    table.add({name_text(name), std::string(kind_text(feature)), values_text(feature),
+    table.add({name_text(name), std::string(json_kind(feature.kind())), values_text(feature),
                share_text(feature.with_list(), records)});
   }
   for (const auto& [name, list] : schema.feature_lists) {
-    table.add({name_text(name), std::string(kind_text(list.step)), values_text(list.step),
+    table.add({name_text(name), std::string(json_kind(list.step.kind())), values_text(list.step),
                share_text(list.records, records),
                "in each of " + range_text(list.min_steps, list.max_steps, "step", "steps")});
   }
@@ -87,8 +69,8 @@ nlohmann::ordered_json features_json(const InferredSchema& schema) {
   auto json = nlohmann::ordered_json::object();
   for (const auto& [name, feature] : schema.features) {
     add_new(json, name,
-            {{"kind", kind_text(feature)},
-             {"values", values_json(feature)},
+            {{"kind", json_kind(feature.kind())},
+             {"values", range_json(feature.min_values, feature.max_values)},
              {"share", share(feature.with_list(), records_with_features(schema))}});
   }
   return json;
@@ -98,8 +80,8 @@ nlohmann::ordered_json feature_lists_json(const InferredSchema& schema) {
   auto json = nlohmann::ordered_json::object();
   for (const auto& [name, list] : schema.feature_lists) {
     add_new(json, name,
-            {{"kind", kind_text(list.step)},
-             {"values", values_json(list.step)},
+            {{"kind", json_kind(list.step.kind())},
+             {"values", range_json(list.step.min_values, list.step.max_values)},
              {"share", share(list.records, records_with_features(schema))},
              {"steps", range_json(list.min_steps, list.max_steps)}});
   }

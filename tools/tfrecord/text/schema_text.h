@@ -12,12 +12,6 @@ namespace recordpipe {
 
 // "Example", ..., "mixed" where records are of several kinds, "unknown".
 std::string_view kind_text(const InferredSchema& schema);
-// "bytes", "float", "int64", "mixed" where lists are of several kinds, "none" where there is no
-// list.
-std::string_view kind_text(const InferredFeature& feature);
-// A feature's name as people read it: printable, "" where it is empty, the first 100 bytes of one
-// that is much longer.
-std::string name_text(std::string_view name);
 // "1 value", "3 values", "0 to 7 values"; empty where there is no list.
 std::string values_text(const InferredFeature& feature);
 // Aligned lines, one a feature: name, kind, number of values, share of the records that have it.
@@ -28,9 +22,5 @@ std::string features_text(const InferredSchema& schema, std::string_view indent)
 nlohmann::ordered_json features_json(const InferredSchema& schema);
 // {"frames": {"kind": ..., "values": ..., "share": ..., "steps": 5}, ...}; "steps" as "values".
 nlohmann::ordered_json feature_lists_json(const InferredSchema& schema);
-
-// "values" and "share", as above.
-nlohmann::ordered_json values_json(const InferredFeature& feature);
-double share(uint64_t part, uint64_t whole);
 
 }  // namespace recordpipe

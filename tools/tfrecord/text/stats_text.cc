@@ -10,9 +10,11 @@
 
 #include <fmt/format.h>
 
+#include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/parameter.h"
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/json_text.h"
+#include "recordpipe/toolkit/statistics_json.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -146,7 +148,7 @@ std::string_view records_text(const FeatureStatistics& statistics) {
 
 std::string feature_text(std::string_view name, const ValueStatistics& values,
                          const FeatureStatistics& all, bool steps) {
-  std::string out = fmt::format("  {}: {}", name_text(name), kind_text(values.shape));
+  std::string out = fmt::format("  {}: {}", name_text(name), json_kind(values.shape.kind()));
   if (values.shape.with_list() > 0) out.append(", ").append(values_text(values.shape));
   if (steps) {
     out += fmt::format(" in each of {} steps\n", grouped(values.shape.with_list()));

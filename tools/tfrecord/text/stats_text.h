@@ -1,21 +1,12 @@
-// Statistics of features (feature_statistics.h) as text and JSON.
+// Statistics of features (feature_statistics.h) as text.
 #pragma once
 
-#include <cstddef>
 #include <string>
-#include <vector>
 
 #include "recordpipe/toolkit/feature_statistics.h"
 
 namespace recordpipe {
 
-// What both show of a feature's values.
-inline constexpr size_t kFrequentShown = 5;
-inline constexpr size_t kHistogramBins = 16;
-inline const std::vector<double> kQuantilesShown = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
-
 std::string stats_as_text(const FeatureStatistics& statistics);
-// One object on one line; infinities are written as in json_text.h.
-std::string stats_as_json(const FeatureStatistics& statistics);
 
 }  // namespace recordpipe

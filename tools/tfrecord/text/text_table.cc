@@ -10,16 +10,6 @@
 
 namespace recordpipe {
 
-std::string grouped(uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ',');
-  return digits;
-}
-
-std::string counted(uint64_t number, std::string_view what) {
-  return fmt::format("{} {}{}", grouped(number), what, number == 1 ? "" : "s");
-}
-
 std::string byte_count(uint64_t bytes) {
   std::string text = counted(bytes, "byte");
   constexpr std::array<std::string_view, 5> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB"};

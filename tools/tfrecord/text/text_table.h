@@ -6,12 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "dataset/toolkit/number_words.h"
+
 namespace recordpipe {
 
-// 1234567 → "1,234,567"
-std::string grouped(uint64_t number);
-// "1 record", "1,234 records"
-std::string counted(uint64_t number, std::string_view what);
 // "1,234 bytes"; from 10 KiB on with the size in a larger unit: "30,890,000 bytes (29.5 MiB)".
 std::string byte_count(uint64_t bytes);
 // "100 %", "33.3 %": of `whole` > 0. Never 100 % for less than all, nor 0 % for more than none.

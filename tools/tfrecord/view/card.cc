@@ -6,9 +6,10 @@
 
 #include "dataset/base/base64.h"
 #include "dataset/example/event_view.h"
+#include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/message_kind.h"
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 #include "tools/tfrecord/view/html.h"
@@ -22,39 +23,20 @@ constexpr size_t kLongestContent = 500;
 
 class CardWriter {
  public:
-  void field(std::string_view name) {
-    json_.raw(empty_ ? "{" : ", ");
-    empty_ = false;
-    json_.string(name);
-    json_.raw(": ");
-  }
-  void number(std::string_view name, uint64_t value) {
-    field(name);
-    json_.number(value);
-  }
-  void text(std::string_view name, std::string_view value) {
-    field(name);
-    json_.string(value);
-  }
+  explicit CardWriter(JsonText& json) : json_(json), card_(json) {}
+
+  void number(std::string_view name, uint64_t value) { card_.key(name).number(value); }
+  void text(std::string_view name, std::string_view value) { card_.key(name).string(value); }
 
   void image(const FoundImage& image) {
-    field("image");
-    if (!image.problem.empty()) {
-      json_.raw("{\"problem\": ");
-      json_.string(image.problem);
-    } else {
-      std::string data;
-      append_base64(data, image.file);
-      json_.raw("{\"type\": ");
-      json_.string(image.type);
-      json_.raw(", \"data\": ");
-      json_.string(data);
-      json_.raw(", \"width\": ");
-      json_.number(uint64_t{image.width});
-      json_.raw(", \"height\": ");
-      json_.number(uint64_t{image.height});
-    }
-    json_.raw("}");
+    JsonObject object(card_.key("image"));
+    if (!image.problem.empty()) return object.key("problem").string(image.problem);
+    std::string data;
+    append_base64(data, image.file);
+    object.key("type").string(image.type);
+    object.key("data").string(data);
+    object.key("width").number(uint64_t{image.width});
+    object.key("height").number(uint64_t{image.height});
   }
 
   void features(const MessageView& message) {
@@ -83,16 +65,8 @@ class CardWriter {
     end_rows("values");
   }
 
-  std::string finish() {
-    json_.raw("}");
-    return json_.text();
-  }
-
  private:
-  void begin_rows() {
-    field("features");
-    json_.raw("[");
-  }
+  void begin_rows() { card_.key("features").raw("["); }
   bool has_room() { return rows_++ < kMostFeatures; }
   void end_rows(std::string_view what) {
     if (rows_ > kMostFeatures) row("…", "", fmt::format("{} {} in all", grouped(rows_), what));
@@ -108,8 +82,8 @@ class CardWriter {
     json_.raw("]");
   }
 
-  JsonText json_;
-  bool empty_ = true;
+  JsonText& json_;
+  JsonObject card_;
   size_t rows_ = 0;  // that there are
 };
 
@@ -122,10 +96,8 @@ std::optional<EventView> event_of(const Card& card) {
   }
 }
 
-}  // namespace
-
-std::string card_json(const Card& card) {
-  CardWriter writer;
+void write_card(const Card& card, JsonText& json) {
+  CardWriter writer(json);
   if (card.file > 0) writer.number("file", card.file);
   writer.number("record", card.number);
   writer.number("offset", card.record.offset);
@@ -140,7 +112,14 @@ std::string card_json(const Card& card) {
   } else {
     writer.features(card.message);
   }
-  return script_json(writer.finish());
+}
+
+}  // namespace
+
+std::string card_json(const Card& card) {
+  JsonText json;
+  write_card(card, json);
+  return script_json(json.text());
 }
 
 }  // namespace recordpipe

@@ -5,10 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/decode_image.h"
-#include "tools/tfrecord/formats/image_format.h"
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/image_format.h"
+#include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/formats/usual_features.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "recordpipe/message_view.h"
-#include "tools/tfrecord/formats/pixel_guess.h"
-#include "tools/tfrecord/formats/pixel_shape.h"
+#include "recordpipe/toolkit/pixel_guess.h"
 
 namespace recordpipe {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "recordpipe/feature_values.h"
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {
 namespace {

@@ -6,15 +6,16 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/base64.h"
 #include "dataset/applications/html/escape_html.h"
+#include "dataset/base/base64.h"
+#include "dataset/toolkit/selection/nearest_names.h"
 #include "recordpipe/sha256.h"
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/json_text.h"
+#include "recordpipe/version.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 #include "tools/tfrecord/view/html.h"
 #include "tools/tfrecord/view/page_assets.h"
-#include "recordpipe/version.h"
 
 namespace recordpipe {
 namespace {
@@ -177,15 +178,15 @@ std::string features_section(const PageContent& content) {
   };
   for (const auto& [name, feature] : schema.features) {
     if (count++ >= Overview::kMostFeatures) continue;
-    text +=
-        feature_article(name, facts(kind_text(feature), values_text(feature), feature.with_list()),
-                        picture_of(content, name));
+    text += feature_article(
+        name, facts(json_kind(feature.kind()), values_text(feature), feature.with_list()),
+        picture_of(content, name));
   }
   for (const auto& [name, list] : schema.feature_lists) {
     if (count++ >= Overview::kMostFeatures) continue;
     const std::string values = values_text(list.step);
     text += feature_article(name,
-                            facts(kind_text(list.step),
+                            facts(json_kind(list.step.kind()),
                                   values.empty() ? "no values" : values + " a step", list.records) +
                                 ", each with " + steps_range(list),
                             "");

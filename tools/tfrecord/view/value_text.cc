@@ -8,8 +8,8 @@
 
 #include "recordpipe/feature_values.h"
 #include "recordpipe/internal/utf8.h"
-#include "tools/tfrecord/formats/image_format.h"
-#include "tools/tfrecord/formats/json_text.h"
+#include "recordpipe/toolkit/image_format.h"
+#include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

@@ -1,0 +1,242 @@
+#include "recordpipe/toolkit/json_examples.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "dataset/example/wire_writer.h"
+#include "dataset/toolkit/formats/json_value.h"
+#include "dataset/toolkit/number_text.h"
+#include "recordpipe/error.h"
+#include "recordpipe/internal/example/feature_writer.h"
+
+namespace recordpipe {
+namespace {
+
+using Kind = JsonValue::Kind;
+
+[[noreturn]] void fail(const std::string& name, const std::string& reason) {
+  throw Error({.kind = ErrorKind::corrupted, .reason = "\"" + printable(name) + "\": " + reason});
+}
+
+bool is_base64(const JsonValue& value) {
+  return value.kind == Kind::object && value.members.size() == 1 &&
+         value.members.front().first == "base64" &&
+         value.members.front().second.kind == Kind::string;
+}
+
+bool is_bytes(const JsonValue& value) { return value.kind == Kind::string || is_base64(value); }
+
+std::string bytes_of(const JsonValue& value) {
+  return is_base64(value) ? decode_base64(value.members.front().second.text) : value.text;
+}
+
+float float_of(const JsonValue& value, const std::string& name) {
+  if (const auto number = parse_float(value.text)) return *number;
+  fail(name, value.text + " is no number that a float can hold");
+}
+
+// 3.0, too: what a program wrote that knows no integers.
+int64_t integer_of(const JsonValue& value, const std::string& name) {
+  if (value.kind == Kind::integer) return value.integer;
+  constexpr double kExact = 9007199254740992;  // 2^53
+  double number = 0;
+  const char* const end = value.text.data() + value.text.size();
+  const bool is_number = std::from_chars(value.text.data(), end, number).ptr == end;
+  if (is_number && std::abs(number) <= kExact && number == std::floor(number)) {
+    return static_cast<int64_t>(number);
+  }
+  fail(name, value.text + " is no whole number, where int64 is wanted");
+}
+
+std::string kind_of(std::span<const JsonValue> values, const std::string& name) {
+  if (values.empty()) return "";
+  if (std::ranges::all_of(values, is_bytes)) return "bytes";
+  if (std::ranges::all_of(values, [](const JsonValue& v) { return v.kind == Kind::integer; })) {
+    return "int64";
+  }
+  const auto is_number = [](const JsonValue& v) {
+    return v.kind == Kind::integer || v.kind == Kind::floating;
+  };
+  if (std::ranges::all_of(values, is_number)) return "float";
+  if (std::ranges::any_of(values, [](const JsonValue& v) { return v.kind == Kind::array; })) {
+    fail(name, "lists in lists, which an Example can't hold");
+  }
+  if (std::ranges::any_of(
+          values, [](const JsonValue& v) { return v.kind == Kind::object && !is_base64(v); })) {
+    fail(name, "an object in a list, which an Example can't hold");
+  }
+  fail(name, "values of several kinds in one list");
+}
+
+// Whole numbers among fractions: an identifier, say, would become another.
+void require_exact(std::span<const JsonValue> values, const std::string& name,
+                   const std::string& types_called) {
+  for (const JsonValue& value : values) {
+    if (value.kind != Kind::integer || !is_rounded_by_float(value.integer)) continue;
+    throw Error({.kind = ErrorKind::corrupted,
+                 .reason = "\"" + printable(name) + "\": " + value.text +
+                           " is a whole number that a float, which all values of the list fit, "
+                           "can't hold exactly",
+                 .hint = types_called + " " + printable(name) + "=float rounds it"});
+  }
+}
+
+std::string feature_of_values(std::span<const JsonValue> values, std::string kind,
+                              const std::string& name, const std::string& types_called) {
+  const std::string found = kind_of(values, name);
+  const bool are_numbers = found == "int64" || found == "float";
+  const bool fits = kind.empty() || found.empty() || kind == found ||
+                    (are_numbers && (kind == "float" || kind == "int64"));
+  if (!fits) fail(name, "values of kind " + found + ", where " + kind + " is wanted");
+  if (kind.empty()) {
+    kind = found;
+    if (kind == "float") require_exact(values, name, types_called);
+  }
+  if (kind == "bytes") {
+    std::vector<std::string> strings;
+    for (const JsonValue& value : values) strings.push_back(bytes_of(value));
+    std::vector<std::span<const std::byte>> spans;
+    for (const std::string& string : strings) spans.push_back(std::as_bytes(std::span(string)));
+    return bytes_feature(spans);
+  }
+  if (kind == "float") {
+    std::vector<float> floats;
+    for (const JsonValue& value : values) {
+      floats.push_back(value.text.empty() ? static_cast<float>(value.integer)
+                                          : float_of(value, name));
+    }
+    return floats_feature(floats);
+  }
+  if (kind == "int64") {
+    std::vector<int64_t> integers;
+    for (const JsonValue& value : values) integers.push_back(integer_of(value, name));
+    return int64s_feature(integers);
+  }
+  if (!kind.empty()) fail(name, "there is no kind " + kind);
+  return {};
+}
+
+std::string feature_of(const JsonValue& value, const std::string& kind, const std::string& name,
+                       const std::string& types_called) {
+  if (value.kind == Kind::array) return feature_of_values(value.items, kind, name, types_called);
+  if (value.kind == Kind::object && !is_base64(value)) {
+    fail(name, "an object, which an Example can't hold");
+  }
+  return feature_of_values(std::span(&value, 1), kind, name, types_called);
+}
+
+// By the field that holds its list.
+FeatureKind kind_of_feature(std::string_view serialized) {
+  switch (static_cast<unsigned char>(serialized.front()) >> 3) {
+    case kFeatureBytesList:
+      return FeatureKind::bytes;
+    case kFeatureFloatList:
+      return FeatureKind::floats;
+    default:
+      return FeatureKind::int64s;
+  }
+}
+
+// A step that is null is without a list. `kinds`: null, or a list with the kind of each step, which
+// is null where its values tell.
+std::string feature_list_of(const JsonValue& steps, const JsonValue* kinds, const std::string& type,
+                            const std::string& name, const std::string& types_called) {
+  if (steps.kind != Kind::array) fail(name, "should be a list of steps");
+  std::string list;
+  for (size_t i = 0; i < steps.items.size(); ++i) {
+    const JsonValue& step = steps.items[i];
+    const bool has_kind = type.empty() && kinds && i < kinds->items.size();
+    const std::string& kind = has_kind ? kinds->items[i].text : type;
+    const std::string feature =
+        step.kind == Kind::null ? "" : feature_of(step, kind, name, types_called);
+    append_length_header(kFeatureListFeature, feature.size(), list);
+    list += feature;
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string JsonExamples::record(std::string_view line, Place place) {
+  const JsonValue value = parse_json(line);
+  if (value.kind != Kind::object) {
+    throw Error({.kind = ErrorKind::corrupted,
+                 .reason = "should be an object: {\"name\": value}",
+                 .hint = value.kind == Kind::array
+                             ? "one object a line: jq -c '.[]' makes them of a list"
+                             : ""});
+  }
+  const JsonValue* const features = value.find("features");
+  const bool has_features = features && features->kind == Kind::object && !is_base64(*features);
+  const JsonValue* const payload = value.find("payload");
+  const bool is_payload = !has_features && payload && value.find("record") && is_bytes(*payload);
+  if (!has_features && !is_payload && value.find("event") && value.find("record")) {
+    throw Error(
+        {.kind = ErrorKind::unsupported,
+         .reason = "an Event: only Examples can be made (export keeps Events as they are)"});
+  }
+  const bool is_shown = has_features || is_payload;
+  survey_.add(is_shown ? JsonSurvey::Form::shown : JsonSurvey::Form::plain, place);
+  if (is_payload) return bytes_of(*payload);
+  std::string record;
+  append_feature_map(kExampleFeatures,
+                     is_shown ? features_of(*features, value.find("kinds"), place)
+                              : features_of(value, nullptr, place),
+                     record);
+  const JsonValue* const lists = is_shown ? value.find("feature_lists") : nullptr;
+  if (lists) append_feature_lists(*lists, value.find("step_kinds"), record);
+  return record;
+}
+
+SerializedFeatures JsonExamples::features_of(const JsonValue& object, const JsonValue* kinds,
+                                             Place place) {
+  SerializedFeatures features;
+  for (const auto& [name, value] : object.members) {
+    if (value.kind == Kind::null) continue;
+    const JsonValue* const kind = kinds ? kinds->find(name) : nullptr;
+    const std::string& type = type_of(name);
+    const bool is_told = !type.empty() || kind;
+    std::string feature =
+        feature_of(value, type.empty() && kind ? kind->text : type, name, types_.called);
+    if (!is_told && !feature.empty()) survey_.add(name, kind_of_feature(feature), place);
+    features.emplace(name, std::move(feature));
+  }
+  return features;
+}
+
+// {"name": [[values of a step], ...]}
+void JsonExamples::append_feature_lists(const JsonValue& object, const JsonValue* kinds,
+                                        std::string& record) {
+  SerializedFeatures lists;
+  for (const auto& [name, steps] : object.members) {
+    const std::string& type = type_of(name);
+    lists.emplace(name, feature_list_of(steps, kinds ? kinds->find(name) : nullptr, type, name,
+                                        types_.called));
+  }
+  // An empty one tells a SequenceExample from an Example.
+  if (lists.empty()) append_length_header(kSequenceFeatureLists, 0, record);
+  append_feature_map(kSequenceFeatureLists, lists, record);
+}
+
+const std::string& JsonExamples::type_of(const std::string& name) {
+  static const std::string kByItsValues;
+  survey_.add(name);
+  const auto type = types_.kinds.find(name);
+  return type == types_.kinds.end() ? kByItsValues : type->second;
+}
+
+std::optional<std::string> feature_of_json(std::string_view text, std::string_view kind) {
+  JsonValue value;
+  try {
+    value = parse_json(text);
+  } catch (const Error&) {
+    return std::nullopt;  // text that begins like JSON
+  }
+  if (value.kind != Kind::array && !is_base64(value)) return std::nullopt;
+  return feature_of(value, std::string(kind), "", "types");
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,142 @@
+#include "recordpipe/toolkit/record_json.h"
+
+#include "dataset/example/event_view.h"
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+namespace {
+
+// What the values don't tell.
+bool needs_kind(const FeatureView& feature) {
+  return feature.size() == 0 && feature.kind() != FeatureKind::none;
+}
+
+void append_kind(const FeatureView& feature, JsonText& json) {
+  if (needs_kind(feature)) {
+    json.string(json_kind(feature.kind()));
+  } else {
+    json.raw("null");
+  }
+}
+
+void append_kinds(std::span<const NamedFeature> features, JsonText& json) {
+  bool any = false;
+  for (const auto& [name, feature] : features) {
+    if (!needs_kind(feature)) continue;
+    json.raw(any ? ", " : ", \"kinds\": {");
+    any = true;
+    json.string(name);
+    json.raw(": ");
+    append_kind(feature, json);
+  }
+  if (any) json.raw("}");
+}
+
+bool has_step_that_needs_kind(const FeatureListView& list) {
+  bool any = false;
+  list.for_each_step([&](const FeatureView& step) { any = any || needs_kind(step); });
+  return any;
+}
+
+void append_step_kinds(std::span<const FeatureListView> lists, JsonText& json) {
+  bool any = false;
+  for (const FeatureListView& list : lists) {
+    if (!has_step_that_needs_kind(list)) continue;
+    json.raw(any ? ", " : ", \"step_kinds\": {");
+    any = true;
+    json.string(list.name());
+    json.raw(": [");
+    bool first = true;
+    list.for_each_step([&](const FeatureView& step) {
+      if (!first) json.raw(", ");
+      first = false;
+      append_kind(step, json);
+    });
+    json.raw("]");
+  }
+  if (any) json.raw("}");
+}
+
+void append_event(const EventView& event, JsonText& json) {
+  json.raw(", \"event\": {\"wall_time\": ");
+  json.number(event.wall_time);
+  json.raw(", \"step\": ");
+  json.number(event.step);
+  if (!event.field.empty()) {
+    json.raw(", ");
+    json.string(event.field);
+    json.raw(": ");
+    if (event.field != "summary") {
+      json.bytes(event.content);
+    } else {
+      json.raw("[");
+      bool first = true;
+      for (const SummaryValueView& value : event.summary) {
+        json.raw(first ? "{\"tag\": " : ", {\"tag\": ");
+        first = false;
+        json.string(value.tag);
+        if (value.scalar) {
+          json.raw(", \"value\": ");
+          json.number(*value.scalar);
+        } else if (!value.field.empty()) {
+          json.raw(", \"kind\": ");
+          json.string(value.field);
+          json.raw(", \"bytes\": ");
+          json.number(static_cast<uint64_t>(value.bytes));
+        }
+        json.raw("}");
+      }
+      json.raw("]");
+    }
+  }
+  json.raw("}");
+}
+
+void append_payload(std::span<const std::byte> payload, JsonText& json) {
+  json.raw(", \"payload\": ");
+  json.bytes(payload);
+}
+
+}  // namespace
+
+void append_features_json(const MessageView& message, JsonText& json) {
+  json.raw("\"features\": ");
+  json.features(message.features());
+  append_kinds(message.features(), json);
+  if (message.kind() != MessageKind::sequence_example) return;
+  json.raw(", \"feature_lists\": ");
+  json.feature_lists(message.feature_lists());
+  append_step_kinds(message.feature_lists(), json);
+}
+
+void append_record_json(const ShownRecord& shown, JsonText& json) {
+  json.raw("{");
+  if (!shown.path.empty()) {
+    json.raw("\"path\": ");
+    json.string(shown.path);
+    json.raw(", ");
+  }
+  json.raw("\"record\": ");
+  json.number(shown.number);
+  json.raw(", \"offset\": ");
+  json.number(shown.record.offset);
+  switch (shown.message.kind()) {
+    case MessageKind::example:
+    case MessageKind::sequence_example:
+      json.raw(", ");
+      append_features_json(shown.message, json);
+      break;
+    case MessageKind::event:
+      try {
+        append_event(read_event(shown.record.data), json);
+      } catch (const Error&) {
+        append_payload(shown.record.data, json);
+      }
+      break;
+    case MessageKind::unknown:
+      append_payload(shown.record.data, json);
+  }
+  json.raw("}\n");
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,204 @@
+#include "recordpipe/toolkit/schema_code.h"
+
+#include <initializer_list>
+#include <string_view>
+
+#include "recordpipe/toolkit/json_text.h"
+
+namespace recordpipe {
+namespace {
+
+// What a language calls things.
+struct Language {
+  std::string_view comment;
+  std::string (*quoted)(std::string_view text);
+  // The entry of a feature's form.
+  std::string (*fixed)(FeatureKind kind, uint64_t values);
+  std::string (*ragged)(FeatureKind kind);
+  std::string (*fixed_steps)(FeatureKind kind, uint64_t values, bool allow_missing);
+  std::string_view before_name;  // of an entry
+  std::string_view after_name;
+  std::string_view after_entry;
+};
+
+std::string quoted_for_cpp(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += '\\';  // three octal digits
+      for (const int shift : {6, 3, 0}) out += static_cast<char>('0' + ((byte >> shift) & 7));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+// JSON's escapes are Python's, too.
+std::string quoted_for_python(std::string_view text) {
+  JsonText json;
+  json.string(text);
+  return json.take();
+}
+
+std::string cpp_kind(FeatureKind kind) {
+  switch (kind) {
+    case FeatureKind::bytes:
+      return "recordpipe::FeatureKind::bytes";
+    case FeatureKind::floats:
+      return "recordpipe::FeatureKind::floats";
+    default:
+      return "recordpipe::FeatureKind::int64s";
+  }
+}
+
+std::string python_kind(FeatureKind kind) {
+  switch (kind) {
+    case FeatureKind::bytes:
+      return "tf.string";
+    case FeatureKind::floats:
+      return "tf.float32";
+    default:
+      return "tf.int64";
+  }
+}
+
+// The shape of a scalar is empty.
+std::string unless_one(uint64_t values) { return values == 1 ? "" : std::to_string(values); }
+
+constexpr Language kCpp = {
+    .comment = "//",
+    .quoted = quoted_for_cpp,
+    .fixed =
+        [](FeatureKind kind, uint64_t values) {
+          return "recordpipe::FixedLen{" + cpp_kind(kind) +
+                 (values == 1 ? "" : ", {" + std::to_string(values) + "}") + "}";
+        },
+    .ragged = [](FeatureKind kind) { return "recordpipe::Ragged{" + cpp_kind(kind) + "}"; },
+    .fixed_steps =
+        [](FeatureKind kind, uint64_t values, bool allow_missing) {
+          return "recordpipe::FixedLenSequence{" + cpp_kind(kind) + ", {" + unless_one(values) +
+                 "}, " + (allow_missing ? "true" : "false") + "}";
+        },
+    .before_name = "{",
+    .after_name = ", ",
+    .after_entry = "},"};
+
+constexpr Language kPython = {
+    .comment = "#",
+    .quoted = quoted_for_python,
+    .fixed =
+        [](FeatureKind kind, uint64_t values) {
+          return "tf.io.FixedLenFeature([" + unless_one(values) + "], " + python_kind(kind) + ")";
+        },
+    .ragged = [](FeatureKind kind) { return "tf.io.RaggedFeature(" + python_kind(kind) + ")"; },
+    .fixed_steps =
+        [](FeatureKind kind, uint64_t values, bool allow_missing) {
+          return "tf.io.FixedLenSequenceFeature([" + unless_one(values) + "], " +
+                 python_kind(kind) + (allow_missing ? ", allow_missing=True" : "") + ")";
+        },
+    .before_name = "",
+    .after_name = ": ",
+    .after_entry = ","};
+
+// Why a feature can't be in a schema; empty where it can.
+std::string_view left_out(const InferredFeature& feature) {
+  if (!feature.kind()) return "lists of several kinds";
+  return *feature.kind() == FeatureKind::none ? "never a list" : "";
+}
+
+std::string concatenated(std::initializer_list<std::string_view> parts) {
+  std::string out;
+  for (const std::string_view part : parts) out += part;
+  return out;
+}
+
+class CodeWriter {
+ public:
+  CodeWriter(const InferredSchema& schema, const Language& language)
+      : schema_(schema),
+        language_(language),
+        records_(schema.count(MessageKind::example) + schema.count(MessageKind::sequence_example)) {
+  }
+
+  std::string features(std::string_view indent) const {
+    std::string out;
+    for (const auto& [name, feature] : schema_.features) {
+      const bool fixed =
+          feature.fixed() && feature.max_values > 0 && feature.with_list() == records_;
+      out += entry(indent, name, feature, [&](FeatureKind kind) {
+        return fixed ? language_.fixed(kind, feature.max_values) : language_.ragged(kind);
+      });
+    }
+    return out;
+  }
+
+  std::string feature_lists(std::string_view indent) const {
+    std::string out;
+    for (const auto& [name, list] : schema_.feature_lists) {
+      const InferredFeature& step = list.step;
+      const bool fixed = step.fixed() && step.max_values > 0 && step.count(FeatureKind::none) == 0;
+      out += entry(indent, name, step, [&](FeatureKind kind) {
+        return fixed ? language_.fixed_steps(kind, step.max_values, list.records < records_)
+                     : language_.ragged(kind);
+      });
+    }
+    return out;
+  }
+
+  // What isn't in the code, for too many names.
+  std::string left_out_names() const {
+    if (schema_.left_out == 0) return "";
+    return std::string(language_.comment) + " Features of other names, " +
+           std::to_string(schema_.left_out) + " in all, which were not kept.\n";
+  }
+
+ private:
+  template <typename Form>
+  std::string entry(std::string_view indent, std::string_view name, const InferredFeature& feature,
+                    Form form) const {
+    const std::string_view reason = left_out(feature);
+    if (!reason.empty()) {
+      return concatenated(
+          {indent, language_.comment, " ", language_.quoted(name), ": ", reason, "\n"});
+    }
+    return concatenated({indent, language_.before_name, language_.quoted(name),
+                         language_.after_name, form(*feature.kind()), language_.after_entry, "\n"});
+  }
+
+  const InferredSchema& schema_;
+  const Language& language_;
+  const uint64_t records_;
+};
+
+}  // namespace
+
+std::string schema_as_cpp(const InferredSchema& schema) {
+  const CodeWriter code(schema, kCpp);
+  if (schema.feature_lists.empty()) {
+    return "#include \"recordpipe/parse_example.h\"\n\n"
+           "const recordpipe::ExampleSchema schema = {\n" +
+           code.features("    ") + "};\n" + code.left_out_names();
+  }
+  return "#include \"recordpipe/parse_sequence_example.h\"\n\n"
+         "const recordpipe::SequenceExampleSchema schema = {\n"
+         "    .context =\n        {\n" +
+         code.features("            ") + "        },\n    .feature_lists =\n        {\n" +
+         code.feature_lists("            ") + "        },\n};\n" + code.left_out_names();
+}
+
+std::string schema_as_python(const InferredSchema& schema) {
+  const CodeWriter code(schema, kPython);
+  if (schema.feature_lists.empty()) {
+    return "import tensorflow as tf\n\nfeatures = {\n" + code.features("    ") + "}\n" +
+           code.left_out_names();
+  }
+  return "import tensorflow as tf\n\ncontext_features = {\n" + code.features("    ") +
+         "}\nsequence_features = {\n" + code.feature_lists("    ") + "}\n" + code.left_out_names();
+}
+
+}  // namespace recordpipe

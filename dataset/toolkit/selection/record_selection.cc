@@ -1,0 +1,180 @@
+#include "recordpipe/toolkit/record_selection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "dataset/base/thread_count.h"
+#include "dataset/toolkit/selection/record_pass.h"
+#include "recordpipe/error.h"
+#include "recordpipe/message_view.h"
+#include "recordpipe/toolkit/feature_names.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr uint64_t kSampleStream = 0x5341'4d50'4c45'0001;  // one use of a seed among others
+constexpr size_t kMostThreads = 16;  // more would take too much memory for their blocks
+
+struct SelectedBlock {
+  RecordBlock block;
+  std::vector<size_t> wanted = {};         // places in the block
+  std::vector<EditedMessage> edited = {};  // of those, where there is an edit
+  FeatureNames found = {};                 // of the names, in records that aren't wanted
+};
+
+class Selector {
+ public:
+  Selector(const std::function<std::optional<Record>()>& read, const RecordSelection& selection,
+           const std::function<void(RecordPieces)>& consume)
+      : read_(read), selection_(selection), names_(names_of(selection)), consume_(consume) {}
+
+  SelectionReport run() {
+    if (selection_.where || !selection_.edit.empty()) {
+      pass_over_records<SelectedBlock>(
+          [this] { return next_record(); }, 0,
+          std::min(thread_count(selection_.threads), kMostThreads),
+          [this](RecordBlock block) { return select(std::move(block)); },
+          [this](const SelectedBlock& selected) { return take_block(selected); },
+          [this](uint64_t, const Record& record) { return take_large(record); });
+    } else {
+      while (const auto record = next_record()) take(*record, RecordPieces(&record->data, 1));
+    }
+    report_.looked_at_all = !is_full() && !selection_.fraction;
+    report_.present = present_.all();
+    if (selection_.where) selection_.where->require_possible(report_.looked_at_all);
+    return std::move(report_);
+  }
+
+ private:
+  bool is_full() const { return selection_.limit && report_.taken >= *selection_.limit; }
+
+  // The next one in the sample.
+  std::optional<Record> next_record() {
+    if (is_full()) return std::nullopt;
+    while (auto record = read_()) {
+      note_present(*record);
+      if (is_in_sample(report_.read++)) return record;
+    }
+    return std::nullopt;
+  }
+
+  void note_present(const Record& record) {
+    if (names_.empty() || present_.is_full()) return;
+    message_.read(record.data);
+    present_.add(message_);
+  }
+
+  bool is_in_sample(uint64_t number) const {
+    if (!selection_.fraction) return true;
+    const uint64_t drawn = Random(derive_key(selection_.seed, kSampleStream), 0, number).next64();
+    return std::ldexp(static_cast<double>(drawn >> 11), -53) < *selection_.fraction;
+  }
+
+  // Adds to `found` which names a record has that isn't wanted.
+  bool is_wanted(const Record& record, MessageView& message, FeatureNames& found) const {
+    if (!selection_.where) return true;
+    message.read(record.data);
+    if (selection_.where->matches(message)) return true;
+    find_names(message, names_, found);
+    return false;
+  }
+
+  SelectedBlock select(RecordBlock block) const {
+    SelectedBlock selected{.block = std::move(block)};
+    MessageView message;
+    for (size_t i = 0; i < selected.block.size(); ++i) {
+      const Record record = selected.block[i];
+      if (!is_wanted(record, message, selected.found)) continue;
+      selected.wanted.push_back(i);
+      if (!selection_.edit.empty()) selected.edited.push_back(edit(record));
+    }
+    return selected;
+  }
+
+  EditedMessage edit(const Record& record) const {
+    try {
+      return edit_features(record.data, selection_.edit);
+    } catch (const Error& error) {
+      throw placed(error, record);
+    }
+  }
+
+  static Error placed(const Error& error, const Record& record) {
+    const std::string place =
+        error.offset() ? " at byte " + std::to_string(*error.offset()) + " of the record" : "";
+    return Error({.kind = error.kind(),
+                  .path = std::string(record.path),
+                  .offset = record.offset,
+                  .reason = error.reason() + place + ", in the record",
+                  .hint = error.hint()});
+  }
+
+  // These give whether more are wanted.
+  bool take_block(const SelectedBlock& selected) {
+    report_.found.insert(selected.found.begin(), selected.found.end());
+    for (size_t i = 0; i < selected.wanted.size(); ++i) {
+      const Record record = selected.block[selected.wanted[i]];
+      if (!selected.edited.empty()) {
+        take(record, selected.edited[i]);
+      } else {
+        take(record, RecordPieces(&record.data, 1));
+      }
+    }
+    return !is_full();
+  }
+
+  bool take_large(const Record& record) {
+    MessageView message;
+    if (is_wanted(record, message, report_.found)) {
+      if (selection_.edit.empty()) {
+        take(record, RecordPieces(&record.data, 1));
+      } else {
+        take(record, edit(record));
+      }
+    }
+    return !is_full();
+  }
+
+  void take(const Record& record, const EditedMessage& edited) {
+    report_.found.insert(edited.found.begin(), edited.found.end());
+    take(record, RecordPieces(edited.pieces));
+  }
+
+  void take(const Record& record, RecordPieces pieces) {
+    if (is_full()) return;
+    ++report_.taken;
+    try {
+      consume_(pieces);
+    } catch (const Error& error) {
+      if (!error.path().empty()) throw;
+      throw placed(error, record);
+    }
+  }
+
+  const std::function<std::optional<Record>()>& read_;
+  const RecordSelection& selection_;
+  const FeatureNames names_;
+  const std::function<void(RecordPieces)>& consume_;
+  MessageView message_;
+  FirstNames present_;
+  SelectionReport report_;
+};
+
+}  // namespace
+
+FeatureNames names_of(const RecordSelection& selection) {
+  FeatureNames names = selection.named;
+  if (const auto& select = selection.edit.select) names.insert(select->begin(), select->end());
+  names.insert(selection.edit.drop.begin(), selection.edit.drop.end());
+  for (const auto& [name, new_name] : selection.edit.rename) names.insert(name);
+  return names;
+}
+
+SelectionReport select_records(const std::function<std::optional<Record>()>& read,
+                               const RecordSelection& selection,
+                               const std::function<void(RecordPieces)>& consume) {
+  return Selector(read, selection, consume).run();
+}
+
+}  // namespace recordpipe

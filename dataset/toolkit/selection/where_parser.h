@@ -1,0 +1,35 @@
+// The syntax tree of a where expression; where.h describes the language.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "recordpipe/toolkit/where.h"
+
+namespace recordpipe {
+
+using WhereLiteral = std::variant<int64_t, double, std::string>;
+
+struct Where::Condition {
+  enum class Kind { all_of, any_of, negation, comparison, length, has };
+  enum class Operator { equal, not_equal, less, less_or_equal, greater, greater_or_equal };
+
+  Kind kind = Kind::all_of;
+  std::vector<Condition> parts = {};  // of all_of, any_of and negation
+  // The rest is for comparisons, length and has.
+  std::string name = {};
+  Operator how = Operator::equal;
+  std::vector<WhereLiteral> literals = {};  // one must fit
+  // Whether a record was asked for `name`, and of which kinds its values were in those that had it,
+  // a bit each: written by any thread, once.
+  mutable bool asked = false;
+  mutable uint8_t kinds = 0;
+};
+
+// Throws what Where's constructor throws.
+Where::Condition parse_where(std::string_view expression, std::string_view called);
+
+}  // namespace recordpipe

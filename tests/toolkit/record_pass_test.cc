@@ -1,0 +1,77 @@
+// One pass over records, in blocks and where they lie.
+#include "dataset/toolkit/selection/record_pass.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "recordpipe/error.h"
+#include "tests/support/bytes.h"
+
+namespace recordpipe {
+namespace {
+
+struct Passed {
+  std::vector<size_t> sizes;  // of the records
+  size_t blocks = 0;
+  size_t largest_block = 0;
+};
+
+// Until `most` records were passed.
+Passed pass_over(const std::vector<std::string>& records, size_t most = SIZE_MAX) {
+  size_t next = 0;
+  Passed passed;
+  struct Sizes {
+    std::vector<size_t> sizes;
+    size_t memory;
+  };
+  pass_over_records<Sizes>(
+      [&]() -> std::optional<Record> {
+        if (next == records.size()) return std::nullopt;
+        return Record{.data = as_bytes(records[next++])};
+      },
+      0, 2,
+      [](const RecordBlock& block) {
+        Sizes out = {.sizes = {}, .memory = block.memory()};
+        for (size_t i = 0; i < block.size(); ++i) out.sizes.push_back(block[i].data.size());
+        return out;
+      },
+      [&](const Sizes& block) {
+        passed.sizes.insert(passed.sizes.end(), block.sizes.begin(), block.sizes.end());
+        passed.blocks += 1;
+        passed.largest_block = std::max(passed.largest_block, block.memory);
+        return passed.sizes.size() < most;
+      },
+      [&](uint64_t number, const Record& record) {
+        EXPECT_EQ(number, passed.sizes.size());
+        passed.sizes.push_back(record.data.size());
+        return passed.sizes.size() < most;
+      });
+  return passed;
+}
+
+TEST(RecordPass, ShortAndLongOnesInOrder) {
+  std::vector<std::string> records;
+  std::vector<size_t> expected;
+  for (size_t i = 0; i < 300; ++i) {
+    expected.push_back(i % 50 == 7 ? 2'000'000 : i % 3 == 0 ? 0 : i * 100);
+    records.emplace_back(expected.back(), 'x');
+  }
+  EXPECT_EQ(pass_over(records).sizes, expected);
+  EXPECT_EQ(pass_over({}).sizes, std::vector<size_t>());
+  EXPECT_EQ(pass_over(records, 8).sizes.size(), 8u);  // the eighth is a long one
+}
+
+// However many there are, a block of them is bounded.
+TEST(RecordPass, RecordsOfNoLength) {
+  const Passed passed = pass_over(std::vector<std::string>(100'000));
+  EXPECT_EQ(passed.sizes.size(), 100'000u);
+  EXPECT_GT(passed.blocks, 5u);
+  EXPECT_LT(passed.largest_block, size_t{1} << 20);
+}
+
+}  // namespace
+}  // namespace recordpipe

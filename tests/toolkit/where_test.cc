@@ -1,0 +1,280 @@
+// The where language.
+#include "recordpipe/toolkit/where.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "recordpipe/error.h"
+#include "recordpipe/example_builder.h"
+#include "tests/support/bytes.h"
+
+namespace recordpipe {
+namespace {
+
+std::string some_example() {
+  const std::vector<int64_t> several = {1, 5, 9};
+  const std::vector<float> none;
+  return ExampleBuilder()
+      .set_int64("label", 3)
+      .set_int64s("several", several)
+      .set_int64("big", (int64_t{1} << 53) + 1)
+      .set_float("weight", 0.1f)
+      .set_float("nan", std::numeric_limits<float>::quiet_NaN())
+      .set_float("infinite", std::numeric_limits<float>::infinity())
+      .set_floats("empty", none)
+      .set_bytes("name", "it's a cat")
+      .set_bytes("image/file.name:a-b", "x.png")
+      .set_bytes("with space", "1")
+      .set_int64("len", 4)
+      .set_int64("not", 5)
+      .serialize();
+}
+
+bool matches(const std::string& expression) {
+  const std::string example = some_example();
+  MessageView message;
+  message.read(as_bytes(example));
+  return Where(expression).matches(message);
+}
+
+TEST(Where, Comparisons) {
+  for (const char* expression : {"label == 3",
+                                 "label==3",
+                                 " label  ==  3 ",
+                                 "label != 2",
+                                 "label < 4",
+                                 "label <= 3",
+                                 "label > 2.5",
+                                 "label >= 3",
+                                 "label == 3.0",
+                                 "label == +3",
+                                 "label > -1",
+                                 "weight == 0.1",
+                                 "weight < 1",
+                                 "weight > 1e-3",
+                                 "name == 'it\\'s a cat'",
+                                 "name == \"it's a cat\"",
+                                 "name > 'it'",
+                                 "name != 'dog'",
+                                 "image/file.name:a-b == 'x.png'",
+                                 "`with space` == '1'",
+                                 "\"with space\" == '1'",
+                                 "name == 'it\\x27s a cat'",
+                                 "big > 9007199254740992.0",
+                                 "nan != 0",
+                                 "len == 4",
+                                 "label in [1, 2, 3]",
+                                 "label in (3)",
+                                 "label not in [1, 2]",
+                                 "name in ['dog', \"it's a cat\"]"}) {
+    EXPECT_TRUE(matches(expression)) << expression;
+  }
+  for (const char* expression :
+       {"label == 2", "label != 3", "label < 3", "label == 3.5", "label == '3'", "weight > 0.1",
+        "weight == '0.1'", "name == 3", "name < 'it'", "big == 9007199254740992.0", "nan == 0",
+        "nan < 1e30", "nan > -1e30", "label in [1, 2]", "label not in [3]", "label == 1e300",
+        "label < -1e300"}) {
+    EXPECT_FALSE(matches(expression)) << expression;
+  }
+}
+
+// IEEE 754: NaN differs from all numbers, and is neither less nor greater than any.
+TEST(Where, NanAndInfinities) {
+  for (const char* how : {"==", "<", "<=", ">", ">="}) {
+    for (const char* number : {"0", "-1.5", "1e300"}) {
+      EXPECT_FALSE(matches(std::string("nan ") + how + " " + number)) << how << number;
+    }
+  }
+  EXPECT_TRUE(matches("nan != 0"));
+  EXPECT_TRUE(matches("nan != 1e300"));
+  EXPECT_FALSE(matches("nan in [0, 1]"));
+  EXPECT_TRUE(matches("nan not in [0, 1]"));
+  EXPECT_TRUE(matches("not (nan < 0 or nan >= 0)"));
+  EXPECT_TRUE(matches("infinite > 1e39"));
+  EXPECT_FALSE(matches("infinite == 1e39"));
+  EXPECT_FALSE(matches("infinite < -1e39"));
+  EXPECT_FALSE(matches("weight > 1e39"));
+  EXPECT_TRUE(matches("weight < 1e39"));
+}
+
+TEST(Where, SomeValueIsEnough) {
+  EXPECT_TRUE(matches("several == 9"));
+  EXPECT_TRUE(matches("several > 8"));
+  EXPECT_TRUE(matches("several != 9"));
+  EXPECT_FALSE(matches("not several == 9"));
+  EXPECT_FALSE(matches("several == 2"));
+}
+
+TEST(Where, WhatIsMissingSatisfiesNothing) {
+  EXPECT_FALSE(matches("missing == 3"));
+  EXPECT_FALSE(matches("missing != 3"));
+  EXPECT_FALSE(matches("empty != 3"));
+  EXPECT_FALSE(matches("len(missing) == 0"));
+  EXPECT_TRUE(matches("len(empty) == 0"));
+  EXPECT_TRUE(matches("has(empty)"));
+  EXPECT_FALSE(matches("has(missing)"));
+  EXPECT_TRUE(matches("not has(missing)"));
+}
+
+TEST(Where, AndOrNot) {
+  EXPECT_TRUE(matches("label == 3 or label == 4 and label == 5"));
+  EXPECT_FALSE(matches("(label == 3 or label == 4) and label == 5"));
+  EXPECT_TRUE(matches("not label == 4 and label == 3"));
+  EXPECT_TRUE(matches("not not label == 3"));
+  EXPECT_FALSE(matches("not (label == 3 and len(several) == 3)"));
+  EXPECT_TRUE(matches("len(several) in [2, 3]"));
+}
+
+TEST(Where, NamesThatAreWords) {
+  EXPECT_TRUE(matches("`not` == 5"));
+  EXPECT_TRUE(matches("len(len) == 1"));
+}
+
+TEST(Where, FeatureLists) {
+  // words: ["a", "b"] and [] as the steps of a list; context label = 3.
+  const std::string sequence =
+      from_hex("0a10 0a0e 0a05 6c6162656c 1205 1a030a0103") +
+      from_hex("1217 0a15 0a05 776f726473 120c 0a08 0a06 0a0161 0a0162 0a00");
+  MessageView message;
+  message.read(as_bytes(sequence));
+  ASSERT_EQ(message.kind(), MessageKind::sequence_example);
+  EXPECT_TRUE(Where("words == 'b'").matches(message));
+  EXPECT_FALSE(Where("words == 'c'").matches(message));
+  EXPECT_TRUE(Where("len(words) == 2").matches(message));
+  EXPECT_TRUE(Where("has(words) and label == 3").matches(message));
+}
+
+// The message of require_possible() after some records, or "possible".
+std::string complaint_after(const std::string& expression, const std::vector<std::string>& records,
+                            bool looked_at_all = true) {
+  const Where where(expression, "--where");
+  MessageView message;
+  for (const std::string& record : records) {
+    message.read(as_bytes(record));
+    where.matches(message);
+  }
+  try {
+    where.require_possible(looked_at_all);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "possible";
+}
+
+TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
+  const std::string a = ExampleBuilder().set_int64("label", 3).set_bytes("name", "cat").serialize();
+  const std::string b = ExampleBuilder().set_bytes("id", "x").set_float("rare", 1).serialize();
+  EXPECT_EQ(complaint_after("nme == 'x'", {a, b}),
+            "--where asks for nme, which no record has; there are name, id, rare, label");
+  EXPECT_EQ(complaint_after("nme == 'x'", {}), "possible");
+  const std::string missing =
+      "--where asks for nme, which no record has; there are name, id, rare, label";
+  EXPECT_EQ(complaint_after("nme == 'x' or label == 3", {a, b}), missing);
+  EXPECT_EQ(complaint_after("not nme == 'x' and label == 4", {a, b}), missing);
+  EXPECT_EQ(complaint_after("nme not in ['x'] and label == 4", {a, b}), missing);
+  EXPECT_EQ(complaint_after("label == 3 or nme == 'x' or aa == 1", {a, b}).substr(0, 21),
+            "--where asks for aa, ");
+  // Others may have it.
+  EXPECT_EQ(complaint_after("nme == 'x' or label == 3", {a, b}, false), "possible");
+  EXPECT_EQ(complaint_after("nme == 'x'", {a, b}, false),
+            "--where asks for nme, which no record that was read has; there are name, id, rare, "
+            "label");
+  EXPECT_EQ(complaint_after("nme == 'x'", {"foo"}),
+            "--where asks for nme, which no record has; there are none");
+  EXPECT_EQ(complaint_after("rare == 2 and id == 5", {a, b}), "possible");
+  EXPECT_EQ(complaint_after("rare == 1 and id == 5", {a, b}),
+            "--where compares id with a number, but its values are bytes (a string stands in "
+            "quotes)");
+  EXPECT_EQ(complaint_after("label == '3'", {a, b}),
+            "--where compares label with a string, but its values are int64 (a number stands "
+            "without quotes)");
+  EXPECT_EQ(complaint_after("has(nme)", {a, b}), "possible");
+  // Steps of a list have kinds, too.
+  const std::string sequence =
+      from_hex("1217 0a15 0a05 776f726473 120c 0a08 0a06 0a0161 0a0162 0a00");
+  EXPECT_EQ(complaint_after("words == 'c'", {sequence}), "possible");
+  EXPECT_EQ(complaint_after("words == 1", {sequence}),
+            "--where compares words with a number, but its values are bytes (a string stands in "
+            "quotes)");
+}
+
+TEST(Where, OtherRecordsHaveNoFeatures) {
+  MessageView message;
+  message.read(as_bytes("foo"));
+  EXPECT_FALSE(Where("label == 3").matches(message));
+  EXPECT_TRUE(Where("not has(label)").matches(message));
+}
+
+std::string complaint(const std::string& expression) {
+  try {
+    const Where where(expression, "--where");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Where, MistakesNameTheColumn) {
+  EXPECT_EQ(complaint(""),
+            "--where, column 1: expected the name of a feature (in backticks if need be)");
+  EXPECT_EQ(complaint("label"), "--where, column 6: expected == != < <= > >= or in");
+  EXPECT_EQ(complaint("label = 3"),
+            "--where, column 7: = means nothing here; to compare, write ==");
+  EXPECT_EQ(complaint("label == "), "--where, column 10: expected a number, or a string in quotes");
+  EXPECT_EQ(complaint("label == cat"),
+            "--where, column 10: expected a number, or a string in quotes");
+  EXPECT_EQ(complaint("label == 'cat"), "--where, column 10: a quote that isn't closed");
+  EXPECT_EQ(complaint("label == 'a\\q'"),
+            "--where, column 12: expected \\\\ \\' \\\" \\n \\t or \\xNN");
+  EXPECT_EQ(complaint("label == 3 4"), "--where, column 12: expected and, or, or the end");
+  EXPECT_EQ(complaint("label == 3 and"),
+            "--where, column 15: expected the name of a feature (in backticks if need be)");
+  EXPECT_EQ(complaint("(label == 3"), "--where, column 12: expected )");
+  EXPECT_EQ(complaint("label in [1, 2"), "--where, column 15: expected ]");
+  EXPECT_EQ(complaint("label in 1"), "--where, column 10: expected [");
+  EXPECT_EQ(complaint("label not 1"), "--where, column 11: expected in after not");
+  EXPECT_EQ(complaint("label == 9223372036854775808"),
+            "--where, column 10: a number that doesn't fit in 64 bits");
+  EXPECT_EQ(complaint("len(label) == '1'"),
+            "--where, column 15: len() is a number, never a string");
+  EXPECT_EQ(complaint("label == 1x"), "--where, column 10: not a number");
+  for (const char* nonfinite : {"nan", "NaN", "-inf", "Infinity"}) {
+    EXPECT_EQ(complaint(std::string("label == ") + nonfinite),
+              std::string("--where, column 10: ") + nonfinite +
+                  " is no number to compare with (x < 0 or x >= 0 finds what is no NaN, x > 1e39 "
+                  "infinities)");
+  }
+  EXPECT_EQ(complaint("label == 3 && x == 1"), "--where, column 12: expected and, or, or the end");
+}
+
+TEST(Where, HasANameInMessages) {
+  try {
+    const Where where("label = 3");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason().substr(0, 16), "where, column 7:");
+  }
+}
+
+TEST(Where, DepthIsLimited) {
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '(') + "label == 3" + std::string(depth, ')');
+  };
+  EXPECT_TRUE(matches(nested(99)));
+  EXPECT_EQ(complaint(nested(100000)),
+            "--where, column 101: parentheses and nots more than 100 deep");
+  std::string nots;
+  for (int i = 0; i < 100000; ++i) nots += "not ";
+  EXPECT_EQ(complaint(nots + "label == 3").substr(0, 24), "--where, column 400: par");
+  // Width isn't.
+  std::string wide = "label == 3";
+  for (int i = 0; i < 100000; ++i) wide += " and label == 3";
+  EXPECT_TRUE(matches(wide));
+}
+
+}  // namespace
+}  // namespace recordpipe

@@ -1,0 +1,66 @@
+// Records made of .npy and .npz files (numpy_rows.h).
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "recordpipe/http/url.h"
+#include "recordpipe/stop.h"
+#include "recordpipe/toolkit/numpy_rows.h"
+#include "tools/tfrecord/formats/example_source.h"
+#include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/plain_file.h"
+
+namespace recordpipe {
+namespace {
+
+std::string base_name(const std::string& given) {
+  const std::string_view path = without_query(given);
+  const size_t begin = path.find_last_of('/') + 1;  // npos + 1 is 0
+  return std::string(path.substr(begin, path.rfind('.') - begin));
+}
+
+class NumpySource final : public ExampleSource {
+ public:
+  NumpySource(const CommandContext& context, std::vector<std::string> paths, std::string directory)
+      : context_(context), paths_(std::move(paths)), directory_(std::move(directory)) {}
+
+  void run(const Consume& consume) override {
+    InputProgress progress(context_, "create", paths_);
+    const NumpyReadOptions options = {.temporary_directory = directory_,
+                                      .stop = context_.stop,
+                                      .on_read = [&](uint64_t bytes) { progress.add(bytes); }};
+    for (const std::string& path : paths_) {
+      const auto rows = open(path, options);
+      for (uint64_t i = 0; i < rows->count(); ++i) {
+        throw_if_stopped(context_.stop, rows->path());
+        const std::string record = rows->example(i);
+        consume(std::as_bytes(std::span(record)));
+      }
+    }
+  }
+
+ private:
+  std::unique_ptr<NumpyRows> open(const std::string& path, const NumpyReadOptions& options) const {
+    if (!without_query(path).ends_with(".npz")) {
+      return open_npy(context_.files.open_random(path), base_name(path), options);
+    }
+    if (auto file = open_random_input(context_.files, path)) {
+      return open_npz(std::move(file), options);
+    }
+    return open_npz(open_input(context_, path), options);
+  }
+
+  const CommandContext& context_;
+  const std::vector<std::string> paths_;
+  const std::string directory_;
+};
+
+}  // namespace
+
+std::unique_ptr<ExampleSource> numpy_source(const CommandContext& context,
+                                            std::vector<std::string> paths,
+                                            const SourceOptions& options) {
+  return std::make_unique<NumpySource>(context, std::move(paths), options.temporary_directory);
+}
+
+}  // namespace recordpipe
