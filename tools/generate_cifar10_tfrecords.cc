@@ -21,8 +21,8 @@
 #include "recordpipe/http/url.h"
 #include "recordpipe/record_reader.h"
 #include "recordpipe/sha256.h"
-#include "tools/cifar_archive_source.h"
 #include "recordpipe/version.h"
+#include "tools/cifar_archive_source.h"
 
 namespace recordpipe {
 namespace {

@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
+#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/record_reader.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_comparison.h"

@@ -8,10 +8,10 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
 #include "recordpipe/message_kind.h"
+#include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_generator.h"
 #include "tests/support/expect_error.h"

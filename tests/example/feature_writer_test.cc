@@ -11,8 +11,8 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/internal/example/wire_format.h"
+#include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -10,9 +10,9 @@
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/feature_values.h"
 #include "recordpipe/message_kind.h"
+#include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_generator.h"
 #include "tests/support/expected_values.h"

@@ -9,12 +9,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/proto/iterator_state.pb.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/philox.h"
+#include "recordpipe/proto/iterator_state.pb.h"
 #include "recordpipe/record_writer.h"
 #include "recordpipe/tfrecord_files.h"
 #include "tests/pipeline/collect.h"

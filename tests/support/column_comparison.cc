@@ -6,10 +6,10 @@
 
 #include <google/protobuf/stubs/logging.h>
 
-#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/parse_example.h"
 #include "recordpipe/parse_sequence_example.h"
+#include "recordpipe/proto/example.pb.h"
 #include "tests/support/expected_values.h"
 
 namespace recordpipe {

@@ -6,9 +6,9 @@
 
 #include <google/protobuf/stubs/logging.h>
 
-#include "recordpipe/proto/example.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_view.h"
+#include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "recordpipe/proto/feature.pb.h"
 #include "recordpipe/columns.h"
 #include "recordpipe/example_schema.h"
+#include "recordpipe/proto/feature.pb.h"
 #include "tests/support/bytes.h"
 
 namespace recordpipe {

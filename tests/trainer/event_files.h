@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "recordpipe/proto/event.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/proto/event.pb.h"
 #include "recordpipe/record_reader.h"
 
 namespace recordpipe {

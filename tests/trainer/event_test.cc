@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "dataset/example/event_view.h"
-#include "recordpipe/proto/event.pb.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/message_kind.h"
+#include "recordpipe/proto/event.pb.h"
 #include "recordpipe/trainer/summary/histogram.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"

@@ -1,9 +1,10 @@
 #include "trainer/programs/flag_helpers.h"
-#include "recordpipe/version.h"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
+
+#include "recordpipe/version.h"
 
 // All of CLI11 here only: with its formatter each file takes two seconds longer to compile.
 #include <CLI/CLI.hpp>

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/base64.h"
 #include "dataset/applications/html/escape_html.h"
+#include "dataset/base/base64.h"
 #include "recordpipe/image/encode_png.h"
 #include "recordpipe/trainer/report/axis.h"
 

@@ -1,8 +1,8 @@
 #include "recordpipe/trainer/summary/event.h"
 
-#include "recordpipe/proto/event.pb.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/encode_png.h"
+#include "recordpipe/proto/event.pb.h"
 #include "recordpipe/trainer/summary/histogram.h"
 #include "recordpipe/trainer/summary/image_summary.h"
 

@@ -19,8 +19,8 @@
 
 #include "dataset/base/thread_count.h"
 #include "dataset/record/record_framing.h"
-#include "dataset/toolkit/scan/chunk_scan.h"
 #include "dataset/toolkit/job_threads.h"
+#include "dataset/toolkit/scan/chunk_scan.h"
 #include "dataset/toolkit/scan/record_walk.h"
 #include "dataset/toolkit/scan/scan_input.h"
 #include "recordpipe/crc32c.h"

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "tools/tfrecord/command_line/text_blocks.h"
 #include "recordpipe/version.h"
+#include "tools/tfrecord/command_line/text_blocks.h"
 
 namespace recordpipe {
 namespace {

@@ -14,8 +14,9 @@ class HttpUrl {
   // the message repeats no user name, password or query.
   explicit HttpUrl(std::string_view text);
 
-  // The target of a redirect: `location`, the Location header of a response, is absolute or relative
-  // to this URL. Throws Error{network} for other schemes and for a redirect from https to http.
+  // The target of a redirect: `location`, the Location header of a response, is absolute or
+  // relative to this URL. Throws Error{network} for other schemes and for a redirect from https to
+  // http.
   HttpUrl redirected(std::string_view location) const;
 
   // The complete URL, secrets included.
