@@ -1,6 +1,6 @@
 // padded_batch: vectors of different lengths as the rows of one dense batch.
 //
-// By default as long as the longest row of the batch. In order; as batch (batch.h) in all else: it
+// By default as long as the longest row of the batch. In order; as Dataset::batch in all else: it
 // is that, with the collator below.
 #pragma once
 
