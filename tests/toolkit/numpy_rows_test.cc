@@ -29,27 +29,37 @@ class MemoryFile final : public ByteSink {
   const std::string path_ = "a.npz";
 };
 
-class Read final : public RandomAccessFile, public ByteSource {
+class Stored final : public RandomAccessFile {
  public:
-  explicit Read(std::string content) : content_(std::move(content)) {}
+  explicit Stored(std::string content) : content_(std::move(content)) {}
 
   uint64_t size() const override { return content_.size(); }
-  size_t read_at(uint64_t offset, std::span<std::byte> out) const override {
-    if (offset >= content_.size()) return 0;
-    const size_t count = std::min<size_t>(out.size(), content_.size() - offset);
-    std::memcpy(out.data(), content_.data() + offset, count);
-    return count;
-  }
-  size_t read(std::span<std::byte> out) override {
-    const size_t count = read_at(place_, out);
-    place_ += count;
-    return count;
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte> /*scratch*/) const override {
+    const auto all = std::as_bytes(std::span(content_));
+    const size_t begin = std::min<size_t>(offset, all.size());
+    return all.subspan(begin, std::min(size, all.size() - begin));
   }
   const std::string& path() const override { return path_; }
 
  private:
   const std::string content_;
   const std::string path_ = "a.npz";
+};
+
+class Read final : public ByteSource {
+ public:
+  explicit Read(std::string content) : stored_(std::move(content)) {}
+
+  size_t read(std::span<std::byte> out) override {
+    const size_t count = stored_.read_at(place_, out);
+    place_ += count;
+    return count;
+  }
+  const std::string& path() const override { return stored_.path(); }
+
+ private:
+  const Stored stored_;
   size_t place_ = 0;
 };
 
@@ -91,7 +101,7 @@ TEST(NumpyRows, OfAnArchiveReadAtAnyPlaceOrInOrder) {
     const auto rows =
         in_order
             ? open_npz(std::unique_ptr<ByteSource>(std::make_unique<Read>(file)), options)
-            : open_npz(std::unique_ptr<RandomAccessFile>(std::make_unique<Read>(file)), options);
+            : open_npz(std::unique_ptr<RandomAccessFile>(std::make_unique<Stored>(file)), options);
     ASSERT_EQ(rows->count(), 2u);
     EXPECT_EQ(features_of(*rows, 0), R"({"box": [0.5, 1.0], "label": [3]})");
     EXPECT_EQ(features_of(*rows, 1), R"({"box": [2.0, 4.0], "label": [-1]})");
@@ -101,7 +111,7 @@ TEST(NumpyRows, OfAnArchiveReadAtAnyPlaceOrInOrder) {
 
 TEST(NumpyRows, OfOneArray) {
   const auto rows =
-      open_npy(std::make_unique<Read>(array<uint8_t>("|u1", {1, 2, 2}, {1, 2, 3, 4})), "image");
+      open_npy(std::make_unique<Stored>(array<uint8_t>("|u1", {1, 2, 2}, {1, 2, 3, 4})), "image");
   EXPECT_EQ(features_of(*rows, 0), R"({"image": [{"base64": "AQIDBA=="}]})");
 }
 
@@ -119,7 +129,7 @@ TEST(NumpyRows, GoTogether) {
 
 TEST(NumpyRows, ErrorsNameTheRow) {
   const auto rows =
-      open_npy(std::make_unique<Read>(array<uint64_t>("<u8", {2}, {1, UINT64_MAX})), "id");
+      open_npy(std::make_unique<Stored>(array<uint64_t>("<u8", {2}, {1, UINT64_MAX})), "id");
   EXPECT_EQ(features_of(*rows, 0), R"({"id": [1]})");
   try {
     rows->example(1);
