@@ -66,7 +66,7 @@ a: damaged
     def test_what_another_file_is_in_truth(self):
         for content, words in ((b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
                                (b"<html><body>404</body></html>", "HTML page"),
-                               (b"just some text, not records", "even a TFRecord file")):
+                               (b"just some text, not records", "probably not a TFRecord file")):
             (self.folder / "a").write_bytes(content)
             result = self.start("verify", "a")
             self.assertEqual(result.returncode, 1)
