@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
     network.softmax_cross_entropy(
         network.dense(network.global_average_pool(x, "pool"), "dense", 2));
 
-    CpuBackend backend({.threads = 1});  // so small a network gains nothing by more
+    CpuBackend backend({.threads = 1});  // one thread: more would not help a network this small
     const auto variables = backend.make_variables(network);
     Trainer trainer(backend, network, *variables, {.batch_size = kBatchSize});
     CheckpointFolder checkpoints(posix_file_system(), argv[1]);

@@ -1,6 +1,6 @@
 // Reads TFRecord files that somebody else made: prints what is in each record.
 //
-//     read_tfrecords FILE...       plain, gzip, zlib or zstd; found out from the first bytes
+//     read_tfrecords FILE...       plain, gzip, zlib or zstd; detected from the first bytes
 #include <cstdio>
 #include <exception>
 #include <span>

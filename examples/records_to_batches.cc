@@ -37,8 +37,8 @@ int main(int argc, char** argv) {
   try {
     write_points(argv[1]);
 
-    // What is wanted of each Example, and in what shape. Anything else in it is ignored; an Example
-    // without these is an error that names the feature.
+    // The features to decode, and their shapes. Other features are ignored; a missing one is an
+    // error that names it.
     const ExampleCollator features(
         {{"point", FixedLen{FeatureKind::floats, {2}}}, {"label", FixedLen{FeatureKind::int64s}}});
 

@@ -1,5 +1,4 @@
-// Goes through a TFRecord file in shuffled batches, a few at each run: every run goes on where the
-// one before stopped, as if it had never been stopped.
+// Reads a file in shuffled batches, BATCHES per run; each run resumes where the last one stopped.
 //
 //     save_and_resume FILE STATE_FILE BATCHES
 #include <cstdio>
@@ -34,8 +33,7 @@ int main(int argc, char** argv) {
     auto iterator = batches.iterate();
     if (std::filesystem::exists(state_path)) {
       std::ifstream file(state_path, std::ios::binary);
-      // Refused, with the reason, if the file or the operators above are others than they were. The
-      // number of threads may be another.
+      // Throws if the file or the operators have changed. The number of threads may differ.
       iterator.restore(std::string(std::istreambuf_iterator<char>(file), {}));
     }
 
