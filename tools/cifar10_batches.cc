@@ -133,11 +133,11 @@ void define_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(size_t{1}, size_t{1} << 20).description(""))
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--seed", options.seed, "Of the order and the distortions")
+  app.add_option("--seed", options.seed, "Random seed for order and distortions")
       ->check(check_number<uint64_t>)
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--epochs", options.epochs, "How often the files are read; -1: for ever")
+  app.add_option("--epochs", options.epochs, "Number of passes over the files; -1: unlimited")
       ->check(check_number<int64_t>)
       ->check(CLI::Range(int64_t{-1}, std::numeric_limits<int64_t>::max()).description(""))
       ->type_name("E")
@@ -167,7 +167,7 @@ void define_options(CLI::App& app, Arguments& arguments) {
       ->check(check_shard)
       ->type_name("I/N");
   app.add_option("--threads", options.threads,
-                 "That decode; 0: as many as are of use, at most one for each core")
+                 "Number of decoding threads; 0: as many as are of use, at most one per core")
       ->check(CLI::Range(size_t{0}, PipelineOptions::kMaxThreads).description(""))
       ->type_name("T")
       ->capture_default_str();
@@ -176,7 +176,7 @@ void define_options(CLI::App& app, Arguments& arguments) {
       ->type_name("P")
       ->default_str("as many as are of use");
   app.add_option("--memory-limit", arguments.memory_limit,
-                 "What batches and buffers may take; K, M and G stand for KiB, MiB and GiB")
+                 "Memory limit for batches and buffers; K, M and G stand for KiB, MiB and GiB")
       ->check(check_number<uint64_t>)
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->type_name("BYTES");

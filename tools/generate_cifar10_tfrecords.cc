@@ -44,9 +44,9 @@ constexpr char kDescription[] =
 
 Without --url, --archive or --synthetic it takes cifar-10-python.tar.gz or cifar-10-binary.tar.gz
 in the data folder, and downloads the first from https://www.cs.toronto.edu/~kriz/ if neither is
-there. Archives of pickles and of plain records are read, of CIFAR-10 and of CIFAR-100, packed by
-whom you like. The files appear when all of them are complete, and only then; source.txt beside
-them says what they were made from.
+there. Archives of pickles and of plain records are read, of CIFAR-10 and of CIFAR-100. The files
+appear when all of them are complete, and only then; source.txt beside them says what they were made
+from.
 
 CIFAR-10:  train is data_batch_1 to 4, validation data_batch_5, eval test_batch.
 CIFAR-100: train is the first four fifths of its training images, validation the last fifth.
@@ -62,8 +62,7 @@ constexpr char kExamples[] =
   generate_cifar10_tfrecords --data-dir data/synthetic --synthetic
 
 Exit status: 0 done, or everything was there; 1 failed; 2 wrong usage; 130 interrupted (143 by
-SIGTERM, 129 by SIGHUP). A download that was cut goes on where it stopped when the same command
-runs again.)";
+SIGTERM, 129 by SIGHUP). A download that was cut is resumed when the same command runs again.)";
 
 // An unset variable of a script, most likely: "" must not mean "not given".
 const CLI::Validator kNotEmpty{
@@ -97,8 +96,7 @@ void define_options(CLI::App& app, Arguments& arguments) {
   auto* synthetic = app.add_flag("--synthetic", request.synthetic,
                                  "Draw 60,000 images by program and pack them as an archive");
   auto* fallback = app.add_flag("--synthetic-fallback", request.synthetic_fallback,
-                                "Go on with --synthetic where the network is at fault: the archive "
-                                "isn't in the data folder and can't be reached");
+                                "If the download fails, use --synthetic");
   url->excludes(archive, synthetic);
   archive->excludes(synthetic);
   fallback->excludes(archive, synthetic);

@@ -163,7 +163,7 @@ Arguments:
 
 Options:
       --all FOLDER            Write all pages into a folder instead
-  -o, --output FILE           Where the result goes; - is standard output
+  -o, --output FILE           Output file (default: standard output)
   -h, --help                  Print this help
 
 Examples:

@@ -85,9 +85,9 @@ void add_training_flags(CLI::App& app, Cifar10Flags& flags) {
   add_number(app, "--clip-global-norm", flags.clip_global_norm, 0.0, largest,
              "Scale all gradients down to this norm together; 0: none");
   add_boolean(app, "--check-numerics", flags.check_numerics,
-              "Name the variable whose gradient is no number first");
+              "Name the first variable whose gradient is NaN or infinite");
   add_boolean(app, "--stop-on-nan", flags.stop_on_nan,
-              "End the training, rather than fail, where the loss is no number");
+              "End the training, rather than fail, if the loss is NaN or infinite");
   add_seed(app, flags.seed);
 }
 

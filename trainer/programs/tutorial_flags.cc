@@ -76,7 +76,7 @@ void add_train_flags(CLI::App& app, TutorialTrainFlags& flags) {
   add_number<uint64_t>(app, "--max-steps", flags.max_steps, 0, most_steps,
                        "Steps in all, those of earlier runs in the train folder included");
   add_boolean(app, "--log-device-placement", flags.log_device_placement,
-              "Print where everything lives");
+              "Print the device of each operation");
   add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
                        "Steps between two lines of the log");
   add_sync(app, flags.sync);

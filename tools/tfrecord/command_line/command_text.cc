@@ -12,8 +12,8 @@ namespace {
 
 constexpr char kDescription[] = R"(Looks at, checks, repairs and converts TFRecord files.
 
-FILE may be a path, a pattern ("train-*"), an http(s) URL or - for standard input; plain files and
-those compressed by gzip, zlib or zstd are told apart by themselves. "tfrecord COMMAND --help"
+FILE may be a path, a pattern ("train-*"), an http(s) URL or - for standard input, plain or compressed
+with gzip, zlib or zstd. The compression is detected automatically. "tfrecord COMMAND --help"
 describes a command and gives examples.
 
 Results go to standard output; summaries, notes and errors to standard error. --json prints JSON

@@ -15,7 +15,7 @@ void add_compression(CLI::App& app, std::optional<Compression>& compression) {
   app.add_option_function<std::string>(
          "--compression",
          [&compression](const std::string& name) { compression = kNames.at(name); },
-         "How to compress; left out, FILE's ending says: .gz, .zlib, .zst, else none")
+         "Compression (default: from the file name: .gz, .zlib, .zst)")
       ->check(CLI::IsMember({"none", "gzip", "zlib", "zstd"}).description(""))
       ->type_name("none|gzip|zlib|zstd");
 }

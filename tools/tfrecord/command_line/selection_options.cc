@@ -8,7 +8,7 @@ namespace recordpipe {
 
 void add_where(CLI::App& app, std::string& expression) {
   app.add_option("--where", expression,
-                 "Only records whose features fit: \"label == 3 and len(box) > 0\"")
+                 "Select records by an expression: \"label == 3 and len(box) > 0\"")
       // A shell variable that isn't set would select everything.
       ->check(CLI::Validator(
           [](const std::string& text) { return text.empty() ? "an empty expression" : ""; }, ""))
@@ -21,7 +21,7 @@ std::optional<Where> where_of(const std::string& expression) {
 }
 
 void add_limit(CLI::App& app, std::optional<uint64_t>& limit) {
-  app.add_option("--limit", limit, "At most N records: the first of those that are selected")
+  app.add_option("--limit", limit, "Use at most the first N selected records")
       ->check(whole_number())
       ->type_name("N");
 }

@@ -7,7 +7,7 @@
 namespace recordpipe {
 
 void add_threads(CLI::App& app, size_t& threads) {
-  app.add_option("--threads", threads, "How many threads work; 0: as many as cores")
+  app.add_option("--threads", threads, "Number of threads (default 0: one per core)")
       ->check(whole_number(0, 1024))
       ->type_name("N");
 }

@@ -152,20 +152,20 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
 }
 
 constexpr char kDescription[] =
-    R"(Reads the first 256 MiB again and again, and times each step by itself on bytes in memory:
-storage, inflation, finding the records, their CRCs, decoding every feature of an Example. The
-slowest of them is the limit. Times are of one thread; MB are 10^6 bytes of content, which for a
-compressed file is what it inflates to.
+    R"(Reads the first 256 MiB repeatedly, and times each step separately, on bytes in memory: storage,
+decompression ("inflation"), finding the records, CRCs, decoding all features of each Example. The
+slowest step is the bottleneck (the "limit" of the output). All times are for one thread; MB are
+10^6 bytes of uncompressed content.
 
-"Warm" is what the page cache holds; "cold" is read after the kernel was asked to drop the file from
-it, which it may not do for pages that others use, and disks have caches of their own. At a URL,
-storage is the network, and there is no cold.)";
+"Warm" data comes from the page cache. "Cold" data is read after the kernel was asked to drop the
+file from the page cache; the kernel may keep pages that other processes use, and disks have caches
+of their own. For a URL, storage is the network, and there is no cold measurement.)";
 
 }  // namespace
 
 Command bench_command() {
   return {.name = "bench",
-          .summary = "Measures how fast a file is read here, and says what is the limit",
+          .summary = "Measures read speed and names the bottleneck",
           .description = kDescription,
           .examples = R"(  tfrecord bench train.tfrecords
   tfrecord bench --json --seconds 20 train.tfrecords.gz | jq .limit
@@ -173,8 +173,7 @@ Command bench_command() {
           .define = [](CommandApp& app) -> CommandAction {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
-            app.add_option("--seconds", arguments->seconds,
-                           "How long it may take for each file, about")
+            app.add_option("--seconds", arguments->seconds, "Approximate time per file, in seconds")
                 ->check(number_between(0.01, 3600))
                 ->type_name("S")
                 ->capture_default_str();

@@ -231,7 +231,7 @@ CommandAction define(CommandApp& app) {
                "Put the records into a random order, every one as likely; what doesn't fit into "
                "memory goes to temporary files");
   app.add_option("--tmp-dir", arguments->temporary_directory,
-                 "Where those are; left out, beside FILE")
+                 "Directory for temporary files (default: the output's directory)")
       ->type_name("DIR");
   add_where(app, arguments->where);
   app.add_option("--sample", arguments->fraction, "Take each record with this probability")
@@ -240,7 +240,7 @@ CommandAction define(CommandApp& app) {
   app.add_option("--sample-count", arguments->sample_count, "Take so many records, drawn at random")
       ->check(whole_number())
       ->type_name("N");
-  app.add_option("--seed", arguments->seed, "Another seed is another order and another sample")
+  app.add_option("--seed", arguments->seed, "Random seed for --shuffle and --sample")
       ->check(whole_number())
       ->type_name("S")
       ->capture_default_str();
@@ -255,8 +255,8 @@ CommandAction define(CommandApp& app) {
       ->allow_extra_args(false)
       ->type_name("OLD=NEW,...");
   app.add_flag("--skip-corrupt", arguments->skip_corrupt,
-               "Pass over damage, and take every record behind it that salvage would take; what is "
-               "passed over is said");
+               "Skip damaged regions and keep all intact records after them; report each region on "
+               "standard error");
   add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return convert(context, *arguments); };
 }
@@ -268,20 +268,20 @@ Command convert_command() {
       .name = "convert",
       .summary = "Recompresses, splits, merges, shuffles, samples and edits",
       .description =
-          R"(Reads the records of all inputs, one input after another, and writes those that are wanted.
-Records that are not edited keep every byte. The same input, options and seed give the same files
-on any number of threads (with --level fast, on the same kind of processor). A file appears under
-its name when it is complete, and several files appear together. The result may take the place of
-an input, but not where records or features are left out.
+          R"(Reads the records of all inputs in order, and writes the selected ones. Records that are not edited
+are copied unchanged. The same inputs, options and seed give the same files with any number of
+threads (with --level fast, on the same kind of processor). An output file appears when it is
+complete; several files appear together. The output may replace an input, unless records or features
+are left out.
 
-Compressed files are written in pieces of 512 KiB that stand by themselves, on all cores: gzip as
-members, zstd as frames, which together are one valid stream for every reader.
+gzip and zstd output is compressed on all cores, in independent pieces of 512 KiB (gzip members or
+zstd frames). Together they form one valid stream for every reader.
 
---shards and --sample-count count the records first: their inputs must be files (with --shuffle
-they may be anything). Shards are filled one after another, so read in order they give the order
-of the input; add --shuffle to mix them.
+--shards and --sample-count count the records first, so their inputs must be files (with --shuffle,
+any input is allowed). Shards are filled one after another, so reading them in order gives the order
+of the input; add --shuffle to mix the records.
 
-With --skip-corrupt each damaged region is told of on standard error, as verify does, and the exit
+With --skip-corrupt, each damaged region is reported on standard error, as by verify, and the exit
 status is 0. --json prints {"files": [{"path", "records", "bytes"}, ...], "regions_skipped",
 "bytes_skipped"}. Memory: 64 MiB and the largest record, whatever the size of the inputs.)",
       .examples = R"(  tfrecord convert train.tfrecords -o train.tfrecords.gz

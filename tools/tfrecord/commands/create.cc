@@ -141,7 +141,7 @@ CommandAction define(CommandApp& app) {
                 "Files to make records of, or a folder of images; - is standard input")
       ->required()
       ->type_name("FILE");
-  app.add_option("--from", arguments->format, "What the inputs are; left out, their names say")
+  app.add_option("--from", arguments->format, "Input format (default: from the file name)")
       ->check(CLI::IsMember({"json", "csv", "numpy", "images", "cifar"}).description(""))
       ->type_name("json|csv|numpy|images|cifar");
   app.add_option("--types", arguments->types,
@@ -149,10 +149,8 @@ CommandAction define(CommandApp& app) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME=TYPE,...");
-  app.add_option(
-         "--tmp-dir", arguments->source.temporary_directory,
-         "Where arrays of .npz files, pipes' CSV and images' names lie meanwhile; left out, "
-         "beside FILE")
+  app.add_option("--tmp-dir", arguments->source.temporary_directory,
+                 "Directory for temporary files (default: the output's directory)")
       ->type_name("DIR");
   add_record_output(app, arguments->output);
   add_json_summary(app, arguments->json);
@@ -166,38 +164,38 @@ Command create_command() {
       .name = "create",
       .summary = "Makes TFRecord files of JSON lines, CSV, arrays and images",
       .description =
-          R"(json    One object a line (.json, .jsonl, .ndjson; compressed ones too): what "show --json" and
-        "export" print, or {"name": value or [values]}. Whole numbers, true and false are int64,
-        numbers with a point float, strings and {"base64": "..."} bytes; null is no feature. A list
-        with both kinds of numbers is float; a whole number in it that no float holds exactly is an
-        error, unless --types says float. Some programs (jq 1.6) write 1.0 as 1: --types says what a
-        feature is nevertheless. All lines are
-        written in one of the two ways; there are up to 1,000,000 names of features.
-csv     A header line with the features' names, then a record a line (RFC 4180). A column whose
-        cells are all whole numbers is int64, one of numbers float (nan, inf and -inf are some, in
-        capitals or not), any other bytes, unless --types says so; a whole number in a column of
-        floats that no float holds exactly is an error then. A cell in quotes is text: "7" is bytes,
-        and so is its column, unless --types says so. An empty cell is no feature, "" is empty
-        bytes. A cell that is a JSON list is a list, and {"base64": "..."} bytes. Lines end
-        with LF or CR LF and have up to 100,000 cells. A pipe is kept in a temporary file, unless
-        --types tells all its columns.
-numpy   .npy and .npz: row i of every array is record i, a feature named as the array (.npy: as the
-        file). Integers and booleans are int64, floats float (float64 is rounded; a number that no
-        float can hold is an error), strings bytes. uint8 with more than one dimension a row, such
-        as [N, 32, 32, 3], is bytes: an image's pixels. Arrays in Fortran's order are refused:
-        numpy.ascontiguousarray() makes them readable.
-images  A folder with a folder of JPEG, PNG, GIF, BMP or WebP files for each class: image/encoded,
-        image/format, image/class/label (the classes sorted, from 0), image/class/text,
-        image/filename, and for JPEG and PNG image/height and image/width. Links that lead out of
-        the folder are refused. How many other files and hidden ones there are is said on standard
-        error; one named as an image that is none is an error, as is one that is gone when it is
-        read. A folder may have up to 1,000,000 classes.
-cifar   CIFAR-10's and CIFAR-100's archives, python or binary: image, label. The batches, that of
-        the test among them, come in the archive's order, which is said on standard error.
-        generate_cifar10_tfrecords writes training and test images to files of their own.
+          R"(json    One object per line (.json, .jsonl, .ndjson, also compressed): the output of "show --json"
+        and "export", or {"name": value or [values]}; all lines must have the same form. Whole
+        numbers, true and false become int64, numbers with a decimal point float, strings and
+        {"base64": "..."} bytes; null is a missing feature. A list of both kinds of numbers becomes
+        float; a whole number in it that float can't represent exactly is an error, unless --types
+        declares the feature as float. Some programs (jq 1.6) write 1.0 as 1: declare such features
+        with --types. At most 1,000,000 feature names.
+csv     A header line with the feature names, then one record per line (RFC 4180). A column of whole
+        numbers becomes int64, a column of numbers float (nan, inf and -inf, in upper or lower case,
+        are numbers), any other column bytes; --types overrides this. If a column becomes float
+        without --types, a whole number in it that float can't represent exactly is an error. A
+        quoted cell is text: a column with "7" becomes bytes, unless --types says otherwise. An
+        empty cell is a missing feature, "" is empty bytes. A cell that contains a JSON list becomes
+        a list, {"base64": "..."} becomes bytes. Lines end with LF or CR LF and have at most 100,000
+        cells. A pipe is copied to a temporary file, unless --types declares all its columns.
+numpy   .npy and .npz: row i of every array goes to record i; a feature has the name of its array
+        (.npy: of the file). Integers and booleans become int64, floats float (float64 is rounded; a
+        number beyond float's range is an error), strings bytes. uint8 with more than one dimension
+        per row, such as [N, 32, 32, 3], becomes bytes: the pixels of an image. Arrays in Fortran
+        order are refused: convert them with numpy.ascontiguousarray().
+images  A folder with one subfolder of JPEG, PNG, GIF, BMP or WebP files per class. The features are
+        image/encoded, image/format, image/class/label (the classes in sorted order, from 0),
+        image/class/text, image/filename, and for JPEG and PNG image/height and image/width. Links
+        that lead out of the folder are refused. The numbers of other files and of hidden files are
+        reported on standard error. A file that has the name of an image but is not one is an error,
+        as is a file that disappears before it is read. At most 1,000,000 classes.
+cifar   CIFAR-10 and CIFAR-100 archives, python or binary: image, label. The batches, including the
+        test batch, are written in the order of the archive; the order is reported on standard
+        error. generate_cifar10_tfrecords writes training and test images to separate files.
 
-Names are sorted in every Example, so the same input gives the same files on any number of threads.
-Several files appear together or not at all.)",
+The features of every Example are sorted by name, so the same input gives the same files with any
+number of threads. Several files appear together or not at all.)",
       .examples = R"(  tfrecord create people.jsonl -o people.tfrecords
   tfrecord create table.csv -o table.tfrecords.gz --types id=bytes
   tfrecord create arrays.npz -o arrays.tfrecords --shards 8

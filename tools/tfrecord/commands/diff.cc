@@ -202,7 +202,7 @@ CommandAction define(CommandApp& app) {
   add_reading_options(app, arguments->reading);
   add_output(app, arguments->output);
   app.add_option("--tolerance", arguments->tolerance,
-                 "Numbers that are no further apart are the same")
+                 "Maximum difference of numbers that count as equal")
       ->check(number_between(0, std::numeric_limits<float>::max()))
       ->type_name("X");
   add_where(app, arguments->where);

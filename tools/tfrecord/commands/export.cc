@@ -127,7 +127,7 @@ CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<ExportArguments>();
   add_inputs(app, arguments->input);
   app.add_output("-o,--output", arguments->target.output,
-                 "The file or folder to write; - is standard output")
+                 "Output file or folder (required); - is standard output")
       ->required();
   app.add_option("--to", arguments->format,
                  "What to write; left out, -o says: .json, .jsonl, .ndjson, .csv, .npz or FOLDER/")
@@ -145,7 +145,7 @@ CommandAction define(CommandApp& app) {
       ->type_name("NAME");
   add_pixel_options(app, arguments->pixels);
   app.add_option("--tmp-dir", arguments->target.temporary_directory,
-                 "Where arrays wait for their .npz file; left out, beside FILE")
+                 "Directory for temporary files (default: the output's directory)")
       ->type_name("DIR");
   add_threads(app, arguments->threads);
   add_json_summary(app, arguments->json);
@@ -159,25 +159,26 @@ Command export_command() {
       .name = "export",
       .summary = "Writes records as JSON lines, CSV, arrays or images",
       .description =
-          R"(json    A line a record, as "show --json" prints it but without offsets; an Event as its bytes.
-csv     A header line and a row an Example. A feature with one value is that value, one with none
-        or several a JSON list, a missing one an empty cell; bytes that are no text are
-        {"base64": "..."}. Text that reads as a number stands in quotes.
-npz     An array a feature, for features that every record has, of one kind and with as many values.
-        int64 is <i8, float <f4. Bytes of one length are uint8 [records, values, length], or with
-        --shape [records, height, width, channels], which takes them for interleaved unless --layout
-        chw is given (then [records, channels, height, width]); of several lengths, strings, all
-        padded to the longest: refused where that makes them 16 times as large, and more than 64
-        MiB.
-images  A folder with a folder for each label: LABEL/NUMBER.jpg, what is encoded as it is, raw
-        pixels as PNG. What of a label is neither letter, digit, - nor _ becomes _ (a second label
-        of the same name gets -2, and so on). The folder must be new. The shape of raw pixels is
-        that of --shape, or what the record's height and width say, or guessed from their number
-        (3072 bytes are 32x32x3); planar or interleaved is guessed from the first image, by which of
-        the two is smoother. What was guessed is printed.
+          R"(json    One line per record, as "show --json" prints it, but without offsets; an Event as its bytes.
+csv     A header line, then one row per Example. A feature with one value becomes that value, one
+        with none or several values a JSON list, a missing feature an empty cell; bytes that are not
+        text become {"base64": "..."}. Text that looks like a number is quoted.
+npz     One array per feature. Every record must have the feature, with the same kind and number of
+        values. int64 becomes <i8, float <f4. Bytes of equal length become uint8 [records, values,
+        length]. With --shape they become [records, height, width, channels] (the pixels are taken
+        as interleaved) or, with --layout chw, [records, channels, height, width]. Bytes of
+        different lengths become strings, padded to the longest; this is refused if they become 16
+        times as large, and larger than 64 MiB.
+images  A folder with one subfolder per label: LABEL/NUMBER.jpg. Encoded images are written
+        unchanged, raw pixels as PNG. In the name of a subfolder, characters of the label other than
+        letters, digits, - and _ become _ (a second label with the same name gets -2, and so on).
+        The output folder must not exist. The shape of raw pixels comes from --shape or from the
+        record's height and width, or it is guessed from their number (3072 bytes are 32x32x3).
+        Whether they are planar or interleaved is guessed from the first image: the smoother of the
+        two. All guesses are printed.
 
-"tfrecord create" reads all of them. Of CSV and npz the records are read twice: inputs must be
-files. Nothing appears under its name before it is complete.)",
+"tfrecord create" reads all of these formats. For CSV and npz the records are read twice, so inputs
+must be files. An output appears when it is complete.)",
       .examples = R"(  tfrecord export a.tfrecords -o a.jsonl
   tfrecord export a.tfrecords -o labels.csv --select id,label
   tfrecord export cifar.tfrecords -o cats/ --where 'label == 3'

@@ -153,13 +153,14 @@ Command index_command() {
       .name = "index",
       .summary = "Writes the index that DALI reads, or checks one",
       .description =
-          R"(Writes FILE.idx beside each FILE: a line "START SIZE" for each record, as DALI's tfrecord2idx
-does. Every CRC is checked on the way: a damaged file gets no index. Compressed files are refused,
-for their records have no places in the file. An index that is there is replaced.
+          R"(Writes FILE.idx beside each FILE: one line "START SIZE" per record, in the format of DALI's
+tfrecord2idx. Every CRC is checked: a damaged file gets no index. Compressed files can't be indexed.
+An existing index is replaced.
 
---check tells whether an index still fits its file: the last record ends where the file does, and
-all the headers are where it says (of a URL, some of them). Data is not read. With --json, both
-print {path, index, records}, one object a file, or {path, error}.)",
+--check tests whether an index still matches its file: the last record must end at the end of the
+file, and every header must be where the index says (for a URL, only some headers are checked).
+Record data is not read. With --json, both modes print one object per file: {path, index, records},
+or {path, error}.)",
       .examples = R"(  tfrecord index 'train-*.tfrecords'
   tfrecord index train.tfrecords -o train.index
   tfrecord index --check train.tfrecords || tfrecord index train.tfrecords)",
@@ -168,7 +169,7 @@ print {path, index, records}, one object a file, or {path, error}.)",
         const auto arguments = std::make_shared<Arguments>();
         add_files(app, arguments->files);
         app.add_output("-o,--output", arguments->index,
-                       "The index, of one file; without it FILE.idx; - is standard output",
+                       "Index file, for a single FILE (default: FILE.idx); - is standard output",
                        {.replaced = [&given = *arguments](FileSystem& files) {
                          return indexes_of(given, files);
                        }});

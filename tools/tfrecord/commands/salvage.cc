@@ -113,15 +113,15 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
 Command salvage_command() {
   return {
       .name = "salvage",
-      .summary = "Takes every intact record out of damaged files",
+      .summary = "Saves all intact records of damaged files",
       .description =
-          R"(Writes the records whose both CRCs fit, in order, and says on standard error (with --json on
-standard output, as verify does) which bytes were lost and why. After damage the next record is
-searched for at every byte, inside damaged records, too: none that its CRCs vouch for is lost.
-Where a compressed file is damaged, reading goes on with the next gzip member or zstd frame, and
-what cannot be inflated is in no count of bytes; a single member, as gzip(1) makes it, ends there.
-Several files are written one after another. The output appears whole or not at all: not where there
-is no intact record. It can't take the place of an input.)",
+          R"(Every record whose CRCs match is saved, in order. The bytes that were lost and the reasons are
+reported on standard error (with --json on standard output, as by verify). After damage, the next
+record is searched for at every byte, also inside damaged records. In a damaged compressed file,
+reading continues at the next gzip member or zstd frame; bytes that can't be decompressed are not
+counted. A file with a single member, as gzip(1) writes it, ends at the damage. The records of
+several files are written one file after another. The output appears complete or not at all; if
+there is no intact record, it does not appear. It can't replace an input.)",
       .examples = R"(  tfrecord salvage damaged.tfrecords -o intact.tfrecords
   tfrecord salvage damaged.tfrecords.gz -o intact.tfrecords.gz
   tfrecord salvage --json 'train-*' -o train.tfrecords > lost.json)",
@@ -130,7 +130,9 @@ is no intact record. It can't take the place of an input.)",
         const auto arguments = std::make_shared<Arguments>();
         add_files(app, arguments->files);
         add_format_options(app, arguments->reading);
-        add_output(app, arguments->output)->required();
+        add_output(app, arguments->output)
+            ->required()
+            ->description("Output file (required); - is standard output");
         add_compression(app, arguments->compression);
         add_threads(app, arguments->threads);
         app.add_flag("--json", arguments->json, "Report as JSON on standard output");

@@ -95,20 +95,20 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
 }
 
 constexpr char kDescription[] =
-    R"(Of each feature, over all files together: how many values, the smallest and the largest, mean and
-standard deviation (of the values themselves; without infinities), quantiles, how many different
-values there are and which come most often, and a histogram of 16 equally wide bins (or, as text, a
-bar for each of up to 16 whole numbers, if there are no others). Of bytes, the same of their
-lengths, and the most frequent ones of at most 32 bytes. NaNs are counted, and in nothing else; the
-histogram is of the finite values. Feature lists are taken over all steps.
+    R"(For each feature, over all files together: the number of values, minimum, maximum, mean and standard
+deviation (population formula; both without infinities), quantiles, the number of different values,
+the most frequent values, and a histogram of 16 equally wide bins (as text, if there are only up to
+16 different whole numbers, a bar for each). For bytes: the same of their lengths, and the most
+frequent values of at most 32 bytes. NaNs are counted, and excluded from everything else; histograms
+contain only finite values. Feature lists are combined over all steps.
 
-Memory is bounded: quantiles and histograms are exact up to 4,096 different values of a feature, then
-quantiles are within 0.4 % of their size. Frequent values are exact up to 1,024 different ones; then
-those that came first are counted, and others may be as frequent. Where dozens of features have many
-thousand different values each, there is less room for each: the output says within how many percent
-their quantiles are then (25 at worst, for up to 250 of them), and how many values are counted. The
-first 200 features are taken, as long as their names are no more than 4 MiB; choose others with
---feature. The same input gives the same output with any number of threads.
+Memory is bounded. Quantiles and histograms are exact up to 4,096 different values of a feature;
+beyond, the relative error of quantiles is at most 0.4 %. Frequent values are exact up to 1,024
+different values; beyond, the values that came first are counted, and others may be as frequent. If
+dozens of features have many thousand different values each, each feature gets less memory: the
+output then states the relative error of its quantiles (at most 25 %, for up to 250 such features)
+and how many values are counted. Only the first 200 features are included (fewer if their names
+exceed 4 MiB); choose others with --feature. The output does not depend on the number of threads.
 
 --json prints one object: {"records", "with_features", "features": {NAME: {"kind", "records", "share",
 "values", "int64", "float" or "bytes": {"count", "min", "max", "mean", "sd", "quantiles": {"0.5": ...},
@@ -116,7 +116,7 @@ first 200 features are taken, as long as their names are no more than 4 MiB; cho
 "most_frequent": [{"value", "count"}]}}}, "feature_lists"}. For bytes, all from "min" to "histogram"
 is in "lengths". Infinities are Infinity and -Infinity, as Python's json module writes them.
 
-Damage is an error, and nothing is printed: "tfrecord salvage" takes out the intact records.)";
+Damage is an error, and nothing is printed: save the intact records with "tfrecord salvage" first.)";
 
 constexpr char kExamples[] =
     R"(  tfrecord stats train.tfrecords

@@ -250,7 +250,7 @@ Command view_command() {
             ->type_name("first|spread")
             ->capture_default_str();
         app.add_option("--max-bytes", arguments->max_bytes,
-                       "About how many bytes of records the page may hold; 64MB for one")
+                       "Approximate limit for the record bytes in the page")
             ->transform(byte_size())
             ->type_name("BYTES")
             ->default_str("24MiB");

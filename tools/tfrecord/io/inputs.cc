@@ -65,11 +65,10 @@ void add_format_options(CLI::App& app, RecordReadOptions& reading) {
   app.add_option_function<std::string>(
          "--input-compression",
          [&reading](const std::string& name) { reading.compression = kCompressions.at(name); },
-         "How the input is compressed; auto tells by its first bytes")
+         "Compression of the input (auto: detected from the first bytes)")
       ->check(CLI::IsMember({"auto", "none", "gzip", "zlib", "zstd"}).description(""))
       ->type_name("auto|none|gzip|zlib|zstd");
-  app.add_option("--max-record-size", reading.max_record_size,
-                 "The longest record that a stream may hold")
+  app.add_option("--max-record-size", reading.max_record_size, "Maximum record size in a stream")
       ->transform(byte_size())
       ->type_name("BYTES")
       ->default_str("1GiB");
@@ -78,8 +77,7 @@ void add_format_options(CLI::App& app, RecordReadOptions& reading) {
 void add_reading_options(CLI::App& app, RecordReadOptions& reading) {
   add_format_options(app, reading);
   app.add_flag_function(
-      "--no-crc", [&reading](int64_t) { reading.crc = CrcCheck::never; },
-      "Check no CRCs, for files whose writer got them wrong");
+      "--no-crc", [&reading](int64_t) { reading.crc = CrcCheck::never; }, "Do not check CRCs");
 }
 
 bool is_standard_input(std::string_view path) { return path == "-"; }

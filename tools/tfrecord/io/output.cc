@@ -22,7 +22,7 @@ bool is_device(FileSystem& files, const std::string& path) {
 
 CLI::Option* add_output(CommandApp& app, std::string& path) {
   path = "-";
-  return app.add_output("-o,--output", path, "Where the result goes; - is standard output");
+  return app.add_output("-o,--output", path, "Output file (default: standard output)");
 }
 
 std::unique_ptr<ByteSink> open_if_stream(const CommandContext& context, const std::string& path) {

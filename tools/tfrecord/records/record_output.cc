@@ -163,14 +163,15 @@ class OpenFile {
 
 void add_record_output(CommandApp& app, RecordOutputArguments& arguments,
                        std::function<bool()> may_replace_input) {
-  app.add_output("-o,--output", arguments.path, "The file to write; - is standard output",
+  app.add_output("-o,--output", arguments.path, "Output file (required); - is standard output",
                  {.replaced = [&](FileSystem& files) { return replaced_files(files, arguments); },
                   .may_replace_input = std::move(may_replace_input)})
       ->required();
   add_compression(app, arguments.compression);
-  app.add_option("--level", arguments.level,
-                 "How hard to compress: 0 to 9 (1), zstd 1 to 22 (3); fast: gzip by ISA-L, several "
-                 "times as fast as 1")
+  app.add_option(
+         "--level", arguments.level,
+         "Compression level: 0-9 for gzip and zlib (default 1), 1-22 for zstd (default 3), or "
+         "\"fast\" (gzip through ISA-L)")
       ->check(CLI::Validator(
           [](const std::string& level) {
             const bool is_number = !level.empty() && level.size() <= 2 &&
@@ -180,12 +181,11 @@ void add_record_output(CommandApp& app, RecordOutputArguments& arguments,
           ""))
       ->type_name("LEVEL");
   app.add_option("--shards", arguments.shards,
-                 "Split into N files of as many records, FILE-00000-of-0000N and so on")
+                 "Split into N files with equal numbers of records: FILE-00000-of-0000N, ...")
       ->check(whole_number(1, kMostShards - 1))
       ->type_name("N");
   app.add_option("--max-bytes", arguments.max_bytes,
-                 "Begin a new file where the next record would take one beyond so many bytes, "
-                 "counted before compression: 100MB, 1GiB")
+                 "Start a new file before BYTES (uncompressed) would be exceeded")
       ->transform(byte_size())
       ->type_name("BYTES");
   add_threads(app, arguments.threads);
