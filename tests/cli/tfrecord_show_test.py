@@ -317,7 +317,7 @@ class ShowChoice(TfrecordTest):
 
     def test_usage(self):
         for arguments, words in [
-                (["--where", "label = 3"], "--where, column 7: = means nothing here"),
+                (["--where", "label = 3"], "--where, column 7: '=' is not an operator; use '=='"),
                 (["--where", "label == 'x"], "--where, column 10: a quote that isn't closed"),
                 (["--range", "5"], "--range 5 makes no sense"),
                 (["--range", "-5:"], "--range -5: makes no sense"),

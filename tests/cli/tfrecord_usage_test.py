@@ -298,15 +298,17 @@ class Values(TfrecordTest):
             first, last = result.stderr.decode().splitlines()
             self.assertTrue(first.startswith(words), first)
             self.assertIn(words[:-2] + " --help", last)
-        self.assertIn("no command inof; is it info?", self.run_it("inof", "a", status=2))
-        self.assertIn("no command a.tfrecords: there are info, verify, ",
+        self.assertIn("unknown command 'inof'; did you mean 'info'?",
+                      self.run_it("inof", "a", status=2))
+        self.assertIn("unknown command 'a.tfrecords'; commands: info, verify, ",
                       self.run_it("a.tfrecords", status=2))
-        self.assertIn("which command? There are info, ", self.run_it(status=2))
+        self.assertIn("missing command; commands: info, ", self.run_it(status=2))
 
     def test_help_as_a_word(self):
         self.assertEqual(self.run_it("help"), self.run_it("--help"))
         self.assertEqual(self.run_it("help", "show"), self.run_it("show", "--help"))
-        self.assertIn("no command nope: there are info", self.run_it("help", "nope", status=2))
+        self.assertIn("unknown command 'nope'; commands: info",
+                      self.run_it("help", "nope", status=2))
 
     def test_sizes(self):
         self.write("a", named_example({"label": [3]}))

@@ -222,8 +222,7 @@ TEST(Where, MistakesNameTheColumn) {
   EXPECT_EQ(complaint(""),
             "--where, column 1: expected the name of a feature (in backticks if need be)");
   EXPECT_EQ(complaint("label"), "--where, column 6: expected == != < <= > >= or in");
-  EXPECT_EQ(complaint("label = 3"),
-            "--where, column 7: = means nothing here; to compare, write ==");
+  EXPECT_EQ(complaint("label = 3"), "--where, column 7: '=' is not an operator; use '=='");
   EXPECT_EQ(complaint("label == "), "--where, column 10: expected a number, or a string in quotes");
   EXPECT_EQ(complaint("label == cat"),
             "--where, column 10: expected a number, or a string in quotes");

@@ -148,8 +148,7 @@ class Parser {
     if (!how) {
       at_ = begin;
       skip_spaces();
-      fail(next() == '=' ? "= means nothing here; to compare, write =="
-                         : "expected == != < <= > >= or in");
+      fail(next() == '=' ? "'=' is not an operator; use '=='" : "expected == != < <= > >= or in");
     }
     condition.how = *how;
     condition.literals.push_back(literal(condition.kind));

@@ -65,12 +65,12 @@ std::string CommandLine::reason(const CLI::ParseError& error, const std::string&
   for (const Defined& command : commands_) {
     const std::string& name = command.app->get_name();
     if (is_word && edits(first, name) <= kMostEdits) {
-      return fmt::format("no command {}; is it {}?", printable(first), name);
+      return fmt::format("unknown command '{}'; did you mean '{}'?", printable(first), name);
     }
     names += (names.empty() ? "" : ", ") + name;
   }
-  return is_word ? fmt::format("no command {}: there are {}", printable(first), names)
-                 : "which command? There are " + names;
+  return is_word ? fmt::format("unknown command '{}'; commands: {}", printable(first), names)
+                 : "missing command; commands: " + names;
 }
 
 ChosenCommand CommandLine::chosen() const {

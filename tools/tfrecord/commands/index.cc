@@ -50,9 +50,9 @@ void require_plain(const std::string& path, Compression compression) {
   if (compression == Compression::none) return;
   throw Error({.kind = ErrorKind::unsupported,
                .path = path,
-               .reason = fmt::format("compressed with {}: its records have no places in the file",
+               .reason = fmt::format("compressed with {}: only plain files can be indexed",
                                      to_string(compression)),
-               .hint = "make a plain file of it first (tfrecord convert --compression none)"});
+               .hint = "decompress it with tfrecord convert --compression none"});
 }
 
 // The entries of `count` records one after another.
