@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/element.h"
 #include "recordpipe/error.h"
+#include "recordpipe/parameter.h"
 
 namespace recordpipe {
 
