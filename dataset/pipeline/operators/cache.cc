@@ -80,6 +80,7 @@ class CachePlan final : public Plan {
         if (out.is_full()) return false;
         too_much = !charge(kept);
         if (too_much) return false;
+        __builtin_prefetch(kept.value);  // CopyProducer reads it next
         out.push({{nested_epoch(epoch_, kept.id.epoch), kept.id.index},
                   reinterpret_cast<uintptr_t>(&kept)});
         ++at_;
