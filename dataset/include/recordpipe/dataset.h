@@ -71,9 +71,6 @@ concept Vector = internal::ElementVector<T>;
 template <Element T>
 using Enumerated = std::pair<int64_t, T>;
 
-// prefetch's buffer size, where it is to find out by itself.
-inline constexpr size_t kAutotune = SIZE_MAX;
-
 // The most that shard divides a dataset into.
 inline constexpr size_t kMaxShards = size_t{1} << 16;
 
@@ -244,14 +241,14 @@ class Dataset {
     using Window = std::vector<T>;
     return with<Window>(
         internal::window(node_, size, shift.value_or(size), drop_remainder == DropRemainder::yes,
-                         internal::copy_element<T>, internal::element_ops<Window>()));
+                         internal::copy_elements<T>, internal::element_ops<Window>()));
   }
 
   // Computes the elements once and keeps them in memory for all later passes and iterators of this
   // Dataset and those made from it (cache.h); random numbers before it are those of epoch 0 in all
   // of them.
   Dataset cache(const CacheOptions& options = {}) const requires std::copyable<T> {
-    return with<T>(internal::cache(node_, options, internal::copy_element<T>));
+    return with<T>(internal::cache(node_, options, internal::copy_elements<T>));
   }
 
   // The same in a file, for later runs too. It appears when a pass has come to its end; one that

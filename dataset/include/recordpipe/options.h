@@ -34,4 +34,7 @@ struct PipelineOptions {
   static constexpr size_t kMaxChunkSize = size_t{1} << 20;
 };
 
+// prefetch's buffer size, where it is to find out by itself: a number that suits the pipeline.
+inline constexpr size_t kAutotune = SIZE_MAX;
+
 }  // namespace recordpipe

@@ -10,6 +10,15 @@ bool ChunkReader::fetch() {
   return !chunk_.empty();
 }
 
+Failures ChunkReader::take_failures(size_t count) const {
+  Failures taken;
+  for (Failure& failure : failures()) {
+    if (failure.at >= at_ + count) break;
+    taken.push_back({failure.at - at_, std::move(failure.error)});
+  }
+  return taken;
+}
+
 void ChunkReader::restart(uint64_t epoch) {
   forget();
   executor_.restart(epoch);
@@ -26,7 +35,7 @@ Stop ChunkReader::advance(uint64_t count, uint64_t& passed) {
 
 void ChunkReader::forget() {
   chunk_ = {};
-  at_ = 0;
+  at_ = next_failure_ = 0;
 }
 
 }  // namespace recordpipe::internal

@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include "dataset/pipeline/engine/executor.h"
 #include "dataset/pipeline/engine/plan_state.h"
-#include "dataset/pipeline/engine/value_store.h"
+#include "recordpipe/internal/element_ops.h"
+#include "recordpipe/internal/ticket.h"
 
 namespace recordpipe::internal {
 
@@ -22,22 +25,31 @@ class ChunkReader {
   bool is_at_hand() const { return at_ < chunk_.size(); }
   size_t count_at_hand() const { return chunk_.size() - at_; }
 
-  // The next element, which is at hand.
-  const ElementId& id() const { return chunk_.tickets[at_].id; }
+  // All of the chunk, of which the elements from place() on are at hand, and their failures.
+  const Chunk& chunk() const { return chunk_; }
+  size_t place() const { return at_; }
+  std::span<Failure> failures() const { return chunk_.failures.subspan(next_failure_); }
+
+  // The next element, which is at hand, or one of those behind it.
+  const ElementId& id(size_t behind = 0) const { return chunk_.tickets[at_ + behind].id; }
+  // Of the next element; the values of all that are at hand are an array.
   void* value() const { return chunk_.value(at_); }
   // Null where it was computed; only once.
-  std::exception_ptr take_error() const { return chunk_.take_error_at(at_); }
-  // filter doesn't want it.
-  bool is_dropped() const {
-    const Failure* const failure = chunk_.failure_at(at_);
-    return failure && !failure->error;
+  std::exception_ptr take_error() const {
+    const bool is_failed =
+        next_failure_ < chunk_.failures.size() && chunk_.failures[next_failure_].at == at_;
+    return is_failed ? std::move(chunk_.failures[next_failure_].error) : nullptr;
   }
-  // Keeps its value, or its error.
-  uint64_t keep_in(ValueStore& store) const {
-    std::exception_ptr error = take_error();
-    return error ? store.put_failure(std::move(error)) : store.put(value());
+  // Of the next `count` elements, counted from the next one; only once.
+  Failures take_failures(size_t count) const;
+  void pass(size_t count = 1) {
+    const std::span<const Failure> failures = chunk_.failures;
+    const size_t at = at_ + count;
+    size_t next = next_failure_;
+    while (next < failures.size() && failures[next].at < at) ++next;
+    at_ = at;
+    next_failure_ = next;
   }
-  void pass() { ++at_; }
 
   // Of the next element: counted from the last restart, or from the state that was restored.
   uint64_t position() const { return executor_.position() + at_; }
@@ -63,6 +75,7 @@ class ChunkReader {
   Executor executor_;
   Chunk chunk_;
   size_t at_ = 0;
+  size_t next_failure_ = 0;  // the first of the chunk's that is not before at_
   bool keeps_places_ = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "recordpipe/internal/element_ops.h"
 
@@ -43,6 +44,18 @@ inline void* element_at(void* first, const ElementOps& ops, size_t i) {
 // What `count` values take, themselves included.
 inline uint64_t element_bytes(const void* first, const ElementOps& ops, size_t count) {
   return count * ops.size + (ops.heap_bytes ? ops.heap_bytes(first, count) : 0);
+}
+
+// Moves a value to where an older one is: by swapping, where the older one may have memory to be
+// used again, and else as bytes.
+inline void move_element(const ElementOps& ops, void* from, void* to) {
+  if (ops.heap_bytes) {
+    ops.swap(from, to);
+  } else if (ops.size == sizeof(uint64_t)) {
+    std::memcpy(to, from, sizeof(uint64_t));  // a single instruction, not a call
+  } else {
+    std::memcpy(to, from, ops.size);
+  }
 }
 
 }  // namespace recordpipe::internal

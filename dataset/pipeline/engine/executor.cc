@@ -8,15 +8,10 @@
 
 namespace recordpipe::internal {
 
-Failure* Chunk::failure_at(size_t i) const {
+std::exception_ptr Chunk::take_error_at(size_t i) const {
   if (failures.empty()) return nullptr;
   const auto found = std::ranges::lower_bound(failures, i, {}, &Failure::at);
-  return found != failures.end() && found->at == i ? &*found : nullptr;
-}
-
-std::exception_ptr Chunk::take_error_at(size_t i) const {
-  Failure* const failure = failure_at(i);
-  return failure ? std::move(failure->error) : nullptr;
+  return found != failures.end() && found->at == i ? std::move(found->error) : nullptr;
 }
 
 Executor::Executor(Stage stage, const StageContext& context)
@@ -63,8 +58,12 @@ Chunk Executor::next_with_failures() {
   holding_ = true;
   if (slot.broken) fail(slot.broken);
   charge(slot);
-  return {
-      {slot.tickets.data(), slot.count}, slot.workspace->values.data(), &element(), slot.failures};
+  Workspace& workspace = *slot.workspace;
+  return {{slot.tickets.data(), slot.count},
+          workspace.values.data(),
+          &element(),
+          slot.failures,
+          workspace.producer->wanted()};
 }
 
 void Executor::restore(const PlanState& state, uint64_t epoch) {

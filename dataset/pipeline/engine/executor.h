@@ -27,12 +27,11 @@ struct Chunk {
   void* values = nullptr;  // may be moved from or swapped
   const ElementOps* ops = nullptr;
   std::span<Failure> failures = {};
+  std::span<const uint8_t> wanted = {};  // see Producer::wanted
 
   bool empty() const { return tickets.empty(); }
   size_t size() const { return tickets.size(); }
   void* value(size_t i) const { return element_at(values, *ops, i); }
-  // Null where element `i` is good.
-  Failure* failure_at(size_t i) const;
   // Why element `i` could not be computed; null where it was. Only once for each: what is thrown in
   // the end has one owner, so that it isn't freed on one thread while another looks at it.
   std::exception_ptr take_error_at(size_t i) const;

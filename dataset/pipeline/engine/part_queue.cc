@@ -22,9 +22,9 @@ Failures ChunkSlot::produce(size_t part) {
   return workspace->producer->produce_part(chunk, workspace->values.data(), part);
 }
 
-void ChunkSlot::add(size_t part, Failures& of_part) {
+void ChunkSlot::add(size_t part, Failures of_part) {
   if (!failures.empty() && failed_part_ < part) return;
-  failures.swap(of_part);
+  failures = std::move(of_part);
   failed_part_ = part;
 }
 
@@ -115,10 +115,7 @@ void PartQueue::run_one(std::unique_lock<std::mutex>& lock) {
     broken = std::current_exception();
   }
   lock.lock();
-  if (!failures.empty()) {
-    slot.add(part, failures);
-    slot.workspace->producer->reuse(std::move(failures));
-  }
+  if (!failures.empty()) slot.add(part, std::move(failures));
   if (broken) slot.broken = std::move(broken);
   --slot.unfinished;
   --running;

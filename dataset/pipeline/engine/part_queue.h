@@ -53,8 +53,8 @@ class ChunkSlot {
   // The work of one part, without PartQueue::mutex.
   Failures produce(size_t part);
   // Keeps the failures of the first part in the order of the elements that has some, whichever part
-  // was done first. What is left in `of_part` are others, or older ones.
-  void add(size_t part, Failures& of_part);
+  // was done first.
+  void add(size_t part, Failures of_part);
 
  private:
   void begin(std::span<const Ticket> chunk);

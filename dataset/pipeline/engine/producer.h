@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
 
 #include "dataset/pipeline/engine/element_buffer.h"
 #include "dataset/pipeline/engine/memory_account.h"
@@ -36,11 +36,9 @@ class Producer {
   void begin(std::span<const Ticket> tickets, void* out);
   Failures produce_part(std::span<const Ticket> tickets, void* out, size_t part);
 
-  // Takes back memory of failures that nobody needs any more.
-  void reuse(Failures&& spent) {
-    spent.clear();
-    spare_ = std::move(spent);
-  }
+  // Which of the elements computed last are wanted: a byte for each, or nothing where all are.
+  // Those that failed are (filter).
+  virtual std::span<const uint8_t> wanted() const { return {}; }
 
  protected:
   virtual Failures do_produce(std::span<const Ticket> tickets, void* out) = 0;
@@ -49,14 +47,10 @@ class Producer {
     return do_produce(tickets, out);
   }
 
-  // Empty, with such memory: for work that is one part, and has failures as a rule (filter).
-  Failures take_spare() { return std::exchange(spare_, {}); }
-
  private:
   StageMonitor* monitor_ = nullptr;
   const ElementOps* ops_ = nullptr;
   MemoryCharge scratch_;
-  Failures spare_;
 };
 
 }  // namespace recordpipe::internal

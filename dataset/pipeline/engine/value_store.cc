@@ -22,34 +22,44 @@ class StoreProducer final : public Producer {
 
 uint64_t ValueStore::put(void* value) {
   const std::lock_guard lock(mutex_);
-  return keep(value);
+  reserve(1);
+  uint64_t ref = 0;
+  charge_for(value, 1, [&] { ref = keep(value); });
+  return ref;
 }
 
 uint64_t ValueStore::put_failure(std::exception_ptr error) {
   ElementBuffer nothing(ops_, 1);
+  const uint64_t ref = put(nothing.data());
   const std::lock_guard lock(mutex_);
-  const uint64_t ref = keep(nothing.data());
   errors_[ref] = std::move(error);
   return ref;
 }
 
 void ValueStore::put(void* values, std::span<Ticket> tickets, std::span<Failure> failures) {
+  if (tickets.empty()) return;
+  const uint64_t first = tickets.front().ref;
   const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < tickets.size(); ++i) tickets[i].ref = keep(element_at(values, ops_, i));
+  reserve(tickets.size());
+  charge_for(element_at(values, ops_, first), tickets.back().ref + 1 - first, [&] {
+    for (Ticket& ticket : tickets) ticket.ref = keep(element_at(values, ops_, ticket.ref));
+  });
   for (Failure& failure : failures) errors_[tickets[failure.at].ref] = std::move(failure.error);
 }
 
 Failures ValueStore::take(std::span<const Ticket> tickets, void* out) {
   Failures failures;
   const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < tickets.size(); ++i) {
-    const uint64_t ref = tickets[i].ref;
-    if (!errors_.empty()) {
-      if (auto error = errors_.extract(ref)) failures.push_back({i, std::move(error.mapped())});
+  charge_for(out, tickets.size(), [&] {
+    for (size_t i = 0; i < tickets.size(); ++i) {
+      const uint64_t ref = tickets[i].ref;
+      if (!errors_.empty()) {
+        if (auto error = errors_.extract(ref)) failures.push_back({i, std::move(error.mapped())});
+      }
+      move_element(ops_, slot(ref), element_at(out, ops_, i));
+      free_.push_back(ref);
     }
-    exchange(slot(ref), element_at(out, ops_, i));
-    free_.push_back(ref);
-  }
+  });
   return failures;
 }
 
@@ -58,7 +68,7 @@ void ValueStore::discard(std::span<const Ticket> tickets) {
   ElementBuffer nothing(ops_, 1);
   const std::lock_guard lock(mutex_);
   for (const Ticket& ticket : tickets) {
-    exchange(slot(ticket.ref), nothing.data());
+    charge_for(nothing.data(), 1, [&] { move_element(ops_, slot(ticket.ref), nothing.data()); });
     ops_.destroy(nothing.data(), 1);
     ops_.construct(nothing.data(), 1);
     errors_.erase(ticket.ref);
@@ -66,24 +76,29 @@ void ValueStore::discard(std::span<const Ticket> tickets) {
   }
 }
 
-uint64_t ValueStore::keep(void* value) {
-  if (free_.empty()) {
-    const uint64_t first = blocks_.size() * per_block_;
-    blocks_.emplace_back(ops_, per_block_);
-    charge_.add(per_block_ * ops_.size);
-    for (uint64_t i = per_block_; i > 0; --i) free_.push_back(first + i - 1);
-  }
-  const uint64_t ref = free_.back();
-  free_.pop_back();
-  exchange(slot(ref), value);
-  return ref;
+template <class Move>
+void ValueStore::charge_for(const void* row, size_t count, const Move& move) {
+  if (!ops_.heap_bytes) return move();
+  const uint64_t before = ops_.heap_bytes(row, count);
+  move();
+  charge_.set(charge_.bytes() + before - ops_.heap_bytes(row, count));
 }
 
-void ValueStore::exchange(void* kept, void* other) {
-  if (ops_.heap_bytes) {
-    charge_.set(charge_.bytes() + ops_.heap_bytes(other, 1) - ops_.heap_bytes(kept, 1));
+void ValueStore::reserve(size_t count) {
+  const uint64_t per_block = uint64_t{1} << block_bits_;
+  while (free_.size() < count) {
+    const uint64_t first = blocks_.size() * per_block;
+    blocks_.emplace_back(ops_, per_block);
+    charge_.add(per_block * ops_.size);
+    for (uint64_t i = per_block; i > 0; --i) free_.push_back(first + i - 1);
   }
-  ops_.swap(kept, other);
+}
+
+uint64_t ValueStore::keep(void* value) {
+  const uint64_t ref = free_.back();
+  free_.pop_back();
+  move_element(ops_, value, slot(ref));
+  return ref;
 }
 
 std::unique_ptr<Producer> StoreWork::build_producer() {

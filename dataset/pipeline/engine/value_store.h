@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -25,17 +26,20 @@ namespace recordpipe::internal {
 class ValueStore {
  public:
   explicit ValueStore(const ElementOps& ops)
-      : ops_(ops), per_block_(std::clamp<size_t>(kBlockBytes / ops.size, 1, kMaxPerBlock)) {}
+      : ops_(ops),
+        block_bits_(std::bit_width(std::clamp<size_t>(kBlockBytes / ops.size, 1, kMaxPerBlock)) -
+                    1) {}
 
   // What is in it, used or waiting to be used again, is charged there from now on.
   void charge_to(std::shared_ptr<MemoryAccount> account) { charge_.open(std::move(account)); }
 
-  // Keeps `value` (what is left in it is an older value) and returns the ref for its ticket.
+  // Keeps `value` (what is left in it may be an older value) and returns the ref for its ticket.
   uint64_t put(void* value);
   // The same for an element that could not be computed.
   uint64_t put_failure(std::exception_ptr error);
-  // The same for a row of values, of which `failures` could not be computed: the refs go to their
-  // tickets.
+  // The same for several of a row of values: a ticket's ref is its value's place in the row, in
+  // ascending order, and becomes the ref in the store. `failures` are those of the tickets whose
+  // values could not be computed.
   void put(void* values, std::span<Ticket> tickets, std::span<Failure> failures);
   // Moves the tickets' values to `out`.
   Failures take(std::span<const Ticket> tickets, void* out);
@@ -47,12 +51,20 @@ class ValueStore {
   static constexpr size_t kBlockBytes = 4096;
   static constexpr size_t kMaxPerBlock = 64;
 
+  // Calls `move`, which moves values between the store and a row of `count` values outside, and
+  // charges the difference.
+  template <class Move>
+  void charge_for(const void* row, size_t count, const Move& move);
+  // So many free slots.
+  void reserve(size_t count);
+  // Takes one of them.
   uint64_t keep(void* value);
-  void* slot(uint64_t ref) { return blocks_[ref / per_block_].at(ref % per_block_); }
-  void exchange(void* kept, void* other);
+  void* slot(uint64_t ref) {
+    return blocks_[ref >> block_bits_].at(ref & ((uint64_t{1} << block_bits_) - 1));
+  }
 
   const ElementOps& ops_;
-  const size_t per_block_;  // values
+  const int block_bits_;  // the binary logarithm of a block's values: no division for each value
   std::mutex mutex_;
   std::vector<ElementBuffer> blocks_;
   std::unordered_map<uint64_t, std::exception_ptr> errors_;  // by slot

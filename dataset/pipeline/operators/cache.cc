@@ -27,7 +27,7 @@ using Kept = CacheContents::Kept;
 
 class CopyProducer final : public Producer {
  public:
-  CopyProducer(const ElementOps& ops, CopyElement copy) : ops_(ops), copy_(copy) {}
+  CopyProducer(const ElementOps& ops, CopyElements copy) : ops_(ops), copy_(copy) {}
 
  protected:
   Failures do_produce(std::span<const Ticket> tickets, void* out) override {
@@ -35,19 +35,19 @@ class CopyProducer final : public Producer {
     for_each_good(tickets.size(), failures, [&](size_t i) {
       const Kept& kept = *reinterpret_cast<const Kept*>(static_cast<uintptr_t>(tickets[i].ref));
       if (kept.error) std::rethrow_exception(kept.error);
-      copy_(kept.value, element_at(out, ops_, i));
+      copy_(kept.value, 1, element_at(out, ops_, i));
     });
     return failures;
   }
 
  private:
   const ElementOps& ops_;
-  const CopyElement copy_;
+  const CopyElements copy_;
 };
 
 class CopyWork final : public Work {
  public:
-  CopyWork(const ElementOps& ops, CopyElement copy) : Work(ops), copy_(copy) {}
+  CopyWork(const ElementOps& ops, CopyElements copy) : Work(ops), copy_(copy) {}
   bool is_heavy() const override { return element().heap_bytes != nullptr; }
 
  protected:
@@ -56,7 +56,7 @@ class CopyWork final : public Work {
   }
 
  private:
-  const CopyElement copy_;
+  const CopyElements copy_;
 };
 
 class CachePlan final : public Plan {
@@ -80,6 +80,7 @@ class CachePlan final : public Plan {
         if (out.is_full()) return false;
         too_much = !charge(kept);
         if (too_much) return false;
+        __builtin_prefetch(kept.value);  // CopyProducer reads it next
         out.push({{nested_epoch(epoch_, kept.id.epoch), kept.id.index},
                   reinterpret_cast<uintptr_t>(&kept)});
         ++at_;
@@ -163,7 +164,7 @@ class CachePlan final : public Plan {
 
 class CacheNode final : public UnaryNode {
  public:
-  CacheNode(NodePtr input, const CacheOptions& options, CopyElement copy)
+  CacheNode(NodePtr input, const CacheOptions& options, CopyElements copy)
       : UnaryNode(std::move(input)),
         copy_(copy),
         contents_(std::make_unique<CacheContents>(element(), options.max_bytes)) {}
@@ -182,13 +183,13 @@ class CacheNode final : public UnaryNode {
   }
 
  private:
-  CopyElement copy_;
+  CopyElements copy_;
   std::unique_ptr<CacheContents> contents_;
 };
 
 }  // namespace
 
-NodePtr cache(NodePtr input, const CacheOptions& options, CopyElement copy) {
+NodePtr cache(NodePtr input, const CacheOptions& options, CopyElements copy) {
   return std::make_shared<CacheNode>(std::move(input), options, copy);
 }
 

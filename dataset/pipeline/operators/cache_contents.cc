@@ -7,22 +7,26 @@ namespace recordpipe::internal {
 
 uint64_t CacheContents::size() const {
   const std::lock_guard lock(mutex_);
-  return kept_.size();
+  return size_;
 }
 
 void CacheContents::add(ChunkReader& reader, const CacheSource& source) {
   const std::lock_guard lock(mutex_);
   for (; reader.is_at_hand() && !full_; reader.pass()) {
-    if (reader.position() < kept_.size()) continue;
+    if (reader.position() < size_) continue;
     keep_open(source);
-    Kept kept{reader.id(), next_slot(), reader.take_error()};
-    ops_.swap(kept.value, reader.value());
-    kept.bytes = (kept_.empty() ? 0 : kept_.back().bytes) + sizeof(Kept) +
-                 element_bytes(kept.value, ops_, 1);
-    full_ = kept.bytes > max_bytes_;
-    if (!full_) kept_.push_back(std::move(kept));
+    const size_t at = size_ % kBlock;
+    if (at == 0 && size_ / kBlock == blocks_.size()) blocks_.emplace_back(ops_);
+    Block& block = blocks_.back();
+    void* const value = block.values.at(at);
+    move_element(ops_, reader.value(), value);
+    bytes_ += sizeof(Kept) + element_bytes(value, ops_, 1);
+    full_ = bytes_ > max_bytes_;
+    if (full_) break;
+    block.kept[at] = {reader.id(), value, reader.take_error(), bytes_};
+    ++size_;
   }
-  while (reader.is_at_hand()) reader.pass();
+  reader.pass(reader.count_at_hand());
 }
 
 bool CacheContents::is_full() const {
@@ -45,13 +49,6 @@ void CacheContents::keep_open(const CacheSource& source) {
   if (same != sources_.end()) return;
   fingerprints_->include(source.fingerprints);
   sources_.push_back(source);
-}
-
-// For the element that comes next.
-void* CacheContents::next_slot() {
-  const size_t at = kept_.size() % kBlock;
-  if (at == 0) blocks_.emplace_back(ops_, kBlock);
-  return blocks_.back().at(at);
 }
 
 }  // namespace recordpipe::internal

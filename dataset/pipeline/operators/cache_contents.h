@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -44,7 +43,7 @@ class CacheContents {
   template <class Take>
   void visit(uint64_t at, Take take) const {
     const std::lock_guard lock(mutex_);
-    while (at < kept_.size() && take(kept_[at])) ++at;
+    while (at < size_ && take(blocks_[at / kBlock].kept[at % kBlock])) ++at;
   }
 
   // Adds the elements that `reader` has at hand, but for those that are already here; it goes on
@@ -63,17 +62,23 @@ class CacheContents {
 
  private:
   void keep_open(const CacheSource& source);
-  void* next_slot();
 
-  static constexpr size_t kBlock = 64;  // values
+  static constexpr size_t kBlock = 64;
+  // So many elements, side by side: a pass reads them in order.
+  struct Block {
+    explicit Block(const ElementOps& ops) : values(ops, kBlock), kept(kBlock) {}
+    ElementBuffer values;
+    std::vector<Kept> kept;
+  };
 
   const ElementOps& ops_;
   const uint64_t max_bytes_;
   mutable std::mutex mutex_;
   std::vector<CacheSource> sources_;  // outlive the elements
   const std::shared_ptr<FileFingerprints> fingerprints_ = std::make_shared<FileFingerprints>();
-  std::vector<ElementBuffer> blocks_;
-  std::deque<Kept> kept_;
+  std::vector<Block> blocks_;
+  uint64_t size_ = 0;
+  uint64_t bytes_ = 0;
   bool ended_ = false;
   bool full_ = false;
 };

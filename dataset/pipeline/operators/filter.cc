@@ -2,33 +2,39 @@
 //
 // In order; tested on all threads. What is kept keeps its id. One that fails, in the predicate or
 // before, is kept as failing. Saved: the input's place.
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "dataset/pipeline/engine/chunk_reader.h"
 #include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/value_store.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe::internal {
 namespace {
 
-// The input's elements, of which those to be dropped fail without an error.
+// The input's elements, and which of them are kept.
 class TestProducer final : public Producer {
  public:
   TestProducer(std::unique_ptr<Producer> input, const Predicate& predicate)
       : input_(std::move(input)), predicate_(predicate) {}
+  std::span<const uint8_t> wanted() const override { return kept_; }
 
  protected:
   Failures do_produce(std::span<const Ticket> tickets, void* out) override {
     Failures failures = input_->produce(tickets, out);
-    Failures all = take_spare();
-    predicate_.test(tickets.size(), out, failures, all);
-    return all;
+    kept_.assign(tickets.size(), 1);
+    predicate_.test(tickets.size(), out, kept_.data(), failures);
+    return failures;
   }
 
  private:
   std::unique_ptr<Producer> input_;
   const Predicate& predicate_;
+  std::vector<uint8_t> kept_;
 };
 
 class TestWork final : public Work {
@@ -59,9 +65,7 @@ class FilterPlan final : public StorePlan {
   Stop do_plan(TicketSink& out, Wait) override {
     while (out.count() == 0) {
       if (!reader_.fetch()) return end_or_stop();
-      for (; reader_.is_at_hand() && !out.is_full(); reader_.pass()) {
-        if (!reader_.is_dropped()) out.push({reader_.id(), reader_.keep_in(store())});
-      }
+      keep_some(out);
     }
     return Stop::none;
   }
@@ -73,6 +77,27 @@ class FilterPlan final : public StorePlan {
   void do_request_stop() override { reader_.request_stop(); }
 
  private:
+  // All that fit of those at hand, which go into the store at once.
+  void keep_some(TicketSink& out) {
+    const Chunk chunk = reader_.chunk();
+    const std::span<Ticket> room = out.room();
+    const std::span<Failure> failures = reader_.failures();
+    auto failure = failures.begin();
+    Failures kept_failures;
+    size_t kept = 0;
+    size_t place = reader_.place();
+    for (; place < chunk.size() && kept < room.size(); ++place) {
+      if (!chunk.wanted[place]) continue;
+      if (failure != failures.end() && failure->at == place) {
+        kept_failures.push_back({kept, std::move((failure++)->error)});
+      }
+      room[kept++] = {chunk.tickets[place].id, place};
+    }
+    reader_.pass(place - reader_.place());
+    store().put(chunk.values, room.first(kept), kept_failures);
+    out.take(kept);
+  }
+
   ChunkReader reader_;
 };
 

@@ -2,11 +2,14 @@
 //
 // In order. What an element becomes gets ids made of its id and their places in it (child_id). One
 // that fails is one that fails here. Saved: the input's place, and the place in that element.
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "dataset/pipeline/engine/chunk_reader.h"
 #include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/value_store.h"
 #include "dataset/pipeline/operators/map.h"
 #include "recordpipe/internal/operators.h"
 
@@ -55,10 +58,14 @@ class FlattenPlan final : public StorePlan {
       const VectorOps& ops = *vectors_.element().vector;
       void* const vector = vectors_.value();
       const size_t size = ops.size(vector);
-      for (; place_ < size && !out.is_full(); ++place_) {
-        void* const value = element_at(ops.data(vector), ops.element, place_);
-        out.push({child_id(parent, place_), store().put(value)});
+      const uint64_t left = size - std::min<uint64_t>(place_, size);  // saved places may be beyond
+      const std::span<Ticket> tickets = out.room().first(std::min(left, out.room().size()));
+      for (Ticket& ticket : tickets) {
+        ticket = {child_id(parent, place_), place_};
+        ++place_;
       }
+      store().put(ops.data(vector), tickets, {});
+      out.take(tickets.size());
       if (place_ < size) return;
     }
     place_ = 0;

@@ -12,6 +12,7 @@
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/engine/skip_log.h"
+#include "dataset/pipeline/engine/value_store.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 #include "recordpipe/parameter.h"

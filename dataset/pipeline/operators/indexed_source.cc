@@ -2,6 +2,7 @@
 //
 // In order; with random access. Saved: the number of the next element.
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +53,11 @@ class IndexedPlan final : public Plan {
 
  protected:
   Stop do_plan(TicketSink& out, Wait) override {
-    for (; !out.is_full() && next_ < size_; ++next_) out.push(ticket(next_));
+    const std::span<Ticket> room = out.room();
+    const size_t count = std::min<uint64_t>(room.size(), size_ - next_);
+    for (size_t i = 0; i < count; ++i) room[i] = ticket(next_ + i);
+    next_ += count;
+    out.take(count);
     return next_ == size_ ? Stop::end : Stop::none;
   }
 

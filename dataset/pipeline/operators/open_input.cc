@@ -94,6 +94,7 @@ void OpenInput::keep(const Chunk& chunk) {
     for (size_t i = 0; i < chunk.size(); ++i) chunk.ops->keep_alive(chunk.value(i), source_);
   }
   std::vector<Ticket> tickets(chunk.tickets.begin(), chunk.tickets.end());
+  for (size_t i = 0; i < tickets.size(); ++i) tickets[i].ref = i;
   store_.put(chunk.values, tickets, chunk.failures);
   // Not the same ids as within the input: operators there have drawn for those.
   for (Ticket& ticket : tickets) ticket.id.epoch = derive_key(ticket.id.epoch, kHandedOn);

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
+
+#include "recordpipe/options.h"
 
 namespace recordpipe::internal {
 
-// For a number that suits the pipeline, found while it runs.
-inline constexpr size_t kAutotune = SIZE_MAX;
-
-// Where it is tuned: 2 at first, and twice as many each time the consumer finds nothing after the
+// kAutotune: 2 at first, and twice as many each time the consumer finds nothing after the
 // buffer had been full: then a larger one would have helped. Never fewer again (after tf.data's
 // PrefetchAutotuner).
 class PrefetchDepth {

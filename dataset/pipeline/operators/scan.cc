@@ -3,11 +3,14 @@
 // In order, one after the other. An element that fails leaves the state as it was. Saved: the
 // state, where it can be copied as bytes, and the input's place; else how many elements there were,
 // and the state is reached again from the start.
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "dataset/pipeline/engine/chunk_reader.h"
 #include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/value_store.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe::internal {
@@ -21,7 +24,8 @@ class ScanPlan final : public StorePlan {
         function_(function),
         reader_(std::move(input), context),
         state_(function.start()),
-        output_(this->store().ops(), 1) {}
+        outputs_(this->store().ops()),
+        charge_(context.memory) {}
 
   void save(PlanState& state) const override {
     if (state_->words() > 0) {
@@ -36,7 +40,13 @@ class ScanPlan final : public StorePlan {
  protected:
   Stop do_plan(TicketSink& out, Wait) override {
     if (!reader_.fetch()) return end_or_stop();
-    for (; reader_.is_at_hand() && !out.is_full(); reader_.pass()) out.push(next());
+    const size_t count = std::min(reader_.count_at_hand(), out.room().size());
+    const std::span<Ticket> tickets = out.room().first(count);
+    for (size_t i = 0; i < count; ++i) tickets[i] = {reader_.id(i), i};
+    Failures failures = apply(count);
+    store().put(outputs_.data(), tickets, failures);
+    charge_.set(outputs_.bytes());
+    out.take(count);
     return Stop::none;
   }
 
@@ -55,10 +65,9 @@ class ScanPlan final : public StorePlan {
     } else {
       const uint64_t taken = PlanNumbers(state, 0).next();
       reader_.restart(epoch);
-      for (; reader_.position() < taken; reader_.pass()) {
+      while (reader_.position() < taken) {
         if (!reader_.fetch()) fail_state();
-        const Ticket unwanted = next();
-        discard({&unwanted, 1});
+        apply(std::min<uint64_t>(taken - reader_.position(), reader_.count_at_hand()));
       }
     }
   }
@@ -66,23 +75,20 @@ class ScanPlan final : public StorePlan {
   void do_request_stop() override { reader_.request_stop(); }
 
  private:
-  Ticket next() {
-    std::exception_ptr error = reader_.take_error();
-    if (!error) {
-      try {
-        state_->step(reader_.value(), output_.data());
-        return {reader_.id(), store().put(output_.data())};
-      } catch (...) {
-        error = std::current_exception();
-      }
-    }
-    return {reader_.id(), store().put_failure(std::move(error))};
+  // To the next inputs, as many as `count`, which are at hand; returns those that failed.
+  Failures apply(size_t count) {
+    outputs_.grow(count);
+    Failures failures = reader_.take_failures(count);
+    state_->apply(count, reader_.value(), outputs_.data(), failures);
+    reader_.pass(count);
+    return failures;
   }
 
   const ScanFunction& function_;  // the node's
   ChunkReader reader_;
   std::unique_ptr<ScanState> state_;
-  ElementBuffer output_;
+  ElementBuffer outputs_;  // of the last apply(), then older values
+  MemoryCharge charge_;    // for outputs_
 };
 
 class ScanNode final : public UnaryNode {

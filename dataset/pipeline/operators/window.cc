@@ -4,12 +4,12 @@
 // many windows there were, and the input's place at the next one's first element.
 #include <algorithm>
 #include <deque>
-#include <exception>
 #include <string>
 #include <utility>
 
 #include "dataset/pipeline/engine/chunk_reader.h"
 #include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/value_store.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 
@@ -19,7 +19,7 @@ namespace {
 class WindowPlan final : public StorePlan {
  public:
   WindowPlan(std::shared_ptr<ValueStore> store, Stage input, size_t size, size_t shift,
-             bool drop_remainder, CopyElement copy, const StageContext& context)
+             bool drop_remainder, CopyElements copy, const StageContext& context)
       : StorePlan(std::move(store)),
         size_(size),
         shift_(shift),
@@ -27,6 +27,7 @@ class WindowPlan final : public StorePlan {
         copy_(copy),
         charge_(context.memory),
         reader_(std::move(input), context),
+        elements_(reader_.element()),
         window_(this->store().ops(), 1) {
     reader_.keep_places();
   }
@@ -43,10 +44,7 @@ class WindowPlan final : public StorePlan {
       if (!gather()) return end_or_stop();
       out.push({{epoch_, next_++}, keep_window()});
       unwanted_ = shift_;
-      for (; unwanted_ > 0 && !elements_.empty(); --unwanted_) {
-        charge_.set(charge_.bytes() - elements_.front().bytes());
-        elements_.pop_front();
-      }
+      drop(std::min(unwanted_, count_));
     }
     return Stop::none;
   }
@@ -67,56 +65,75 @@ class WindowPlan final : public StorePlan {
   void do_request_stop() override { reader_.request_stop(); }
 
  private:
-  struct Kept {
-    ElementBuffer value;
-    std::exception_ptr error;
-    uint64_t bytes() const { return sizeof(Kept) + value.bytes(); }
-  };
-
-  uint64_t first_element() const { return reader_.position() - elements_.size(); }
+  uint64_t first_element() const { return reader_.position() - count_; }
 
   // The next window wants more than what is at hand.
-  bool next_may_be_long() const {
-    return elements_.size() + reader_.count_at_hand() < size_ + unwanted_;
-  }
+  bool next_may_be_long() const { return count_ + reader_.count_at_hand() < size_ + unwanted_; }
 
   // Has elements_ hold the next window; false where there is none.
   bool gather() {
-    while (elements_.size() < size_) {
+    while (count_ < size_) {
       if (!reader_.is_at_hand()) {
         reader_.release(first_element());
         if (!reader_.fetch()) {
-          return !is_stopping() && !drop_remainder_ && !elements_.empty();
+          return !is_stopping() && !drop_remainder_ && count_ > 0;
         }
       }
-      if (unwanted_ > 0) {
-        --unwanted_;
-      } else {
-        Kept kept{ElementBuffer(reader_.element(), 1), reader_.take_error()};
-        reader_.element().swap(kept.value.data(), reader_.value());
-        charge_.add(kept.bytes());
-        elements_.push_back(std::move(kept));
-      }
-      reader_.pass();
+      const size_t passed = std::min(unwanted_, reader_.count_at_hand());
+      reader_.pass(passed);
+      unwanted_ -= passed;
+      keep(std::min(size_ - count_, reader_.count_at_hand()));
     }
     return true;
   }
 
+  // Adds the next inputs, as many as `count`, which are at hand.
+  void keep(size_t count) {
+    const ElementOps& ops = reader_.element();
+    if (count_ + count > elements_.size()) {
+      // Nothing was dropped before there was a whole window: first_ is 0.
+      elements_.grow(std::min(size_, std::max(2 * elements_.size(), count_ + count)));
+    }
+    for (Failure& failure : reader_.take_failures(count)) {
+      failures_.push_back({reader_.position() + failure.at, std::move(failure.error)});
+    }
+    void* const inputs = reader_.value();
+    for (size_t i = 0; i < count; ++i) {
+      move_element(ops, element_at(inputs, ops, i), elements_.at(slot(count_ + i)));
+    }
+    charge_.set(elements_.bytes());
+    count_ += count;
+    reader_.pass(count);
+  }
+
+  // The first elements.
+  void drop(size_t count) {
+    first_ = slot(count);
+    count_ -= count;
+    unwanted_ -= count;
+    while (!failures_.empty() && failures_.front().at < first_element()) failures_.pop_front();
+  }
+
+  // Of the i-th element.
+  size_t slot(size_t i) const {
+    const size_t at = first_ + i;
+    return at < elements_.size() ? at : at - elements_.size();
+  }
+
   uint64_t keep_window() {
     const VectorOps& ops = *store().ops().vector;
-    for (const Kept& element : elements_) {
-      if (element.error) return store().put_failure(element.error);
-    }
-    ops.resize(window_.data(), elements_.size());
-    for (size_t i = 0; i < elements_.size(); ++i) {
-      copy_(elements_[i].value.at(0), element_at(ops.data(window_.data()), ops.element, i));
-    }
+    if (!failures_.empty()) return store().put_failure(failures_.front().error);
+    ops.resize(window_.data(), count_);
+    void* const values = ops.data(window_.data());
+    const size_t up_to_end = std::min(count_, elements_.size() - first_);
+    copy_(elements_.at(first_), up_to_end, values);
+    copy_(elements_.data(), count_ - up_to_end, element_at(values, ops.element, up_to_end));
     return store().put(window_.data());
   }
 
   void forget(uint64_t epoch) {
-    elements_.clear();
-    charge_.set(0);
+    first_ = count_ = 0;
+    failures_.clear();
     unwanted_ = 0;
     epoch_ = epoch;
     next_ = 0;
@@ -125,19 +142,23 @@ class WindowPlan final : public StorePlan {
   const size_t size_;
   const size_t shift_;
   const bool drop_remainder_;
-  const CopyElement copy_;
+  const CopyElements copy_;
   MemoryCharge charge_;  // for elements_
   ChunkReader reader_;
-  std::deque<Kept> elements_;  // from the next window's first on
-  size_t unwanted_ = 0;        // inputs before it
-  ElementBuffer window_;       // one, being made
+  // From the next window's first on: a ring of up to size_ values.
+  ElementBuffer elements_;
+  size_t first_ = 0;
+  size_t count_ = 0;
+  std::deque<Failure> failures_;  // of these elements; counted as reader_.position()
+  size_t unwanted_ = 0;           // inputs before them
+  ElementBuffer window_;          // one, being made
   uint64_t epoch_ = 0;
   uint64_t next_ = 0;
 };
 
 class WindowNode final : public UnaryNode {
  public:
-  WindowNode(NodePtr input, size_t size, size_t shift, bool drop_remainder, CopyElement copy,
+  WindowNode(NodePtr input, size_t size, size_t shift, bool drop_remainder, CopyElements copy,
              const ElementOps& vector)
       : UnaryNode(std::move(input), vector),
         size_(size),
@@ -161,12 +182,12 @@ class WindowNode final : public UnaryNode {
   size_t size_;
   size_t shift_;
   bool drop_remainder_;
-  CopyElement copy_;
+  CopyElements copy_;
 };
 
 }  // namespace
 
-NodePtr window(NodePtr input, size_t size, size_t shift, bool drop_remainder, CopyElement copy,
+NodePtr window(NodePtr input, size_t size, size_t shift, bool drop_remainder, CopyElements copy,
                const ElementOps& vector) {
   const auto require = [](bool condition, const char* reason) {
     if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});

@@ -3,6 +3,7 @@
 // each type of each program.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,7 +25,8 @@ struct ElementOps {
   void (*construct)(void* first, size_t count);
   void (*destroy)(void* first, size_t count);
   void (*swap)(void* a, void* b);
-  // What `count` values own outside of themselves; null for types that own nothing.
+  // What `count` values own outside of themselves; null for trivially copyable types, which own
+  // nothing.
   uint64_t (*heap_bytes)(const void* first, size_t count);
   // Makes a value own what it points into, as long as `owner` lives; null where it points nowhere.
   void (*keep_alive)(void* value, const std::shared_ptr<const void>& owner);
@@ -40,10 +42,10 @@ struct VectorOps {
 };
 
 // Assigns, for operators that keep a value and hand on copies.
-using CopyElement = void (*)(const void* from, void* to);
+using CopyElements = void (*)(const void* from, size_t count, void* to);
 template <std::copyable T>
-void copy_element(const void* from, void* to) {
-  *static_cast<T*>(to) = *static_cast<const T*>(from);
+void copy_elements(const void* from, size_t count, void* to) {
+  std::copy_n(static_cast<const T*>(from), count, static_cast<T*>(to));
 }
 
 inline void keep_alive(Record& record, const std::shared_ptr<const void>& owner) {

@@ -116,28 +116,19 @@ class MapWithRandom final : public MapFunction {
 class Predicate {
  public:
   virtual ~Predicate() = default;
-  // Adds to `all` the failures that there are, the elements that are dropped, without an error, and
+  // Says which elements are kept, a byte for each, but for those in `failures`, to which it adds
   // those that throw.
-  virtual void test(size_t count, const void* values, Failures& failures, Failures& all) const = 0;
+  virtual void test(size_t count, const void* values, uint8_t* kept, Failures& failures) const = 0;
 };
 
 template <class T, class P>
 class Filter final : public Predicate {
  public:
   explicit Filter(P predicate) : predicate_(std::move(predicate)) {}
-  void test(size_t count, const void* values, Failures& failures, Failures& all) const override {
-    size_t next_known = 0;
-    for (size_t i = 0; i < count; ++i) {
-      if (next_known < failures.size() && failures[next_known].at == i) {
-        all.push_back(std::move(failures[next_known++]));
-        continue;
-      }
-      try {
-        if (!std::invoke(predicate_, static_cast<const T*>(values)[i])) all.push_back({i, nullptr});
-      } catch (...) {
-        all.push_back({i, std::current_exception()});
-      }
-    }
+  void test(size_t count, const void* values, uint8_t* kept, Failures& failures) const override {
+    for_each_good(count, failures, [&](size_t i) {
+      kept[i] = std::invoke(predicate_, static_cast<const T*>(values)[i]) ? 1 : 0;
+    });
   }
 
  private:
@@ -194,8 +185,9 @@ class Collate final : public BatchFunction {
 class ScanState {
  public:
   virtual ~ScanState() = default;
-  // Throws what the function throws; then the state is as before.
-  virtual void step(void* input, void* output) = 0;
+  // Computes outputs from inputs, one after the other, but for those in `failures`, to which it
+  // adds its own. Those leave the state as it was.
+  virtual void apply(size_t count, void* inputs, void* outputs, Failures& failures) = 0;
   // As numbers, where it can be copied as bytes: of that many. Else 0, and it is reached again.
   virtual size_t words() const = 0;
   virtual void save(uint64_t* words) const = 0;
@@ -219,11 +211,13 @@ class Scan final : public ScanFunction {
   class Running final : public ScanState {
    public:
     explicit Running(const Scan& scan) : function_(scan.function_), state_(scan.initial_) {}
-    void step(void* input, void* output) override {
-      std::pair<State, U> result =
-          std::invoke(function_, std::as_const(state_), std::move(*static_cast<T*>(input)));
-      state_ = std::move(result.first);
-      *static_cast<U*>(output) = std::move(result.second);
+    void apply(size_t count, void* inputs, void* outputs, Failures& failures) override {
+      for_each_good(count, failures, [&](size_t i) {
+        std::pair<State, U> result =
+            std::invoke(function_, std::as_const(state_), std::move(static_cast<T*>(inputs)[i]));
+        state_ = std::move(result.first);
+        static_cast<U*>(outputs)[i] = std::move(result.second);
+      });
     }
     size_t words() const override {
       if constexpr (!std::is_trivially_copyable_v<State>) return 0;

@@ -65,9 +65,9 @@ NodePtr skip(NodePtr input, uint64_t count);
 NodePtr batch(NodePtr input, size_t batch_size, bool drop_remainder,
               std::unique_ptr<const BatchFunction> collator, const ElementOps& batch);
 // `vector` of the input's elements, which `copy` copies.
-NodePtr window(NodePtr input, size_t size, size_t shift, bool drop_remainder, CopyElement copy,
+NodePtr window(NodePtr input, size_t size, size_t shift, bool drop_remainder, CopyElements copy,
                const ElementOps& vector);
-NodePtr cache(NodePtr input, const CacheOptions& options, CopyElement copy);
+NodePtr cache(NodePtr input, const CacheOptions& options, CopyElements copy);
 NodePtr file_cache(NodePtr input, FileSystem& file_system, std::string path,
                    std::unique_ptr<const ElementCodec> codec);
 NodePtr prefetch(NodePtr input, size_t buffer_size);

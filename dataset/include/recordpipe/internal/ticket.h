@@ -46,7 +46,6 @@ struct Ticket {
 
 // An element of a chunk that could not be computed. It keeps its place, its id and its ticket as if
 // it were good: `error` is thrown where it leaves the pipeline, unless ignore_errors removes it.
-// Null: filter drops it.
 struct Failure {
   size_t at = 0;  // in the chunk
   std::exception_ptr error;
