@@ -275,7 +275,7 @@ class Names(TfrecordTest):
                 (["show", sound, "--feature", self.NAME], "no record has a feature named"),
                 (["show", sound, "--range", self.NAME], "makes no sense"),
                 (["show", sound, "--format", self.NAME], "json"), (["show", sound, "--" + self.NAME], "--help"),
-                (["info", sound, "-o", sound], "would be replaced"), ([self.NAME], "no command")):
+                (["info", sound, "-o", sound], "would be replaced"), ([self.NAME], "unknown command")):
             with self.subTest(arguments):
                 result = self.start(*arguments)
                 text = (result.stdout + result.stderr).decode()
