@@ -46,7 +46,8 @@ struct Norm {
   }
 };
 
-// clip_factor() of trainer/include/recordpipe/trainer/backend/variables.h; a limit of 0: there is none.
+// clip_factor() of trainer/include/recordpipe/trainer/backend/variables.h; a limit of 0: there is
+// none.
 RECORDPIPE_HOST_DEVICE double factor_of(double norm, double limit) {
   if (limit == 0) return 1;
   if (norm - norm != 0) return norm - norm;  // not a number
