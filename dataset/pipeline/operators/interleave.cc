@@ -13,6 +13,7 @@
 #include "dataset/pipeline/engine/executor.h"
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/open_files.h"
 #include "dataset/pipeline/engine/task_queue.h"
 #include "dataset/pipeline/operators/map.h"
 #include "dataset/pipeline/operators/open_input.h"
@@ -47,7 +48,7 @@ class InterleavePlan final : public StorePlan {
                  size_t block_length, const StageContext& context)
       : StorePlan(std::move(store)),
         block_length_(block_length),
-        context_(context.unmonitored()),
+        context_(context_of_inputs(context)),
         inputs_(std::move(inputs), context),
         queue_(std::make_shared<TaskQueue>(context_)),
         cycle_(cycle_length) {}
@@ -125,6 +126,13 @@ class InterleavePlan final : public StorePlan {
 
  private:
   using Place = std::unique_ptr<OpenInput>;
+
+  // Elements stay valid as long as the iterator, which is longer than their input is open.
+  static StageContext context_of_inputs(const StageContext& context) {
+    StageContext inputs = context.unmonitored();
+    if (!inputs.open_files) inputs.open_files = std::make_shared<OpenFiles>();
+    return inputs;
+  }
 
   // An input that has no place yet: open, or why it can't be opened.
   struct NextInput {

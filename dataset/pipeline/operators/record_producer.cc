@@ -10,8 +10,8 @@ constexpr size_t kAhead = 8;
 
 class RecordProducer final : public Producer {
  public:
-  RecordProducer(const std::vector<std::string>& paths, OpenedRecords& opened, bool check_crc)
-      : paths_(paths), files_(*opened.mapped), store_(opened.streamed), check_crc_(check_crc) {}
+  RecordProducer(OpenedRecords& opened, bool check_crc)
+      : files_(opened.mapped), store_(opened.streamed), check_crc_(check_crc) {}
 
  protected:
   Failures do_produce(std::span<const Ticket> tickets, void* values) override {
@@ -25,12 +25,12 @@ class RecordProducer final : public Producer {
       }
       if (i + kAhead < tickets.size()) {
         const RecordRef ahead{tickets[i + kAhead].ref};
-        if (ahead.is_mapped()) files_[ahead.file()]->prefetch(ahead.record());
+        if (ahead.is_mapped()) files_[ahead.file()]->file.prefetch(ahead.record());
       }
-      const MappedRecordFile& file = *files_[ref.file()];
+      const MappedRecordFile& file = files_[ref.file()]->file;
       try {
         out[i] = check_crc_ ? file.read(ref.record()) : file.view(ref.record());
-        out[i].path = paths_[ref.file()];
+        out[i].path = file.path();
       } catch (...) {
         failures.push_back({i, std::current_exception()});
       }
@@ -39,7 +39,6 @@ class RecordProducer final : public Producer {
   }
 
  private:
-  const std::vector<std::string>& paths_;
   const MappedFiles& files_;
   ValueStore& store_;
   const bool check_crc_;
@@ -48,7 +47,7 @@ class RecordProducer final : public Producer {
 }  // namespace
 
 std::unique_ptr<Producer> RecordWork::build_producer() {
-  return std::make_unique<RecordProducer>(paths_, *opened_, check_crc_);
+  return std::make_unique<RecordProducer>(*opened_, check_crc_);
 }
 
 }  // namespace recordpipe::internal
