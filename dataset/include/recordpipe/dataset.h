@@ -139,6 +139,7 @@ class Dataset {
   }
 
   // function(const State&, T) -> std::pair<State, U>, one element after the other; yields the Us.
+  // An element that fails leaves the state as it was; moving a State must not throw.
   template <class State, class F>
   auto scan(State initial, F function) const {
     using U = typename std::invoke_result_t<const F&, const State&, T&&>::second_type;

@@ -86,7 +86,8 @@ Stop Executor::advance(uint64_t count, uint64_t& passed) {
   }
   position_ += passed - before;
   planned_ += passed - before;
-  snapshots_.start(*stage_.plan, planned_);
+  // Another place may be none that can be saved; then the last one before it counts on.
+  if (passed - before == count) snapshots_.start(*stage_.plan, planned_);
   if (error) std::rethrow_exception(error);
   return stop;
 }
