@@ -184,6 +184,14 @@ TEST_F(HttpSourceTest, HoldsNoMoreThanItsBuffersOfAnEndlessStream) {
   }
 }  // and ends it
 
+TEST_F(HttpSourceTest, ReadsWithoutReadAhead) {
+  options.read_ahead = 0;
+  content = noise(100'000);
+  server.put("a", content);
+  EXPECT_EQ(read("/a"), content);
+  EXPECT_EQ(read("/a?times=1&cut=50000"), content);
+}
+
 TEST_F(HttpSourceTest, AStopEndsAReadThatWaits) {
   std::stop_source stop;
   options.http.stop = stop.get_token();
