@@ -156,7 +156,7 @@ void CacheWriter::write() {
 void CacheWriter::finish(const FileFingerprints& files) {
   std::string end = end_of(elements_);
   for (const FileFingerprints::Opened& file : files.opened_besides(sources_)) {
-    if (file.file_system != &file_system_) continue;
+    if (file.file_system != &file_system_ || without_secrets(file.path) != file.path) continue;
     append_number(file.fingerprint.content, end);
     append_number(file.path.size(), end);
     end += file.path;
