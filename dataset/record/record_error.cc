@@ -22,11 +22,8 @@ bool starts_with_any_case(std::string_view text, std::string_view lower) {
 }
 
 // The reason for a stored CRC that is not the masked form of `crc`, the CRC of the part `what`.
-std::string unfit(std::string_view what, uint32_t stored, uint32_t crc) {
-  std::string reason = "the ";
-  reason += what;
-  reason += stored == crc ? "'s CRC is not masked" : "'s CRC does not fit";
-  return reason + ": corrupted record";
+std::string unfit(const std::string& what, uint32_t stored, uint32_t crc) {
+  return what + (stored == crc ? " CRC is not masked" : " CRC mismatch") + ": corrupted record";
 }
 
 struct Hint {

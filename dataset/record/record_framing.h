@@ -19,12 +19,12 @@ namespace recordpipe {
 enum class FramingFault : uint8_t {
   none,
   header_cut,         // the file ends inside the header
-  length_crc,         // the length's CRC does not fit
+  length_crc,         // length CRC mismatch
   length_impossible,  // more than INT64_MAX: no file is that long
   too_long,           // more than FramingRules::max_record_size
   data_cut,           // the file ends inside the data
   footer_cut,         // the file ends inside the data's CRC
-  data_crc,           // the data's CRC does not fit
+  data_crc,           // data CRC mismatch
 };
 
 struct FramingRules {

@@ -101,7 +101,7 @@ class Manual(CommandsTest):
             self.assertEqual(self.run_it("man", *[name] if name else []), path.read_text())
 
     def test_a_page_that_is_not_there(self):
-        self.expect_failure("there is no command nonsense", "man", "nonsense", status=2)
+        self.expect_failure("unknown command 'nonsense'", "man", "nonsense", status=2)
         self.expect_failure("--all is for all commands", "man", "man", "--all", "x", status=2)
 
 

@@ -56,8 +56,8 @@ class Damage(ConvertTest):
         first, second = (16 + len(payload) for payload in PAYLOADS[:2])
         end = first + second
         self.write("b", b"next")
-        data = "the data's CRC does not fit"
-        length = "the length's CRC does not fit"
+        data = "data CRC mismatch"
+        length = "length CRC mismatch"
         for at, reason in ((first + 20, data), (end - 1, data), (first, length), (first + 8, length)):
             self.damaged(at)
             damaged = (self.folder / "d").read_bytes()

@@ -49,7 +49,7 @@ class Salvage(TfrecordTest):
         self.assertEqual(result.stderr.decode(), f"""\
 a: damaged
   1 intact record
-  [21, 67), 46 bytes: the data's CRC does not fit: corrupted record ({DAMAGED})
+  [21, 67), 46 bytes: data CRC mismatch: corrupted record ({DAMAGED})
   1 intact record
   in all: 2 intact records, 1 damaged region of 46 bytes
 wrote 2 records to out
@@ -61,7 +61,7 @@ wrote 2 records to out
         found = self.json("salvage", "--json", "a", "b", "-o", "out", status=1)
         self.assertEqual(found, [
             {"path": "a", "records": 2, "intact": False, "regions": [
-                {"begin": 21, "end": 67, "reason": "the data's CRC does not fit: corrupted record",
+                {"begin": 21, "end": 67, "reason": "data CRC mismatch: corrupted record",
                  "records_before": 1}
             ], "bytes": 88, "bytes_lost": 46, "compression": "none"},
             {"path": "b", "records": 3, "intact": True, "regions": [], "bytes": 88, "bytes_lost": 0,

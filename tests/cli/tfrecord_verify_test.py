@@ -33,7 +33,7 @@ class Text(TfrecordTest):
         self.assertEqual(result.stdout.decode(), f"""\
 a: damaged
   1 intact record
-  [21, 67), 46 bytes: the data's CRC does not fit: corrupted record ({DAMAGED})
+  [21, 67), 46 bytes: data CRC mismatch: corrupted record ({DAMAGED})
   4 intact records
   [176, 177), 1 byte: zeros up to the end of the file (the file was probably not written to its end)
   0 intact records

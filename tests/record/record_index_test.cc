@@ -237,7 +237,7 @@ TEST_F(IndexedFile, ItsCrcsAreChecked) {
   EXPECT_THAT(error_of([&] {
                 read_indexed_record(*file, {0, 21});
               }).what(),
-              HasSubstr("the data's CRC does not fit: corrupted record at 0"));
+              HasSubstr("data CRC mismatch: corrupted record at 0"));
   EXPECT_EQ(read_indexed_record(*file, {0, 21}, {.crc = CrcCheck::never}).size(), 5u);
   EXPECT_EQ(as_text(read_indexed_record(*file, {21, 22})), "second");
 }

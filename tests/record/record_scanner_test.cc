@@ -103,22 +103,22 @@ TEST(RecordScan, ReasonsSayWhatIsWrong) {
   };
   std::string record = framed({"record"});
   record[0] ^= 1;
-  EXPECT_EQ(reason(record), "the length's CRC does not fit: corrupted record");
+  EXPECT_EQ(reason(record), "length CRC mismatch: corrupted record");
   record = framed({"record"});
   record[12] ^= 1;
-  EXPECT_EQ(reason(record), "the data's CRC does not fit: corrupted record");
+  EXPECT_EQ(reason(record), "data CRC mismatch: corrupted record");
   record = framed({"record"});
   store_little_endian(crc32c(as_bytes("record")), reinterpret_cast<std::byte*>(&record[18]));
-  EXPECT_EQ(reason(record), "the data's CRC is not masked: corrupted record");
+  EXPECT_EQ(reason(record), "data CRC is not masked: corrupted record");
   record = framed({"record"});
   store_little_endian(crc32c(as_bytes(record.substr(0, 8))),
                       reinterpret_cast<std::byte*>(&record[8]));
-  EXPECT_EQ(reason(record), "the length's CRC is not masked: corrupted record");
+  EXPECT_EQ(reason(record), "length CRC is not masked: corrupted record");
   EXPECT_EQ(reason(header_of(1 << 20) + "data"),
             "the length reaches beyond the end of the file: corrupted record");
   EXPECT_EQ(reason(header_of(UINT64_MAX) + "data"),
             "a length of 18446744073709551615 bytes, more than any file has: corrupted record");
-  EXPECT_EQ(reason(std::string(50, '\0')), "the length's CRC does not fit: corrupted record");
+  EXPECT_EQ(reason(std::string(50, '\0')), "length CRC mismatch: corrupted record");
   EXPECT_THAT(only_region(before + std::string(50, '\0') + after).hint,
               HasSubstr("zeros where a record should start"));
 }
