@@ -68,8 +68,8 @@ bool check_input_files(FileSystem& file_system, const std::string& cache, std::s
     const std::string path(next(size));
     if (!file_system.status(path)) continue;
     if (fingerprint_of(file_system, path).content != content) {
-      refuse(cache, printable(without_secrets(path)) +
-                        ": is another file than it was made from, or has changed since");
+      refuse(cache,
+             shown_path(path) + ": is another file than it was made from, or has changed since");
     }
   }
   return true;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/stop.h"
 #include "recordpipe/toolkit/external_shuffle.h"
 #include "recordpipe/toolkit/feature_names.h"
@@ -143,7 +144,7 @@ class Conversion {
   }
 
   void skip(const std::string& path, const DamagedRegion& region) {
-    context_.progress.warn("tfrecord convert: " + printable(path) + ": skipped " +
+    context_.progress.warn("tfrecord convert: " + shown_path(path) + ": skipped " +
                            describe(region));
     skipped_.regions += 1;
     skipped_.bytes += region.size();

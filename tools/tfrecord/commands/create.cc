@@ -55,9 +55,7 @@ std::string format_of(FileSystem& files, const std::string& path) {
     }
   }
   throw UsageError(fmt::format("what {} holds can't be told from its name: give --from",
-                               is_standard_input(path) ? "standard input"
-                               : is_http_url(path)     ? HttpUrl(path).shown()
-                                                       : path));
+                               is_standard_input(path) ? "standard input" : shown_path(path)));
 }
 
 FeatureTypes parse_types(const std::vector<std::string>& given) {

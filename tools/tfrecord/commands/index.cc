@@ -104,12 +104,14 @@ ExitCode index_file(const Arguments& arguments, const CommandContext& context,
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
                                            : write_index(arguments, context, path, progress);
   if (arguments.json) {
-    print_summary(context, {{"path", path}, {"index", index}, {"records", records}});
+    print_summary(
+        context,
+        {{"path", without_secrets(path)}, {"index", without_secrets(index)}, {"records", records}});
   } else if (arguments.check) {
-    print_line(fmt::format("{}: fits {}, {}", printable(index), printable(path),
+    print_line(fmt::format("{}: fits {}, {}", shown_path(index), shown_path(path),
                            counted(records, "record")));
   } else if (index != "-") {
-    print_summary(context, printable(index) + ": " + counted(records, "record"));
+    print_summary(context, shown_path(index) + ": " + counted(records, "record"));
   }
   return ExitCode::ok;
 }
@@ -126,7 +128,8 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
     }
     const bool has_no_folder = is_standard_input(path) || is_http_url(path);
     if (arguments.index.empty() && !arguments.check && has_no_folder) {
-      throw UsageError("there is no place beside " + path + " for its index: give -o FILE");
+      throw UsageError("there is no place beside " + shown_path(path) +
+                       " for its index: give -o FILE");
     }
   }
   InputProgress progress(context, "scan", paths);
