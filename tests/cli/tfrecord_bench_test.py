@@ -69,7 +69,7 @@ class Bench(TfrecordTest):
         self.assertEqual(found["records"], 3)
 
     def test_failures(self):
-        self.expect_failure("has to be read twice", "bench", "-", status=2)
+        self.expect_failure("must be read twice", "bench", "-", status=2)
         self.expect_failure("none: ", "bench", "none")
         data = self.path.read_bytes()
         self.path.write_bytes(data[:-1])

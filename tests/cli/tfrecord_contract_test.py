@@ -218,7 +218,7 @@ class Options(ContractTest):
                     result = self.run_command(name, "--where", expression)
                     self.expect(2, result)
                     self.assertIn(
-                        f"tfrecord {name}: --where asks for lable, which no record has; there are "
+                        f"tfrecord {name}: --where names lable, which no record has; there are "
                         "label, name", result.stderr.decode())
                     self.assertFalse((self.folder / "out").exists())
         # A question, and what may be in the records that were not read.

@@ -67,7 +67,7 @@ class Select(ConvertTest):
             self.convert("a", "-o", "s", "--where", "label == 3 and x < 100", "--threads", threads)
             self.assertEqual(payloads_of(self.read("s")), PAYLOADS[3:200:10])
         self.assertEqual(self.summary("convert", "a", "-o", "s", "--where", "label == 77"),
-                         "wrote 0 records, 0 bytes, to s; --where fits none of 303 records\n")
+                         "wrote 0 records, 0 bytes, to s; --where matches none of 303 records\n")
         self.convert("a", "-o", "s", "--where", "label == 3", "--shards", 2)
         self.assertEqual(payloads_of(self.read("s-00001-of-00002")), PAYLOADS[153:300:10])
 

@@ -113,7 +113,7 @@ class Split(ConvertTest):
                                   for i in range(2)), self.plain)
 
     def test_standard_input_cannot_be_counted(self):
-        self.expect_failure("standard input has to be read twice", "convert", "-", "-o", "s",
+        self.expect_failure("standard input must be read twice", "convert", "-", "-o", "s",
                             "--shards", 2, status=2, input=self.plain)
         self.convert("-", "-o", "s", "--shards", 2, "--shuffle", input=self.plain)
         self.assertEqual(sorted(payloads_of(self.read("s-00000-of-00002") +

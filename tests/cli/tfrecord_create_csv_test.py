@@ -164,9 +164,9 @@ class Csv(CreateTest):
         for content, words in (("a,b\n1\n", "line 2: 1 cells, where the header has 2"),
                                ("a,b\n1,2,3\n", "line 2: 3 cells"),
                                ("a,a\n1,2\n", 'two columns named "a"'),
-                               ('a\n1\n"x', "line 3: a quote that doesn't end"),
+                               ('a\n1\n"x', "line 3: a quote that isn't closed"),
                                ('a\nx"y\n', "line 2: a quote in the middle"),
-                               ('a\n"x"y\n', "line 2: text behind a closing quote")):
+                               ('a\n"x"y\n', "line 2: text after a closing quote")):
             self.text("a.csv", content)
             self.refused(words, "a.csv")
 

@@ -95,9 +95,9 @@ class Interrupted(CreateTest):
 class Usage(CreateTest):
     def test_formats(self):
         self.text("a.xyz", "")
-        self.refused("can't be told from its name: give --from", "a.xyz", status=2)
+        self.refused("from its name: give --from", "a.xyz", status=2)
         self.refused("none/: no such file or folder", "none/")
-        self.refused("what standard input holds can't be told", "-", status=2)
+        self.refused("can't detect the format of standard input", "-", status=2)
         self.text("a.csv", "a\n1\n")
         self.text("a.json", "{}")
         self.refused("inputs of several formats", "a.csv", "a.json", status=2)

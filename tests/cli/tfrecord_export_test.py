@@ -90,10 +90,10 @@ class Csv(ExportTest):
         self.same_again("a.csv")
 
     def test_what_a_table_cannot_hold(self):
-        self.expect_failure("standard input has to be read twice", "export", "-", "-o", "a.csv",
+        self.expect_failure("standard input must be read twice", "export", "-", "-o", "a.csv",
                             status=2, input=self.read("a"))
         self.write("a", b"\xff")
-        self.expect_failure("record 0 is no Example", "export", "a", "-o", "a.csv")
+        self.expect_failure("record 0 is not an Example", "export", "a", "-o", "a.csv")
         self.assertEqual(self.names(), ["a"])
         self.write("a")
         self.run_it("export", "a", "-o", "a.csv")
@@ -135,8 +135,8 @@ class Npz(ExportTest):
         self.write("a", *map(named_example, rows))
         shaped = self.export("--shape", "1x2x3")
         self.assertEqual(self.array(shaped["pixels.npy"]), (header("|u1", 3, 1, 2, 3), pixels))
-        for options, said in (([], "tfrecord export: raw pixels taken as interleaved (hwc); --layout "
-                                   "says otherwise\n"), (["--layout", "hwc"], "")):
+        for options, said in (([], "tfrecord export: raw pixels are assumed to be interleaved (hwc); "
+                                   "--layout changes this\n"), (["--layout", "hwc"], "")):
             self.assertEqual(self.notes("export", "a", "-o", "a.npz", "--shape", "1x2x3", *options),
                              said)
         self.expect_failure("no feature has the 4 bytes of --shape in every record", "export", "a",
@@ -205,7 +205,7 @@ class Images(ExportTest):
         self.write("a", *[named_example({"image": [bytes(range(height * 5))], "height": [height],
                                          "width": [5]}) for height in (2, 7)])
         result = self.start("export", "a", "-o", "recorded/")
-        self.assertIn(b"2 x 5 x 1; as the record's height and width say; --shape", result.stderr)
+        self.assertIn(b"2 x 5 x 1; from the record's height and width; --shape", result.stderr)
         self.assertEqual([png_pixels(self.read("recorded/" + name))[:3]
                           for name in self.files("recorded")], [(5, 2, 1), (5, 7, 1)])
 
@@ -244,7 +244,7 @@ class Images(ExportTest):
         self.write("a", named_example({"image": [b"abc"]}))
         for words, arguments in (("none of the features image/encoded, image, ", ["--select", "x"]),
                                  ("3 bytes that are neither an image file nor pixels of a known "
-                                  "shape, in the record at 0 (say what raw pixels are with --shape",
+                                  "shape, in the record at 0 (describe raw pixels with --shape",
                                   []),
                                  ("3 bytes, not the 12 of 2x2x3", ["--shape", "2x2x3"]),
                                  ("no feature y", ["--image", "y"]),
@@ -268,7 +268,7 @@ class Images(ExportTest):
     def test_a_folder_that_is_there_stays(self):
         self.write("a", named_example({"image": [b"abc"]}))
         (self.folder / "out").mkdir()
-        self.expect_failure("is there already", "export", "a", "-o", "out/", "--shape", "1x1x3")
+        self.expect_failure("already exists", "export", "a", "-o", "out/", "--shape", "1x1x3")
 
 
 class Failures(ExportTest):
@@ -280,7 +280,7 @@ class Failures(ExportTest):
             self.expect_failure("corrupted record", "export", "d", "-o", name, "--select", "id")
             self.assertEqual(self.names(), ["a", "d"])
         self.expect_failure("give --to", "export", "a", "-o", "x", status=2)
-        self.expect_failure("is no folder", "export", "a", "-o", "-", "--to", "images", status=2)
+        self.expect_failure("is not a folder", "export", "a", "-o", "-", "--to", "images", status=2)
         self.assertEqual(self.start("export", "a").returncode, 2)
 
     def test_a_limit_on_file_sizes(self):

@@ -107,7 +107,7 @@ class Check(TfrecordTest):
         self.run_it("index", "a")
 
     def test_it_fits(self):
-        self.assertEqual(self.run_it("index", "--check", "a"), "a.idx: fits a, 3 records\n")
+        self.assertEqual(self.run_it("index", "--check", "a"), "a.idx: matches a, 3 records\n")
         self.assertEqual(self.json("index", "--check", "--json", "a"),
                          [{"path": "a", "index": "a.idx", "records": 3}])
         os.rename(self.folder / "a.idx", self.folder / "b")

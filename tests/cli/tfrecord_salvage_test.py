@@ -113,7 +113,7 @@ wrote 2 records to out
 
     def test_nothing_is_written_where_nothing_is_intact(self):
         (self.folder / "a").write_bytes(b"no records at all")
-        self.expect_failure("not one intact record", "salvage", "a", "-o", "out")
+        self.expect_failure("no intact record", "salvage", "a", "-o", "out")
         self.assertEqual(os.listdir(self.folder), ["a"])
 
     def test_no_output_where_an_input_cannot_be_read(self):

@@ -141,9 +141,9 @@ const recordpipe::SequenceExampleSchema schema = {
         self.write("with text", *RECORDS, b"text")
         for name, words in (("mixed", "several kinds: 3 Example, 1 SequenceExample (code is for "
                                       "Examples alone"),
-                            ("events", "no code reads records without features: 2 Event (tfrecord "
+                            ("events", "no code can be generated for records without features: 2 Event (tfrecord "
                                        "show --json"),
-                            ("text", "no code reads records without features: 1 unknown"),
+                            ("text", "no code can be generated for records without features: 1 unknown"),
                             ("with text", "several kinds: 3 Example, 1 unknown")):
             for option in ("--python", "--cpp"):
                 with self.subTest(name, option=option):

@@ -266,14 +266,14 @@ class Names(TfrecordTest):
                 (["export", sound, "--to", "json", "-o", out], "wrote 1 record "),
                 (["view", sound, "-o", out], "wrote 1 record, "),
                 (["salvage", damaged, sound, "-o", out], "wrote 1 record "),
-                (["index", sound], "1 record"), (["index", "--check", sound], "fits"),
+                (["index", sound], "1 record"), (["index", "--check", sound], "matches"),
                 (["verify", sound, damaged], "intact, 1 record"), (["info", sound], "records "),
                 (["show", sound, sound], "record 0"), (["show", damaged], "truncated"),
                 (["create", self.NAME, "-o", "out"], "no such file"),
                 (["create", sound, "-o", "out"], "give --from"),
                 (["convert", sound, "-o", "out", "--rename", self.NAME], "OLD=NEW"),
                 (["show", sound, "--feature", self.NAME], "no record has a feature named"),
-                (["show", sound, "--range", self.NAME], "makes no sense"),
+                (["show", sound, "--range", self.NAME], "invalid --range"),
                 (["show", sound, "--format", self.NAME], "json"), (["show", sound, "--" + self.NAME], "--help"),
                 (["info", sound, "-o", sound], "would be replaced"), ([self.NAME], "unknown command")):
             with self.subTest(arguments):
@@ -331,7 +331,7 @@ class Values(TfrecordTest):
                                 "label == 3 or lable == 3 or len(boxes) > 0")
             self.assertEqual(result.returncode, 2)
             self.assertEqual(result.stderr.decode(),
-                             f"tfrecord {command[0]}: --where asks for boxes, which no record has; "
+                             f"tfrecord {command[0]}: --where names boxes, which no record has; "
                              "there are label, rare\n")
             self.assertEqual(list(self.folder.glob("out*")), [])
         for command in (["show", "-o", "out"], ["convert", "-o", "out"],
@@ -394,10 +394,10 @@ class Values(TfrecordTest):
                    ["export", "-o", "out.csv"], ["export", "-o", "out.npz"],
                    ["export", "--to", "images", "-o", "out"], ["view", "-o", "out"])
         for expression, words in (
-                ("lable == 3", "--where asks for lable, which no record has; there are label, name, x"),
-                ("len(lable) > 0", "--where asks for lable, which no record has"),
-                ("label == 7 or lable in [3]", "--where asks for lable, which no record has"),
-                ("not has(mask) and lable == 3", "--where asks for lable, which no record has"),
+                ("lable == 3", "--where names lable, which no record has; there are label, name, x"),
+                ("len(lable) > 0", "--where names lable, which no record has"),
+                ("label == 7 or lable in [3]", "--where names lable, which no record has"),
+                ("not has(mask) and lable == 3", "--where names lable, which no record has"),
                 ("label == '3'", "--where compares label with a string, but its values are int64 (a "
                                  "number stands without quotes)"),
                 ("x in ['3', '4']", "compares x with a string, but its values are float"),

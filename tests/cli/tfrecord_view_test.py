@@ -75,7 +75,7 @@ class Images(ViewTest):
         self.write("recorded", named_example({"image_raw": [hwc], "height": [4], "width": [6]}))
         page = self.page("recorded", "--layout", "hwc")
         self.assertEqual(png_pixels(self.image(cards(page)[0])), (6, 4, 3, hwc))
-        self.assertIn("as the record&#39;s height and width say", note(page))
+        self.assertIn("from the record&#39;s height and width", note(page))
         grey = planar(28, 28, 1)[0]
         self.write("guessed", named_example({"x": [grey]}))
         page = self.page("guessed")
@@ -365,7 +365,7 @@ class Failures(ViewTest):
         self.page("a", "--label", "rare", "--where", "n > 100")
         result = self.start("view", "a", "-o", "page.html", "--where", "m == 3 or n == 3")
         self.assertEqual((result.returncode, result.stderr),
-                         (2, b"tfrecord view: --where asks for m, which no record has; there are n, x"
+                         (2, b"tfrecord view: --where names m, which no record has; there are n, x"
                              b"\n"))
 
     def test_a_shape_that_fits_no_record(self):

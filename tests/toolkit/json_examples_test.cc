@@ -82,8 +82,8 @@ TEST(JsonSurvey, OneKindInPlainLines) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "a.jsonl: line 2: \"x\" is float, where line 1 has int64 (whoever reads the "
-                 "records expects one kind: types x=float makes it one)");
+                 "a.jsonl: line 2: \"x\" is float, where line 1 has int64 (readers of the "
+                 "records expect one kind: types x=float makes it one)");
   }
 }
 

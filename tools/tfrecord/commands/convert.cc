@@ -100,7 +100,7 @@ struct Skipped {
 struct ConvertReport {
   std::vector<WrittenFile> files = {};
   Skipped skipped = {};
-  // How many records were read, if --where fits none of them.
+  // How many records were read, if --where matches none of them.
   std::optional<uint64_t> read_in_vain = {};
 };
 
@@ -216,7 +216,7 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
   } else if (arguments.output.path != "-") {
     const std::string why =
         report.read_in_vain
-            ? fmt::format("; --where fits none of {}", counted(*report.read_in_vain, "record"))
+            ? fmt::format("; --where matches none of {}", counted(*report.read_in_vain, "record"))
             : "";
     print_summary(context, describe(report.files) + why);
   }

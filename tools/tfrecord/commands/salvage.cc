@@ -96,7 +96,7 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
   }
   if (status != ExitCode::ok && writer.records() == 0) {
     throw Error({.kind = ErrorKind::corrupted,
-                 .reason = "not one intact record was found",
+                 .reason = "no intact record was found",
                  .hint = "nothing was written"});
   }
   writer.close();

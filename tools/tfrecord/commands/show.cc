@@ -70,7 +70,7 @@ RecordRange parse_range(std::string_view text) {
     const auto read = std::from_chars(digits.data(), last, value);
     if (read.ptr == last && read.ec == std::errc() && value <= INT64_MAX) return value;
     throw UsageError(
-        fmt::format("--range {} makes no sense: it is FIRST:END, numbers from 0 to {}, as in "
+        fmt::format("invalid --range '{}': expected FIRST:END, numbers from 0 to {}, as in "
                     "100:200",
                     text, INT64_MAX));
   };
