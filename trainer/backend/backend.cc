@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t most_images = size_t{1} << 30;  // so that sizes of tensors can't overflow
+constexpr size_t most_images = size_t{1} << 30;  // tensor sizes can't overflow
 
 [[noreturn]] void refuse(const std::string& reason) {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});

@@ -35,14 +35,14 @@ std::string name_of(const VariableSpec& spec, Slot slot) {
   }
 }
 
-// What is kept of a variable.
+// The saved slots of a variable.
 std::vector<Slot> slots_of(const VariableSpec& spec, bool averages) {
   if (!spec.trained) return {Slot::value};
   if (!averages) return {Slot::value, Slot::momentum};
   return {Slot::value, Slot::momentum, Slot::average};
 }
 
-// The whole of `text` as a number.
+// Parses the whole of `text` as a number.
 template <class Number, class... Base>
 std::optional<Number> parse(std::string_view text, Base... base) {
   Number number{};
@@ -52,8 +52,8 @@ std::optional<Number> parse(std::string_view text, Base... base) {
   return number;
 }
 
-// The CRC-32C of all that a checkpoint says, in hexadecimal: the format has no checksum of its own.
-// Of the step first, then of the other metadata and of the tensors, each by name.
+// The CRC-32C of a checkpoint's contents, in hexadecimal: the format has no checksum of its own. It
+// covers the step first, then the other metadata and the tensors, each in the order of names.
 class Checksum {
  public:
   explicit Checksum(const SafetensorsMetadata& metadata) {
@@ -77,7 +77,7 @@ class Checksum {
  private:
   void add(std::string_view word) {
     crc_ = crc32c_extend(crc_, std::as_bytes(std::span(word)));
-    crc_ = crc32c_extend(crc_, std::array{std::byte{0}});  // where the word ends
+    crc_ = crc32c_extend(crc_, std::array{std::byte{0}});  // a terminator
   }
 
   uint32_t crc_ = 0;
@@ -96,8 +96,8 @@ SafetensorsMetadata metadata_of(const TrainingState& state) {
   return metadata;
 }
 
-// A checkpoint's metadata, after its checksum was found right. A file without one was written by
-// another program, and is believed; all that write_checkpoint() writes names a plan, too.
+// A checkpoint's metadata, with a verified checksum. A file without a checksum was written by
+// another program and is accepted; every file of write_checkpoint() also has a plan.
 TrainingState checked_state(const SafetensorsReader& reader) {
   const auto fail = [&](const std::string& reason) {
     return Error({.kind = ErrorKind::corrupted, .path = reader.path(), .reason = reason});
@@ -154,8 +154,8 @@ bool all_finite(std::span<const float> values) {
   return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
 }
 
-// Reads everything before it writes anything: a checkpoint that turns out to be bad half-way leaves
-// the variables as they were.
+// Reads everything before it writes anything, so that damage found half-way leaves the variables
+// unchanged.
 void restore_from(const SafetensorsReader& reader, Variables& variables) {
   struct Value {
     VariableId id;
@@ -183,7 +183,7 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
                            " tensors, the network has " + std::to_string(values.size())});
   for (const Value& value : values)
     if (value.slot != Slot::average) variables.write(value.id, value.numbers, value.slot);
-  // They start from the values, where the checkpoint has none.
+  // They start from the values if the checkpoint has no averages.
   if (averages || variables.has_averages()) variables.start_averages();
   for (const Value& value : values)
     if (value.slot == Slot::average) variables.write(value.id, value.numbers, value.slot);

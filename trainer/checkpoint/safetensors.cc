@@ -21,7 +21,7 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr size_t length_bytes = 8;
 
-// Nothing for a type that isn't known. Types of less than a byte are left out.
+// Empty for an unknown type. Types smaller than a byte are not supported.
 std::optional<uint64_t> bytes_per_value(std::string_view dtype) {
   static const std::map<std::string_view, uint64_t> sizes = {
       {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
@@ -32,7 +32,7 @@ std::optional<uint64_t> bytes_per_value(std::string_view dtype) {
   return found->second;
 }
 
-// Nothing where the product overflows.
+// Empty if the product overflows.
 std::optional<uint64_t> byte_count(const SafetensorsHeader::Entry& entry, uint64_t value_size) {
   uint64_t bytes = value_size;
   for (const uint64_t length : entry.shape)
@@ -71,7 +71,7 @@ SafetensorsReader::SafetensorsReader(FileSystem& file_system, const std::string&
     throw fail(ErrorKind::corrupted, length_bytes, "the header doesn't start with {");
   SafetensorsHeader header = parse_safetensors_header(json, path);
 
-  // In the order of their data, each must start where the one before ended.
+  // In the order of their data, each tensor must start at the end of the one before.
   const std::span<const std::byte> data = bytes.subspan(length_bytes + header_size);
   std::vector<SafetensorsHeader::Entry*> by_offset;
   for (SafetensorsHeader::Entry& entry : header.entries) by_offset.push_back(&entry);
@@ -146,7 +146,7 @@ SafetensorsTensor SafetensorsTensor::bytes(std::string_view values) {
 void write_safetensors(FileSystem& file_system, const std::string& path,
                        const std::map<std::string, SafetensorsTensor>& tensors,
                        const SafetensorsMetadata& metadata) {
-  // Large values first, so that all lie at multiples of their size.
+  // Larger types first, so that every value is aligned to its size.
   std::vector<const std::pair<const std::string, SafetensorsTensor>*> in_order;
   for (const auto& tensor : tensors) in_order.push_back(&tensor);
   std::ranges::stable_sort(in_order, std::greater(), [](const auto* tensor) {

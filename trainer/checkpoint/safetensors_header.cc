@@ -11,7 +11,7 @@
 namespace recordpipe {
 namespace {
 
-// Takes JSON's events where the format allows them and refuses everything else.
+// Accepts the JSON events that the format allows and rejects all others.
 class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
  public:
   SafetensorsHeader take() { return std::move(header_); }
@@ -124,7 +124,7 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
   SafetensorsHeader header_;
   std::set<std::string> names_;
   std::string metadata_key_;
-  SafetensorsHeader::Entry entry_;  // the tensor whose members are being read
+  SafetensorsHeader::Entry entry_;  // the tensor being parsed
   std::set<std::string> members_;
   std::string member_;
   std::string problem_;

@@ -142,7 +142,7 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
     if (flags.variable_strategy == "GPU" && flags.device != "cuda" && flags.device != "auto")
       throw CLI::ValidationError("--variable-strategy", "GPU needs --device cuda");
     check_precision(flags.precision, flags.device);
-    // Its loss is scaled up until gradients overflow now and then; those steps are left out.
+    // The loss scale grows until gradients overflow occasionally; those steps are skipped.
     const bool checks =
         flags.check_numerics || flags.clip_gradient_norm > 0 || flags.clip_global_norm > 0;
     if (flags.precision == "fp16" && checks)

@@ -1,4 +1,4 @@
-// The command line of cifar10_main: the tutorial's flags with its defaults, and ours.
+// The command line of cifar10_main: the tutorial's flags with its defaults, and additional ones.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct Cifar10Flags {
   double batch_norm_epsilon = 1e-5;
 
   uint64_t train_steps = 80'000;
-  double minutes = 0;  // where it is more than 0, the number of steps follows from it
+  double minutes = 0;  // above 0: determines the number of steps
   size_t train_batch_size = 128;
   size_t eval_batch_size = 100;
   bool use_distortion_for_training = true;
@@ -44,7 +44,7 @@ struct Cifar10Flags {
 
   uint64_t checkpoint_steps = 1000;
   size_t keep_checkpoints = 5;
-  uint64_t validation_steps = 0;  // 0: no evaluation while it trains
+  uint64_t validation_steps = 0;  // 0: no evaluation during training
   uint64_t log_frequency = 100;
   uint64_t summary_steps = 100;  // 0: no event file
   uint64_t profile_steps = 0;
@@ -55,10 +55,10 @@ struct Cifar10Flags {
   bool sync = false;              // train in all processes that mpirun has started
   bool sync_batch_norm = false;
   std::string report;         // empty: none
-  std::string analyze_model;  // "text" or "json": print what the network costs, and end
+  std::string analyze_model;  // "text" or "json": print the network's cost and exit
 };
 
-// Prints help or what is wrong, and throws UsageError (usage_error.h), where there is nothing to
+// Prints help or the usage error, and throws UsageError (usage_error.h), if there is nothing to
 // run.
 Cifar10Flags parse_cifar10_flags(int argc, char** argv);
 

@@ -57,7 +57,7 @@ std::unique_ptr<Backend> make_for(const std::string& device, size_t threads,
       log_info("device auto: {}", backend->name());
       return backend;
     } catch (const Error& error) {
-      // None, or none that has memory left.
+      // No GPU, or none with free memory.
       if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::limit_exceeded)
         throw;
       require_fp32(precision, error.reason());

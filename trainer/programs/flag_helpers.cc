@@ -6,7 +6,8 @@
 
 #include "recordpipe/version.h"
 
-// All of CLI11 here only: with its formatter each file takes two seconds longer to compile.
+// The only source that includes all of CLI11: its formatter adds two seconds of compile time to
+// each file.
 #include <CLI/CLI.hpp>
 
 namespace recordpipe {
@@ -94,7 +95,7 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
 void parse_or_throw(CLI::App& app, std::vector<std::string> arguments,
                     const std::function<void()>& check) {
   try {
-    std::ranges::reverse(arguments);  // CLI11 takes them from the back
+    std::ranges::reverse(arguments);  // CLI11 expects reverse order
     app.parse(std::move(arguments));
     check();
   } catch (const CLI::ParseError& error) {

@@ -19,7 +19,7 @@
 namespace recordpipe {
 namespace {
 
-// What mpirun says about the processes it starts: Open MPI's and MPICH's.
+// The variables in which mpirun describes its processes: Open MPI's and MPICH's.
 size_t number_of(const char* open_mpis, const char* mpichs) {
   for (const char* name : {open_mpis, mpichs})
     if (const char* text = std::getenv(name)) return parse_number<size_t>(text).value_or(0);

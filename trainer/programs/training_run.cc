@@ -30,7 +30,7 @@
 namespace recordpipe {
 namespace {
 
-// Ends a run after the step in which a signal came; the saver's end saves it then.
+// Ends a run after the step in which a signal arrived; the saver's end() then saves it.
 class InterruptHook final : public SessionHook {
  public:
   void after_create_session(TrainingSession& session) override { stop_if_interrupted(session); }
@@ -44,7 +44,7 @@ class InterruptHook final : public SessionHook {
   }
 };
 
-// Finds out what would keep the report from being written before the training, not after it.
+// Finds errors that would prevent the report before the training, not after it.
 void check_report(const std::string& report, const std::string& job_dir) {
   const std::filesystem::path path(report);
   std::error_code none;
@@ -140,7 +140,7 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
     checkpoint_ = path;
     note("saved " + printable(path));
     if (options_.summary_steps == 0) return;
-    // Of an earlier summary that couldn't be written, too. The checkpoint is saved all the same.
+    // May also report the error of an earlier summary. The checkpoint is already saved.
     write_or_note(note, [&] {
       events.add_session_log(step, {.status = SessionStatus::checkpoint, .checkpoint_path = path});
     });
@@ -174,7 +174,7 @@ int TrainingRun::train() {
     log.note(
         fmt::format("nothing left to train: {} steps are made, of {} in all", step(), last_step));
   session.run();
-  // Asked by all: the first process may have gone back to a checkpoint, the others not.
+  // All processes call it: the first may have gone back to a checkpoint, the others not.
   const int signal = interrupted_anywhere(processes_);
   if (!signal || step() >= last_step) return 0;
   log.note(fmt::format("interrupted at step {} of {}; {} to go on", step(), last_step,
@@ -189,9 +189,9 @@ CheckpointSettings TrainingRun::settings_to(uint64_t last_step) const {
   return settings;
 }
 
-// How many steps fit into the minutes that were asked for: makes steps for a few seconds, which the
-// session that follows forgets, so that a run with --train-steps repeats this one from its first
-// step. (Not one that was resumed: its schedule has another end than the steps before had.)
+// Estimates the number of steps for the given minutes: makes steps for a few seconds and discards
+// them, so that a run with --train-steps repeats this one from its first step. (Not exactly for a
+// resumed run: its schedule ends at another step than before.)
 uint64_t TrainingRun::measure_last_step() {
   const double budget = options_.minutes * 60, trial = std::min(10.0, 0.03 * budget);
   initialize(*variables_, options_.seed);

@@ -52,7 +52,8 @@ void add_our_flags(CLI::App& app, TutorialFlags& flags) {
   add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
 }
 
-// The frame of all three: `add` adds the program's own flags between the common ones.
+// The common frame of the three programs: `add` adds the program's own flags between the common
+// ones.
 void parse(const std::string& program, const char* description, const char* footer,
            TutorialFlags& flags, const std::function<void(CLI::App&)>& add, int argc, char** argv) {
   CLI::App app(description, program);

@@ -12,7 +12,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 30;  // some seven million points
+constexpr size_t kMostBytes = size_t{1} << 30;  // about seven million points
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));

@@ -49,7 +49,7 @@ std::string facts(const RunReport& report) {
   return html + "</dl>\n</section>\n";
 }
 
-// A line of what each point of training has.
+// A chart line of one value of each training point.
 template <class Value>
 ChartLine training_line(const RunHistory& history, const Value& value) {
   ChartLine line;

@@ -22,7 +22,7 @@ const TrainerOptions& checked(const TrainerOptions& options) {
   return options;
 }
 
-// How many numbers a new average has seen little of, it follows fast.
+// A smaller decay at first, so that a new average adapts quickly.
 double decay_at(double most, uint64_t steps) {
   const auto t = static_cast<double>(steps);
   return std::min(most, (1 + t) / (10 + t));
@@ -60,7 +60,7 @@ StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& le
   phases.begin("update");
   if (processes_gradients()) result.gradient_norm = process_gradients(result.step);
   runner_->update_statistics();
-  // The decay is part of gradients that were processed.
+  // Processed gradients already include the decay.
   variables_.apply_momentum({.learning_rate = result.learning_rate,
                              .momentum = options_.momentum,
                              .weight_decay = result.gradient_norm ? 0 : options_.weight_decay,
@@ -76,7 +76,7 @@ bool Trainer::processes_gradients() const {
          options_.clip_gradient_norm || options_.clip_global_norm;
 }
 
-// Returns the norm of all.
+// Returns the global norm.
 double Trainer::process_gradients(uint64_t step) {
   variables_.process_gradients({.weight_decay = options_.weight_decay,
                                 .multipliers = multipliers_,
@@ -98,7 +98,7 @@ double Trainer::process_gradients(uint64_t step) {
 
 void Trainer::fail_for_loss(uint64_t step) const {
   std::string reason = "the loss is not a number at step " + std::to_string(step);
-  // The last is the loss, whose output can't be read.
+  // The last node is the loss, whose output can't be read.
   for (NodeId node = 0; node + 1 < layers_.size(); ++node) {
     if (std::ranges::all_of(runner_->output(node), [](float x) { return std::isfinite(x); }))
       continue;

@@ -1,4 +1,5 @@
-// A network on the CPU: oneDNN for what multiplies, own loops for what moves memory.
+// A network on the CPU: oneDNN for convolutions and matrix products, own loops for memory-bound
+// layers.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,7 @@ class CpuRunner final : public Runner {
   size_t count_zeros(NodeId node) const override;
   void trace_to(std::shared_ptr<ChromeTrace> trace) override { trace_ = std::move(trace); }
 
-  // Where the time goes: seconds spent in a node since the runner was made.
+  // Seconds spent in a node since the runner was made.
   struct NodeTime {
     double forward = 0;
     double backward = 0;

@@ -1,4 +1,4 @@
-// A GPU by the CUDA runtime.
+// A GPU through the CUDA runtime.
 #include <string>
 #include <utility>
 
@@ -20,7 +20,7 @@ std::string version_text(size_t version, size_t major_unit, size_t minor_unit) {
          std::to_string(version % major_unit / minor_unit);
 }
 
-// Throws where the device can't be used.
+// Throws if the device can't be used.
 void require_usable(size_t index) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -51,7 +51,7 @@ void require_usable(size_t index) {
                  ".0 is needed");
 }
 
-// What can't throw: it is called where something ends.
+// For destructors, which must not throw.
 void ignore(cudaError_t) {}
 
 }  // namespace
@@ -116,8 +116,8 @@ void Device::synchronize() const {
 void* Device::workspace() const { return handles_->workspace.data(); }
 size_t Device::workspace_bytes() const { return handles_->workspace.bytes(); }
 
-// The zeros are there before anything that is put into a stream later: streams that don't block on
-// the default one wouldn't wait for them by themselves.
+// Waits until the zeros are written: streams created as non-blocking don't synchronise with the
+// default stream.
 Buffer::Buffer(size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   check(cudaMalloc(&data_, bytes), "taking memory");
@@ -177,7 +177,7 @@ Graph::~Graph() {
 }
 
 void Graph::capture(Stream stream, std::function<void()> work) {
-  // Other threads may go on using CUDA.
+  // Other threads may continue to use CUDA.
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing a graph");
   cudaGraph_t graph = nullptr;
   try {

@@ -1,5 +1,4 @@
-// The layers that one kernel does forward and one backward: poolings and local response
-// normalisation.
+// The layers with one kernel forward and one backward: pooling and local response normalisation.
 #include "recordpipe/error.h"
 #include "trainer/backend/cuda/kernels.h"
 #include "trainer/backend/cuda/layer.h"
@@ -27,7 +26,7 @@ class KernelLayer final : public Layer {
     work_.y = output.data();
   }
 
-  // Memory that the kernels leave something in for each other.
+  // Memory for values that the forward kernel leaves for the backward kernel.
   template <class T>
   void keep(T* Work::*member, size_t count) {
     kept_ = Buffer(count * sizeof(T));

@@ -26,7 +26,7 @@ Gpus open(const MultiGpuBackendOptions& options, size_t rank_on_machine) {
   return gpus;
 }
 
-// A process that has none must not leave the others waiting for it.
+// A process without a GPU must not leave the others waiting.
 Gpus open_in_all(const MultiGpuBackendOptions& options, Communicator& processes) {
   Gpus gpus;
   std::exception_ptr failure;

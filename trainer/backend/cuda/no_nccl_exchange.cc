@@ -1,4 +1,4 @@
-// Takes the place of nccl_exchange.cc in a build without NCCL.
+// Replaces nccl_exchange.cc in a build without NCCL.
 #include "recordpipe/error.h"
 #include "trainer/backend/cuda/replica_exchange.h"
 

@@ -23,7 +23,7 @@ void check(int code, const char* call) {
       {.kind = ErrorKind::network, .reason = std::string(call) + ": " + std::string(text, length)});
 }
 
-// Calls work(the next so many values) until all have had their turn.
+// Calls work(part) for consecutive parts of the values, each within the limit.
 template <class T, class Work>
 void in_parts(std::span<T> values, Work work) {
   while (!values.empty()) {

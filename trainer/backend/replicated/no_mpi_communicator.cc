@@ -1,4 +1,4 @@
-// Takes the place of mpi_communicator.cc in a build without MPI.
+// Replaces mpi_communicator.cc in a build without MPI.
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
 

@@ -3,10 +3,9 @@
 // A program started N times by mpirun with --sync
 //
 //   1. joins the other processes before any slow work: join_mpi() (mpi_communicator.h);
-//   2. reads every N-th record (Cifar10Options::num_shards = size(), shard_index = rank()): the
-//   k-th
-//      batches of all processes together are the k-th batch of one process with batches N times as
-//      large; epochs are counted in images of the whole batch;
+//   2. reads every N-th record (Cifar10Options::num_shards = size(), shard_index = rank()): batch k
+//      of all processes together is batch k of one process with batches N times as large; epochs
+//      are counted in images of the whole batch;
 //   3. wraps its backend in a DistributedBackend (distributed_backend.h), or on GPUs uses a
 //      MultiGpuBackend (trainer/backend/cuda), and trains as usual;
 //   4. restores or initialises the variables on rank 0 and sends them to the other processes, with
