@@ -58,7 +58,7 @@ class Output(Cifar10MainTest):
         folder = self.job.parent
         for report, words in ((folder / "nowhere" / "r.html", "nowhere"), (folder, "is a folder"),
                               ("/dev/null", "/dev/null"),
-                              (self.job / "checkpoint-4.safetensors", "place of a checkpoint")):
+                              (self.job / "checkpoint-4.safetensors", "overwrite a checkpoint")):
             with self.subTest(report):
                 result = self.train("--report", report)
                 self.expect_failure(result, 1, words)
@@ -139,7 +139,7 @@ class Output(Cifar10MainTest):
         (data / "synthetic.txt").write_text("drawn by program\n")
         result = self.train("--minutes", 0.02, data=data)
         self.expect_done(result)
-        self.assertRegex(result.stderr, r"[0-9.]+ ms a step on synthetic data: training to step ")
+        self.assertRegex(result.stderr, r"[0-9.]+ ms per step on synthetic data: training to step ")
         self.assertRegex(result.stdout.splitlines()[-1], "^synthetic eval accuracy ")
         for line in result.stderr.splitlines():
             if "loss" in line or "examples/sec" in line:

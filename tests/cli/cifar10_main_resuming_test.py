@@ -36,12 +36,12 @@ class Resuming(Cifar10MainTest):
         self.expect_done(self.train(steps=2))
         result = self.train("--learning-rate", 0.05, steps=3)
         self.expect_done(result)
-        self.assertIn("learning_rate was 0.1, is 0.05 from here on", result.stderr)
-        self.assertNotIn("the data start anew", result.stderr)
+        self.assertIn("learning_rate was 0.1 and is now 0.05", result.stderr)
+        self.assertNotIn("the input starts over", result.stderr)
         result = self.train("--train-batch-size", 8, steps=4)
         self.expect_done(result)
-        self.assertIn("batch_size was 16, is 8 from here on", result.stderr)
-        self.assertIn("the data start anew", result.stderr)
+        self.assertIn("batch_size was 16 and is now 8", result.stderr)
+        self.assertIn("the input starts over", result.stderr)
 
     def test_each_setting_that_changes_what_is_learned_is_said(self):
         before = ("--learning-rate-schedule", "cosine")
@@ -49,14 +49,14 @@ class Resuming(Cifar10MainTest):
         result = self.train(*before, "--warmup-steps", 1, "--batch-norm-decay", 0.9,
                             "--batch-norm-epsilon", 0.001, "--check-numerics", "true", steps=3)
         self.expect_done(result)
-        for words in ("warmup_steps was 0, is 1", "batch_norm_decay was 0.997, is 0.9",
-                      "batch_norm_epsilon was 1e-05, is 0.001", "check_numerics was false, is true",
-                      "last_step was 2, is 3"):
-            self.assertIn(words + " from here on", result.stderr)
+        for words in ("warmup_steps was 0 and is now 1", "batch_norm_decay was 0.997 and is now 0.9",
+                      "batch_norm_epsilon was 1e-05 and is now 0.001",
+                      "check_numerics was false and is now true", "last_step was 2 and is now 3"):
+            self.assertIn(words, result.stderr)
         # More steps change nothing that a piecewise schedule says.
         shutil.rmtree(self.job)
         self.expect_done(self.train(steps=2))
-        self.assertNotIn("from here on", self.train(steps=3).stderr)
+        self.assertNotIn("and is now", self.train(steps=3).stderr)
 
     def test_resumed_run_has_the_bytes_of_an_unbroken_one(self):
         flags = ("--checkpoint-steps", 3, "--moving-average-decay", 0.99, "--keep-checkpoints", 50)
@@ -99,7 +99,7 @@ class Resuming(Cifar10MainTest):
 
     def test_refuses_another_networks_checkpoint(self):
         self.expect_done(self.train(steps=1))
-        self.expect_failure(self.train("--num-layers", 14), 1, "another network's checkpoint")
+        self.expect_failure(self.train("--num-layers", 14), 1, "the checkpoint of another network")
         self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors", "checkpoint-1.safetensors"])
 
     def test_minutes_more_after_resuming(self):

@@ -228,7 +228,7 @@ class Evaluate(TutorialTest):
         newest.write_bytes(content[:-1])
         result = self.run_program("cifar10_eval", *self.evaluation("--run_once"))
         self.assertEqual(result.returncode, 1)
-        self.assertIn("no checkpoint in this folder is whole)", result.stderr)
+        self.assertIn("no checkpoint in this folder is intact)", result.stderr)
 
         command = [PROGRAMS / "cifar10_eval", *map(str, self.evaluation(
             "--eval_interval_secs", 1))]

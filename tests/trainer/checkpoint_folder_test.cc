@@ -323,7 +323,7 @@ TEST_F(CheckpointFolderTest, DoesNotStartAnewWhereAllAreDamaged) {
   write_file(job_dir + "/checkpoint-3.safetensors", "short");
   const Error error = error_of([&] { folder.restore(variables); });
   EXPECT_EQ(error.kind(), ErrorKind::truncated);
-  EXPECT_THAT(error.what(), HasSubstr("no checkpoint in this folder is whole"));
+  EXPECT_THAT(error.what(), HasSubstr("no checkpoint in this folder is intact"));
 }
 
 TEST_F(CheckpointFolderTest, RefusesAnotherNetworks) {

@@ -156,7 +156,7 @@ TEST(CheckpointSaverHook, EndsARunWhoseVariablesAreNotFinite) {
       EXPECT_EQ(last_step, 0u);
       EXPECT_EQ(ended, weights) << "those of the newest checkpoint";
       EXPECT_THAT(run.steps(), ElementsAre(0));
-      EXPECT_THAT(run.notes, ElementsAre(HasSubstr("training stops, with the weights of")));
+      EXPECT_THAT(run.notes, ElementsAre(HasSubstr("training stops with the weights of")));
     }
 }
 

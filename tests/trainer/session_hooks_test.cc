@@ -65,7 +65,7 @@ TEST(StepTimer, WantsOneOfTheTwo) {
   expect_invalid([] { StepTimer("me", {.steps = 1, .seconds = 1}); });
   expect_invalid([] { StepTimer("me", {.seconds = -1}); });
   expect_invalid([] { StepTimer("me", {.seconds = std::nan("")}); });
-  EXPECT_THAT(error_of([] { StepTimer("me", {}); }).what(), HasSubstr("me wants"));
+  EXPECT_THAT(error_of([] { StepTimer("me", {}); }).what(), HasSubstr("me needs"));
 }
 
 TEST(StopAtStepHook, CountsTheStepsOfAllRunsOrOfThisOne) {

@@ -151,7 +151,7 @@ TEST(TrainingSession, SaysFromWhereItGoesOn) {
   run.learning_rate = 0.1;
   run.run(3);
   EXPECT_THAT(run.notes, ElementsAre("resumed from " + run.path(2) + " at step 2",
-                                     "learning_rate was 0.05, is 0.1 from here on"));
+                                     "learning_rate was 0.05 and is now 0.1"));
 }
 
 TEST(TrainingSession, StartsTheDataAnewForAnotherBatchSize) {
@@ -160,7 +160,7 @@ TEST(TrainingSession, StartsTheDataAnewForAnotherBatchSize) {
     each->run(3);
     each->batch_size = 5;
     each->run(each == &run ? 9 : 6);
-    EXPECT_THAT(each->notes, Contains(StartsWith("the data start anew")));
+    EXPECT_THAT(each->notes, Contains(StartsWith("the input starts over")));
   }
   again.run(9);
   EXPECT_THAT(again.notes, ElementsAre(StartsWith("resumed from")));
@@ -176,8 +176,8 @@ TEST(TrainingSession, StartsTheDataAnewForAnotherSeed) {
     each->run(3);
     each->seed = 8;
     each->run(each == &run ? 9 : 6);
-    EXPECT_THAT(each->notes, Contains(AllOf(StartsWith("the data start anew"),
-                                            HasSubstr("another seed was given"))));
+    EXPECT_THAT(each->notes, Contains(AllOf(StartsWith("the input starts over"),
+                                            HasSubstr("the seed has changed"))));
   }
   again.run(9);
   EXPECT_THAT(again.notes, ElementsAre(StartsWith("resumed from")));
@@ -212,7 +212,7 @@ TEST(TrainingSession, EndsAsAskedByNanHook) {
   Hooks list = hooks(bad_at(3));
   list.push_back(std::make_unique<NanHook>(NanPolicy::stop));
   run.run(9, std::move(list));
-  EXPECT_THAT(run.notes, ElementsAre(HasSubstr("the loss is not a number at step 3")));
+  EXPECT_THAT(run.notes, ElementsAre(HasSubstr("the loss is not finite at step 3")));
   EXPECT_THAT(run.steps(), ElementsAre(2, 0));
   before.run(2);
   EXPECT_EQ(run.content(2), before.content(2)) << "the weights before";

@@ -170,7 +170,7 @@ TEST(TowerBackend, RefusesWhatCanNotBeDealtOut) {
   const Error error =
       error_of([&] { backend.make_runner(network, *variables, {.batch_size = 8}); });
   EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
-  EXPECT_EQ(error.reason(), "a batch of 8 images can't be dealt out to 3 towers in equal parts");
+  EXPECT_EQ(error.reason(), "a batch of 8 images can't be divided into 3 towers of equal size");
   EXPECT_THROW(backend.make_runner(network, *variables, {.batch_size = 0}), Error);
   EXPECT_THROW(TowerBackend(std::make_unique<CpuBackend>(), {.towers = 0}), Error);
 

@@ -213,7 +213,7 @@ class Content(ReportTest):
         page = self.page("resumed")
         text = page.shown()
         self.assertIn("From step 20000 on; what was before is not recorded. 80000 steps", text)
-        self.assertIn("Drawn points are means of 8 neighbours.", text)
+        self.assertIn("Each drawn point is the mean of 8 neighbouring points.", text)
         alert, = page.all("p", **{"class": "alert"})
         self.assertIn("synthetic", alert.text)
         for path in page.all("path"):

@@ -77,7 +77,7 @@ void Variables::require_averages() const {
   if (has_averages()) return;
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "there are no averages of the variables",
-               .hint = "training with an average decay keeps them"});
+               .hint = "train with an average decay to get them"});
 }
 
 bool is_in(std::span<const VariableId> ids, VariableId id) {

@@ -111,7 +111,7 @@ TrainingState checked_state(const SafetensorsReader& reader) {
     if (!value) throw fail("its " + std::string(key) + " is not a number");
     return *value;
   };
-  if (!metadata.contains(step_key)) throw fail("not a checkpoint: its metadata name no step");
+  if (!metadata.contains(step_key)) throw fail("not a checkpoint: its metadata have no step");
   TrainingState state = {.step = number(step_key, uint64_t{0}),
                          .seed = number(seed_key, uint64_t{0}),
                          .data_seed = number(data_seed_key, uint64_t{0}),
@@ -132,7 +132,7 @@ TrainingState checked_state(const SafetensorsReader& reader) {
   Checksum checksum(metadata);
   for (const auto& [name, tensor] : reader.tensors())
     checksum.add_tensor(name, tensor.dtype, tensor.shape, tensor.data);
-  if (checksum.text() != expected->second) throw fail("its checksum doesn't fit");
+  if (checksum.text() != expected->second) throw fail("its checksum doesn't match");
   return state;
 }
 
@@ -172,7 +172,7 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
       if (!all_finite(values.back().numbers))
         throw Error({.kind = ErrorKind::corrupted,
                      .path = reader.path(),
-                     .reason = name + " holds values that are no finite numbers"});
+                     .reason = name + " has values that are not finite"});
     }
   }
   const size_t others = reader.tensors().contains(input_state_name) ? 1 : 0;
@@ -195,8 +195,8 @@ void require_finite(const std::string& path, const std::string& name,
   throw VariableNotFiniteError(
       {.kind = ErrorKind::invalid_argument,
        .path = path,
-       .reason = "not saved: " + name + " has grown beyond what a number can hold",
-       .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
+       .reason = "not saved: " + name + " has values that are not finite",
+       .hint = "use a lower learning rate or a longer warm-up"});
 }
 
 }  // namespace

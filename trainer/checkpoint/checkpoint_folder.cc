@@ -68,8 +68,9 @@ std::optional<RestoredCheckpoint> restore_newest(FileSystem& file_system,
         throw Error({.kind = error.kind(),
                      .path = error.path(),
                      .reason = error.reason(),
-                     .hint = "is it another network's checkpoint? name another job folder, or the "
-                             "network's own number of layers"});
+                     .hint =
+                         "is it the checkpoint of another network? use another job folder, or the "
+                         "number of layers of that network"});
       if (!is_unreadable(error.kind())) throw;
       restored.damaged.push_back(error);
     }
@@ -80,7 +81,7 @@ std::optional<RestoredCheckpoint> restore_newest(FileSystem& file_system,
                .path = newest.path(),
                .offset = newest.offset(),
                .reason = newest.reason(),
-               .hint = "no checkpoint in this folder is whole: remove them to start anew"});
+               .hint = "no checkpoint in this folder is intact: remove them to start over"});
 }
 
 CheckpointFolder::CheckpointFolder(FileSystem& file_system, std::string directory, size_t keep)

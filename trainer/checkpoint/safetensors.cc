@@ -17,7 +17,7 @@ namespace recordpipe {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "tensors are copied as they lie in memory");
+              "safetensors files need a little-endian machine");
 
 constexpr size_t length_bytes = 8;
 
@@ -84,14 +84,16 @@ SafetensorsReader::SafetensorsReader(FileSystem& file_system, const std::string&
     const auto value_size = bytes_per_value(entry->dtype);
     if (!value_size)
       throw fail(ErrorKind::unsupported, length_bytes,
-                 name + " is of an unknown type " + in_quotes(entry->dtype));
+                 name + " has an unknown type " + in_quotes(entry->dtype));
     if (begin != reached || end < begin)
       throw fail(ErrorKind::corrupted, length_bytes,
-                 name + " overlaps another or leaves a hole: it lies at [" + std::to_string(begin) +
-                     ", " + std::to_string(end) + ") and not from " + std::to_string(reached));
+                 name + " overlaps another tensor or leaves a gap: it is at [" +
+                     std::to_string(begin) + ", " + std::to_string(end) + ") instead of at " +
+                     std::to_string(reached));
     if (byte_count(*entry, *value_size) != end - begin)
-      throw fail(ErrorKind::corrupted, length_bytes,
-                 name + " has " + std::to_string(end - begin) + " bytes, not what its shape needs");
+      throw fail(
+          ErrorKind::corrupted, length_bytes,
+          name + " has " + std::to_string(end - begin) + " bytes, which doesn't match its shape");
     if (end > data.size()) throw fail(ErrorKind::truncated, bytes.size(), "ends within " + name);
     tensors_.emplace(std::move(entry->name), Tensor{.dtype = std::move(entry->dtype),
                                                     .shape = std::move(entry->shape),
@@ -100,7 +102,7 @@ SafetensorsReader::SafetensorsReader(FileSystem& file_system, const std::string&
   }
   if (reached != data.size())
     throw fail(ErrorKind::corrupted, length_bytes + header_size + reached,
-               "bytes that belong to no tensor");
+               "there are bytes after the last tensor");
   metadata_ = std::move(header.metadata);
 }
 
@@ -128,7 +130,7 @@ std::vector<float> SafetensorsReader::read_floats(std::string_view name,
   if (file_->damaged())
     throw Error({.kind = ErrorKind::io,
                  .path = path(),
-                 .reason = "was cut short or could not be read while it was being read"});
+                 .reason = "was truncated or became unreadable during reading"});
   return values;
 }
 

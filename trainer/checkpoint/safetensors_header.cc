@@ -28,7 +28,7 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
     if (place_ == Place::metadata) {
       metadata_key_ = name;
       if (header_.metadata.contains(name))
-        return fail(fmt::format("metadata {} is there twice", in_quotes(name)));
+        return fail(fmt::format("metadata {} occurs twice", in_quotes(name)));
       return true;
     }
     if (place_ == Place::tensor) {
@@ -39,7 +39,7 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
       member_ = name;
       return true;
     }
-    if (!names_.insert(name).second) return fail(fmt::format("{} is there twice", in_quotes(name)));
+    if (!names_.insert(name).second) return fail(fmt::format("{} occurs twice", in_quotes(name)));
     if (name == "__metadata__") return move_to(Place::metadata_value);
     entry_ = {.name = name, .dtype = {}, .shape = {}, .offsets = {}};
     members_.clear();
@@ -117,7 +117,7 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
   bool refuse(const std::string& what) {
-    return fail("the header has " + what + " where none can be");
+    return fail("the header has " + what + " in an invalid place");
   }
 
   Place place_ = Place::start;

@@ -34,7 +34,7 @@ struct Cifar10Flags {
   double weight_decay = 2e-4;
   double label_smoothing = 0;
   double moving_average_decay = 0;  // 0: no averages
-  double clip_gradient_norm = 0;    // 0: as long as they are
+  double clip_gradient_norm = 0;    // 0: no clipping
   double clip_global_norm = 0;
   bool check_numerics = false;
   bool stop_on_nan = false;
@@ -50,9 +50,9 @@ struct Cifar10Flags {
   uint64_t profile_steps = 0;
   bool log_device_placement = false;
   bool confusion_matrix = false;
-  size_t num_gpus = 0;            // GPUs, or towers on another device; 0 as 1
+  size_t num_gpus = 0;            // GPUs, or towers on another device; 0: one
   std::string variable_strategy;  // "CPU", "GPU", or empty: see TrainingDevice
-  bool sync = false;              // train in all processes that mpirun has started
+  bool sync = false;              // train in all processes started by mpirun
   bool sync_batch_norm = false;
   std::string report;         // empty: none
   std::string analyze_model;  // "text" or "json": print the network's cost and exit

@@ -13,7 +13,7 @@ namespace recordpipe {
 
 // The format of the log lines.
 enum class LogWords {
-  resnet,    // the ResNet tutorial's hooks: "learning_rate = R, loss = L, ...", "Average
+  resnet,    // as the ResNet tutorial's hooks: "learning_rate = R, loss = L, ...", "Average
              // examples/sec"
   tutorial,  // cifar10_train's: "step N, loss = L (E examples/sec; S sec/batch)"
 };

@@ -52,7 +52,7 @@ void check_report(const std::string& report, const std::string& job_dir) {
       std::filesystem::equivalent(path.has_parent_path() ? path.parent_path() : ".", job_dir, none))
     throw Error({.kind = ErrorKind::invalid_argument,
                  .path = report,
-                 .reason = "the report would take the place of a checkpoint",
+                 .reason = "the report would overwrite a checkpoint",
                  .hint = "give it another name"});
   AtomicFile(posix_file_system(), report);
 }
@@ -171,13 +171,12 @@ int TrainingRun::train() {
                             : TrainingSession(trainer_, options, std::move(hooks));
   if (checkpoint_.empty()) checkpoint_ = session.restored_path();
   if (session.restored_step() && step() >= last_step)
-    log.note(
-        fmt::format("nothing left to train: {} steps are made, of {} in all", step(), last_step));
+    log.note(fmt::format("nothing left to train: {} of {} steps are done", step(), last_step));
   session.run();
   // All processes call it: the first may have gone back to a checkpoint, the others not.
   const int signal = interrupted_anywhere(processes_);
   if (!signal || step() >= last_step) return 0;
-  log.note(fmt::format("interrupted at step {} of {}; {} to go on", step(), last_step,
+  log.note(fmt::format("interrupted at step {} of {}; {} to continue", step(), last_step,
                        options_.minutes > 0 ? fmt::format("run it with --train-steps {}", last_step)
                                             : "run it again"));
   return signal;
@@ -215,7 +214,7 @@ uint64_t TrainingRun::measure_last_step() {
   const double left = std::max(0.0, budget - (steady_seconds() - start));
   uint64_t last_step = first_step + 1 + static_cast<uint64_t>(left / per_step);
   processes_.broadcast(std::as_writable_bytes(std::span(&last_step, 1)));
-  log_info("{:.1f} ms a step{}: training to step {}{}", 1e3 * per_step,
+  log_info("{:.1f} ms per step{}: training to step {}{}", 1e3 * per_step,
            options_.synthetic ? " on synthetic data" : "", last_step,
            restored ? "" : fmt::format("; --train-steps {} repeats this run", last_step));
   return last_step;

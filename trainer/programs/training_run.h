@@ -48,8 +48,8 @@ struct TrainingRunOptions {
   size_t eval_batch_size = 100;
 
   uint64_t summary_steps = 100;  // between summaries in an event file; 0: none
-  uint64_t profile_steps = 0;    // from timeline to timeline; 0: none
-  std::string report = {};       // the file of an HTML report; empty: none
+  uint64_t profile_steps = 0;    // between timelines; 0: none
+  std::string report = {};       // the path of an HTML report; empty: none
   std::string report_title = {};
 };
 

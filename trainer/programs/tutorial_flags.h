@@ -33,8 +33,9 @@ struct TutorialTrainFlags : TutorialFlags {
   uint64_t max_steps = 1'000'000;  // in total, including earlier runs in train_dir
   bool log_device_placement = false;
   uint64_t log_frequency = 10;  // steps between log lines
-  size_t num_gpus = 1;          // devices to train on, a batch each; cifar10_multi_gpu_train's only
-  bool sync = false;            // train in all processes that mpirun has started, a batch each
+  size_t num_gpus = 1;          // devices to train on, a batch for each; cifar10_multi_gpu_train
+                                // only
+  bool sync = false;            // train in all processes started by mpirun, a batch in each
   std::string report;           // file for an HTML report; empty: none
 };
 
@@ -42,8 +43,8 @@ struct TutorialEvalFlags : TutorialFlags {
   std::string eval_dir = "/tmp/cifar10_eval";         // event files
   std::string eval_data = "test";                     // or "train_eval": the training images
   std::string checkpoint_dir = "/tmp/cifar10_train";  // train_dir of the training, or a checkpoint
-  uint64_t eval_interval_secs = 300;                  // between two evaluations, at least 1
-  uint64_t num_examples = 10'000;                     // at most; each image counts once
+  uint64_t eval_interval_secs = 300;                  // between evaluations, at least 1
+  uint64_t num_examples = 10'000;                     // the maximum; each image counts once
   bool run_once = false;
   bool confusion_matrix = false;
   bool moving_averages = true;  // evaluates the averages of the weights, as the tutorial does

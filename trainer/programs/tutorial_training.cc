@@ -142,7 +142,7 @@ class TutorialEvaluation {
       return restored;
     } catch (const Error& error) {
       if (!cannot_be_read(error)) throw with_hint(error, "is it a checkpoint of cifar10_train?");
-      if (flags_.run_once) throw with_hint(error, "no checkpoint in this folder is whole");
+      if (flags_.run_once) throw with_hint(error, "no checkpoint in this folder is intact");
       warn_once(error);
       return {};
     }

@@ -14,7 +14,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostDots = 100;   // of a line that is marked
+constexpr size_t kMostDots = 100;   // per marked line
 constexpr size_t kMostBands = 150;  // each has a tooltip
 
 bool plottable(const ChartPoint& point) { return recordpipe::plottable(point.value); }
@@ -181,11 +181,11 @@ std::string note(const Chart& chart) {
   }
   std::string text;
   if (most > kMostChartPoints)
-    text += fmt::format("Drawn points are means of {} neighbours. ",
+    text += fmt::format("Each drawn point is the mean of {} neighbouring points. ",
                         (most + kMostChartPoints - 1) / kMostChartPoints);
   if (left_out > 0)
-    text += fmt::format("{} value{} not drawn: not a finite number.", left_out,
-                        left_out == 1 ? " is" : "s are");
+    text +=
+        fmt::format("{} value{} not drawn: not finite.", left_out, left_out == 1 ? " is" : "s are");
   return text.empty() ? "" : "<p class=\"note\">" + text + "</p>";
 }
 

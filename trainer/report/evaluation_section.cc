@@ -91,10 +91,9 @@ std::string mistakes_html(const Evaluation& evaluation, const std::vector<std::s
   const bool have_picture = channels == 1 || channels == 3;
   if (evaluation.mistakes.empty() || !have_picture) return "";
   std::string html = fmt::format(
-      "<h3>Taken for something else</h3>\n<p class=\"note\">{} of the {} images that were "
-      "classified wrongly, those first of which the network was surest. Below each what it is, "
-      "what "
-      "it was taken for and how sure the network was.</p>\n<div class=\"mistakes\">\n",
+      "<h3>Misclassified images</h3>\n<p class=\"note\">{} of the {} misclassified images, the "
+      "most confident first. Below each: its class, the predicted class and its "
+      "probability.</p>\n<div class=\"mistakes\">\n",
       evaluation.mistakes.size(), wrong);
   for (const Mistake& mistake : evaluation.mistakes)
     html += fmt::format(

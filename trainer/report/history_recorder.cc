@@ -43,7 +43,7 @@ HistoryRecorder::HistoryRecorder(FileSystem& file_system, std::string path,
     : file_system_(file_system), path_(std::move(path)), options_(options) {
   if (options.window == 0)
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "a point of a report's curves has at least one step"});
+                 .reason = "a point of a report's curves must have at least one step"});
 }
 
 void HistoryRecorder::start(uint64_t step) {

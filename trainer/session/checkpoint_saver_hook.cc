@@ -50,7 +50,7 @@ bool CheckpointSaverHook::go_back(TrainingSession& session, const std::string& w
   if (!restored) return false;
   session.trainer().set_steps_done(restored->state.step);
   saved_step_ = session.step();
-  session.note(why + "; training stops, with the weights of " + printable(restored->path));
+  session.note(why + "; training stops with the weights of " + printable(restored->path));
   session.request_stop();
   return true;
 }
@@ -63,7 +63,7 @@ void CheckpointSaverHook::try_to_save(TrainingSession& session,
   } catch (const Error& error) {
     if (!is_outlived(error)) throw;
     session.note(std::string("no checkpoint at step ") + std::to_string(session.step()) +
-                 ", the one before stays: " + error.what());
+                 ", the previous one stays: " + error.what());
   }
 }
 

@@ -11,7 +11,7 @@ StopAtStepHook::StopAtStepHook(const StopAtStepOptions& options)
     : options_(options), last_step_(options.last_step) {
   if (options.last_step.has_value() == options.num_steps.has_value())
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "StopAtStepHook wants either the last step or a number of steps"});
+                 .reason = "StopAtStepHook needs either the last step or a number of steps"});
 }
 
 void StopAtStepHook::after_create_session(TrainingSession& session) {

@@ -95,8 +95,8 @@ void TrainingSession::run_step() {
   const double waited = steady_seconds() - asked;
   if (!batch)
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "the batches to train on have come to an end",
-                 .hint = "repeat() without a count never ends"});
+                 .reason = "the training batches have ended",
+                 .hint = "use repeat() without a count"});
 
   StepResult result;
   std::exception_ptr not_finite;
@@ -149,9 +149,9 @@ void TrainingSession::open_batches() {
 void TrainingSession::restore_batches(const TrainingState& state) {
   std::string reason;
   if (state.input_state.empty()) {
-    reason = "the checkpoint doesn't say where the run was in its data";
+    reason = "the checkpoint has no input position";
   } else if (state.seed != options_.seed) {
-    reason = "another seed was given";
+    reason = "the seed has changed";
   } else {
     data_seed_ = state.data_seed;
     open_batches();
@@ -166,14 +166,14 @@ void TrainingSession::restore_batches(const TrainingState& state) {
   // Must differ from the order and the distortions of the steps before.
   data_seed_ = derive_key(options_.seed, state.step);
   open_batches();
-  note("the data start anew, in an order of their own: " + reason);
+  note("the input starts over, in a new order: " + reason);
 }
 
 void TrainingSession::note_changes(const TrainingState& state) const {
   for (const auto& [name, now] : options_.settings) {
     const auto before = state.settings.find(name);
     if (before != state.settings.end() && before->second != now)
-      note(name + " was " + before->second + ", is " + now + " from here on");
+      note(name + " was " + before->second + " and is now " + now);
   }
 }
 

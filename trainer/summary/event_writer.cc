@@ -11,8 +11,9 @@ namespace {
 std::chrono::steady_clock::duration to_interval(double seconds) {
   constexpr double year = 366 * 86400.0;  // a duration that every clock can represent
   if (!(seconds >= 0 && seconds <= year))
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "event files are flushed every 0 seconds to a year"});
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "the flush interval of event files must be between 0 seconds and a year"});
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double>(seconds));
 }

@@ -14,7 +14,7 @@ CpuBatchNorm::CpuBatchNorm(CpuContext& context, const BatchNormOp& op, CpuTensor
     : context_(context), op_(op), input_(input), residual_(residual), output_(output) {
   if (residual && residual->lanes() != input.lanes())
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "images can't be a residual: they lie in another layout"});
+                 .reason = "the input images can't be a residual: they have another layout"});
   const size_t channels = output.channel_blocks() * output.lanes();
   for (AlignedBuffer* buffer : {&mean_, &inverse_deviation_, &scale_, &shift_, &a_, &b_, &c_})
     *buffer = AlignedBuffer(channels);

@@ -20,7 +20,7 @@ class CpuBatchNorm final : public CpuLayer {
   void update_statistics() override;
 
  private:
-  size_t replicas() const;                         // whose statistics are taken together
+  size_t replicas() const;                         // the processes that share statistics
   void add_up(std::vector<double>& values) const;  // sums over these processes
   void take_batch_statistics();
   void take_moving_statistics();
@@ -41,7 +41,7 @@ class CpuBatchNorm final : public CpuLayer {
   std::vector<double> gradient_sums_;                // per channel Σ g, then Σ g · (x - mean)
   // One value per channel, including the padding channels of the last block.
   AlignedBuffer mean_, inverse_deviation_;  // 1 / sqrt(variance + epsilon)
-  AlignedBuffer scale_, shift_;             // normalise: x · scale + shift
+  AlignedBuffer scale_, shift_;             // normalisation: x · scale + shift
   AlignedBuffer a_, b_, c_;                 // the gradient: a · g + b · x + c
   // One value per lane of each plane. These sums are added in plane order, so that the result
   // doesn't depend on the number of threads.

@@ -44,12 +44,12 @@ class CpuRunner final : public Runner {
   CpuContext context_;
   size_t lanes_ = 1;                                 // of the tensors between convolutions
   std::vector<std::unique_ptr<CpuTensor>> tensors_;  // one for each node
-  std::vector<std::unique_ptr<CpuLayer>> layers_;    // one for each node
-  std::vector<NodeTime> times_;                      // one for each node
+  std::vector<std::unique_ptr<CpuLayer>> layers_;    // one per node
+  std::vector<NodeTime> times_;                      // one per node
   GradientPool gradients_;
   CpuInput* input_ = nullptr;  // the first layer
   CpuLoss* loss_ = nullptr;    // the last layer
-  size_t images_ = 0;          // that were loaded
+  size_t images_ = 0;          // in the loaded batch
   std::shared_ptr<ChromeTrace> trace_;
 };
 

@@ -26,7 +26,7 @@ class CpuLocalResponseNorm final : public CpuLayer {
   CpuTensor& input_;
   CpuTensor& output_;
   float* gradient_ = nullptr;  // this layer's part of the input's gradient
-  const size_t slices_;        // of the batch, each with a workspace of its own
+  const size_t slices_;        // of the batch, each with its own workspace
   AlignedBuffer workspaces_;
 };
 

@@ -19,7 +19,7 @@ inline Desc make_desc(const Dims& dims, Tag tag) {
 // The parameters of a convolution and of its two gradients.
 struct Convolution {
   Desc input, weights, output;
-  Desc bias = {};         // empty: there is none
+  Desc bias = {};         // empty: no bias
   Dims strides, padding;  // the same padding before and after
   dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct;
 };

@@ -120,14 +120,14 @@ void choose(Direction& direction, const ConvolutionShape& shape, const Device& d
       continue;
     }
     if (performance.memory > device.workspace_bytes()) {
-      reject(performance, "more than the workspace");
+      reject(performance, "exceeds the workspace");
       continue;
     }
     // In fp32 the descriptor keeps forbidding tensor cores.
     if (math_of(shape) == CUDNN_FMA_MATH) {
       if (performance.mathType == CUDNN_TENSOR_OP_MATH ||
           performance.mathType == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION) {
-        reject(performance, "of tensor cores");
+        reject(performance, "uses tensor cores");
         continue;
       }
     } else {
@@ -139,10 +139,10 @@ void choose(Direction& direction, const ConvolutionShape& shape, const Device& d
     if (status == CUDNN_STATUS_SUCCESS) return;
     reject(performance, cudnnGetErrorString(status));
   }
-  if (reasons.empty()) reasons = "; it names none";
+  if (reasons.empty()) reasons = "; it lists none";
   throw Error({.kind = ErrorKind::unsupported,
                .reason = "cuDNN has no algorithm for a convolution of " + text_of(shape) + reasons,
-               .hint = "a larger workspace allows more algorithms"});
+               .hint = "a larger workspace may allow other algorithms"});
 }
 
 }  // namespace

@@ -52,9 +52,9 @@ struct CudaBackendOptions {
 // Images whose distortions are drawn but not applied; the GPU applies them.
 struct DrawnImages {
   enum class Colors {
-    kept,          // crop and flip only, as pad_crop_flip()
-    changed,       // as crop_flip_color() with Standardize::no
-    standardized,  // as crop_flip_color() with Standardize::yes
+    kept,          // crops and flips only, as by pad_crop_flip()
+    changed,       // as by crop_flip_color() with Standardize::no
+    standardized,  // as by crop_flip_color() with Standardize::yes
   };
   ImageSize size;                   // at most four times the pixels of the network's input
   std::span<const uint8_t> pixels;  // [images][channels][size.height][size.width]

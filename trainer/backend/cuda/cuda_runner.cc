@@ -18,19 +18,19 @@ void require(bool condition, const char* reason) {
 void check_drawn(const DrawnImages& images, const Network& network, const RunnerOptions& options) {
   const FeatureShape& input = network.input_shape();
   check_labels(images.labels, network, options);
-  require(input.width <= most_side, "the network's input is too wide to be distorted");
+  require(input.width <= most_side, "the network's input is too wide for distortions");
   require(images.size.height <= most_side && images.size.width <= most_side &&
               images.size.height * images.size.width <= 4 * input.pixels(),
           "the images have more than four times the pixels of the network's input");
   require(images.pixels.size() ==
               images.labels.size() * input.channels * images.size.height * images.size.width,
-          "the pixels are not as many as labels and sizes say");
+          "the number of pixels doesn't match the labels and sizes");
   require(images.distortions.size() == images.labels.size(),
-          "the distortions are not as many as the labels");
+          "the number of distortions differs from the number of labels");
   const bool kept = images.colors == DrawnImages::Colors::kept;
-  require(kept || input.channels <= kMostColors, "colours of more than four channels can't change");
+  require(kept || input.channels <= kMostColors, "colour changes support at most four channels");
   for (const CropFlipColor& distortion : images.distortions)
-    require(kept || distortion.contrast > 0, "a contrast that is not above 0");
+    require(kept || distortion.contrast > 0, "the contrast must be above 0");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ class CudaRunner final : public CudaDistortingRunner {
   std::unique_ptr<Upload> upload_;
   std::vector<std::unique_ptr<Layer>> layers_;  // one for each node between input and loss
   SoftmaxCrossEntropy loss_ = {};
-  Buffer losses_;        // of the images, and of the batch
+  Buffer losses_;        // one per image, and the batch's
   PinnedBuffer result_;  // the batch's, for the host
   Event result_is_there_;
   bool ran_ = false;

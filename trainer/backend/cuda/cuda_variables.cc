@@ -85,11 +85,11 @@ void CudaVariables::place(VariableId id) {
 
 void CudaVariables::require_made_for(const Device& device, const Network& network,
                                      const CudaBackendOptions& options) const {
-  if (&device != device_.get()) refuse("the variables are another backend's");
-  if (element_of(options.precision) != element_) refuse("the variables are of another precision");
+  if (&device != device_.get()) refuse("the variables belong to another backend");
+  if (element_of(options.precision) != element_) refuse("the variables have another precision");
   // Two networks may have variables of the same shapes but dense layers with different inputs.
   if (variable_layouts(network, element_) != layouts_)
-    refuse("the variables are another network's");
+    refuse("the variables belong to another network");
 }
 
 float* CudaVariables::at(VariableId id, Slot slot) const {

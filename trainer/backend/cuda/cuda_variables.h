@@ -87,7 +87,7 @@ class CudaVariables final : public Variables {
   bool has_averages_ = false;
   std::unique_ptr<GradientProcessor> processor_;
   Buffer weight_copies_, weight_gradients_;  // unless the precision is float32
-  Buffer squares_;                           // scratch of half_squared_norm()
+  Buffer squares_;                           // scratch memory of half_squared_norm()
   size_t squares_count_ = 0;
   Buffer loss_scale_;
 };

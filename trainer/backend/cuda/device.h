@@ -106,7 +106,7 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record(Stream stream);
-  void wait() const;                  // the host waits
+  void wait() const;                  // blocks the host
   void wait_in(Stream stream) const;  // later work on `stream` waits
 
  private:

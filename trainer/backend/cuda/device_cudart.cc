@@ -29,26 +29,26 @@ void require_usable(size_t index) {
     int driver = 0;
     cudaDriverGetVersion(&driver);
     if (driver == 0)
-      fail_without("there is no NVIDIA driver on this machine", "the cpu backend needs none");
+      fail_without("there is no NVIDIA driver on this machine", "use the cpu backend");
     fail_without("the NVIDIA driver is for CUDA " +
                      version_text(static_cast<size_t>(driver), 1000, 10) +
                      ", this program for CUDA " + version_text(CUDART_VERSION, 1000, 10),
-                 "a newer driver runs it");
+                 "install a newer driver");
   }
   if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0))
     fail_without("there is no NVIDIA GPU on this machine, or CUDA_VISIBLE_DEVICES hides it",
-                 "the cpu backend needs none");
+                 "use the cpu backend");
   check(status, "counting the GPUs");
   if (index >= static_cast<size_t>(count))
-    fail_without("there is no GPU " + std::to_string(index) + ", the last one is " +
+    fail_without("there is no GPU " + std::to_string(index) + "; the last one is " +
                  std::to_string(count - 1));
   int major = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, static_cast<int>(index)),
         "asking for the GPU's compute capability");
   if (major < least_capability)
     fail_without("GPU " + std::to_string(index) + " has compute capability " +
-                 std::to_string(major) + ", at least " + std::to_string(least_capability) +
-                 ".0 is needed");
+                 std::to_string(major) + "; at least " + std::to_string(least_capability) +
+                 ".0 is required");
 }
 
 // For destructors, which must not throw.
@@ -141,7 +141,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 }
 
 PinnedBuffer::PinnedBuffer(size_t bytes) {
-  check(cudaMallocHost(&data_, bytes), "taking pinned memory");
+  check(cudaMallocHost(&data_, bytes), "allocating pinned memory");
 }
 
 PinnedBuffer::~PinnedBuffer() { ignore(cudaFreeHost(data_)); }

@@ -88,7 +88,7 @@ std::unique_ptr<Layer> make_max_pool(const LayerContext& context, const MaxPoolO
                                      Tensor& input, Tensor& output) {
   if (op.window > 256)
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "max pooling over windows of more than 256 pixels"});
+                 .reason = "max pooling windows are limited to 256 pixels"});
   MaxPool work = {};
   work.element = input.element();
   work.images = input.images();

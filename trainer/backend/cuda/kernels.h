@@ -27,7 +27,8 @@ struct TakeImages {
   uint32_t images, pixels;
   uint32_t image_channels;  // of the images
   uint32_t channels;        // of the tensor
-  const void* from;         // uint8 or float, [images][pixels][channels] or the other way round
+  const void* from;         // uint8 or float, [images][pixels][channels] or
+                            // [images][channels][pixels]
   bool from_uint8, from_nchw;
   float scale, shift;  // value · scale + shift
   Element element;
@@ -56,10 +57,10 @@ struct DistortImages {
   uint32_t image_channels, image_height, image_width;
   uint32_t channels, height, width;  // of the tensor
   const uint8_t* from;               // [images][channels][height][width]
-  const CropFlipColor* crops;        // one for each image
+  const CropFlipColor* crops;        // one per image
   bool standardize;
   RowSums* row_sums;  // [images][image_channels][height]: scratch
-  ColorMap* maps;     // [images][image_channels]: scratch; null: colours stay as they are
+  ColorMap* maps;     // [images][image_channels]: scratch memory; null: colours are unchanged
   float scale, shift;
   Element element;
   void* to;
@@ -89,7 +90,7 @@ struct BatchNorm {
   float *new_mean, *new_variance;  // the batch's, for the moving ones; the variance is unbiased
   float *dgamma, *dbeta;
   float *mean, *inverse_deviation;  // of the batch
-  float *scale, *shift;             // normalise: x · scale + shift
+  float *scale, *shift;             // normalisation: x · scale + shift
   float *a, *b, *c;                 // the gradient: a · g + b · x + c
   float* partial_sums;              // partial_sums_size(rows, channels, element, 3)
   const LossScale* loss_scale;
@@ -113,10 +114,10 @@ struct BiasRelu {
   Element element;
   uint32_t rows, channels;
   bool relu;
-  void* y;              // changed in place
-  const float* bias;    // or null
-  void* dy;             // masked in place by the rectifier
-  float* dbias;         // or null
+  void* y;              // modified in place
+  const float* bias;    // may be null
+  void* dy;             // ReLU's mask is applied in place
+  float* dbias;         // may be null
   float* partial_sums;  // partial_sums_size(rows, channels, element, 1)
   const LossScale* loss_scale;
 };
@@ -199,7 +200,7 @@ struct SoftmaxCrossEntropy {
   const void* logits;
   const int32_t* labels;
   const uint32_t* batch_images;  // the number of valid images
-  void* dlogits;                 // or null; zeros for images that don't count
+  void* dlogits;                 // may be null; zeros for invalid images
   LossSums* of_images;           // [images]
   LossSums* result;
   const LossScale* loss_scale;  // the factor of dlogits
@@ -221,13 +222,13 @@ struct GradientTreatment {
 // Variables::process_gradients(), which documents the steps and their order.
 struct GradientWork {
   uint32_t variables, piece_count;
-  const GradientPiece* pieces;          // [piece_count], a variable's one after the other
+  const GradientPiece* pieces;          // [piece_count], in the order of the variables
   const uint32_t* first_pieces;         // [variables + 1]
   const GradientTreatment* treatments;  // [variables]
   const float* values;
   float* gradients;
   double clip_norm, clip_global_norm;  // 0: none
-  double* squares;                     // gradient_squares_size(piece_count): scratch
+  double* squares;                     // gradient_squares_size(piece_count): scratch memory
   double *norms, *factors;             // [variables]
 };
 size_t gradient_squares_size(uint32_t pieces);

@@ -19,7 +19,7 @@ class ReplicaExchange;
 enum class GradientExchange {
   automatic,  // NCCL if it can be loaded, else host memory; name() tells which
   gpus,       // on the GPUs, by NCCL
-  host,       // in the host's memory; between processes by the communicator
+  host,       // in host memory; between processes by the communicator
 };
 
 struct MultiGpuBackendOptions {

@@ -56,7 +56,7 @@ struct Nccl {
     if (result != ncclSuccess)
       throw Error({.kind = ErrorKind::network,
                    .reason = std::string(action) + " failed: " + error_string(result),
-                   .hint = "NCCL_DEBUG=INFO in the environment makes NCCL say more"});
+                   .hint = "set NCCL_DEBUG=INFO in the environment for details"});
   }
 };
 
@@ -139,8 +139,9 @@ std::unique_ptr<ReplicaExchange> exchange_by_nccl(Devices devices, Communicator&
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "NCCL can't be loaded: " +
                            (missing.empty() ? "another process lacks it" : missing),
-                 .hint = "install NCCL where the loader finds it (LD_LIBRARY_PATH); "
-                         "--variable-strategy CPU averages on the host"});
+                 .hint =
+                     "install NCCL in the loader's path (LD_LIBRARY_PATH), or average on the host "
+                     "with --variable-strategy CPU"});
   return std::make_unique<NcclExchange>(std::move(devices), processes);
 }
 

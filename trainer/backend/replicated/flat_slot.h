@@ -16,8 +16,8 @@ class FlatSlot {
 
   std::span<float> values() { return values_; }
 
-  void read();         // replaces the copy by the variables' numbers
-  void add();          // adds the variables' numbers to the copy
+  void read();         // copies the values from the variables
+  void add();          // adds the variables' values to the copy
   void write() const;  // copies the values back to the variables
 
  private:

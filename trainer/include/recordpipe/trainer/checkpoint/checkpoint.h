@@ -32,10 +32,10 @@ struct TrainingState {
   uint64_t step = 0;  // completed steps
   // The seeds of all random numbers. Generators are counter-based (Philox): the seeds and the step
   // are their whole state.
-  uint64_t seed = 0;             // the run's
-  uint64_t data_seed = 0;        // of the order and distortions that input_state belongs to
+  uint64_t seed = 0;             // of the run
+  uint64_t data_seed = 0;        // of the order and distortions at input_state
   std::string input_state = {};  // empty: unknown, because another program wrote the file
-  uint64_t plan_hash = 0;        // of the pipeline that it is a place in
+  uint64_t plan_hash = 0;        // of the pipeline of input_state
   CheckpointSettings settings = {};
   // On the validation split, with these variables, 0 to 1; empty if not measured.
   std::optional<double> validation_accuracy = {};

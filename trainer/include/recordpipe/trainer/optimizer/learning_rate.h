@@ -55,7 +55,7 @@ struct OneCycleOptions {
   double initial_rate = 0.01;
   double peak_rate = 0.1;
   double final_rate = 0;
-  uint64_t rise_steps = 0;   // from the initial rate to the peak, at most total_steps
+  uint64_t rise_steps = 0;   // from the initial rate to the peak; at most total_steps
   uint64_t total_steps = 1;  // of the whole cycle
 };
 

@@ -16,14 +16,14 @@ struct ChartPoint {
 };
 
 struct ChartLine {
-  std::string name = {};                // may be empty where there is no other line
+  std::string name = {};                // may be empty for a single line
   std::vector<ChartPoint> points = {};  // in ascending order of step
-  bool marked = false;                  // each point gets a dot
+  bool marked = false;                  // draws a dot at each point
 };
 
 struct Chart {
   std::string title = {};
-  std::string unit = {};              // behind the title and behind numbers: "%"
+  std::string unit = {};              // shown after the title and after numbers: "%"
   std::vector<ChartLine> lines = {};  // at most two have their own colours
   double first_step = 0;
   double last_step = 0;

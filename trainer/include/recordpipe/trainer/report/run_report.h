@@ -13,11 +13,11 @@ namespace recordpipe {
 
 // The summary of some consecutive training steps.
 struct TrainingPoint {
-  uint64_t step = 0;   // how many had been made after the last of them
+  uint64_t step = 0;   // the number of steps made, including the last of these
   uint64_t steps = 0;  // the number of these steps
   uint64_t images = 0;
-  uint64_t correct = 0;      // of these
-  double loss = 0;           // the mean of the steps', without weight decay; may be no number
+  uint64_t correct = 0;      // correctly classified images
+  double loss = 0;           // the mean over the steps, without weight decay; may be NaN
   double learning_rate = 0;  // of the last step
   double seconds = 0;
   double input_wait_seconds = 0;  // part of `seconds`
@@ -47,7 +47,7 @@ struct RunFact {
 
 struct FinalEvaluation {
   std::string split = "eval";  // the images' name
-  uint64_t step = 0;           // of the network that was evaluated
+  uint64_t step = 0;           // of the evaluated network
   Evaluation evaluation = {};
 };
 
@@ -55,7 +55,8 @@ struct FinalEvaluation {
 struct RunReport {
   std::string title = "Training run";
   std::vector<std::string> notes = {};  // sentences at the top of the page: "The data are ..."
-  std::vector<RunFact> facts = {};      // what was run: model, settings, device; in this order
+  std::vector<RunFact> facts = {};      // about the run: model, settings, device; shown in this
+                                        // order
   RunHistory history = {};
   std::vector<std::string> class_names = {};  // of class 0, 1, ...; further classes are shown as
                                               // numbers

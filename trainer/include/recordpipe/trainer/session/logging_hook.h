@@ -43,7 +43,7 @@ class LoggingHook final : public SessionHook {
   const LoggingOptions options_;
   std::optional<StepTimer> timer_;
   StepTimer since_last_;  // for the seconds
-  std::string line_;      // of the last step, where it may be wanted at the end
+  std::string line_;      // of the last step, if it may be needed at the end
 };
 
 }  // namespace recordpipe

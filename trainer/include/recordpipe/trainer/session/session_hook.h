@@ -40,8 +40,8 @@ struct RunContext {
 // A completed step.
 struct RunValues {
   const StepResult& result;
-  const ImageBatch& batch;        // that it was trained on; valid during the call
-  double seconds = 0;             // since the step before had ended, hooks included
+  const ImageBatch& batch;        // the batch of the step; valid during the call
+  double seconds = 0;             // since the end of the previous step, including hooks
   double input_wait_seconds = 0;  // the part spent waiting for the batch
 };
 

@@ -12,9 +12,9 @@
 namespace recordpipe {
 
 enum class SessionStatus {
-  start,       // the event's step is the first that will be made: TensorBoard forgets what other
-               // events say of it and of later ones, which were made before a crash
-  stop,        // no more will come
+  start,       // its step is the next to be made: TensorBoard drops earlier events of this and
+               // later steps, which were made before a crash
+  stop,        // no more events follow
   checkpoint,  // a checkpoint was saved
 };
 

@@ -83,7 +83,7 @@ class EventWriter {
   std::optional<Clock::time_point> sync_at_;  // the latest time for the next sync, if anything is
                                               // unsynced
 
-  std::mutex mutex_;              // of all that follows
+  std::mutex mutex_;              // guards the members below
   std::condition_variable work_;  // wakes the writing thread
   std::condition_variable done_;  // wakes callers that wait for it
   std::deque<Event> queue_;
@@ -91,7 +91,7 @@ class EventWriter {
   bool flush_wanted_ = false;
   bool stopping_ = false;
   std::exception_ptr failure_;  // the writing thread waits until it has been thrown
-  std::thread thread_;          // last: it uses the others
+  std::thread thread_;          // last, because it uses the others
 };
 
 }  // namespace recordpipe

@@ -23,10 +23,10 @@ class ConfusionMatrix {
   }
 
   size_t classes() const { return classes_; }
-  uint64_t images(size_t label) const;            // that are of this class
+  uint64_t images(size_t label) const;            // of this class
   uint64_t predictions(size_t prediction) const;  // the number of images classified as this class
   uint64_t images() const;                        // all
-  uint64_t correct() const;                       // all that were taken for what they are
+  uint64_t correct() const;                       // all correctly classified images
 
   // The fraction of a class's images that are classified correctly: its accuracy. Empty if the
   // class has no images.

@@ -33,9 +33,9 @@ struct Mistake {
 };
 
 struct Evaluation {
-  BatchResult total = {};          // what evaluate() returns
+  BatchResult total = {};          // as returned by evaluate()
   ConfusionMatrix confusion = {};  // of all classes of the network
-  FeatureShape image = {};         // what all images are
+  FeatureShape image = {};         // the shape of all images
   // The misclassified images with the largest probability of the prediction, in descending order;
   // equal ones in the order of the data.
   std::vector<Mistake> mistakes = {};
