@@ -225,8 +225,9 @@ TYPED_TEST(TrainerOptionsOnEachBackend, ALossThatIsNoNumberChangesNothing) {
   const State before(*run.variables);
   const Error error = error_of([&] { run.trainer.step(batch, constant); });
   EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
-  EXPECT_THAT(error.reason(), testing::EndsWith("at step 2: the first layer with non-finite outputs "
-                                                "is input"));
+  EXPECT_THAT(error.reason(),
+              testing::EndsWith("at step 2: the first layer with non-finite outputs "
+                                "is input"));
   EXPECT_TRUE(State(*run.variables) == before);
   EXPECT_EQ(run.trainer.steps_done(), 1u);
   run.step();
