@@ -1,4 +1,4 @@
-// The cache in memory is the dataset's: filled once, for all iterators, and good for all of them.
+// The cache in memory belongs to the dataset: it is filled once and shared by all iterators.
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -26,7 +26,7 @@ namespace {
 
 class SharedCache : public ::testing::Test {
  protected:
-  // One thread computes a chunk of 8 elements, and the next one not before it is wanted.
+  // One thread computes chunks of 8 elements, each only when it is needed.
   Dataset<int> counted(int n = 100) {
     return from_vector(numbers(n))
         .map([this](int x) {
@@ -67,7 +67,7 @@ TEST_F(SharedCache, AnIteratorGoesOnBehindWhatOthersHaveComputed) {
     for (int i = 0; i < 40; ++i) ASSERT_EQ(*iterator.next(), i);
   }
   EXPECT_EQ(computed_, 40);
-  for (int epoch = 0; epoch < 3; ++epoch) {  // never told that this is the end
+  for (int epoch = 0; epoch < 3; ++epoch) {  // no operator is told that this is the end
     auto iterator = cached.iterate();
     for (int i = 0; i < 64; ++i) ASSERT_EQ(*iterator.next(), i);
   }
@@ -88,7 +88,7 @@ TEST_F(SharedCache, IteratorsAtTheSameTimeYieldTheSame) {
     for (const size_t threads : {1, 2, 3, 4}) {
       readers.emplace_back([&, threads] {
         const auto mine = cached.with_options({.threads = threads, .chunk_size = 7 * threads});
-        if (threads == 3) collect(mine.take(200));  // given up
+        if (threads == 3) collect(mine.take(200));  // abandoned
         same += collect(mine) == expected && collect(mine) == expected;
       });
     }
@@ -141,7 +141,7 @@ TEST_F(SharedCache, AStateIsOfTheFilesThatFilledIt) {
   auto cached = dataset.iterate();
   EXPECT_EQ(error_of([&] { cached.restore(state_of_new); }).path(), path("source"));
 
-  // Both over what is the same: from the cache, and where it has to be filled first.
+  // Both over the same elements: from the cache, and with a cache that must be filled first.
   cached.restore(state_of_old);
   const auto rest = rest_of(iterator);
   EXPECT_TRUE(rest_of(cached) == rest);
@@ -166,7 +166,7 @@ TEST_F(SharedCache, ResumesAnywhereWhoeverHasFilledIt) {
   for (const size_t at : {0, 5, 60, 119}) {
     auto saving = filled.iterate();
     for (size_t i = 0; i < at; ++i) saving.next();
-    auto restored = make().iterate();  // of a cache that is empty
+    auto restored = make().iterate();  // its cache is empty
     restored.restore(saving.state());
     EXPECT_TRUE(rest_of(restored) ==
                 std::vector(expected.begin() + static_cast<std::ptrdiff_t>(at), expected.end()));

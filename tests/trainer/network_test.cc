@@ -53,7 +53,7 @@ TEST(ResNet, ShrinksTheImageTwiceAndGrowsChannels) {
   EXPECT_EQ(network.classes(), 11u);
 }
 
-// What a block consists of and what it reads, batch norm's constants and the paddings.
+// The parts of a block, their inputs, batch norm's constants and the paddings.
 TEST(ResNet, IsVersionOneWithoutParametersInItsShortcuts) {
   const Network network = resnet({.layers = 14});
   const auto node = [&](const std::string& name) {
@@ -125,7 +125,7 @@ TEST(TutorialCnn, HasThePublishedSize) {
   EXPECT_EQ(network.classes(), 10u);
 }
 
-// The names are the tutorial's; what decays are the hidden layers' weights only.
+// The tutorial's names; only the weights of the hidden layers decay.
 TEST(TutorialCnn, HasTheTutorialsVariables) {
   const auto weights = [](const char* name, std::vector<size_t> shape, double deviation,
                           double decay_factor) {
@@ -203,7 +203,7 @@ TEST(TutorialCnn, IsALineOfLayers) {
   }
 }
 
-// TensorFlow's SAME: ceil(length / stride) windows, and of the padding the odd pixel at the end.
+// TensorFlow's SAME: ceil(length / stride) windows, with the odd pixel of padding at the end.
 TEST(Network, PadsMaxPoolingAsTensorFlowsSame) {
   const auto pooled = [](size_t length, size_t window, size_t stride) {
     Network network({1, length, 1});

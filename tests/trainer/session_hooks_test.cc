@@ -1,4 +1,4 @@
-// What the hooks of a session do that write no files.
+// The session hooks that write no files.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -78,7 +78,7 @@ TEST(StopAtStepHook, CountsTheStepsOfAllRunsOrOfThisOne) {
   EXPECT_EQ(run.steps().front(), 7u);
 }
 
-// Which is one way to say: until something else stops it.
+// Equivalent to: until something else stops it.
 TEST(StopAtStepHook, CountsToTheMostThereIs) {
   TestRun run;
   run.run(3);
@@ -104,7 +104,7 @@ TEST(StopAtStepHook, WantsOneOfTheTwo) {
   expect_invalid([] { StopAtStepHook({.last_step = 1, .num_steps = 1}); });
 }
 
-// A restored session goes on to the same step.
+// A restored session continues to the same step.
 TEST(StopAtStepHook, CountsOnceThroughFailures) {
   TestRun run;
   run.save_every = 2;
@@ -160,7 +160,7 @@ TEST(ExamplesPerSecondHook, TellsTheAverageAndTheLatest) {
   TestRun run;
   double now = 100;
   FunctionHook clock;
-  // Steps of a second, the last two of half a second.
+  // Steps of a second; the last two of half a second.
   clock.on_before = [&](TrainingSession&, RunContext& context) {
     now += context.step < 2 ? 1 : 0.5;
   };
@@ -205,7 +205,7 @@ TEST(FeedHook, TrainsOnWhatItIsGiven) {
   }));
   run.run(3, std::move(list));
   EXPECT_THAT(asked, ElementsAre(0, 1, 2));
-  // The pipeline has stayed where it was.
+  // The pipeline's position has not changed.
   EXPECT_THAT(labels, ElementsAre(plain_labels[0], ElementsAre(2, 2, 2, 2), plain_labels[1]));
 }
 

@@ -64,7 +64,7 @@ TYPED_TEST(Towers, GiveWhatTheWholeBatchGives) {
   }
 }
 
-// Gradients are the mean of what each tower's images give; the moving statistics are tower 0's.
+// Gradients are the mean over the towers; the moving statistics are tower 0's.
 TYPED_TEST(Towers, NormaliseByThemselves) {
   const Network network = small_resnet();
   const ImageBatch batch = random_batch(network, 12, 5);
