@@ -142,7 +142,7 @@ std::unique_ptr<OutputFile> FaultyFileSystem::create(const std::string& path, Cr
   auto file = base_.create(path, mode);
   const std::lock_guard lock(mutex_);
   const uint64_t size = base_.status(path).value_or(FileStatus{}).size;
-  synced_[path] = size;  // what was there before is safe
+  synced_[path] = size;  // earlier contents count as synced
   return std::make_unique<Output>(*this, std::move(file), size);
 }
 

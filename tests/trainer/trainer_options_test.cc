@@ -237,8 +237,8 @@ TYPED_TEST(TrainerOptionsOnEachBackend, ALossThatIsNoNumberChangesNothing) {
   EXPECT_THROW(run.step(), NotFiniteError);
 }
 
-// hidden = 0 and four equal logits: a finite loss. What reaches hidden is -¾ · 3e38 + 3 · ¼ ·
-// -3e38, more than a float can hold.
+// hidden = 0 and four equal logits: a finite loss. The gradient at hidden is -¾ · 3e38 + 3 · ¼ ·
+// -3e38, which overflows in float.
 TYPED_TEST(TrainerOptionsOnEachBackend, AGradientThatIsNotFiniteIsNamedAndChangesNothing) {
   Network network({1, 1, 1}, {.scale = 1, .shift = 0});
   network.softmax_cross_entropy(network.dense(network.dense(0, "hidden", 1), "logits", 4));
@@ -262,7 +262,7 @@ TYPED_TEST(TrainerOptionsOnEachBackend, AGradientThatIsNotFiniteIsNamedAndChange
     EXPECT_TRUE(State(*variables) == before);
     EXPECT_EQ(trainer.steps_done(), 0u);
   }
-  // Nobody looks: the next loss tells.
+  // Without checks, the next loss reveals it.
   Trainer trainer(backend, network, *variables, {.batch_size = 1, .weight_decay = 0});
   trainer.step(batch, constant);
   EXPECT_THROW(trainer.step(batch, constant), NotFiniteError);
