@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cifar10_main as its users meet it: flags, what they do, exit codes.
+"""cifar10_main as a user runs it: flags, their effects, exit codes.
 
 Run by CTest. Environment: see cifar10_main_case.py.
 """
@@ -64,7 +64,7 @@ class Usage(Cifar10MainTest):
 
     def test_help_and_version(self):
         text = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
-        # CLI11's versions put the default behind = or in brackets.
+        # Versions of CLI11 print the default after = or in brackets.
         self.assertRegex(text, r"--data-format channels_first\|channels_last.{1,2}channels_last")
         self.assertRegex(text, r"--use-distortion-for-training true\|false.{1,2}true")
         text = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
@@ -79,7 +79,7 @@ class Usage(Cifar10MainTest):
                               ("--num-inter-threads N", "0"), ("--batch-norm-decay N", "0.997"),
                               ("--batch-norm-epsilon N", "1e-05"),
                               ("--learning-rate-schedule .*", "piecewise")):
-            # CLI11's versions put the default behind = or in brackets.
+            # Versions of CLI11 print the default after = or in brackets.
             self.assertRegex(text, rf"{flag}.{{1,2}}{re.escape(default)}[\s\]]")
         for flag in ("--data-dir", "--job-dir"):
             self.assertRegex(text, rf"{flag} TEXT REQUIRED")
@@ -176,7 +176,7 @@ class Training(Cifar10MainTest):
         result = self.train("--num-gpus", 2, "--log-device-placement", "true", steps=2)
         self.expect_done(result)
         self.assertIn("2 towers", result.stderr)
-        # Of an operation and of a variable.
+        # For example one operation and one variable.
         self.assertRegex(result.stderr, r" conv: 2 towers")
         self.assertRegex(result.stderr, r" conv/weights: 2 towers")
 

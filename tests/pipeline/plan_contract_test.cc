@@ -243,7 +243,7 @@ class Driver {
 
   void start_anew() {
     use_held(held_.size());         // by the stage that planned them
-    if (stage_) plan().restart(0);  // releases its tickets
+    if (stage_) plan().restart(0);  // all its tickets are used
     stage_.reset();
     stage_.emplace(node_->make_stage(random_.below(2) == 0 ? context_ : context_.unmonitored()));
     stand_at(0, 0);

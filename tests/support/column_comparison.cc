@@ -203,7 +203,7 @@ std::string difference(const std::vector<std::span<const std::byte>>& rows,
   return "";
 }
 
-// Every second feature with a regular shape gets a fixed one.
+// Half of the features that may have a fixed shape get one.
 bool is_even(const std::string& name) { return (name.size() + name[0]) % 2 == 0; }
 
 // The existing features of a message, and a missing one. If the kinds differ between steps, nothing
