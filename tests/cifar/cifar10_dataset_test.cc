@@ -254,7 +254,7 @@ TEST_F(Cifar10Dataset, FilesOfASubsetAreFoundWholeOrInShards) {
   }
   EXPECT_THROW(cifar10_files(directory / "nowhere", Cifar10Subset::train), Error);
   ASSERT_EQ(::mkfifo((directory / "validation.tfrecords").c_str(), 0600), 0);
-  EXPECT_THROW(cifar10_files(dir, Cifar10Subset::validation), Error) << "it would wait for ever";
+  EXPECT_THROW(cifar10_files(dir, Cifar10Subset::validation), Error) << "it would wait forever";
 }
 
 TEST_F(Cifar10Dataset, CountsCompressedFilesToo) {

@@ -61,7 +61,7 @@ TEST_F(Cache, ComputesOnce) {
   EXPECT_EQ(collect(counted().cache(path()).repeat(3)).size(), 300u);
   EXPECT_EQ(computed_, 200);
   EXPECT_EQ(collect(counted().cache(path())).size(), 100u);
-  EXPECT_EQ(computed_, 200) << "a file serves other iterators, too";
+  EXPECT_EQ(computed_, 200) << "other iterators use the file too";
 }
 
 TEST_F(Cache, FreezesWhatIsRandomBeforeItAndNotAfter) {

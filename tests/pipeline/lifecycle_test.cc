@@ -51,7 +51,7 @@ TEST(Lifecycle, IteratorsMayBeDroppedAtAnyElement) {
       auto iterator = dataset.iterate();
       for (int i = 0; i < stop_after; ++i) ASSERT_NE(iterator.next(), nullptr);
       { const auto dropped = std::move(iterator); }
-      EXPECT_EQ(running, 0) << "work goes on after the iterator is gone";
+      EXPECT_EQ(running, 0) << "work continues after the iterator is destroyed";
     }
   }
 }
@@ -103,7 +103,7 @@ TEST(Lifecycle, WhatOperatorsHaveOpenIsClosedWithTheIterator) {
         auto iterator = (prefetch ? dataset.prefetch(3) : dataset).iterate();
         for (int i = 0; i < stop_after; ++i) ASSERT_NE(iterator.next(), nullptr);
         { const auto dropped = std::move(iterator); }
-        EXPECT_EQ(running, 0) << "work goes on after the iterator is gone";
+        EXPECT_EQ(running, 0) << "work continues after the iterator is destroyed";
       }
     }
   }

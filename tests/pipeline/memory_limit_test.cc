@@ -104,7 +104,7 @@ TEST(MemoryLimit, SeesElementsInsideOthers) {
       large(8).map([](std::string s) { return std::vector<char>(s.begin(), s.end()); });
   EXPECT_GE(held(texts.padded_batch(2, 'x').cache()), 8 * kMiB);
   const auto windows = large(8).window(8).map([](const auto& window) { return window.size(); });
-  EXPECT_GE(use_after_all(windows).peak, 24 * kMiB) << "gathered, and handed on";
+  EXPECT_GE(use_after_all(windows).peak, 24 * kMiB) << "gathered and passed on";
   // Counted at the map that computes it and at the filter that tests it.
   EXPECT_GE(held(large(8).filter([](const std::string&) { return false; })), 2 * kMiB);
 }

@@ -354,7 +354,7 @@ class Driver {
     Planned planned;
     try {
       planned = plan().plan(tickets, wait);
-      EXPECT_TRUE(planned.count > 0 || planned.stop != Stop::none) << "nothing, and no reason";
+      EXPECT_TRUE(planned.count > 0 || planned.stop != Stop::none) << "no tickets and no reason";
       EXPECT_TRUE(error_.empty()) << "no error any more";
     } catch (const std::exception& error) {
       return expect_error(error);

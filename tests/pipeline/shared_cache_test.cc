@@ -57,7 +57,7 @@ TEST_F(SharedCache, IsFilledOnceWhateverIteratesOverIt) {
   EXPECT_EQ(collect(doubled.ignore_errors()).back(), 198);
   EXPECT_EQ(collect(cached.shuffle(20, 1).ignore_errors().repeat(2)).size(), 198u);
   EXPECT_EQ(collect(zip(cached, doubled).ignore_errors()).size(), 99u);
-  EXPECT_EQ(computed_, 100) << "the element that fails is kept, too";
+  EXPECT_EQ(computed_, 100) << "the failing element is kept too";
 }
 
 TEST_F(SharedCache, AnIteratorGoesOnBehindWhatOthersHaveComputed) {
@@ -205,8 +205,8 @@ TEST_F(SharedCache, EachIteratorCountsWhatItHasReached) {
   };
   const auto cached = large.cache().with_options({.threads = 1, .chunk_size = 1});
   const int delivered = end_of(cached);
-  EXPECT_EQ(collect(cached).size(), 10u) << "another one may hold more";
-  EXPECT_EQ(end_of(cached), delivered) << "the same where it is filled already";
+  EXPECT_EQ(collect(cached).size(), 10u) << "another cache may hold more";
+  EXPECT_EQ(end_of(cached), delivered) << "the same if it is already filled";
   auto iterator = cached.iterate();
   for (int i = 0; i < 3; ++i) iterator.next();
   EXPECT_GE(iterator.memory().bytes, 3 * kLarge);

@@ -214,7 +214,7 @@ uint64_t for_every_fault(FileSystem& base, int code, const std::function<void(Fi
     const bool ignorable = std::ranges::any_of(
         may_ignore, [&](const std::string& call) { return failed.starts_with(call + " "); });
     if (failed.empty()) {
-      EXPECT_EQ(thrown, "") << "thrown though nothing failed";
+      EXPECT_EQ(thrown, "") << "an exception without a fault";
     } else if (!ignorable) {
       EXPECT_NE(thrown, "") << "the failure was swallowed";
     }
@@ -246,7 +246,7 @@ uint64_t for_every_kill(FileSystem& base, FaultyFileSystem::Fault fault,
     }
     SCOPED_TRACE("killed at call " + std::to_string(n));
     const bool finished = WIFEXITED(status);
-    EXPECT_TRUE(!finished || WEXITSTATUS(status) == 0) << "thrown though nothing failed";
+    EXPECT_TRUE(!finished || WEXITSTATUS(status) == 0) << "an exception without a fault";
     check();
     if (finished || testing::Test::HasFailure()) return n;
   }

@@ -196,7 +196,7 @@ TYPED_TEST(EachBackend, RefusesWhatMakesNoSense) {
 
 TYPED_TEST(EachBackend, SaysThatMemoryRanOut) {
 #ifdef RECORDPIPE_SANITIZED
-  GTEST_SKIP() << "AddressSanitizer ends the program where so much memory is asked for";
+  GTEST_SKIP() << "AddressSanitizer ends programs that request so much memory";
 #endif
   // More than the address space, so the attempt allocates nothing on any machine.
   const Network network = resnet({.layers = 8, .input = {3, 256, 256}});

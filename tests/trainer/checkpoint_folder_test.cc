@@ -118,7 +118,7 @@ TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyWhenItResumes) {
   }
   write_file(job_dir + "/checkpoint-4.safetensors", "damaged");
   CheckpointFolder folder(posix_file_system(), job_dir, 1);
-  EXPECT_THAT(names(), testing::SizeIs(4)) << "which one is whole isn't known yet";
+  EXPECT_THAT(names(), testing::SizeIs(4)) << "which one is intact isn't known yet";
   ASSERT_EQ(folder.restore(variables)->state.step, 3u);
   EXPECT_THAT(names(), ElementsAre("checkpoint-3.safetensors", "checkpoint-4.safetensors"));
 }
@@ -213,7 +213,7 @@ TEST_F(CheckpointFolderTest, ListsTheNewestFirstByNumber) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   EXPECT_FALSE(folder.has_checkpoint());
   folder.save_best(variables, {.step = 50, .validation_accuracy = 0.5});
-  EXPECT_FALSE(folder.has_checkpoint()) << "the best is none to go on from";
+  EXPECT_FALSE(folder.has_checkpoint()) << "a run never resumes from the best";
   EXPECT_FALSE(folder.restore(variables));
   for (const uint64_t step : {9, 100, 0, 10}) folder.save(variables, {.step = step});
   std::vector<uint64_t> steps;

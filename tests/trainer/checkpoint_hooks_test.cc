@@ -45,7 +45,8 @@ TEST(CheckpointSaverHook, SavesAtTheStartWhenItIsDueAndAtTheEnd) {
   EXPECT_THAT(run.steps(), ElementsAre(7, 6, 3, 0));
   saved.steps.clear();
   run.run(10);
-  EXPECT_THAT(saved.steps, ElementsAre(10)) << "neither what was restored, nor the end twice";
+  EXPECT_THAT(saved.steps, ElementsAre(10))
+      << "no save of the restored step, and the end only once";
 }
 
 TEST(CheckpointSaverHook, KeepsTheNewest) {

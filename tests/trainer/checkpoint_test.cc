@@ -75,7 +75,7 @@ TEST_F(CheckpointTest, KeepsAverages) {
   write();
   ReferenceVariables<float> other(network.variables());
   read(other);
-  ASSERT_TRUE(other.has_averages()) << "where the file has some";
+  ASSERT_TRUE(other.has_averages()) << "if the file has averages";
   EXPECT_EQ(averages(other), mine);
 }
 

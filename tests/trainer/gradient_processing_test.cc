@@ -225,7 +225,7 @@ TYPED_TEST(GradientsOfEachBackend, AveragesAreCopiedForAnEvaluation) {
   for (VariableId id = 0; id < normalised.variables().size(); ++id) {
     EXPECT_EQ(averaged->read(id), expected[id]) << normalised.variables()[id].name;
     if (normalised.variables()[id].trained) {
-      EXPECT_EQ(trained->read(id)[0], 9) << "what is trained stays";
+      EXPECT_EQ(trained->read(id)[0], 9) << "the trained values stay";
     }
   }
   EXPECT_THROW(trained->read(id_of(normalised, "bn/moving_mean"), Slot::average), Error);

@@ -101,7 +101,7 @@ TEST(ModelAnalyzer, KnowsResNet44) {
     flops += each.flops;
     bytes += each.activation_bytes;
   }
-  EXPECT_EQ(parameters, 658'651u) << "each variable is one operation's";
+  EXPECT_EQ(parameters, 658'651u) << "each variable belongs to one operation";
   EXPECT_EQ(flops, analysis.totals.flops);
   EXPECT_EQ(bytes, analysis.totals.activation_bytes);
 }

@@ -86,7 +86,8 @@ TEST(MpiTraining, TrainsResNetAsTowersDo) {
   const Trained expected = train(
       towers, network, images, [&](uint64_t step) { return random_batch(network, images, step); });
   const Trained got = train_together(one_thread(), network);
-  EXPECT_TRUE(processes->size() > 2 || got == expected) << "of two numbers there is but one sum";
+  EXPECT_TRUE(processes->size() > 2 || got == expected)
+      << "the order of two summands doesn't matter";
   EXPECT_LE(greatest_error(got, expected), 1e-4);
   EXPECT_TRUE(same_everywhere(crc_of(got)));
 }

@@ -217,7 +217,7 @@ TEST(Network, PadsMaxPoolingAsTensorFlowsSame) {
   EXPECT_EQ(pooled(7, 3, 1), std::pair(size_t{7}, size_t{1})) << "1 before, 1 after";
   EXPECT_EQ(pooled(8, 2, 2), std::pair(size_t{4}, size_t{0})) << "none";
   EXPECT_EQ(pooled(7, 2, 3), std::pair(size_t{3}, size_t{0})) << "0 before, 1 after";
-  EXPECT_EQ(pooled(6, 1, 2), std::pair(size_t{3}, size_t{0})) << "the last pixel is seen by none";
+  EXPECT_EQ(pooled(6, 1, 2), std::pair(size_t{3}, size_t{0})) << "no window covers the last pixel";
   EXPECT_EQ(pooled(2, 7, 4), std::pair(size_t{1}, size_t{2})) << "2 before, 3 after";
 }
 
@@ -225,11 +225,11 @@ TEST(Network, RefusesShapesThatDoNotFit) {
   Network network({3, 6, 6});
   const NodeId x = network.conv2d(0, "a", {.filters = 4});
   EXPECT_THROW(network.conv2d(0, "b", {.kernel = 9}), Error);
-  EXPECT_THROW(network.conv2d(0, "a"), Error) << "two variables of one name";
+  EXPECT_THROW(network.conv2d(0, "a"), Error) << "two variables with the same name";
   EXPECT_THROW(network.conv2d(17, "b"), Error) << "no such node";
   EXPECT_THROW(network.batch_norm(x, "b", {.residual = 0}), Error);
   EXPECT_THROW(network.pool_and_pad(x, "b", 4, 8), Error);
-  EXPECT_THROW(network.pool_and_pad(x, "b", 2, 5), Error) << "zeros go equally on both sides";
+  EXPECT_THROW(network.pool_and_pad(x, "b", 2, 5), Error) << "zero channels are split equally";
   EXPECT_THROW(network.max_pool(x, "b", {.window = 0}), Error);
   EXPECT_THROW(network.max_pool(x, "b", {.stride = 0}), Error);
   EXPECT_THROW(network.local_response_norm(x, "b", {.bias = 0}), Error);

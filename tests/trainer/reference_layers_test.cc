@@ -92,7 +92,7 @@ TEST(ReferenceLayers, MaxPoolTakesTheGreatestOfEachWindow) {
   const MaxPoolShape shape = {1, {1, 4, 4}, {1, 2, 2}, 3, 2, 0, 0};
   Numbers y(4), dx(16, 1000);
   max_pool_forward<double>(shape, x, y);
-  EXPECT_THAT(y, ElementsAre(10, 8, 10, -1)) << "what lies outside is no zero";
+  EXPECT_THAT(y, ElementsAre(10, 8, 10, -1)) << "pixels outside are not zeros";
   max_pool_backward<double>(shape, x, Numbers{1, 2, 3, 4}, dx);
   EXPECT_THAT(dx, ElementsAre(1000, 1000, 1000, 1000,  //
                               1000, 1000, 1000, 1002,  //

@@ -137,7 +137,7 @@ TEST(LoggingHook, TellsValuesAndSeconds) {
   options.every = {.steps = 2};
   run.run(4, hooks(LoggingHook(options)));
   ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines[0], "step = 1, images = 4") << "at once; of no time before it";
+  EXPECT_EQ(lines[0], "step = 1, images = 4") << "at once, without the time before";
   EXPECT_THAT(lines[1], testing::MatchesRegex(R"(step = 3, images = 4 \(0\.[0-9]+ sec\))"));
 }
 

@@ -167,7 +167,7 @@ TEST(TrainingSession, StartsTheDataAnewForAnotherBatchSize) {
   EXPECT_EQ(again.content(9), run.content(9));
   const TrainingState state = read_training_state(posix_file_system(), run.path(9));
   EXPECT_EQ(state.seed, 7u);
-  EXPECT_NE(state.data_seed, 7u) << "not the distortions that the steps before have had";
+  EXPECT_NE(state.data_seed, 7u) << "not the distortions of earlier steps";
 }
 
 TEST(TrainingSession, StartsTheDataAnewForAnotherSeed) {

@@ -167,7 +167,7 @@ TYPED_TEST(TrainerOptionsOnEachBackend, MultipliesGradientsByName) {
   const Floats once = one.read("dense/biases"), twice = two.read("dense/biases");
   for (size_t i = 0; i < once.size(); ++i)
     EXPECT_NEAR(twice[i] - before[i], 2 * (once[i] - before[i]), 1e-7);
-  EXPECT_EQ(two.read("conv/weights"), weights) << "its decay is part of what is multiplied";
+  EXPECT_EQ(two.read("conv/weights"), weights) << "the multiplier includes its decay";
   EXPECT_EQ(two.read("dense/weights"), one.read("dense/weights"));
 }
 
