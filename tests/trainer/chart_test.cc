@@ -65,7 +65,7 @@ TEST(ChartHtml, InterruptsALineWhereAValueIsNone) {
   EXPECT_THAT(html, HasSubstr(R"(d="M25.00 0.00M75.00 25.00L100.00 75.00")"));
   // The point to the left of the gap has no line that shows it.
   EXPECT_THAT(html, HasSubstr(R"(<circle class="line0" cx="25.00%" cy="0.00%")"));
-  EXPECT_THAT(html, HasSubstr("1 value is not drawn: not a finite number."));
+  EXPECT_THAT(html, HasSubstr("1 value is not drawn: not finite."));
   EXPECT_THAT(html, Not(ContainsRegex("[^a-z](nan|inf)[^a-z]")));
 }
 

@@ -36,10 +36,10 @@ bool shows(const RunReport& report, std::string_view text) {
 TEST(ReportHtml, SaysWhichStepsItDoesNotKnow) {
   RunReport report;
   report.history.training = {{.step = 20, .steps = 10}, {.step = 30, .steps = 10}};
-  EXPECT_TRUE(shows(report, "From step 10 on; what was before is not recorded. 20 steps in"));
+  EXPECT_TRUE(shows(report, "From step 10 on; earlier steps are not recorded. 20 steps in"));
   EXPECT_FALSE(shows(report, "between are not"));
   report.history.training.push_back({.step = 50, .steps = 10});
-  EXPECT_TRUE(shows(report, "10 steps between are not recorded."));
+  EXPECT_TRUE(shows(report, "10 steps in between are not recorded."));
 }
 
 TEST(ReportHtml, ShowsMistakesOfAnyImageItCanAndNoOthers) {

@@ -212,7 +212,7 @@ class Content(ReportTest):
     def test_a_run_that_was_resumed(self):
         page = self.page("resumed")
         text = page.shown()
-        self.assertIn("From step 20000 on; what was before is not recorded. 80000 steps", text)
+        self.assertIn("From step 20000 on; earlier steps are not recorded. 80000 steps", text)
         self.assertIn("Each drawn point is the mean of 8 neighbouring points.", text)
         alert, = page.all("p", **{"class": "alert"})
         self.assertIn("synthetic", alert.text)
@@ -239,8 +239,8 @@ class Content(ReportTest):
         self.assertEqual([path.count("M") for path in paths], [2, 2, 1, 2, 2])
         notes = [note.text for figure in page.all("figure", **{"class": "chart"})
                  for note in figure.all("p")]
-        self.assertEqual(notes, ["4 values are not drawn: not a finite number."] +
-                         ["1 value is not drawn: not a finite number."] * 3)
+        self.assertEqual(notes, ["4 values are not drawn: not finite."] +
+                         ["1 value is not drawn: not finite."] * 3)
         self.assertRegex(page.shown(), r"→ \w+ –")
 
     def test_hostile_text_stays_text(self):
