@@ -192,11 +192,10 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
 void require_finite(const std::string& path, const std::string& name,
                     std::span<const float> values) {
   if (all_finite(values)) return;
-  throw VariableNotFiniteError(
-      {.kind = ErrorKind::invalid_argument,
-       .path = path,
-       .reason = "not saved: " + name + " has values that are not finite",
-       .hint = "use a lower learning rate or a longer warm-up"});
+  throw VariableNotFiniteError({.kind = ErrorKind::invalid_argument,
+                                .path = path,
+                                .reason = "not saved: " + name + " has values that are not finite",
+                                .hint = "use a lower learning rate or a longer warm-up"});
 }
 
 }  // namespace
