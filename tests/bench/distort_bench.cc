@@ -1,5 +1,5 @@
-// The CIFAR distortion alone, on arrays in memory: images per second, compared with two lower
-// bounds that write as many bytes: memset, and a memcpy of the image with memset for the rest.
+// The CIFAR distortion alone, on arrays in memory: images per second, compared with two floors
+// that write as many bytes: memset, and a memcpy of the image with memset for the rest.
 //
 // usage: distort_bench
 //
@@ -52,7 +52,7 @@ struct Case {
   std::string name;
   ImageFormat format;
   std::function<void(const Source&, size_t i, const ImageFormat&, std::byte* out)> fill;
-  size_t floor = 0;  // its lower bounds are this case and the next
+  size_t floor = 0;  // its floors are this case and the next
   std::vector<double> speeds = {};
 
   double median() const {

@@ -47,7 +47,7 @@ double median(std::vector<double> values) {
 // Keeps the compiler from removing the work.
 volatile uint32_t sink;
 
-// Prints the measured value and the bound, in `unit` per second, and their ratio.
+// Prints the measured value and the floor, in `unit` per second, and their ratio.
 void compare(const std::string& what, const std::string& goal, double amount, const char* unit,
              const std::function<void()>& measured, const std::function<void()>& floor) {
   std::vector<double> ours, floors, ratios;

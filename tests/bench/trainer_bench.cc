@@ -104,7 +104,7 @@ class TrainerBench {
     print_layers();
   }
 
-  // Milliseconds per step, over all steps so far. The lower bound is the time of the convolutions
+  // Milliseconds per step, over all steps so far. The floor is the time of the convolutions
   // alone.
   void print_layers() const {
     std::map<std::string, CpuRunner::NodeTime> times;

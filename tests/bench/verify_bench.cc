@@ -3,8 +3,8 @@
 // usage: verify_bench SCRATCH_DIR TFRECORD
 //
 // Two files of 3 GB in the page cache, one of many small records and one of few large ones. The
-// first lower bound computes the CRCs of the same data in mapped, resident memory, with equal
-// numbers of records per core. A newly started program must read the file first: the second bound
+// first floor computes the CRCs of the same data in mapped, resident memory, with equal
+// numbers of records per core. A newly started program must read the file first: the second floor
 // does both and nothing else. Cases alternate; the median of the rounds is reported.
 #include <algorithm>
 #include <atomic>

@@ -20,14 +20,14 @@ def add_arguments(parser):
     parser.add_argument("--programs", type=pathlib.Path, default=PROGRAMS,
                         help="folder of the programs (%(default)s)")
     parser.add_argument("--data", type=pathlib.Path,
-                        help="folder with train.tfrecords, validation.tfrecords and eval.tfrecords, "
-                             "as generate_cifar10_tfrecords writes them, or with "
-                             "cifar-10-python.tar.gz; otherwise the bundle's, or else synthetic ones")
+                        help="folder with the train.tfrecords, validation.tfrecords and eval.tfrecords "
+                             "of generate_cifar10_tfrecords, or with cifar-10-python.tar.gz "
+                             "(default: the bundle's, or else synthetic ones)")
     parser.add_argument("--python", default=os.environ.get("RECORDPIPE_TORCH_PYTHON",
                                                            sys.executable),
-                        help="a Python that has torch and safetensors (%(default)s)")
+                        help="a Python with torch and safetensors (%(default)s)")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda",
-                        help="cpu: to try this program where there is no GPU")
+                        help="cpu: to try this program without a GPU")
 
 
 def loader_paths():
