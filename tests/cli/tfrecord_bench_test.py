@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord bench: what it says of a file. No figure is checked but for being one."""
+"""tfrecord bench: the output for a file. Figures are only checked to be numbers."""
 import gzip
 import time
 import unittest

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord create of JSON lines: the Examples that come out, byte by byte; what is refused."""
+"""tfrecord create from JSON lines: the Examples, byte by byte, and rejected input."""
 import gzip
 import json
 import os
@@ -23,7 +23,7 @@ class JsonLines(CreateTest):
             named_example({"e": [100.0], "n": [-2**63, 2**63 - 1]})])
 
     def test_whole_numbers_that_a_float_rounds(self):
-        """In a list with a fraction, as in a column of CSV."""
+        """In a list with a fraction, as in a CSV column."""
         for line, number in (('{"a": 1, "v": [16777217, 0.5]}', 16777217),
                              ('{"v": [0.5, -9007199254740993]}', -9007199254740993),
                              ('{"v": [NaN, 16777217]}', 16777217),
@@ -37,7 +37,7 @@ class JsonLines(CreateTest):
                          "a.jsonl")
             self.run_it("create", "a.jsonl", "-o", "out", "--types", "v=float")
             os.remove(self.folder / "out")
-        # Those that are held, however large.
+        # For integers of any size that fit.
         self.text("a.jsonl", '{"v": [16777216, 33554436, -9223372036854775808, true, 0.5]}\n')
         self.created("a.jsonl", expected=[
             named_example({"v": [2.0**24, 33554436.0, -2.0**63, 1.0, 0.5]})])
@@ -97,13 +97,13 @@ class JsonLines(CreateTest):
         self.refused("--types is for JSON and CSV", "b.npy", "--types", "b=float", status=2)
 
     def test_numbers_of_two_kinds(self):
-        # jq 1.6 prints 1.0 as 1, and no reader of the records takes both.
+        # jq 1.6 prints 1.0 as 1, and no reader of the records accepts both.
         self.text("a.json", '{"x": 0.5, "y": 1}\n{"x": 1, "y": [2]}\n')
         self.refused('a.json: line 2: "x" is int64, where line 1 has float (readers of the records '
                      'expect one kind: --types x=float makes it one)', "a.json")
         self.created("a.json", "--types", "x=float", expected=[
             named_example({"x": [0.5], "y": [1]}), named_example({"x": [1.0], "y": [2]})])
-        # What show prints comes back as it was.
+        # The output of show is converted back to the same record.
         self.text("a.json", '{"features": {"x": [0.5]}}\n{"features": {"x": [1]}}\n')
         self.assertEqual(self.notes("create", "a.json", "-o", "out"),
                          "tfrecord create: x is float and int64, in different records: "
@@ -134,7 +134,7 @@ class JsonLines(CreateTest):
             self.text("a.json", content)
             self.refused(words, "a.json")
             self.refused("a.json: line 3: ", "a.json")
-        # What show prints comes back as it was.
+        # The output of show is converted back to the same record.
         self.text("a.json", '{"features": {"x": [1]}}\n{"features": {"x": ["a"]}}\n')
         self.created("a.json", expected=[named_example({"x": [1]}), named_example({"x": ["a"]})])
 
@@ -184,7 +184,7 @@ class JsonLines(CreateTest):
             self.refused(words, "a.json")
 
     def test_words_for_numbers_that_are_not_finite(self):
-        """Those that are not exactly Python's are an error, whatever stands beside them."""
+        """Spellings other than Python's are an error, whatever is beside them."""
         for word in ("-NaN", "+Infinity", "nan", "NaN0", "1NaN", "NaNNaN", "Infinity.5", "-inf"):
             for line, at in ((f'{{"x": {word}}}', 7), (f'{{"x": [NaN, {word}]}}', 13)):
                 self.text("a.json", '{"x": [-Infinity, NaN]}\n' + line + "\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord create of .npy and .npz files: every type, memory, and what is refused."""
+"""tfrecord create from .npy and .npz files: every type, memory, and rejected input."""
 import io
 import os
 import struct
@@ -42,7 +42,7 @@ class Numpy(CreateTest):
         return buffer.getvalue()
 
     def test_a_float64_that_no_float_holds(self):
-        """It doesn't become an infinity in silence; one that is an infinity or a NaN stays it."""
+        """It never silently becomes an infinity; an infinity or NaN is kept."""
         largest = 3.4028234663852886e38
         for value in (1e39, -1e300):
             array = npy("'<f8'", "(2, 2)", struct.pack("<4d", 1, 2, 3, value))
@@ -109,7 +109,7 @@ class Numpy(CreateTest):
 
 @unittest.skipIf(os.environ.get("RECORDPIPE_SANITIZE"), "sanitizers take memory of their own")
 class Memory(CreateTest):
-    """64 MiB and the largest record."""
+    """64 MiB plus the largest record."""
 
     def test_large_rows(self):
         size = 40_000_000  # of a row and, about, of its record
@@ -118,7 +118,7 @@ class Memory(CreateTest):
                                           ("'|u1'", f"(3, {size})", size),
                                           ("'|u1'", f"(3, {size}, 1)", size)):
             header = npy(descr, shape, b"")
-            with open(self.folder / "x.npy", "wb") as file:  # zeros, of which nothing is on the disk
+            with open(self.folder / "x.npy", "wb") as file:  # zeros in a sparse file
                 file.write(header)
                 file.truncate(len(header) + 3 * size)
             with zipfile.ZipFile(self.folder / "x.npz", "w") as archive:

@@ -1,4 +1,4 @@
-"""Damaged TFRecord files, as verify, salvage and index meet them."""
+"""Damaged TFRecord files, for verify, salvage and index."""
 import gzip
 import struct
 import zlib
@@ -25,8 +25,8 @@ def unmasked(data):
     return packed + struct.pack("<I", crc32c(packed)) + data + struct.pack("<I", crc32c(data))
 
 
-# Name to content, how many records are intact, and the regions [begin, end) with the start of their
-# reasons: the cases of broken files.
+# Name to content, number of intact records, and the regions [begin, end) with the start of their
+# reasons.
 CASES = {
     "empty": (b"", 0, []),
     "four bytes": (THREE[:4], 0, [(0, 4, "the file ends inside the header")]),

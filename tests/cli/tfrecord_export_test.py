@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord export: what is written, to the byte, and that `create` makes the same records of it."""
+"""tfrecord export: the exact output, and that `create` restores the same records."""
 import io
 import os
 import resource
@@ -111,7 +111,7 @@ class Npz(ExportTest):
         length, = struct.unpack_from("<H", content, 8)
         self.assertEqual(content[:8], b"\x93NUMPY\x01\0")
         self.assertEqual((10 + length) % 64, 0)
-        return eval(content[10:10 + length], {}), content[10 + length:]  # of our own making
+        return eval(content[10:10 + length], {}), content[10 + length:]  # made by this test
 
     def test_arrays(self):
         rows = [{"f": [i / 2, 1.0], "i": [i], "name": ["x" * i], "pixels": [bytes([i]) * 6]}
@@ -197,7 +197,7 @@ class Images(ExportTest):
                 f"say otherwise\nwrote 2 records to {name}/\n"))
             self.assertEqual(png_pixels(self.read(name + "/3/0000001.png")),
                              (32, 32, 3, interleaved))
-        # What was said is neither guessed nor told again.
+        # Given values are neither guessed nor reported.
         self.assertEqual(self.notes("export", "a", "-o", "said/", "--shape", "32x32x3", "--layout",
                                     "chw"), "")
         self.assertNotEqual(png_pixels(self.read("said/3/0000001.png"))[3], interleaved)
@@ -223,7 +223,7 @@ class Images(ExportTest):
         self.assertEqual(self.names(), ["a", "out"])
 
     def test_usual_names(self):
-        """The same as for view: best ones first."""
+        """As for view: in order of preference."""
         self.write("a", named_example({"image_raw": [b"GIF89a1"], "fine_label": [7], "label": []}),
                    named_example({"image_raw": [b"GIF89a2"], "image": [b"GIF89a3"], "y": [1],
                                   "labels": ["cat"]}))
@@ -254,7 +254,7 @@ class Images(ExportTest):
         for shape in ("2", "x2x3", "0x1x1", "2x2x3x4", "1x1x99999999999999999999"):
             self.expect_failure("HEIGHTxWIDTHxCHANNELS", "export", "a", "-o", "out/", "--shape",
                                 shape, status=2)
-        # What a killed process left, and somebody's link in its place.
+        # The remains of a killed process, and another user's link in its place.
         (self.folder / "photos").mkdir()
         (self.folder / "photos/mine").write_text("precious")
         (self.folder / ".out.partial/cat").mkdir(parents=True)

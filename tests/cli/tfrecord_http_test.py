@@ -14,7 +14,7 @@ from tfrecord_test_case import TfrecordTest, named_example, record
 
 
 class Files(http.server.SimpleHTTPRequestHandler):
-    """A folder of files, with ranges; remembers what was asked for."""
+    """A folder of files, with range support; records the requests."""
 
     def do_GET(self):
         self.server.asked.append((self.path, self.headers.get("Range")))
@@ -122,7 +122,7 @@ class Streams(UrlTest):
 
 
 class Ranges(UrlTest):
-    """Of a file of long records only what is needed is fetched."""
+    """Only the necessary parts of a file of long records are fetched."""
 
     def setUp(self):
         super().setUp()
@@ -130,7 +130,7 @@ class Ranges(UrlTest):
         self.run_it("index", "a")
 
     def fetched(self):
-        """Bytes that were asked for, which is more than was sent where the client had enough."""
+        """Requested bytes, which exceed the sent ones if the client stopped early."""
         total = 0
         for name, wanted in self.asked():
             size = (self.folder / name.lstrip("/")).stat().st_size
@@ -143,7 +143,7 @@ class Ranges(UrlTest):
         remote, = self.json("info", "--json", self.url("a"))
         self.assertEqual(remote["records"], 4)
         self.assertEqual({**remote, "path": "a"}, local)
-        self.assertLess(self.fetched(), 2_500_000)  # the first record is looked into
+        self.assertLess(self.fetched(), 2_500_000)  # the first record is examined
 
     def test_a_record_in_the_middle(self):
         shown = self.run_it("show", "--json", "--record", "2", "--feature", "n", self.url("a"))
@@ -157,7 +157,7 @@ class Ranges(UrlTest):
 
 
 class Presigned(Ranges):
-    """URLs that end in a query, without which the server gives nothing."""
+    """URLs with a query that the server requires."""
     QUERY = "X-Amz-Date=20260101T000000Z&X-Amz-Signature=a/b.c"
 
     def setUp(self):

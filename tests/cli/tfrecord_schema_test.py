@@ -1,4 +1,4 @@
-"""tfrecord schema as its users meet it."""
+"""tfrecord schema as a user runs it."""
 import gzip
 import os
 import pathlib
@@ -199,7 +199,7 @@ const recordpipe::SequenceExampleSchema schema = {
 
 
 class SchemaCode(TfrecordTest):
-    """What --cpp and --python print is taken by their compilers."""
+    """The output of --cpp and --python is accepted by their compilers."""
 
     def compile(self, code):
         (self.folder / "schema.cc").write_text(code)

@@ -1,4 +1,4 @@
-"""tfrecord show as its users meet it."""
+"""tfrecord show as a user runs it."""
 import base64
 import gzip
 import json
@@ -269,7 +269,7 @@ class ShowChoice(TfrecordTest):
             self.expect_failure("a: no record 50: it has 50", "show", "a", "--record", "50")
 
     def test_no_record_is_skipped_unseen(self):
-        """What comes before the range isn't read: damage there doesn't matter."""
+        """Records before the range aren't read: damage there has no effect."""
         data = bytearray((self.folder / "a").read_bytes())
         data[20] ^= 1
         (self.folder / "a").write_bytes(data)

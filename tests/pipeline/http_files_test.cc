@@ -58,7 +58,7 @@ TEST_F(HttpFiles, PlainAndCompressedOnesAreRead) {
     const auto records = tfrecord_files(files_, urls_).with_options({.threads = threads});
     EXPECT_EQ(collect(texts(records)), expected(400));
   }
-  // Where the server sends whole files only, without their sizes.
+  // The server sends whole files only, without their sizes.
   server.misbehave("no_range&close");
   EXPECT_EQ(collect(texts(tfrecord_files(files_, urls_))), expected(400));
 }

@@ -1,4 +1,4 @@
-// Saved at any place and restored into a fresh iterator, a pipeline goes on as if nothing had been.
+// A pipeline saved anywhere and restored into a fresh iterator continues as if uninterrupted.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -64,7 +64,7 @@ TEST(IteratorState, GoesOnInEveryOpenInput) {
         .shuffle(4, 5)
         .map_with_random(6, [](int x, Random& r) { return mix(x, r); });
   };
-  // Long inputs stay open while short ones come and go.
+  // Long inputs stay open while short ones are opened and closed.
   const auto source = from_vector(numbers(40)).shuffle(9, 1);
   for (const size_t cycle_length : {1, 3, 50}) {
     const auto turns = source.interleave(open, cycle_length, 2).repeat(2);
@@ -97,7 +97,7 @@ TEST(IteratorState, GoesOnInAWindowAScanAndPastWhatWasSkipped) {
   expect_resumes_anywhere(padded.padded_batch(4, -1), on_any_machine(padded.padded_batch(4, -1)));
 }
 
-// Through as many lives as there are batches.
+// Saved and restored after every batch.
 TEST(IteratorState, RestoredAgainAndAgain) {
   const auto dataset = everything().batch(16).prefetch(2);
   std::vector<std::vector<uint64_t>> out;
@@ -191,7 +191,7 @@ TEST(IteratorState, ParametersMayBeAnyBytes) {
   }
 }
 
-// As state() would have written it.
+// Encoded as by state().
 std::string with_crc(proto::IteratorState state) {
   state.clear_crc32c();
   std::string serialized = state.SerializeAsString();
@@ -230,7 +230,7 @@ TEST(IteratorState, WhatIsNoStateIsRefused) {
   }
 }
 
-// Undamaged, but no place of this pipeline.
+// An undamaged state, but not a position of this pipeline.
 TEST(IteratorState, AfterAPlaceThatIsNotThereItStartsOver) {
   const auto dataset = everything().prefetch(2);
   Iterator<uint64_t> iterator = dataset.iterate();

@@ -1,4 +1,5 @@
-// Scans of a file that another program overwrites or cuts meanwhile, wherever the scan may be.
+// Scans of a file that another program overwrites or truncates at the same time, at any point of
+// the scan.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -65,8 +66,8 @@ class ChangingFile final : public MappedFile {
   const std::function<void()> change_;
 };
 
-// Some records hold the header of a record that isn't there, so that a search for a record's start
-// in them comes back; some are longer than what is read at a time at first.
+// Some records contain the header of a record that doesn't exist, so that a search for record
+// starts goes back into them; some are longer than the initial read size.
 std::string records_with_lies() {
   std::mt19937_64 random(7);
   std::vector<std::string> records;
@@ -83,7 +84,7 @@ constexpr uint64_t kChunk = 40'000;
 class ChangingFileTest : public testing::Test {
  protected:
   // Calls `scan` with a file that changes before its first call, before its second, and so on until
-  // the scan is over before the change; in each of several ways.
+  // the scan ends before the change; for each of several kinds of change.
   void for_every_change(const std::function<void(const MappedFile&)>& scan) {
     const std::string garbage(content_.size(), 'g');
     const std::string other = framed(std::vector<std::string>(2000, "other")).substr(0, kChunk + 7);
@@ -156,7 +157,7 @@ TEST_F(ChangingFileTest, AParallelScanGoesThroughAllOfIt) {
   }
 }
 
-// A reader whose device fails at every place in turn.
+// A reader whose device fails at every position in turn.
 TEST_F(ChangingFileTest, AScanThatFailedFailsTheSameAgain) {
   for_every_change([&](const MappedFile& changing) {
     std::stop_source source;

@@ -1,4 +1,4 @@
-// What only mapped files meet: they can change while they are mapped.
+// Tests of mapped files only: they can change while they are mapped.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -59,7 +59,7 @@ TEST_P(ChangingFile, CutWhileMapped) {
   const uint64_t cut = 50 * (kRecordSize + kRecordOverhead) + 3;
   std::filesystem::resize_file(path, cut);
   for (size_t i = 0; i < 50; ++i) EXPECT_EQ(file.read(i).data.size(), kRecordSize);
-  // With checks off nothing tells that record 50, whose length is still there, isn't whole.
+  // Without checks, nothing reveals that record 50, whose length is still there, is incomplete.
   for (size_t i = kRecords; i-- > (GetParam() == CrcCheck::never ? 51u : 50u);) {
     const Error error = error_of([&] { file.read(i); });
     EXPECT_EQ(error.kind(), ErrorKind::truncated);
@@ -114,7 +114,7 @@ TEST_P(ChangingFile, RewrittenWhileMapped) {
   EXPECT_EQ(error_of([&] { file.read(7); }).kind(), ErrorKind::corrupted);
 }
 
-// What AtomicFile does to a reader.
+// A replacement as by AtomicFile.
 TEST_P(ChangingFile, ReplacedWhileMappedStaysWhatItWas) {
   const MappedRecordFile file(posix_file_system(), path, options);
   RecordWriter writer(posix_file_system(), path);
@@ -146,7 +146,7 @@ class MappedIndexedFile : public testing::Test {
   std::vector<std::string> texts;
   std::vector<uint64_t> starts;
 
-  // Records of about `size` bytes: kCount of 1,000 take more than 1 MiB.
+  // Records of about `size` bytes: kCount of 1,000 bytes take more than 1 MiB.
   void write(size_t size) {
     texts.clear();
     starts.clear();
@@ -182,7 +182,7 @@ class MappedIndexedFile : public testing::Test {
   MappedRecordFile open(CrcCheck crc = CrcCheck::once) const {
     return {posix_file_system(), path, {.crc = crc}, {.use_index = true}};
   }
-  // All records but those in [bad, bad_end), which are refused.
+  // All records but those in [bad, bad_end), which throw.
   void expect_records(const MappedRecordFile& file, size_t bad = 0, size_t bad_end = 0) const {
     ASSERT_EQ(file.size(), kCount);
     for (size_t i = 0; i < kCount; ++i) {
@@ -199,11 +199,12 @@ class MappedIndexedFile : public testing::Test {
 };
 
 TEST_F(MappedIndexedFile, ADamagedHeaderCostsItsRecordOnly) {
-  for (const size_t size : {10, 1000}) {  // the index is looked at last, and first
+  for (const size_t size : {10, 1000}) {  // the index is read last, and first
     write(size);
     write_index(index_of(starts));
     expect_records(open());
-    // The first record and one in between; of a large file, some that the check of the index meets.
+    // The first record and one in the middle; in a large file also some that the index check
+    // samples.
     for (const size_t bad : {size_t{0}, kCount / 3, kCount - 1}) {
       write(size);
       damage(starts[bad] + 1);
@@ -218,7 +219,7 @@ TEST_F(MappedIndexedFile, AnIndexThatDoesNotFitIsIgnored) {
   for (const size_t size : {10, 1000}) {
     write(size);
     const std::string right = index_of(starts);
-    // Half of the records with lengths of their neighbours: those of a file written anew.
+    // Half of the records with their neighbours' lengths: the index of a file that was rewritten.
     std::vector<uint64_t> stale = starts;
     for (size_t i = 1; i + 1 < stale.size(); i += 2) stale[i] += 3;
     const std::string longer = right + line(starts.back(), starts.back() + 20);
@@ -238,14 +239,14 @@ TEST_F(MappedIndexedFile, AnIndexThatDoesNotFitIsIgnored) {
 
 TEST_F(MappedIndexedFile, NoIndexMakesAWrongRecord) {
   write(1000);
-  // Two records that the sample misses; one longer, one shorter.
+  // Two records that the sample misses: one longer, one shorter.
   std::vector<uint64_t> lying = starts;
   lying[701] += 40;
   write_index(index_of(lying));
   expect_records(open(), 700, 702);
-  // Without CRCs nothing could tell.
+  // Without CRCs this can't be detected.
   expect_records(open(CrcCheck::never));
-  // A file in a record: the index says where the inner one's records are.
+  // A file inside a record: the index has the positions of the inner file's records.
   texts = {"a", "b"};
   RecordWriter inner(posix_file_system(), directory / "inner");
   for (const std::string& text : texts) inner.write(as_bytes(text));

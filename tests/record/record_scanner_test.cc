@@ -1,5 +1,5 @@
-// Scans for intact records: what is found, what is called damage, and why; by one thread and by
-// many, mapped and streamed.
+// Scans for intact records: the records found, the damaged regions, and their reasons; by one
+// thread and by many, mapped and streamed.
 #include "recordpipe/toolkit/record_scanner.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// The only region of `content`, which all scans agree on.
+// The only region of `content`, on which all scans agree.
 DamagedRegion only_region(const std::string& content) {
   EXPECT_EQ(compare_scans(content), "");
   const ScanWithReasons result = scan_mapped(content);
@@ -90,7 +90,7 @@ TEST(RecordScan, ACutAtEveryLengthLeavesTheRecordsBefore) {
   }
 }
 
-// The cases of broken records, each after an intact one and before another.
+// The kinds of broken records, each between two intact ones.
 TEST(RecordScan, ReasonsSayWhatIsWrong) {
   const std::string before = framed({"before"});
   const std::string after = framed({"after"});
@@ -166,7 +166,7 @@ TEST(RecordScan, RecordsInsideAnIntactOneAreItsData) {
   EXPECT_EQ(intact(nested), 4u);
 }
 
-// Small alphabets of parts, put together at random: all scans agree on all of them.
+// Random combinations of small parts: all scans agree on all of them.
 TEST(RecordScan, AnythingIsScannedAlike) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 300; ++round) {
@@ -184,7 +184,7 @@ TEST(RecordScan, AnythingIsScannedAlike) {
           content += framed({framed({random_text(random, size), "nested"})});
           break;
         case 5:
-          content += header_of(random() % 3000);  // a lie, most often
+          content += header_of(random() % 3000);  // usually a false header
           break;
         case 6:
           content += std::string(size, '\0');
@@ -222,7 +222,7 @@ TEST(RecordScan, LargeRecordsAreCheckedInPieces) {
   }
 }
 
-// Every twelve bytes a header whose CRC fits and whose length reaches far: trying each by itself
+// A false header every twelve bytes, with a valid CRC and a large length: checking each separately
 // would read 500 GB.
 TEST(RecordScan, LiesTakeNoSquareOfTime) {
   constexpr size_t kHeaders = 300'000;
@@ -236,7 +236,7 @@ TEST(RecordScan, LiesTakeNoSquareOfTime) {
   EXPECT_EQ(scan_in_parallel(lies, 2, 1 << 20).scan, expected);
 }
 
-// The same with a record after each lie: the walk goes on after each of them.
+// The same with a record after each false header: the scan continues after each record.
 TEST(RecordScan, LiesBetweenRecordsTakeNoSquareOfTime) {
   constexpr size_t kLies = 100'000;
   const std::string empty = framed({""});
@@ -255,7 +255,7 @@ class CountingFile final : public MappedFile {
   std::span<const std::byte> bytes() const override { return as_bytes(content_); }
   bool damaged() const override { return false; }
   void hint(uint64_t, uint64_t, ReadHint) const override { ++releases_; }
-  // Views cost nothing; copies are counted.
+  // Views are free; copies are counted.
   std::span<const std::byte> read(uint64_t offset, size_t size,
                                   std::span<std::byte> scratch) const override {
     if (!scratch.empty()) {
@@ -277,8 +277,8 @@ class CountingFile final : public MappedFile {
   mutable std::atomic<uint64_t> bytes_read_ = 0;
 };
 
-// Each of them wants a few bytes far behind it, which the next one wants, too: to give them back
-// and to fetch them again costs more than all else.
+// Each false header needs a few bytes far after it, and so does the next one: unmapping and mapping
+// those pages each time would cost more than everything else.
 TEST(RecordScan, LiesDoNotMakePagesComeAndGo) {
   std::string lies;
   for (size_t i = 0; i < 300'000; ++i) lies += header_of(uint64_t{2} << 20);
@@ -294,7 +294,7 @@ TEST(RecordScan, LiesDoNotMakePagesComeAndGo) {
   EXPECT_LT(file.bytes_read(), 10 * lies.size());
 }
 
-// Intact records of a few KB between damaged ones: what was read for one serves the next.
+// Intact records of a few KB between damaged ones: data read for one is reused for the next.
 TEST(RecordScan, ReadsTheWindowsOfADamagedFileOnce) {
   std::string content;
   for (size_t i = 0; i < 500; ++i) {
@@ -312,7 +312,7 @@ TEST(RecordScan, ReadsTheWindowsOfADamagedFileOnce) {
   EXPECT_LT(file.bytes_read(), 4 * content.size());
 }
 
-// A chunk's thread reads on behind its end: a record's rest, and garbage.
+// A chunk's thread reads beyond its end: the rest of a record, and garbage.
 TEST(RecordScan, ReadsBehindAChunkInPieces) {
   const std::string garbage(2'000'000, 'x');
   for (const std::string& content :
@@ -327,7 +327,7 @@ TEST(RecordScan, ReadsBehindAChunkInPieces) {
   }
 }
 
-// Past so many of them a scan leaves longer records to another way of checking.
+// After so many false headers, a scan checks longer records in another way.
 TEST(RecordScan, RecordsBetweenLiesOfAWindowsSizeAreFound) {
   std::string lies;
   while (lies.size() < 2'000'000) lies += framed({""}) + header_of(200'000);
@@ -337,7 +337,7 @@ TEST(RecordScan, RecordsBetweenLiesOfAWindowsSizeAreFound) {
   EXPECT_EQ(scan_in_parallel(lies, 2, 1 << 20).scan, serial);
 }
 
-// Records are read through windows, which they may cross, fill, or not fit into.
+// Records are read through windows; a record may cross a window, fill it, or exceed it.
 TEST(RecordScan, RecordsOfAllSizesAroundAWindowAreFound) {
   constexpr size_t kWindow = MappedScanInput::kWindow;
   std::vector<std::string> records;

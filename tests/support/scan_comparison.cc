@@ -13,7 +13,7 @@
 namespace recordpipe {
 namespace {
 
-// How long the record at `at` is, if it is intact.
+// The size of the record at `at`, if it is intact.
 std::optional<uint64_t> intact_size(std::span<const std::byte> content, uint64_t at) {
   const auto rest = content.subspan(at);
   if (rest.size() < kRecordOverhead) return std::nullopt;
@@ -102,7 +102,7 @@ ScanWithReasons scan_in_parallel(const std::string& content, size_t threads, uin
       result.scan.records.emplace_back(at, end);
       at = end;
     }
-    // Wrong counts and ends show as records that aren't there.
+    // Wrong counts and ends appear as records that don't exist.
     if (at != intact.end) result.scan.records.emplace_back(at, intact.end);
   }
   return result;

@@ -1,4 +1,4 @@
-// A file system in memory that holds one file, to be read: as a stream or mapped.
+// A file system in memory with one readable file, as a stream or mapped.
 #pragma once
 
 #include <memory>

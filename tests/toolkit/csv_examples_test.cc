@@ -1,4 +1,4 @@
-// Examples made of CSV, and features written as cells, through the public headers alone.
+// Examples from CSV, and features as cells, through the public headers alone.
 #include "recordpipe/toolkit/csv_examples.h"
 
 #include <algorithm>

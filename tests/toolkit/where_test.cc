@@ -147,7 +147,7 @@ TEST(Where, FeatureLists) {
   EXPECT_TRUE(Where("has(words) and label == 3").matches(message));
 }
 
-// The message of require_possible() after some records, or "possible".
+// The message of require_possible() after these records, or "possible".
 std::string complaint_after(const std::string& expression, const std::vector<std::string>& records,
                             bool looked_at_all = true) {
   const Where where(expression, "--where");
@@ -177,7 +177,7 @@ TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
   EXPECT_EQ(complaint_after("nme not in ['x'] and label == 4", {a, b}), missing);
   EXPECT_EQ(complaint_after("label == 3 or nme == 'x' or aa == 1", {a, b}).substr(0, 18),
             "--where names aa, ");
-  // Others may have it.
+  // Other records may have it.
   EXPECT_EQ(complaint_after("nme == 'x' or label == 3", {a, b}, false), "possible");
   EXPECT_EQ(complaint_after("nme == 'x'", {a, b}, false),
             "--where names nme, which no record that was read has; there are name, id, rare, "
@@ -192,7 +192,7 @@ TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
             "--where compares label with a string, but its values are int64 (a number stands "
             "without quotes)");
   EXPECT_EQ(complaint_after("has(nme)", {a, b}), "possible");
-  // Steps of a list have kinds, too.
+  // Steps of a list have kinds too.
   const std::string sequence =
       from_hex("1217 0a15 0a05 776f726473 120c 0a08 0a06 0a0161 0a0162 0a00");
   EXPECT_EQ(complaint_after("words == 'c'", {sequence}), "possible");
@@ -269,7 +269,7 @@ TEST(Where, DepthIsLimited) {
   std::string nots;
   for (int i = 0; i < 100000; ++i) nots += "not ";
   EXPECT_EQ(complaint(nots + "label == 3").substr(0, 24), "--where, column 400: par");
-  // Width isn't.
+  // The width isn't limited.
   std::string wide = "label == 3";
   for (int i = 0; i < 100000; ++i) wide += " and label == 3";
   EXPECT_TRUE(matches(wide));

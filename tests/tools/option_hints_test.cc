@@ -1,4 +1,4 @@
-// The library's hints in terms of options: by the kind of remedy, whatever the words.
+// Maps the library's hints to options, by the kind of remedy and not by the text.
 #include "tools/tfrecord/command_line/option_hints.h"
 
 #include <array>
