@@ -19,9 +19,9 @@
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_writer.h"
 #include "recordpipe/toolkit/parallel_record_scanner.h"
-#include "tests/record/framed_records.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/framed_records.h"
 #include "tests/support/scan_comparison.h"
 #include "tests/support/temporary_directory.h"
 

@@ -21,7 +21,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/toolkit/parallel_record_scanner.h"
-#include "tests/record/framed_records.h"
+#include "tests/support/framed_records.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
