@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/file.h"
 #include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
@@ -20,18 +21,25 @@ struct Scan {
 struct ScanWithReasons {
   Scan scan = {};
   std::vector<DamagedRegion> damage = {};
+
+  bool operator==(const ScanWithReasons&) const = default;
 };
 
 // By trying every record at every place.
 Scan scan_naively(const std::string& content);
 
-// By RecordScanner, of a mapped file and of a stream.
+// By RecordScanner and ParallelRecordScanner; `content` is what the file had when it was opened.
+ScanWithReasons scan_serially(const RandomAccessFile& file);
+ScanWithReasons scan_in_parallel(const RandomAccessFile& file, const std::string& content,
+                                 size_t threads, uint64_t chunk_size);
+
+// Of a mapped file, and of a stream.
 ScanWithReasons scan_mapped(const std::string& content);
 ScanWithReasons scan_stream(const std::string& content);
 ScanWithReasons scan_in_parallel(const std::string& content, size_t threads, uint64_t chunk_size);
 
-// What is different between these; empty where nothing is. Chunks are small, so that there are
-// many.
+// The difference between these, also of a file that is not stable(); empty if there is none. Chunks
+// are small, so that there are many.
 std::string compare_scans(const std::string& content);
 
 }  // namespace recordpipe
