@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/record/record_error.h"
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
 #include "recordpipe/error.h"

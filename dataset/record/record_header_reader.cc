@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "dataset/record/record_error.h"
+#include "dataset/record/record_framing.h"
 #include "recordpipe/record_format.h"
 
 namespace recordpipe {

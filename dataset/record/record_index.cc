@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "dataset/record/record_error.h"
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
 #include "recordpipe/error.h"
