@@ -161,14 +161,21 @@ struct MappedRecordFile::State {
     return record;
   }
 
-  Record view(size_t i) const { return record_of(i, stable ? nullptr : fetch(i)); }
+  Record view(size_t i) const { return stable ? record_at(i, bytes.data() + starts[i]) : own(i); }
 
-  // `owner`: of the record's bytes; null for a stable file.
-  Record record_of(size_t i, std::shared_ptr<const std::byte[]> owner) const {
-    const std::byte* const record = owner ? owner.get() : bytes.data() + starts[i];
-    return {.data = {record + kRecordHeaderSize, size_of(i) - kRecordOverhead},
+  // Record i, whose framing begins at `begin`.
+  Record record_at(size_t i, const std::byte* begin) const {
+    return {.data = {begin + kRecordHeaderSize, size_of(i) - kRecordOverhead},
             .offset = starts[i],
-            .owner = std::move(owner)};
+            .owner = nullptr};
+  }
+
+  // The same, fetched.
+  Record own(size_t i) const {
+    auto bytes_of_record = fetch(i);
+    Record record = record_at(i, bytes_of_record.get());
+    record.owner = std::move(bytes_of_record);
+    return record;
   }
 
   void prefetch(size_t i) const {
@@ -204,19 +211,22 @@ struct MappedRecordFile::State {
   }
 
   Record read(size_t i) const {
-    const uint64_t begin = starts[i];
-    const uint64_t size = size_of(i);
-    auto owner = stable ? nullptr : fetch(i);
-    const std::span record(owner ? owner.get() : bytes.data() + begin, size);
+    Record record = view(i);
+    check(i, {record.data.data() - kRecordHeaderSize, size_of(i)});
+    return record;
+  }
+
+  // Throws if `record`, with its framing, is not right.
+  void check(size_t i, std::span<const std::byte> record) const {
     // Compares the length again, also without CRC checks: a change shows that the file was
     // modified.
-    RecordFrame frame = parse_record_header(record, size, {.check_crc = is_indexed});
-    const bool is_here = frame.ok() && frame.size() == size;
-    if (is_here && is_right(i, frame, record)) return record_of(i, std::move(owner));
-    if (file->damaged()) throw cut_while_mapped(file->path(), begin);
-    if (!is_here && is_indexed) throw not_as_indexed(file->path(), begin, size);
+    RecordFrame frame = parse_record_header(record, record.size(), {.check_crc = is_indexed});
+    const bool is_here = frame.ok() && frame.size() == record.size();
+    if (is_here && is_right(i, frame, record)) return;
+    if (file->damaged()) throw cut_while_mapped(file->path(), starts[i]);
+    if (!is_here && is_indexed) throw not_as_indexed(file->path(), starts[i], record.size());
     frame.fault = is_here ? FramingFault::data_crc : FramingFault::length_crc;
-    throw framing_error(frame, file->path(), begin,
+    throw framing_error(frame, file->path(), starts[i],
                         is_here ? record : record.first(kRecordHeaderSize));
   }
 };
