@@ -89,4 +89,14 @@ inline constexpr size_t kBytesForHint = 64;
 Error framing_error(const RecordFrame& frame, const std::string& path, uint64_t offset,
                     std::span<const std::byte> start, const FramingRules& rules = {});
 
+// The data's CRC is `crc`; `footer` stores another.
+Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,
+                     std::span<const std::byte, kRecordFooterSize> footer);
+
+// The file has no record of `size` bytes (with framing) at `offset`, unlike its index.
+Error not_as_indexed(const std::string& path, uint64_t offset, uint64_t size);
+
+// A file that was truncated, or became unreadable, after it was mapped.
+Error cut_while_mapped(const std::string& path, uint64_t offset);
+
 }  // namespace recordpipe

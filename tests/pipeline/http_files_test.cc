@@ -19,6 +19,7 @@
 namespace recordpipe {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -137,7 +138,39 @@ TEST_F(HttpFiles, NoSecretOfAURLIsWritten) {
   EXPECT_THAT(trace->json(), Not(HasSubstr("SECRET")));
 }
 
-TEST_F(HttpFiles, HaveNoRandomAccess) {
+// Records that outlive the reads of others, in one order at any number of threads.
+TEST_F(HttpFiles, PlainOnesHaveRandomAccess) {
+  const std::vector<std::string> urls = {urls_[0], urls_[2], urls_[0]};
+  const std::vector<std::string> paths = {directory_ / "plain", directory_ / "empty",
+                                          directory_ / "plain"};
+  const auto expected = collect(texts(tfrecord_files(paths).global_shuffle(1)));
+  ASSERT_EQ(expected.size(), 600u);
+  for (const size_t threads : {1, 4}) {
+    // Longer than the Dataset and its iterator.
+    const std::vector<Record> records =
+        collect(tfrecord_files(files_, urls).global_shuffle(1).with_options({.threads = threads}));
+    std::vector<std::string> found;
+    for (const Record& record : records) {
+      EXPECT_EQ(record.path, urls[0]);
+      EXPECT_NE(record.owner, nullptr);
+      found.push_back(as_text(record.data));
+    }
+    EXPECT_EQ(found, expected);
+  }
+  const auto shuffled = texts(tfrecord_files(files_, urls)).global_shuffle(1);
+  expect_resumes_anywhere(shuffled, {shuffled.with_options({.threads = 1})}, 150);
+}
+
+TEST_F(HttpFiles, HaveNoRandomAccessIfCompressed) {
+  auto iterator = tfrecord_files(files_, {urls_[1]}).global_shuffle(1).iterate();
+  const Error error = error_of([&] { iterator.next(); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_EQ(error.path(), urls_[1]);
+  EXPECT_THAT(error.reason(), AllOf(HasSubstr("gzip"), HasSubstr("global_shuffle")));
+}
+
+TEST_F(HttpFiles, HaveNoRandomAccessWithoutRanges) {
+  server.misbehave("no_range");
   auto iterator = tfrecord_files(files_, {urls_[0]}).global_shuffle(1).iterate();
   const Error error = error_of([&] { iterator.next(); });
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);

@@ -19,8 +19,8 @@
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/single_file_system.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/unstable_file.h"
 
 namespace recordpipe {
 namespace {
@@ -295,24 +295,26 @@ TEST_F(TfrecordFiles, AreOpenedAheadWithTheSameElementsAndErrors) {
   }
 }
 
-TEST_F(TfrecordFiles, WhatCannotBeMappedIsReadAsAStream) {
-  // A file system without mapping, as for URLs.
-  class Unmapped final : public SingleFileSystem {
+TEST_F(TfrecordFiles, WhatCannotBeMappedIsReadAsAStreamOrByRanges) {
+  const std::string source = write("a", 0, 100);
+  std::ifstream file(source, std::ios::binary);
+  UnstableFileSystem files(std::string(std::istreambuf_iterator<char>(file), {}));
+  const auto records = tfrecord_files(files, {"a"});
+  EXPECT_EQ(texts(records), expected({100}));
+  EXPECT_EQ(texts(records.shuffle(10, 1).repeat(2)).size(), 200u);
+  EXPECT_EQ(texts(records.global_shuffle(1)), texts(tfrecord_files({source}).global_shuffle(1)));
+  // Where ranges can't be read either.
+  class StreamsOnly final : public SingleFileSystem {
    public:
     using SingleFileSystem::SingleFileSystem;
     std::unique_ptr<MappedFile> map(const std::string& path) override {
       throw Error({.kind = ErrorKind::unsupported, .path = path, .reason = "can't be mapped"});
     }
   };
-  const std::string source = write("a", 0, 100);
-  std::ifstream file(source, std::ios::binary);
-  Unmapped files(std::string(std::istreambuf_iterator<char>(file), {}));
-  const auto records = tfrecord_files(files, {"a"});
-  EXPECT_EQ(texts(records), expected({100}));
-  EXPECT_EQ(texts(records.shuffle(10, 1).repeat(2)).size(), 200u);
-  const Error error = error_of([&] { collect(records.global_shuffle(1)); });
+  StreamsOnly streams("");
+  const Error error = error_of([&] { collect(tfrecord_files(streams, {"a"}).global_shuffle(1)); });
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
-  EXPECT_THAT(error.reason(), AllOf(HasSubstr("can't be mapped"), HasSubstr("global_shuffle")));
+  EXPECT_THAT(error.reason(), AllOf(HasSubstr("only one file"), HasSubstr("global_shuffle")));
   EXPECT_THAT(error.hint(), HasSubstr("use shuffle"));
 }
 

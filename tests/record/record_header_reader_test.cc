@@ -14,8 +14,8 @@
 #include "recordpipe/file.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/record_reader.h"
-#include "tests/record/framed_records.h"
 #include "tests/support/bytes.h"
+#include "tests/support/framed_records.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {

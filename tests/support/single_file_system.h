@@ -37,6 +37,9 @@ class SingleFileSystem : public FileSystem {
   void sync_directory(const std::string& path) override { refuse(path); }
   std::unique_ptr<FileLock> lock(const std::string& path) override { refuse(path); }
 
+ protected:
+  const std::string& content() const { return content_; }
+
  private:
   class Mapping final : public MappedFile {
    public:

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataset/record/record_error.h"
+#include "dataset/record/record_framing.h"
 
 namespace recordpipe {
 namespace {

@@ -1,4 +1,4 @@
-// How tfrecord_files keeps the records of a stream, whose reader gives them one at a time.
+// How tfrecord_files keeps records that are not in a mapped file.
 #pragma once
 
 #include <cstddef>

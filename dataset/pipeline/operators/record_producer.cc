@@ -2,6 +2,8 @@
 
 #include <exception>
 
+#include "dataset/pipeline/operators/record_keeper.h"
+
 namespace recordpipe::internal {
 namespace {
 
@@ -30,7 +32,12 @@ class RecordProducer final : public Producer {
       const MappedRecordFile& file = *files_[ref.file()];
       try {
         out[i] = check_crc_ ? file.read(ref.record()) : file.view(ref.record());
-        out[i].path = paths_[ref.file()];
+        const std::string& path = paths_[ref.file()];
+        if (out[i].owner) {
+          out[i] = keep_record(out[i], path);  // the path must live as long
+        } else {
+          out[i].path = path;
+        }
       } catch (...) {
         failures.push_back({i, std::current_exception()});
       }

@@ -1,4 +1,4 @@
-// The source of records: mapped files by number, streams by value.
+// The source of records: files that are mapped, or read at any offset, by number; streams by value.
 #include "recordpipe/tfrecord_files.h"
 
 #include <algorithm>
@@ -173,7 +173,7 @@ class RecordPlan final : public Plan {
     }
   }
 
-  // For random access: mapped, or an error that says why it can't be.
+  // For random access: mapped, or else read by ranges; or an error that says why neither works.
   const MappedRecordFile& mapped_file(size_t number) {
     if (!mapped_[number] && !take_opened(number)) {
       const std::string& path = paths_[number];
@@ -185,12 +185,22 @@ class RecordPlan final : public Plan {
         keep(number, map(number, {}));
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::unsupported) throw;
-        refuse_random_access(path, error.reason(),
-                             "decompress or download it first, or use shuffle");
+        open_unmapped(number);
       }
     }
     open_ahead(number + 1);
     return *mapped_[number];
+  }
+
+  void open_unmapped(size_t number) {
+    const std::string& path = paths_[number];
+    try {
+      hold(number, {file_system_, path, options_, {.use_index = true, .unmapped = true}});
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      refuse_random_access(path, error.reason(), "decompress or download it first, or use shuffle");
+    }
+    fingerprints_->opened(file_system_, path);
   }
 
   [[noreturn]] static void refuse_random_access(const std::string& path, const std::string& why,
@@ -211,8 +221,12 @@ class RecordPlan final : public Plan {
   }
 
   void keep(size_t number, OpenRecordFile opened) {
-    mapped_[number].emplace(std::move(opened.file));
+    hold(number, std::move(opened.file));
     fingerprints_->opened(file_system_, paths_[number], opened.fingerprint);
+  }
+
+  void hold(size_t number, MappedRecordFile file) {
+    mapped_[number].emplace(std::move(file));
     index_memory_.add(mapped_[number]->size() * sizeof(uint64_t));
   }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
-#include "dataset/record/record_error.h"
 #include "dataset/record/record_framing.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/record/record_error.h"
+#include "dataset/record/record_framing.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_writer.h"
 #include "tools/tfrecord/command_line/command_app.h"

@@ -11,9 +11,9 @@
 
 #include "recordpipe/compression.h"
 #include "recordpipe/toolkit/record_scanner.h"
-#include "tests/record/framed_records.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/framed_records.h"
 
 namespace recordpipe {
 namespace {

@@ -19,11 +19,12 @@
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_writer.h"
 #include "recordpipe/toolkit/parallel_record_scanner.h"
-#include "tests/record/framed_records.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/framed_records.h"
 #include "tests/support/scan_comparison.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/unstable_file.h"
 
 namespace recordpipe {
 namespace {
@@ -339,7 +340,7 @@ TEST(RecordScan, RecordsBetweenLiesOfAWindowsSizeAreFound) {
 
 // Records are read through windows; a record may cross a window, fill it, or exceed it.
 TEST(RecordScan, RecordsOfAllSizesAroundAWindowAreFound) {
-  constexpr size_t kWindow = MappedScanInput::kWindow;
+  constexpr size_t kWindow = FileScanInput::kWindow;
   std::vector<std::string> records;
   for (const size_t size : {size_t{0}, size_t{3000}, kWindow - 3017, kWindow - 17, kWindow - 16,
                             kWindow - 15, size_t{1}, kWindow, kWindow + 1, size_t{100'000},
@@ -373,24 +374,59 @@ TEST(RecordScan, StopsWhereAskedTo) {
 TEST(RecordScan, AFileThatWasCutIsDamagedBehindTheCut) {
   TemporaryDirectory directory;
   const std::string path = directory / "a";
-  write_file(path, framed(std::vector<std::string>(100, std::string(1000, 'x'))));
-  const auto file = posix_file_system().map(path);
+  const std::string content = framed(std::vector<std::string>(100, std::string(1000, 'x')));
+  write_file(path, content);
+  const auto mapped = posix_file_system().map(path);
+  const auto random = posix_file_system().open_random(path);
   std::filesystem::resize_file(path, 50 * 1016);
-  ParallelRecordScanner scanner(*file);
-  uint64_t records = 0;
-  std::vector<DamagedRegion> regions;
-  while (const auto stretch = scanner.next()) {
-    if (const auto* found = std::get_if<IntactRecords>(&*stretch)) {
-      records += found->records;
-    } else {
-      regions.push_back(std::get<DamagedRegion>(*stretch));
-    }
+  for (const RandomAccessFile* file :
+       {static_cast<RandomAccessFile*>(mapped.get()), random.get()}) {
+    const ScanWithReasons result = scan_in_parallel(*file, content, 2, 1 << 20);
+    EXPECT_EQ(result, scan_serially(*file));
+    EXPECT_EQ(result.scan.records.size(), 50u);
+    ASSERT_EQ(result.damage.size(), 1u);
+    EXPECT_EQ(result.damage[0].begin, 50u * 1016);
+    EXPECT_EQ(result.damage[0].end, 100u * 1016);
+    EXPECT_THAT(result.damage[0].reason, HasSubstr("the file was truncated"));
   }
-  EXPECT_EQ(records, 50u);
-  ASSERT_EQ(regions.size(), 1u);
-  EXPECT_EQ(regions[0].begin, 50u * 1016);
-  EXPECT_EQ(regions[0].end, 100u * 1016);
-  EXPECT_THAT(regions[0].reason, HasSubstr("the file was truncated"));
+}
+
+std::optional<ErrorKind> scan_error(const RandomAccessFile& file) {
+  try {
+    scan_serially(file);
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  return std::nullopt;
+}
+
+// At every read in turn the device fails, or a part of the file is gone.
+TEST(RecordScan, AFileThatCannotBeReadOnIsAnErrorAndACutOneDamage) {
+  std::vector<std::string> records;
+  for (size_t i = 0; i < 40; ++i) records.emplace_back(i % 7 == 3 ? 300'000 : 5'000, 'x');
+  std::string content = framed(records);
+  content[100'000] ^= 1;
+  for (uint64_t n = 1;; ++n) {
+    SCOPED_TRACE(n);
+    const UnstableFile failing(content, "memory", {.at_read = n, .fails = true});
+    ParallelRecordScanner scanner(failing, {.threads = 2, .chunk_size = 100'000});
+    try {
+      while (scanner.next()) {
+      }
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      EXPECT_THROW(scanner.next(), Error);
+    }
+    const UnstableFile failing_serially(content, "memory", {.at_read = n, .fails = true});
+    const auto failure = scan_error(failing_serially);
+    EXPECT_EQ(failure == ErrorKind::io, failing_serially.reads() >= n);
+    const UnstableFile cut(content, "memory", {.at_read = n, .cut_to = 400'000});
+    const ScanWithReasons result = scan_serially(cut);
+    uint64_t end = result.scan.records.back().second;
+    if (!result.damage.empty()) end = std::max(end, result.damage.back().end);
+    EXPECT_EQ(end, content.size());
+    if (failing.reads() < n || HasFailure()) break;
+  }
 }
 
 }  // namespace
