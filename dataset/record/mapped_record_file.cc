@@ -245,6 +245,7 @@ Record MappedRecordFile::view(size_t i) const { return state_->view(i); }
 void MappedRecordFile::prefetch(size_t i) const { state_->prefetch(i); }
 std::span<const std::byte> MappedRecordFile::bytes() const { return state_->bytes; }
 bool MappedRecordFile::damaged() const { return state_->file->damaged(); }
+std::string MappedRecordFile::identity() const { return state_->file->identity(); }
 const std::string& MappedRecordFile::path() const { return state_->file->path(); }
 
 }  // namespace recordpipe

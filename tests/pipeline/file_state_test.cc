@@ -262,6 +262,28 @@ TEST_F(InputFileState, AChangedFileWhoseRecordsAreBufferedIsRefused) {
   EXPECT_EQ(error_of([&] { fresh.restore(state); }).path(), path(name(2)));
 }
 
+TEST_F(InputFileState, AfterAFailedRestoreFilesAreLookedAtOnceAsEver) {
+  FaultyFileSystem files(posix_file_system());
+  const auto records =
+      from_vector(std::vector<std::string>{path(name(1))})
+          .repeat(100)
+          .flat_map([&](const std::string& gz) { return tfrecord_files(files, {gz}); })
+          .with_options({.threads = 1});
+  const auto calls_of_a_pass = [&](auto& iterator) {
+    const uint64_t before = files.calls();
+    rest_of(iterator);
+    return files.calls() - before;
+  };
+  auto saving = records.iterate();
+  for (int i = 0; i < 61 * kRecords - 1; ++i) saving.next();
+  const std::string state = saving.state();
+  write(name(1), 1000, 2, Compression::gzip);
+  auto iterator = records.iterate();
+  EXPECT_EQ(error_of([&] { iterator.restore(state); }).kind(), ErrorKind::invalid_argument);
+  auto fresh = records.iterate();
+  EXPECT_LE(calls_of_a_pass(iterator), calls_of_a_pass(fresh));
+}
+
 TEST_F(InputFileState, AFileThatIsNotReadYetMayChange) {
   const auto dataset =
       from_vector(numbers(kFiles)).flat_map(open()).with_options({.threads = 1, .chunk_size = 1});

@@ -69,6 +69,15 @@ TEST(GlobalShuffle, NamesTheOperatorThatHasNoRandomAccess) {
   EXPECT_THAT(refusal(source.global_shuffle(2)), HasSubstr("of global_shuffle"));
 }
 
+TEST(GlobalShuffle, RefusesMoreElementsThanCanBeNumbered) {
+  const auto half = range(INT64_MIN, 0);
+  EXPECT_EQ(*half.concatenate(range(0, INT64_MAX)).global_shuffle(1).iterate().next(),
+            *half.concatenate(range(0, INT64_MAX)).global_shuffle(1).iterate().next());
+  const auto too_many = half.concatenate(half).global_shuffle(1);
+  EXPECT_THAT(error_of([&] { too_many.iterate().next(); }).reason(),
+              HasSubstr("concatenate: more than 18446744073709551615 elements"));
+}
+
 TEST(GlobalShuffle, GoesOnAnywhere) {
   const auto dataset = range(97).enumerate().global_shuffle(5).repeat(3);
   expect_resumes_anywhere(dataset, on_any_machine(dataset));

@@ -456,6 +456,32 @@ TEST_P(PlanContract, HoldsInAnySequenceOfCalls) {
   }
 }
 
+// The error may be gone where the place is restored.
+TEST(Prefetch, SavesAPlaceBeforeAnErrorThatIsNoneInTheMiddleOfAGroup) {
+  const auto context = make_stage_context({.threads = 1, .chunk_size = 3});
+  const auto every_third = [&](const Script& script) {
+    const auto source =
+        Dataset<Value>(std::make_shared<ScriptedNode>(script, std::make_shared<TicketLedger>()));
+    return source.shard(3, 0).prefetch(2).node();
+  };
+  const NodePtr failing = every_third({.size = 11, .error = "lost connection", .seed = 1});
+  const Stage failing_stage = failing->make_stage(context);
+  failing_stage.plan->restart(0);
+  uint64_t passed = 0;
+  EXPECT_ANY_THROW(advance_all(*failing_stage.plan, 10, passed));
+  EXPECT_EQ(passed, 4u);  // 0, 3, 6, 9
+  PlanState state;
+  failing_stage.plan->save(state);
+
+  const NodePtr whole = every_third({.size = 30, .seed = 1});
+  const Stage whole_stage = whole->make_stage(context);
+  restore_place(*whole_stage.plan, state, 0);
+  std::vector<Ticket> tickets(1);
+  ASSERT_EQ(whole_stage.plan->plan(tickets, Wait::yes).count, 1u);
+  EXPECT_EQ(tickets[0].id.index, 12u);
+  whole_stage.plan->discard(tickets);
+}
+
 TEST_P(PlanContract, IsToldToStopAtAnyTime) {
   for (uint64_t trial = 0; trial < 10 && !HasFailure(); ++trial) {
     Driver(GetParam(), trial).run_beside_stops();

@@ -1,5 +1,8 @@
 // A pipeline saved anywhere and restored into a fresh iterator continues as if uninterrupted.
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +13,7 @@
 
 #include "recordpipe/crc32c.h"
 #include "recordpipe/dataset.h"
+#include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/philox.h"
@@ -241,6 +245,51 @@ TEST(IteratorState, AfterAPlaceThatIsNotThereItStartsOver) {
   EXPECT_EQ(error_of([&] { iterator.restore(with_crc(far)); }).kind(), ErrorKind::invalid_argument);
   EXPECT_EQ(iterator.position(), 0u);
   EXPECT_TRUE(rest_of(iterator) == collect(dataset));
+}
+
+TEST(IteratorState, OfAPassThatThereIsNotIsRefused) {
+  for (const int64_t count : {0, 1, 2, -1}) {
+    const auto dataset = from_vector(numbers(5)).repeat(count);
+    Iterator<int> iterator = dataset.iterate();
+    iterator.next();
+    proto::IteratorState last;
+    last.ParseFromString(iterator.state());
+    last.mutable_place()->set_numbers(0, UINT64_MAX);
+    const std::string state = with_crc(last);
+    if (count >= 0) {
+      EXPECT_EQ(error_of([&] { iterator.restore(state); }).kind(), ErrorKind::invalid_argument);
+    } else {
+      iterator.restore(state);
+      EXPECT_EQ(rest_of(iterator).size(), 4u) << "the last pass that has a number";
+    }
+  }
+}
+
+// Its input is brought to its place once, not once for each open place.
+TEST(IteratorState, AnInterleaveRunsItsInputOnceToGoOn) {
+  const auto made = std::make_shared<std::atomic<int>>(0);
+  const auto counted = from_generator([made] {
+    return [made, next = 0]() mutable -> std::optional<int> {
+      ++*made;
+      return next < 5000 ? std::optional(next++) : std::nullopt;
+    };
+  });
+  // One input is open for long, while thousands of others come and go.
+  const auto dataset = counted.interleave(
+      [](int i) { return from_vector(numbers(i == 3 ? 1000 : 1 + i % 7)).take(1000); }, 20);
+  const auto expected = collect(dataset.with_options({.threads = 1}));
+  for (const size_t taken : {5, 70, 1000, 9000}) {
+    Iterator<int> saving = dataset.iterate();
+    for (size_t i = 0; i < taken; ++i) saving.next();
+    const std::string state = saving.state();
+    Iterator<int> restored = dataset.with_options({.threads = 1, .chunk_size = 16}).iterate();
+    *made = 0;
+    restored.restore(state);
+    EXPECT_LE(*made, 4 * static_cast<int>(taken) + 200);
+    EXPECT_TRUE(
+        rest_of(restored) ==
+        std::vector<int>(expected.begin() + static_cast<std::ptrdiff_t>(taken), expected.end()));
+  }
 }
 
 TEST(IteratorState, ThereIsNoneAfterAnError) {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -74,6 +75,24 @@ TEST(Statistics, NothingHasHappenedAtFirst) {
   }
   EXPECT_EQ(statistics.bottleneck(), nullptr);
   EXPECT_NE(statistics.text().find("bottleneck: none yet"), std::string::npos);
+}
+
+struct LongNamed {
+  using Batch = int;
+  std::string name() const { return std::string(300, 'n'); }
+  void reset(int&, size_t) const {}
+  void set(int&, size_t, int) const {}
+};
+
+TEST(Statistics, LongNamesAreWhole) {
+  auto iterator = from_vector(numbers(100'000)).batch(10, DropRemainder::no, LongNamed{}).iterate();
+  while (iterator.next()) {
+  }
+  PipelineStatistics statistics = iterator.statistics();
+  for (auto& stage : statistics.stages) stage.load = stage.name[0] == 'n' ? 1 : 0;
+  const std::string text = statistics.text();
+  EXPECT_THAT(text, testing::HasSubstr("bottleneck: " + std::string(300, 'n') + ", at 100%"));
+  EXPECT_TRUE(text.ends_with(" s\n"));
 }
 
 TEST(Statistics, InputsComeBeforeWhatReadsThem) {

@@ -1,5 +1,6 @@
 // Operators on values: their results, as in tf.data's documentation where it shows them.
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
@@ -8,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/stage_context.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_vector.h"
 #include "tests/pipeline/collect.h"
@@ -123,6 +126,32 @@ TEST(PaddedBatch, OfAFixedLengthRefusesLongerRows) {
                                               "padding=9, length=3)"));
 }
 
+TEST(PaddedBatch, OfMoreValuesThanThereIsMemoryIsRefused) {
+  const auto source = from_vector(numbers(4)).map([](int n) { return numbers(n % 2); });
+  for (const size_t length : {size_t{1} << 60, size_t{1} << 62, SIZE_MAX}) {
+    const auto batches = source.padded_batch(4, 9, DropRemainder::no, length);
+    const Error error = error_of([&] { collect(batches); });
+    EXPECT_EQ(error.kind(), ErrorKind::limit_exceeded);
+    EXPECT_THAT(error.reason(), HasSubstr("4 rows of " + std::to_string(length)));
+  }
+}
+
+TEST(PaddedBatch, AnotherPaddingIsAnotherPlan) {
+  const auto source = from_vector(std::vector<std::vector<double>>{{1}});
+  EXPECT_NE(source.padded_batch(2, 1e-9).plan_hash(), source.padded_batch(2, 2e-9).plan_hash());
+  EXPECT_EQ(source.padded_batch(2, 0.1).plan_hash(), source.padded_batch(2, 0.1).plan_hash());
+  EXPECT_THAT(source.padded_batch(2, 0.5).explain(), HasSubstr("padding=0.5,"));
+}
+
+// What it makes is as fine-grained as what a source yields, however large the batches were.
+TEST(Unbatch, MakesChunksOfElements) {
+  const auto context = internal::make_stage_context({.threads = 1, .chunk_size = 50});
+  for (const size_t batch_size : {1, 7, 1000}) {
+    const auto elements = from_vector(numbers(10)).batch(batch_size).unbatch();
+    EXPECT_EQ(elements.node()->make_stage(context).chunk_size, 50u);
+  }
+}
+
 TEST(Scan, CarriesItsStateFromElementToElement) {
   const auto sums = [](int sum, int x) { return std::pair(sum + x, sum + x); };
   EXPECT_THAT(collect(from_vector(numbers(6)).scan(0, sums)), ElementsAre(0, 1, 3, 6, 10, 15));
@@ -136,6 +165,25 @@ TEST(Scan, AnElementThatFailsLeavesTheStateAsItWas) {
     return std::pair(sum + x, sum + x);
   };
   EXPECT_THAT(collect(from_vector(numbers(6)).scan(0, sums).ignore_errors()),
+              ElementsAre(0, 1, 3, 7, 12));
+}
+
+TEST(Scan, AnElementThatCantBeMovedLeavesTheStateAsItWas) {
+  struct Fussy {
+    int value = 0;
+    Fussy() = default;
+    explicit Fussy(int x) : value(x) {}
+    Fussy(Fussy&&) = default;
+    Fussy& operator=(Fussy&& other) {
+      if (other.value == 6) throw Error({.kind = ErrorKind::corrupted, .reason = "six"});
+      value = other.value;
+      return *this;
+    }
+  };
+  const auto sums = from_vector(numbers(6)).scan(0, [](int sum, int x) {
+    return std::pair<int, Fussy>(sum + x, sum + x);
+  });
+  EXPECT_THAT(collect(sums.ignore_errors().map([](const Fussy& sum) { return sum.value; })),
               ElementsAre(0, 1, 3, 7, 12));
 }
 

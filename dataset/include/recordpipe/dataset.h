@@ -127,6 +127,11 @@ class Dataset {
   // 65,536) that are open at the same time, in turns. The open ones are read ahead in parallel:
   // what their generators and scans share must be thread-safe. Options and epochs of those datasets
   // don't count.
+  //
+  // An input is destroyed when it has ended. The files that it has mapped stay mapped while the
+  // iterator lives (a file that several inputs map, or one again and again, only once), so elements
+  // may point into mapped records, as without interleave. What else they point into, they must own,
+  // or it must outlive the iterator. All this is true of flat_map, too.
   template <class F>
   auto interleave(F function, size_t cycle_length, size_t block_length = 1) const {
     using Result = std::decay_t<std::invoke_result_t<const F&, T&&>>;
@@ -134,6 +139,7 @@ class Dataset {
   }
 
   // function(const State&, T) -> std::pair<State, U>, one element after the other; yields the Us.
+  // An element that fails leaves the state as it was; moving a State must not throw.
   template <class State, class F>
   auto scan(State initial, F function) const {
     using U = typename std::invoke_result_t<const F&, const State&, T&&>::second_type;

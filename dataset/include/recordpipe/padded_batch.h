@@ -5,11 +5,11 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -48,7 +48,8 @@ struct PaddedCollator {
   std::string name() const { return "padded_batch"; }
   std::vector<Parameter> parameters() const {
     std::vector<Parameter> given;
-    if constexpr (std::is_arithmetic_v<V>) given.push_back({"padding", std::to_string(padding)});
+    if constexpr (std::floating_point<V>) given.push_back({"padding", shortest_text(padding)});
+    if constexpr (std::integral<V>) given.push_back({"padding", padding});
     given.push_back({"length", length ? std::to_string(*length) : "longest"});
     return given;
   }
@@ -70,6 +71,11 @@ struct PaddedCollator {
 
   void finish(Batch& batch) const {
     batch.length = length ? *length : std::ranges::max(batch.lengths);
+    if (batch.length > batch.values.max_size() / batch.rows()) {
+      throw Error({.kind = ErrorKind::limit_exceeded,
+                   .reason = "padded_batch: " + std::to_string(batch.rows()) + " rows of " +
+                             std::to_string(batch.length) + " values don't fit in memory"});
+    }
     batch.values.assign(batch.rows() * batch.length, padding);
     for (size_t row = 0; row < batch.rows(); ++row) {
       std::ranges::move(batch.unpadded[row], batch.values.data() + row * batch.length);

@@ -119,6 +119,8 @@ class MappedRecordFile {
   std::span<const std::byte> bytes() const;
   // Whether the file was truncated, or could not be read, since it was mapped.
   bool damaged() const;
+  // RandomAccessFile::identity() of the file.
+  std::string identity() const;
   const std::string& path() const;
 
  private:

@@ -22,7 +22,8 @@ namespace recordpipe {
 // pipes, devices and files that the file system can't map (URLs) are read as streams, in order, on
 // the thread that plans: put a prefetch after them; their records own their bytes. Whatever keeps a
 // view into such a record's data, a string_view or an ImageRow, must keep Record::owner too: when
-// the last one is gone, the bytes are.
+// the last one is gone, the bytes are. Linux allows 65,530 mappings per process by default
+// (vm.max_map_count): more files than that can't be mapped by one iterator.
 //
 // Files are opened when their first record is wanted. Damage and missing files are errors at their
 // place: records before them are delivered. Where a record's header is damaged, those after it are

@@ -65,7 +65,6 @@ class ChunkReader {
   Stop advance(uint64_t count, uint64_t& passed);
   void request_stop() { executor_.request_stop(); }
 
-  std::shared_ptr<const Stage> stage() const { return executor_.stage(); }
   const ElementOps& element() const { return executor_.element(); }
   size_t chunk_size() const { return executor_.chunk_size(); }
 

@@ -19,18 +19,13 @@ ElementBuffer& ElementBuffer::operator=(ElementBuffer&& other) noexcept {
 
 void ElementBuffer::grow(size_t size) {
   if (size <= size_) return;
+  ElementBuffer grown(*ops_);
   const std::align_val_t alignment{ops_->alignment};
-  auto* const data = static_cast<std::byte*>(::operator new(size * ops_->size, alignment));
-  try {
-    ops_->construct(data, size);
-  } catch (...) {
-    ::operator delete(data, alignment);
-    throw;
-  }
-  for (size_t i = 0; i < size_; ++i) ops_->swap(at(i), element_at(data, *ops_, i));
-  release();
-  data_ = data;
-  size_ = size;
+  grown.data_ = static_cast<std::byte*>(::operator new(size * ops_->size, alignment));
+  ops_->construct(grown.data_, size);
+  grown.size_ = size;
+  for (size_t i = 0; i < size_; ++i) ops_->swap(at(i), grown.at(i));
+  *this = std::move(grown);
 }
 
 void ElementBuffer::release() {

@@ -17,7 +17,7 @@ class ElementBuffer {
   ElementBuffer(ElementBuffer&& other) noexcept;
   ElementBuffer& operator=(ElementBuffer&& other) noexcept;
 
-  // At least so many values.
+  // At least so many values. If one of them throws, there are as many as before.
   void grow(size_t size);
   size_t size() const { return size_; }
   void* data() { return data_; }

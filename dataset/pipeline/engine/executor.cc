@@ -15,8 +15,8 @@ std::exception_ptr Chunk::take_error_at(size_t i) const {
 }
 
 Executor::Executor(Stage stage, const StageContext& context)
-    : stage_(std::make_shared<Stage>(std::move(stage))),
-      pool_(stage_->work->is_heavy() ? context.pool : nullptr),
+    : stage_(std::move(stage)),
+      pool_(stage_.work->is_heavy() ? context.pool : nullptr),
       helpers_(context.threads - 1, context.tune_threads),
       memory_(context.memory),
       queue_(std::make_shared<PartQueue>(context.stage)) {
@@ -24,13 +24,13 @@ Executor::Executor(Stage stage, const StageContext& context)
   const size_t depth = pool_ ? 2 + context.threads : 1;
   for (size_t i = 0; i < depth; ++i) {
     slots_.push_back(std::make_unique<ChunkSlot>());
-    slots_.back()->tickets.resize(stage_->chunk_size);
+    slots_.back()->tickets.resize(stage_.chunk_size);
   }
   queue_->waiting.reserve(depth);
   queue_->idle.reserve(depth);
   use_slots(memory_->is_limited() ? 1 : depth);
   snapshots_.charge_to(memory_);
-  snapshots_.start(*stage_->plan, 0);
+  snapshots_.start(*stage_.plan, 0);
 }
 
 Executor::~Executor() { queue_->cancel(); }
@@ -69,7 +69,7 @@ Chunk Executor::next_with_failures() {
 void Executor::restore(const PlanState& state, uint64_t epoch) {
   finish();
   position_ = planned_ = 0;
-  stage_->plan->restore(state, epoch);
+  stage_.plan->restore(state, epoch);
   uint64_t passed = 0;
   advance(state.passed_over, passed);
   if (passed < state.passed_over) fail_state();
@@ -80,27 +80,28 @@ Stop Executor::advance(uint64_t count, uint64_t& passed) {
   Stop stop = Stop::none;
   std::exception_ptr error;
   try {
-    stop = advance_all(*stage_->plan, count, passed);
+    stop = advance_all(*stage_.plan, count, passed);
   } catch (...) {
     error = std::current_exception();
   }
   position_ += passed - before;
   planned_ += passed - before;
-  snapshots_.start(*stage_->plan, planned_);
+  // Another place may be none that can be saved; then the last one before it counts on.
+  if (passed - before == count) snapshots_.start(*stage_.plan, planned_);
   if (error) std::rethrow_exception(error);
   return stop;
 }
 
 void Executor::request_stop() {
-  stage_->plan->request_stop();
+  stage_.plan->request_stop();
   queue_->request_stop();
 }
 
 void Executor::restart(uint64_t epoch) {
   finish();
-  stage_->plan->restart(epoch);
+  stage_.plan->restart(epoch);
   position_ = planned_ = 0;
-  snapshots_.start(*stage_->plan, 0);
+  snapshots_.start(*stage_.plan, 0);
 }
 
 void Executor::finish() {
@@ -131,12 +132,12 @@ void Executor::fill() {
     size_t parts = 0;
     slot.count = 0;
     try {
-      snapshots_.take(*stage_->plan, planned_);
-      const Planned planned = stage_->plan->plan(slot.tickets, wait);
+      snapshots_.take(*stage_.plan, planned_);
+      const Planned planned = stage_.plan->plan(slot.tickets, wait);
       slot.count = planned.count;
       planned_ += planned.count;
       ended_ = planned.stop == Stop::end || planned.stop == Stop::requested;
-      if (slot.count > 0) parts = stage_->work->parts({slot.tickets.data(), slot.count});
+      if (slot.count > 0) parts = stage_.work->parts({slot.tickets.data(), slot.count});
     } catch (...) {
       plan_error_ = std::current_exception();
       ended_ = true;
@@ -180,7 +181,7 @@ void Executor::use_slots(size_t count) {
   oldest_ = 0;
   calm_ = 0;
   for (; used_slots_ < count; ++used_slots_) {
-    auto workspace = std::make_unique<Workspace>(*stage_, memory_);
+    auto workspace = std::make_unique<Workspace>(stage_, memory_);
     workspace->memory.set(largest_);  // what it will take
     queue_->put(std::move(workspace));
   }

@@ -60,13 +60,10 @@ class Executor {
   // before the next one: counted from the last restart or restore.
   uint64_t position() const { return position_; }
 
-  // What runs: holds what elements may point into.
-  std::shared_ptr<const Stage> stage() const { return stage_; }
-
   // The bytes of a chunk so far, where memory is limited. On the thread of next().
   uint64_t largest_chunk() const { return largest_; }
-  const ElementOps& element() const { return stage_->work->element(); }
-  size_t chunk_size() const { return stage_->chunk_size; }
+  const ElementOps& element() const { return stage_.work->element(); }
+  size_t chunk_size() const { return stage_.chunk_size; }
 
   // From any thread: the place after the first `position` elements, however far the plan is ahead.
   void save(uint64_t position, PlanState& state) const { snapshots_.save(position, state); }
@@ -94,7 +91,7 @@ class Executor {
   void charge(ChunkSlot& slot);
   [[noreturn]] void fail(const std::exception_ptr& error);
 
-  const std::shared_ptr<Stage> stage_;  // outlives the producers
+  Stage stage_;  // outlives the producers
   std::shared_ptr<WorkerPool> pool_;
   ThreadTuner helpers_;
   const std::shared_ptr<MemoryAccount> memory_;

@@ -74,6 +74,7 @@ void AnyIterator::restore(std::string_view state) {
     pass_->executor.restore(place.plan, place.epoch);
     require_input_files(*pass_->context.files);
   } catch (...) {
+    (void)pass_->context.files->take_unexpected();  // nothing is compared with the state any more
     pass_->executor.restart(pass_->epoch);
     pass_->earlier = 0;
     throw;

@@ -1,24 +1,51 @@
-// Files that stay open as long as elements of a cache that may point into them.
+// Mapped files that stay open though the stages that opened them are gone, because elements may
+// point into them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <tuple>
+#include <typeindex>
 #include <utility>
 #include <vector>
 
+#include "recordpipe/file.h"
+
 namespace recordpipe::internal {
 
-// Sources add what they open; the cache keeps it. Thread-safe.
+// Of the inputs of an interleave, kept by its stage, and of what a cache has read, kept by the
+// cache. A file that is opened again and again is kept once, so what is kept is bounded by the
+// number of files: address space, and what a File holds beside. Thread-safe.
 class OpenFiles {
  public:
-  void add(std::shared_ptr<const void> file) {
+  // Whatever is kept here is kept by `outer`, too, unless that is null.
+  explicit OpenFiles(std::shared_ptr<OpenFiles> outer = nullptr) : outer_(std::move(outer)) {}
+
+  // Keeps `file`, opened at `path`; or, if the same version of it (RandomAccessFile::identity(),
+  // and how it was opened) is kept already, returns that one, to be used instead.
+  template <class File>
+  std::shared_ptr<const File> keep(const FileSystem& file_system, const std::string& path,
+                                   std::string version, std::shared_ptr<const File> file) {
+    if (outer_) file = outer_->keep(file_system, path, version, std::move(file));
     const std::lock_guard lock(mutex_);
-    files_.push_back(std::move(file));
+    if (version.empty()) {
+      unknown_.push_back(file);
+      return file;
+    }
+    const auto kept =
+        files_.try_emplace({typeid(File), &file_system, path, std::move(version)}, file).first;
+    return std::static_pointer_cast<const File>(kept->second);
   }
 
  private:
+  using Key = std::tuple<std::type_index, const FileSystem*, std::string, std::string>;
+
+  const std::shared_ptr<OpenFiles> outer_;
   std::mutex mutex_;
-  std::vector<std::shared_ptr<const void>> files_;
+  std::map<Key, std::shared_ptr<const void>> files_;
+  std::vector<std::shared_ptr<const void>> unknown_;  // of versions that can't be told apart
 };
 
 }  // namespace recordpipe::internal

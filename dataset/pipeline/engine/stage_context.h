@@ -26,8 +26,8 @@ struct StageContext {
   std::shared_ptr<SkipLog> skipped;  // what ignore_errors leaves out
   std::shared_ptr<MemoryAccount> memory;
   std::shared_ptr<FileFingerprints> files;  // that were opened
-  // Where sources put the files that their elements point into. Null: elements are not kept longer
-  // than the stages live.
+  // Keeps the mapped files that elements may point into. Null: elements are not kept longer than
+  // the stages live.
   std::shared_ptr<OpenFiles> open_files;
   std::shared_ptr<PipelineMonitor> monitor;  // null: nothing new is measured by itself
   // Whose input is being made: what an Executor does and waits for is done for it. The monitor's.
@@ -37,7 +37,6 @@ struct StageContext {
   StageContext unmonitored() const {
     StageContext context = *this;
     context.monitor = nullptr;
-    context.open_files = nullptr;
     return context;
   }
 };

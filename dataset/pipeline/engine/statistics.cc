@@ -7,6 +7,7 @@
 namespace recordpipe {
 namespace {
 
+// Numbers only: names are of any length.
 template <class... Arguments>
 std::string format(const char* pattern, Arguments... arguments) {
   char text[256];
@@ -41,9 +42,9 @@ std::string PipelineStatistics::text() const {
   }
   const StageStatistics* narrowest = bottleneck();
   if (!narrowest) return out + "bottleneck: none yet\n";
-  return out + format("bottleneck: %s, at %.0f%% of what %zu thread%s can give it in %.3f s\n",
-                      narrowest->name.c_str(), 100 * narrowest->load, threads,
-                      threads == 1 ? "" : "s", elapsed);
+  return out + "bottleneck: " + narrowest->name +
+         format(", at %.0f%% of what %zu thread%s can give it in %.3f s\n", 100 * narrowest->load,
+                threads, threads == 1 ? "" : "s", elapsed);
 }
 
 }  // namespace recordpipe

@@ -65,12 +65,22 @@ Failures ValueStore::take(std::span<const Ticket> tickets, void* out) {
 
 void ValueStore::discard(std::span<const Ticket> tickets) {
   if (tickets.empty()) return;
-  ElementBuffer nothing(ops_, 1);
+  // What goes into the slots instead, and then, outside of the lock, the values.
+  ElementBuffer unwanted(ops_);
+  if (ops_.heap_bytes) {
+    try {
+      unwanted.grow(tickets.size());
+    } catch (...) {
+      // The values stay until their slots are used again.
+    }
+  }
   const std::lock_guard lock(mutex_);
+  charge_for(unwanted.data(), unwanted.size(), [&] {
+    for (size_t i = 0; i < unwanted.size(); ++i) {
+      ops_.swap(slot(tickets[i].ref), unwanted.at(i));
+    }
+  });
   for (const Ticket& ticket : tickets) {
-    charge_for(nothing.data(), 1, [&] { move_element(ops_, slot(ticket.ref), nothing.data()); });
-    ops_.destroy(nothing.data(), 1);
-    ops_.construct(nothing.data(), 1);
     errors_.erase(ticket.ref);
     free_.push_back(ticket.ref);
   }

@@ -172,7 +172,8 @@ class CacheNode final : public UnaryNode {
 
  protected:
   Stage build_stage(const StageContext& context) const override {
-    CacheSource source{.fingerprints = std::make_shared<FileFingerprints>(context.files)};
+    CacheSource source{.open_files = std::make_shared<OpenFiles>(context.open_files),
+                       .fingerprints = std::make_shared<FileFingerprints>(context.files)};
     StageContext own = context;
     own.files = source.fingerprints;
     own.open_files = source.open_files;

@@ -20,8 +20,8 @@ namespace recordpipe::internal {
 // long as it keeps elements that were computed in this iteration, because elements may point into
 // them.
 struct CacheSource {
-  std::shared_ptr<OpenFiles> open_files = std::make_shared<OpenFiles>();
-  std::shared_ptr<FileFingerprints> fingerprints = std::make_shared<FileFingerprints>();
+  std::shared_ptr<OpenFiles> open_files;
+  std::shared_ptr<FileFingerprints> fingerprints;
 };
 
 // The first elements of the input in epoch 0, without gaps, and whether they are all of them.

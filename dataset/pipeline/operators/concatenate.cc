@@ -8,6 +8,7 @@
 
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/operators/merge.h"
+#include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe::internal {
@@ -22,6 +23,11 @@ class ConcatenatePlan final : public MergePlan {
     uint64_t all = 0;
     for (size_t i = 0; i < input_count(); ++i) {
       sizes_.push_back(input(i).size());
+      if (sizes_.back() > UINT64_MAX - all) {
+        throw Error({.kind = ErrorKind::limit_exceeded,
+                     .reason = "concatenate: more than " + std::to_string(UINT64_MAX) +
+                               " elements, which can't be numbered"});
+      }
       all += sizes_.back();
     }
     return all;

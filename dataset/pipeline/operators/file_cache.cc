@@ -156,8 +156,12 @@ class FileCachePlan final : public Plan {
     started_ = true;
     std::shared_ptr<const CacheReader>& reader = cache_->reader;
     if (!reader && file_system_.status(path_)) {
+      // Before it is opened: if it is replaced meanwhile, the version fits no other reader.
+      std::string version = open_files_ ? file_system_.open_random(path_)->identity() : "";
       reader = std::make_shared<const CacheReader>(file_system_, path_, identity_);
-      if (open_files_) open_files_->add(reader);
+      if (open_files_) {
+        reader = open_files_->keep(file_system_, path_, std::move(version), std::move(reader));
+      }
     }
     if (reader) {
       at_ = std::min(place, reader->size());

@@ -78,8 +78,7 @@ class FlattenPlan final : public StorePlan {
 
 Stage flattened(Stage vectors, const StageContext& context) {
   const ElementOps& element = vectors.work->element().vector->element;
-  const size_t chunk_size = vectors.chunk_size;
-  return make_store_stage<FlattenPlan>(element, chunk_size, std::move(vectors), context);
+  return make_store_stage<FlattenPlan>(element, context.chunk_size, std::move(vectors), context);
 }
 
 class FlatMapNode final : public UnaryNode {

@@ -13,6 +13,7 @@
 #include "dataset/pipeline/engine/executor.h"
 #include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/node.h"
+#include "dataset/pipeline/engine/open_files.h"
 #include "dataset/pipeline/engine/task_queue.h"
 #include "dataset/pipeline/operators/map.h"
 #include "dataset/pipeline/operators/open_input.h"
@@ -47,7 +48,7 @@ class InterleavePlan final : public StorePlan {
                  size_t block_length, const StageContext& context)
       : StorePlan(std::move(store)),
         block_length_(block_length),
-        context_(context.unmonitored()),
+        context_(context_of_inputs(context)),
         inputs_(std::move(inputs), context),
         queue_(std::make_shared<TaskQueue>(context_)),
         cycle_(cycle_length) {}
@@ -95,14 +96,20 @@ class InterleavePlan final : public StorePlan {
     const size_t turn = numbers.next(cycle_.size() - 1);
     const size_t taken_in_turn = numbers.next(block_length_ - 1);
     const uint64_t taken = numbers.next();
+    std::vector<SavedInput> inputs;
     for (Place& place : cycle_) {
       const uint64_t number = numbers.next();
       if (number == 0) continue;
-      const uint64_t offset = (number - 1) / 2;
-      if (offset >= taken || open_count_ + 1 >= state.inputs.size()) fail_state();
-      go_to(numbers.input(0), offset, epoch);
+      inputs.push_back({(number - 1) / 2, (number - 1) % 2 == 1, inputs.size() + 1, &place});
+      if (inputs.back().offset >= taken || inputs.size() >= state.inputs.size()) fail_state();
+    }
+    // In the order in which the input yields them.
+    std::ranges::sort(inputs, {}, &SavedInput::offset);
+    for (const SavedInput& saved : inputs) {
+      go_to(numbers.input(0), saved.offset, epoch);
+      Place& place = *saved.place;
       if (open_next(place) || !place) fail_state();
-      place->restore(numbers.input(open_count_), /*failed=*/(number - 1) % 2 == 1);
+      place->restore(numbers.input(saved.state), saved.has_failed);
     }
     go_to(numbers.input(0), taken, epoch);
     turn_ = turn;
@@ -125,6 +132,21 @@ class InterleavePlan final : public StorePlan {
 
  private:
   using Place = std::unique_ptr<OpenInput>;
+
+  // An open input of a state that is being restored.
+  struct SavedInput {
+    uint64_t offset;  // of its number, from the oldest one's
+    bool has_failed;
+    size_t state;  // which of the state's inputs it is
+    Place* place;
+  };
+
+  // Elements stay valid as long as the iterator, which is longer than their input is open.
+  static StageContext context_of_inputs(const StageContext& context) {
+    StageContext inputs = context.unmonitored();
+    if (!inputs.open_files) inputs.open_files = std::make_shared<OpenFiles>();
+    return inputs;
+  }
 
   // An input that has no place yet: open, or why it can't be opened.
   struct NextInput {
@@ -258,7 +280,16 @@ class InterleavePlan final : public StorePlan {
     input_at_ = 0;
   }
 
+  // What comes next is the input's element `offset` from its place `base`. Goes on where it can,
+  // for to be restored may take the input long.
   void go_to(const PlanState& base, uint64_t offset, uint64_t epoch) {
+    const uint64_t first = inputs_.position();
+    const uint64_t wanted = base.passed_over + offset;
+    if (!input_chunk_.empty() && wanted >= first + input_at_ &&
+        wanted <= first + input_chunk_.size()) {
+      input_at_ = wanted - first;
+      return;
+    }
     drop_inputs();
     inputs_.restore(base, epoch);
     uint64_t passed = 0;

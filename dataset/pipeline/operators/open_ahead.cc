@@ -27,12 +27,12 @@ void OpenAhead::want(std::span<const size_t> numbers) {
   for (; waiting > 0; --waiting) pool_->submit(weak_from_this());
 }
 
-std::optional<OpenRecordFile> OpenAhead::take(size_t number) {
+OpenRecordFilePtr OpenAhead::take(size_t number) {
   std::unique_lock lock(mutex_);
   const auto file = files_.find(number);
-  if (file == files_.end()) return std::nullopt;
+  if (file == files_.end()) return nullptr;
   opened_.wait(lock, [&] { return file->second.progress != Progress::opening; });
-  auto opened = std::move(file->second.opened);
+  OpenRecordFilePtr opened = std::move(file->second.opened);
   files_.erase(file);
   return opened;
 }
@@ -58,7 +58,7 @@ void OpenAhead::work() {
   file->second.progress = Progress::opening;  // nobody drops it now
   ++opening_;
   lock.unlock();
-  std::optional<OpenRecordFile> opened;
+  OpenRecordFilePtr opened;
   try {
     opened = open_(file->first, stop_.get_token());
   } catch (...) {

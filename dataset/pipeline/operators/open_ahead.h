@@ -8,20 +8,30 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <stop_token>
+#include <utility>
 
 #include "dataset/pipeline/engine/file_fingerprints.h"
+#include "dataset/pipeline/engine/memory_account.h"
 #include "dataset/pipeline/engine/worker_pool.h"
 #include "recordpipe/record_reader.h"
 
 namespace recordpipe::internal {
 
+// A file of tfrecord_files with random access: mapped, or read by ranges.
 struct OpenRecordFile {
-  MappedRecordFile file;
-  FileFingerprint fingerprint;
+  OpenRecordFile(MappedRecordFile opened, const FileFingerprint& content,
+                 std::shared_ptr<MemoryAccount> account)
+      : file(std::move(opened)), fingerprint(content), index_memory(std::move(account)) {
+    index_memory.set(file.size() * sizeof(uint64_t));
+  }
+
+  const MappedRecordFile file;
+  const FileFingerprint fingerprint;
+  MemoryCharge index_memory;  // 8 bytes for each record
 };
+using OpenRecordFilePtr = std::shared_ptr<const OpenRecordFile>;
 
 // Opening a cold file waits for the disk once for each part of it that has headers. While one file
 // is planned the next ones are opened here, several at a time. What can't be opened is left to the
@@ -29,15 +39,15 @@ struct OpenRecordFile {
 class OpenAhead final : public WorkQueue, public std::enable_shared_from_this<OpenAhead> {
  public:
   // Opens file `number`, on any thread. What it throws is dropped.
-  using Open = std::function<OpenRecordFile(size_t number, const std::stop_token& stop)>;
+  using Open = std::function<OpenRecordFilePtr(size_t number, const std::stop_token& stop)>;
 
   OpenAhead(std::shared_ptr<WorkerPool> pool, Open open)
       : pool_(std::move(pool)), open_(std::move(open)) {}
 
   // The files that come next, in their order; all others are dropped.
   void want(std::span<const size_t> numbers);
-  // The file, if it was opened or is just being opened: then this waits for it.
-  std::optional<OpenRecordFile> take(size_t number);
+  // The file, if it was opened or is just being opened: then this waits for it. Else null.
+  OpenRecordFilePtr take(size_t number);
   // Drops all. When this returns no file is being opened any more, nor will be.
   void stop();
 
@@ -47,7 +57,7 @@ class OpenAhead final : public WorkQueue, public std::enable_shared_from_this<Op
   enum class Progress { waiting, opening, done };
   struct File {
     Progress progress = Progress::waiting;
-    std::optional<OpenRecordFile> opened = {};  // nothing once done: it can't be
+    OpenRecordFilePtr opened = {};  // null once done: it can't be
   };
 
   const std::shared_ptr<WorkerPool> pool_;

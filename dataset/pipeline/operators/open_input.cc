@@ -24,8 +24,7 @@ OpenInput::OpenInput(NodePtr node, const StageContext& context, const ElementId&
       store_(store),
       queue_(queue),
       node_(std::move(node)),
-      executor_(node_->make_stage(context), context),
-      source_(std::make_shared<const Source>(Source{node_, executor_.stage()})) {
+      executor_(node_->make_stage(context), context) {
   executor_.restart(epoch());
 }
 
@@ -90,9 +89,6 @@ void OpenInput::end(std::exception_ptr error) {
 }
 
 void OpenInput::keep(const Chunk& chunk) {
-  if (chunk.ops->keep_alive) {
-    for (size_t i = 0; i < chunk.size(); ++i) chunk.ops->keep_alive(chunk.value(i), source_);
-  }
   std::vector<Ticket> tickets(chunk.tickets.begin(), chunk.tickets.end());
   for (size_t i = 0; i < tickets.size(); ++i) tickets[i].ref = i;
   store_.put(chunk.values, tickets, chunk.failures);

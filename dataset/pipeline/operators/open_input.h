@@ -57,12 +57,6 @@ class OpenInput final : private TaskQueue::Task {
   void restore(const PlanState& state, bool failed);
 
  private:
-  // What elements may point into.
-  struct Source {
-    NodePtr node;
-    std::shared_ptr<const Stage> stage;
-  };
-
   // Fetches one chunk; ahead of time several small ones.
   void run(bool is_needed) noexcept override;
   // Behind what was fetched.
@@ -86,7 +80,6 @@ class OpenInput final : private TaskQueue::Task {
   bool failed_ = false;  // it has ended with an error
   // The task's, while it runs.
   Executor executor_;
-  const std::shared_ptr<const Source> source_;
   // Handed over by the task.
   std::vector<Ticket> fetched_;
   bool has_ended_ = false;

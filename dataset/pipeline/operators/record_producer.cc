@@ -12,8 +12,8 @@ constexpr size_t kAhead = 8;
 
 class RecordProducer final : public Producer {
  public:
-  RecordProducer(const std::vector<std::string>& paths, OpenedRecords& opened, bool check_crc)
-      : paths_(paths), files_(*opened.mapped), store_(opened.streamed), check_crc_(check_crc) {}
+  RecordProducer(OpenedRecords& opened, bool check_crc)
+      : files_(opened.mapped), store_(opened.streamed), check_crc_(check_crc) {}
 
  protected:
   Failures do_produce(std::span<const Ticket> tickets, void* values) override {
@@ -27,16 +27,15 @@ class RecordProducer final : public Producer {
       }
       if (i + kAhead < tickets.size()) {
         const RecordRef ahead{tickets[i + kAhead].ref};
-        if (ahead.is_mapped()) files_[ahead.file()]->prefetch(ahead.record());
+        if (ahead.is_mapped()) files_[ahead.file()]->file.prefetch(ahead.record());
       }
-      const MappedRecordFile& file = *files_[ref.file()];
+      const MappedRecordFile& file = files_[ref.file()]->file;
       try {
         out[i] = check_crc_ ? file.read(ref.record()) : file.view(ref.record());
-        const std::string& path = paths_[ref.file()];
         if (out[i].owner) {
-          out[i] = keep_record(out[i], path);  // the path must live as long
+          out[i] = keep_record(out[i], file.path());  // the path must live as long
         } else {
-          out[i].path = path;
+          out[i].path = file.path();
         }
       } catch (...) {
         failures.push_back({i, std::current_exception()});
@@ -46,7 +45,6 @@ class RecordProducer final : public Producer {
   }
 
  private:
-  const std::vector<std::string>& paths_;
   const MappedFiles& files_;
   ValueStore& store_;
   const bool check_crc_;
@@ -55,7 +53,7 @@ class RecordProducer final : public Producer {
 }  // namespace
 
 std::unique_ptr<Producer> RecordWork::build_producer() {
-  return std::make_unique<RecordProducer>(paths_, *opened_, check_crc_);
+  return std::make_unique<RecordProducer>(*opened_, check_crc_);
 }
 
 }  // namespace recordpipe::internal

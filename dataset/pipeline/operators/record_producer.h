@@ -3,17 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "dataset/pipeline/engine/stage.h"
 #include "dataset/pipeline/engine/value_store.h"
+#include "dataset/pipeline/operators/open_ahead.h"
 #include "recordpipe/record.h"
-#include "recordpipe/record_reader.h"
 
 namespace recordpipe::internal {
 
@@ -33,33 +30,28 @@ struct RecordRef {
   constexpr size_t record() const { return ref & ((uint64_t{1} << kRecordBits) - 1); }
 };
 
-// Files that are mapped, by number. Written by the planning thread; a ticket for a file is only
-// handed on once its file is here, so workers read without a lock (a deque doesn't move them).
-using MappedFiles = std::deque<std::optional<MappedRecordFile>>;
+// Files that are mapped, by number; the others are null. Written by the planning thread; a ticket
+// for a file is only handed on once its file is here, so workers read without a lock.
+using MappedFiles = std::vector<OpenRecordFilePtr>;
 
 // What a plan has opened, for the producers.
 struct OpenedRecords {
-  explicit OpenedRecords(size_t files) : mapped(std::make_shared<MappedFiles>(files)) {}
-  const std::shared_ptr<MappedFiles> mapped;
+  explicit OpenedRecords(size_t files) : mapped(files) {}
+  MappedFiles mapped;
   ValueStore streamed{element_ops<Record>()};
 };
 
 class RecordWork final : public Work {
  public:
   // `check_crc`: or only look at what is there.
-  RecordWork(const std::vector<std::string>& paths, std::shared_ptr<OpenedRecords> opened,
-             bool check_crc)
-      : Work(element_ops<Record>()),
-        paths_(paths),
-        opened_(std::move(opened)),
-        check_crc_(check_crc) {}
+  RecordWork(std::shared_ptr<OpenedRecords> opened, bool check_crc)
+      : Work(element_ops<Record>()), opened_(std::move(opened)), check_crc_(check_crc) {}
   bool is_heavy() const override { return check_crc_; }
 
  protected:
   std::unique_ptr<Producer> build_producer() override;
 
  private:
-  const std::vector<std::string>& paths_;  // the node's
   const std::shared_ptr<OpenedRecords> opened_;
   const bool check_crc_;
 };

@@ -2,6 +2,8 @@
 //
 // One pass after the other, each in an epoch of its own. No random access. Saved: the number of the
 // pass, and the input's place.
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "dataset/pipeline/engine/node.h"
@@ -59,16 +61,20 @@ class RepeatPlan final : public OrderPlan {
   void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 1);
     epoch_ = epoch;
-    pass_ = numbers.next();
+    pass_ = numbers.next(last_pass());
     empty_pass_ = numbers.next_bool();
     restore_place(input(), numbers.input(), nested_epoch(epoch_, pass_));
   }
 
  private:
+  uint64_t last_pass() const {
+    return count_ < 0 ? UINT64_MAX : static_cast<uint64_t>(std::max<int64_t>(count_, 1) - 1);
+  }
+
   // After the end of a pass. False where it was the last.
   bool next_pass() {
-    const bool more = count_ < 0 ? !empty_pass_ : pass_ + 1 < static_cast<uint64_t>(count_);
-    if (!more || is_stopping()) return false;
+    const bool is_for_nothing = count_ < 0 && empty_pass_;
+    if (pass_ == last_pass() || is_for_nothing || is_stopping()) return false;
     empty_pass_ = true;
     input().restart(nested_epoch(epoch_, ++pass_));
     if (is_stopping()) input().request_stop();  // it may have come before the restart

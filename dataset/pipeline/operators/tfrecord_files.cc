@@ -34,10 +34,11 @@ class RecordPlan final : public Plan {
         paths_(paths),
         options_(options),
         fingerprints_(context.files),
+        open_files_(context.open_files),
+        memory_(context.memory),
         opened_records_(std::move(opened)),
-        mapped_(*opened_records_->mapped),
+        mapped_(opened_records_->mapped),
         store_(opened_records_->streamed) {
-    if (context.open_files) context.open_files->add(opened_records_->mapped);
     if (!context.pool || paths.size() < 2) return;
     ahead_ = std::make_shared<OpenAhead>(
         context.pool,
@@ -67,7 +68,6 @@ class RecordPlan final : public Plan {
  protected:
   void charge_to(const std::shared_ptr<MemoryAccount>& account) override {
     store_.charge_to(account);
-    index_memory_.open(account);
   }
 
   Stop do_plan(TicketSink& out, Wait) override {
@@ -189,18 +189,19 @@ class RecordPlan final : public Plan {
       }
     }
     open_ahead(number + 1);
-    return *mapped_[number];
+    return mapped_[number]->file;
   }
 
   void open_unmapped(size_t number) {
     const std::string& path = paths_[number];
     try {
-      hold(number, {file_system_, path, options_, {.use_index = true, .unmapped = true}});
+      MappedRecordFile file(file_system_, path, options_, {.use_index = true, .unmapped = true});
+      keep(number, std::make_shared<const OpenRecordFile>(
+                       std::move(file), fingerprint_of(file_system_, path), memory_));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
       refuse_random_access(path, error.reason(), "decompress or download it first, or use shuffle");
     }
-    fingerprints_->opened(file_system_, path);
   }
 
   [[noreturn]] static void refuse_random_access(const std::string& path, const std::string& why,
@@ -213,27 +214,26 @@ class RecordPlan final : public Plan {
   }
 
   // On any thread.
-  OpenRecordFile map(size_t number, const std::stop_token& stop) const {
+  OpenRecordFilePtr map(size_t number, const std::stop_token& stop) const {
     const std::string& path = paths_[number];
-    MappedRecordFile file(file_system_, path, options_, {.use_index = true, .stop = stop});
-    const FileFingerprint fingerprint = fingerprint_of(path, file.bytes());
-    return {std::move(file), fingerprint};
+    MappedRecordFile mapped(file_system_, path, options_, {.use_index = true, .stop = stop});
+    const FileFingerprint fingerprint = fingerprint_of(path, mapped.bytes());
+    auto file = std::make_shared<const OpenRecordFile>(std::move(mapped), fingerprint, memory_);
+    if (!open_files_) return file;
+    std::string version = file->file.identity();
+    if (!version.empty()) version += " " + std::to_string(static_cast<int>(options_.crc));
+    return open_files_->keep(file_system_, path, std::move(version), std::move(file));
   }
 
-  void keep(size_t number, OpenRecordFile opened) {
-    hold(number, std::move(opened.file));
-    fingerprints_->opened(file_system_, paths_[number], opened.fingerprint);
-  }
-
-  void hold(size_t number, MappedRecordFile file) {
-    mapped_[number].emplace(std::move(file));
-    index_memory_.add(mapped_[number]->size() * sizeof(uint64_t));
+  void keep(size_t number, OpenRecordFilePtr file) {
+    fingerprints_->opened(file_system_, paths_[number], file->fingerprint);
+    mapped_[number] = std::move(file);
   }
 
   bool take_opened(size_t number) {
-    auto opened = ahead_ ? ahead_->take(number) : std::nullopt;
-    if (opened) keep(number, std::move(*opened));
-    return opened.has_value();
+    OpenRecordFilePtr file = ahead_ ? ahead_->take(number) : nullptr;
+    if (file) keep(number, std::move(file));
+    return mapped_[number] != nullptr;
   }
 
   // Has the files from `first` on opened that will be wanted next.
@@ -257,7 +257,7 @@ class RecordPlan final : public Plan {
     if (stream_) {
       while (passed < wanted && stream_->read()) pass(1);
     } else {
-      pass(std::min<uint64_t>(wanted - passed, mapped_[file_]->size() - record_));
+      pass(std::min<uint64_t>(wanted - passed, mapped_[file_]->file.size() - record_));
     }
   }
 
@@ -269,7 +269,8 @@ class RecordPlan final : public Plan {
   }
 
   void plan_mapped(TicketSink& out) {
-    for (; !out.is_full() && record_ < mapped_[file_]->size(); ++record_) {
+    const size_t size = mapped_[file_]->file.size();
+    for (; !out.is_full() && record_ < size; ++record_) {
       out.push({{epoch_, index_++}, RecordRef::of_mapped(file_, record_).ref});
     }
   }
@@ -290,12 +291,13 @@ class RecordPlan final : public Plan {
   const std::vector<std::string>& paths_;
   const RecordReadOptions options_;
   const std::shared_ptr<FileFingerprints> fingerprints_;
+  const std::shared_ptr<OpenFiles> open_files_;
+  const std::shared_ptr<MemoryAccount> memory_;
   const std::shared_ptr<OpenedRecords> opened_records_;  // the work's, too
   MappedFiles& mapped_;
   ValueStore& store_;
   std::shared_ptr<OpenAhead> ahead_;  // null: there is no other thread, or only one file
   std::vector<uint64_t> ends_;        // how many records there are up to the end of each file
-  MemoryCharge index_memory_;         // 8 bytes for each record of mapped_
   std::optional<RecordReader> stream_;
   bool opened_ = false;
   uint64_t file_ = 0;
@@ -325,8 +327,7 @@ class RecordNode final : public Node {
   Stage build_stage(const StageContext& context) const override {
     auto opened = std::make_shared<OpenedRecords>(paths_.size());
     auto plan = std::make_unique<RecordPlan>(file_system_, paths_, options_, context, opened);
-    auto work =
-        std::make_shared<RecordWork>(paths_, std::move(opened), options_.crc != CrcCheck::never);
+    auto work = std::make_shared<RecordWork>(std::move(opened), options_.crc != CrcCheck::never);
     return {std::move(plan), std::move(work), context.chunk_size};
   }
 

@@ -1,9 +1,11 @@
 // window: runs of elements, which may overlap.
 //
-// In order. A window with an element that fails fails as a whole. Its id is its number. Saved: how
-// many windows there were, and the input's place at the next one's first element.
+// In order. A window with an element that fails, or that can't be copied, fails as a whole. Its id
+// is its number. Saved: how many windows there were, and the input's place at the next one's first
+// element.
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -121,13 +123,17 @@ class WindowPlan final : public StorePlan {
   }
 
   uint64_t keep_window() {
-    const VectorOps& ops = *store().ops().vector;
     if (!failures_.empty()) return store().put_failure(failures_.front().error);
-    ops.resize(window_.data(), count_);
-    void* const values = ops.data(window_.data());
-    const size_t up_to_end = std::min(count_, elements_.size() - first_);
-    copy_(elements_.at(first_), up_to_end, values);
-    copy_(elements_.data(), count_ - up_to_end, element_at(values, ops.element, up_to_end));
+    try {
+      const VectorOps& ops = *store().ops().vector;
+      ops.resize(window_.data(), count_);
+      void* const values = ops.data(window_.data());
+      const size_t up_to_end = std::min(count_, elements_.size() - first_);
+      copy_(elements_.at(first_), up_to_end, values);
+      copy_(elements_.data(), count_ - up_to_end, element_at(values, ops.element, up_to_end));
+    } catch (...) {
+      return store().put_failure(std::current_exception());
+    }
     return store().put(window_.data());
   }
 

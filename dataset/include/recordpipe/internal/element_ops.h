@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -22,14 +21,13 @@ struct VectorOps;
 struct ElementOps {
   size_t size;
   size_t alignment;
+  // Of nothing, if one of them throws.
   void (*construct)(void* first, size_t count);
   void (*destroy)(void* first, size_t count);
   void (*swap)(void* a, void* b);
   // What `count` values own outside of themselves; null for trivially copyable types, which own
   // nothing.
   uint64_t (*heap_bytes)(const void* first, size_t count);
-  // Makes a value own what it points into, as long as `owner` lives; null where it points nowhere.
-  void (*keep_alive)(void* value, const std::shared_ptr<const void>& owner);
   const VectorOps* vector;  // null where the type is no std::vector of Elements
 };
 
@@ -46,13 +44,6 @@ using CopyElements = void (*)(const void* from, size_t count, void* to);
 template <std::copyable T>
 void copy_elements(const void* from, size_t count, void* to) {
   std::copy_n(static_cast<const T*>(from), count, static_cast<T*>(to));
-}
-
-inline void keep_alive(Record& record, const std::shared_ptr<const void>& owner) {
-  if (!record.owner) record.owner = {owner, record.data.data()};
-}
-inline void keep_alive(std::vector<Record>& records, const std::shared_ptr<const void>& owner) {
-  for (Record& record : records) keep_alive(record, owner);
 }
 
 struct NoVector {};
@@ -95,10 +86,10 @@ const ElementOps& element_ops() {
     of_type.size = sizeof(T);
     of_type.alignment = alignof(T);
     of_type.construct = [](void* first, size_t count) {
-      for (size_t i = 0; i < count; ++i) ::new (static_cast<void*>(static_cast<T*>(first) + i)) T{};
+      std::uninitialized_value_construct_n(static_cast<T*>(first), count);
     };
     of_type.destroy = [](void* first, size_t count) {
-      for (size_t i = 0; i < count; ++i) static_cast<T*>(first)[i].~T();
+      std::destroy_n(static_cast<T*>(first), count);
     };
     of_type.swap = [](void* a, void* b) {
       using std::swap;
@@ -109,13 +100,6 @@ const ElementOps& element_ops() {
         uint64_t bytes = 0;
         for (size_t i = 0; i < count; ++i) bytes += heap_bytes(static_cast<const T*>(first)[i]);
         return bytes;
-      };
-    }
-    if constexpr (requires(T & value, const std::shared_ptr<const void>& owner) {
-                    keep_alive(value, owner);
-                  }) {
-      of_type.keep_alive = [](void* value, const std::shared_ptr<const void>& owner) {
-        keep_alive(*static_cast<T*>(value), owner);
       };
     }
     of_type.vector = vector_ops<T>();

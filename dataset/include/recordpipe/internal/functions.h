@@ -215,8 +215,8 @@ class Scan final : public ScanFunction {
       for_each_good(count, failures, [&](size_t i) {
         std::pair<State, U> result =
             std::invoke(function_, std::as_const(state_), std::move(static_cast<T*>(inputs)[i]));
-        state_ = std::move(result.first);
         static_cast<U*>(outputs)[i] = std::move(result.second);
+        state_ = std::move(result.first);  // last: what throws before leaves it as it was
       });
     }
     size_t words() const override {

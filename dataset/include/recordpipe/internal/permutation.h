@@ -23,7 +23,7 @@ class Permutation {
   // A permutation of [0, n) for any n, including 0. `key` from derive_key.
   constexpr Permutation(uint64_t n, uint64_t key) : n_(n) {
     // The bit width of the largest number, n-1. (ceil(log2(n-1)) is one too few at n = 2^k + 1.)
-    const int bits = n > 1 ? std::bit_width(n - 1) : 0;
+    const int bits = n > 1 ? static_cast<int>(std::bit_width(n - 1)) : 0;
     low_bits_ = (bits + 1) / 2;
     low_mask_ = (uint64_t{1} << low_bits_) - 1;
     high_mask_ = (uint64_t{1} << (bits - low_bits_)) - 1;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "recordpipe/internal/element_ops.h"
 
@@ -31,21 +30,19 @@ const PairOps& pair_ops() {
 // What zip makes: tuples.
 struct TupleOps {
   const ElementOps& tuple;
-  std::vector<const ElementOps*> members;
   void* (*member)(void* tuple, size_t index);
 };
 template <Element... Ts>
 const TupleOps& tuple_ops() {
   using Tuple = std::tuple<Ts...>;
-  static const TupleOps ops{
-      element_ops<Tuple>(), {&element_ops<Ts>()...}, [](void* tuple, size_t index) {
-        return std::apply(
-            [index](Ts&... members) {
-              void* const all[] = {&members...};
-              return all[index];
-            },
-            *static_cast<Tuple*>(tuple));
-      }};
+  static const TupleOps ops{element_ops<Tuple>(), [](void* tuple, size_t index) {
+                              return std::apply(
+                                  [index](Ts&... members) {
+                                    void* const all[] = {&members...};
+                                    return all[index];
+                                  },
+                                  *static_cast<Tuple*>(tuple));
+                            }};
   return ops;
 }
 

@@ -1,0 +1,198 @@
+// What elements of interleave and flat_map point into stays as long as the iterator, though their
+// inputs are closed, and no more than that is kept.
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include "recordpipe/file.h"
+#include "recordpipe/from_vector.h"
+#include "recordpipe/record_writer.h"
+#include "recordpipe/tfrecord_files.h"
+#include "tests/pipeline/collect.h"
+#include "tests/pipeline/resume.h"
+#include "tests/support/bytes.h"
+#include "tests/support/temporary_directory.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr int kFiles = 6;
+constexpr int kRecords = 40;
+
+// A view without an owner.
+struct View {
+  std::string_view text;
+  std::string_view path;
+};
+
+class InputLifetime : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (int file = 0; file < kFiles; ++file) {
+      plain_.push_back(write(file, ".tfrecords", Compression::none, 200));
+      compressed_.push_back(write(file, ".tfrecords.gz", Compression::gzip, 200));
+    }
+  }
+
+  std::string write(int file, const std::string& suffix, Compression compression, size_t size) {
+    const std::string path = directory_ / (std::to_string(file) + suffix);
+    RecordWriter writer(posix_file_system(), path, {.compression = compression});
+    for (int i = 0; i < kRecords; ++i) writer.write(as_bytes(text(file, i, size)));
+    writer.close();
+    return path;
+  }
+
+  static std::string text(int file, int record, size_t size = 200) {
+    std::string text = std::to_string(file) + "/" + std::to_string(record) + " ";
+    text.resize(size, 'x');
+    return text;
+  }
+
+  // Runs flat_map over the files to its end, keeping all elements, and calls
+  // visit(element, file, number) for each only then; one element stands for `records`.
+  template <class Open, class Visit>
+  void expect_views_stay(const Open& open, int records, const Visit& visit) const {
+    for (const size_t threads : {1, 3}) {
+      auto iterator =
+          from_vector(plain_).flat_map(open).with_options({.threads = threads}).iterate();
+      const auto elements = rest_of(iterator);
+      ASSERT_EQ(elements.size(), static_cast<size_t>(kFiles * kRecords / records));
+      for (int i = 0; i < static_cast<int>(elements.size()); ++i) {
+        visit(elements[static_cast<size_t>(i)], i * records / kRecords, i * records % kRecords);
+      }
+    }
+  }
+
+  void expect_record(const Record& record, int file, int number) const {
+    ASSERT_EQ(as_text(record.data), text(file, number));
+    ASSERT_EQ(record.path, plain_[static_cast<size_t>(file)]);
+  }
+
+  size_t mapped_files() const {
+    std::ifstream maps("/proc/self/maps");
+    size_t count = 0;
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find(directory_.path()) != std::string::npos) ++count;
+    }
+    return count;
+  }
+
+  const TemporaryDirectory directory_;
+  std::vector<std::string> plain_;
+  std::vector<std::string> compressed_;
+};
+
+TEST_F(InputLifetime, OfNumberedRecords) {
+  expect_views_stay([](const std::string& path) { return tfrecord_files({path}).enumerate(); }, 1,
+                    [&](const std::pair<int64_t, Record>& element, int file, int number) {
+                      ASSERT_EQ(element.first, number);
+                      expect_record(element.second, file, number);
+                    });
+}
+
+TEST_F(InputLifetime, OfBatchesOfBatches) {
+  expect_views_stay(
+      [](const std::string& path) { return tfrecord_files({path}).batch(2).batch(2); }, 4,
+      [&](const std::vector<std::vector<Record>>& batches, int file, int number) {
+        for (int i = 0; i < 4; ++i) {
+          expect_record(batches[static_cast<size_t>(i / 2)][static_cast<size_t>(i % 2)], file,
+                        number + i);
+        }
+      });
+}
+
+TEST_F(InputLifetime, OfStructsThatHoldViews) {
+  const auto view = [](const Record& record) {
+    return View{{reinterpret_cast<const char*>(record.data.data()), record.data.size()},
+                record.path};
+  };
+  const auto expect_view = [&](const View& element, int file, int number) {
+    ASSERT_EQ(element.text, text(file, number));
+    ASSERT_EQ(element.path, plain_[static_cast<size_t>(file)]);
+  };
+  expect_views_stay([&](const std::string& path) { return tfrecord_files({path}).map(view); }, 1,
+                    expect_view);
+  expect_views_stay(
+      [&](const std::string& path) { return tfrecord_files({path}).map(view).cache(); }, 1,
+      expect_view);
+}
+
+TEST_F(InputLifetime, OfElementsInACacheBehindTheInputs) {
+  const auto view = [](const Record& record) {
+    return View{{reinterpret_cast<const char*>(record.data.data()), record.data.size()}, {}};
+  };
+  const auto cached =
+      from_vector(plain_)
+          .flat_map([&](const std::string& path) { return tfrecord_files({path}).map(view); })
+          .cache();
+  EXPECT_EQ(collect(cached.take(0)).size(), 0u);
+  { (void)collect(cached); }
+  auto iterator = cached.iterate();
+  const auto elements = rest_of(iterator);
+  ASSERT_EQ(elements.size(), static_cast<size_t>(kFiles * kRecords));
+  EXPECT_EQ(elements.front().text, text(0, 0));
+  EXPECT_EQ(elements.back().text, text(kFiles - 1, kRecords - 1));
+}
+
+TEST_F(InputLifetime, OfElementsFromACacheFile) {
+  const auto open = [](const std::string& path) {
+    return tfrecord_files({path}).cache(path + ".cache").enumerate();
+  };
+  (void)collect(from_vector(plain_).flat_map(open));
+  auto iterator = from_vector(plain_).flat_map(open).repeat(50).iterate();
+  const auto elements = rest_of(iterator);
+  ASSERT_EQ(elements.size(), static_cast<size_t>(50 * kFiles * kRecords));
+  EXPECT_EQ(as_text(elements.front().second.data), text(0, 0));
+  EXPECT_EQ(as_text(elements.back().second.data), text(kFiles - 1, kRecords - 1));
+  EXPECT_LE(mapped_files(), 2u * kFiles);
+}
+
+TEST_F(InputLifetime, OfMappedRecordsTakesNoMemory) {
+  constexpr size_t kSize = 100'000;
+  for (int file = 0; file < kFiles; ++file) {
+    write(file, ".tfrecords", Compression::none, kSize);
+  }
+  const auto open = [](const std::string& path) { return tfrecord_files({path}); };
+  auto iterator = from_vector(plain_)
+                      .interleave(open, 3)
+                      .shuffle(kFiles * kRecords, 1)
+                      .with_options({.threads = 2, .memory_limit = 4'000'000})
+                      .iterate();
+  EXPECT_EQ(rest_of(iterator).size(), static_cast<size_t>(kFiles * kRecords));
+  EXPECT_LT(iterator.memory().peak, 1'000'000u);
+}
+
+TEST_F(InputLifetime, KeepsAFileOnceThatIsOpenedAgainAndAgain) {
+  const auto open = [](const std::string& path) { return tfrecord_files({path}); };
+  auto iterator = from_vector(plain_).interleave(open, 4).repeat(100).iterate();
+  for (int i = 0; iterator.next(); ++i) {
+    if (i % 100 == 0) {
+      ASSERT_LE(mapped_files(), 2u * kFiles + 4);
+    }
+  }
+  EXPECT_EQ(mapped_files(), static_cast<size_t>(kFiles));
+}
+
+TEST_F(InputLifetime, KeepsNothingOfStreams) {
+#ifdef RECORDPIPE_SANITIZED
+  GTEST_SKIP() << "sanitizers have a heap of their own";
+#endif
+  const auto open = [](const std::string& path) { return tfrecord_files({path}); };
+  auto iterator = from_vector(compressed_).interleave(open, 4).repeat(300).iterate();
+  const auto heap_after = [&](int passes) {
+    for (int i = 0; i < passes * kFiles * kRecords; ++i) (void)iterator.next();
+    const auto info = ::mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const auto before = heap_after(100);
+  const auto after = heap_after(200);
+  EXPECT_LT(after, before + 100'000) << "more than 80 bytes for each input that was closed";
+}
+
+}  // namespace
+}  // namespace recordpipe
