@@ -1,2 +1,2 @@
-// The source of the targets that only precompile headers for other targets (targets.cmake,
+// The only source of targets that precompile headers for other targets (targets.cmake,
 // testing.cmake).

@@ -1,5 +1,5 @@
-// Trains a small network until a hook of its own has seen enough. Started again, it goes on from
-// its newest checkpoint.
+// Trains a small network until a custom hook requests a stop. A second run resumes from the newest
+// checkpoint.
 //
 //     own_hook JOB_DIR             for checkpoints; the images are drawn by the program
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 using namespace recordpipe;
 
-// Ends the training once 95 % of each batch were classified correctly, 20 batches in a row.
+// Stops the training after 20 consecutive batches with an accuracy of at least 95 %.
 class StopWhenAccurate final : public SessionHook {
  public:
   void after_run(TrainingSession& session, const RunValues& values) override {
@@ -43,7 +43,7 @@ class StopWhenAccurate final : public SessionHook {
 
 constexpr size_t kSize = 12, kBatchSize = 32;
 
-// Noisy stripes that run across (label 0) or down (label 1).
+// Noisy stripes: horizontal (label 0) or vertical (label 1).
 ImageBatch draw_stripes(Random& random) {
   ImageBatch batch;
   batch.reset({.height = kSize, .width = kSize, .channels = 1, .dtype = DType::uint8}, kBatchSize);
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
     network.softmax_cross_entropy(
         network.dense(network.global_average_pool(x, "pool"), "dense", 2));
 
-    CpuBackend backend({.threads = 1});  // one thread: more would not help a network this small
+    CpuBackend backend({.threads = 1});  // one thread: the network is too small for more
     const auto variables = backend.make_variables(network);
     Trainer trainer(backend, network, *variables, {.batch_size = kBatchSize});
     CheckpointFolder checkpoints(posix_file_system(), argv[1]);
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
     hooks.push_back(std::make_unique<CheckpointSaverHook>(
         checkpoints, CheckpointSaverOptions{.every = {.steps = 50}}));
 
-    // The seed decides everything: the same program learns the same again.
+    // All randomness depends on the seed: every run of this program learns the same.
     const auto batches = [](uint64_t seed) {
       return range(1'000'000).repeat().map_with_random(
           seed, [](int64_t, Random& random) { return draw_stripes(random); });

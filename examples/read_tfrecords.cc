@@ -1,4 +1,4 @@
-// Reads TFRecord files that somebody else made: prints what is in each record.
+// Reads arbitrary TFRecord files and prints the contents of each record.
 //
 //     read_tfrecords FILE...       plain, gzip, zlib or zstd; detected from the first bytes
 #include <cstdio>
@@ -13,7 +13,7 @@
 
 using namespace recordpipe;
 
-// One line for a feature: its name, its kind, how many values it has, and the first of them.
+// Prints a feature on one line: its name, kind, number of values, and first values.
 void print_feature(std::string_view name, const FeatureView& feature) {
   std::printf("  %.*s: %zu ", static_cast<int>(name.size()), name.data(), feature.size());
   switch (feature.kind()) {
@@ -46,16 +46,17 @@ int main(int argc, char** argv) {
     for (const char* const path : std::span(argv, argc).subspan(1)) {
       RecordReader reader(posix_file_system(), path);
       size_t count = 0;
-      // The bytes of a record are valid until the next call of read(), which returns nothing at the
-      // end and throws where the file is damaged.
+      // The bytes of a record are valid until the next call of read(). read() returns an empty
+      // optional at the end and throws if the file is damaged.
       while (const auto record = reader.read()) {
         std::printf("record %zu: %zu bytes\n", count++, record->data.size());
-        // Most TFRecords hold a tf.train.Example: named lists of bytes, floats or int64s.
+        // Most TFRecord files contain tf.train.Example: named lists of bytes, floats or int64s.
         for_each_feature(record->data, print_feature);
       }
       std::printf("%s: %zu records\n", path, count);
     }
-  } catch (const std::exception& error) {  // recordpipe::Error says where, why, and what to do
+  } catch (const std::exception& error) {  // recordpipe::Error names the place, the reason and the
+                                           // remedy
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
   }

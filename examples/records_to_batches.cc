@@ -1,6 +1,6 @@
-// Writes records of one's own and reads them back as shuffled batches, ready for a training step.
+// Writes records and reads them back as shuffled batches, ready for a training step.
 //
-//     records_to_batches FILE      is written first
+//     records_to_batches FILE      FILE is written first
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -16,17 +16,17 @@
 
 using namespace recordpipe;
 
-// A thousand points; the label says on which side of the diagonal each lies.
+// A thousand points; the label tells on which side of the diagonal a point is.
 void write_points(const char* path) {
   RecordWriter writer(posix_file_system(), path);
-  ExampleBuilder example;  // a tf.train.Example: any reader of TFRecords understands it
+  ExampleBuilder example;  // a tf.train.Example, readable by every TFRecord reader
   for (int i = 0; i < 1000; ++i) {
     const float point[] = {static_cast<float>(i % 37), static_cast<float>(i % 41)};
     example.set_floats("point", point).set_int64("label", point[0] > point[1] ? 1 : 0);
     const std::string bytes = example.serialize();
     writer.write(std::as_bytes(std::span(bytes)));
   }
-  writer.close();  // the file appears here, whole; without this, not at all
+  writer.close();  // the complete file appears here; without this call, no file appears
 }
 
 int main(int argc, char** argv) {
@@ -42,13 +42,13 @@ int main(int argc, char** argv) {
     const ExampleCollator features(
         {{"point", FixedLen{FeatureKind::floats, {2}}}, {"label", FixedLen{FeatureKind::int64s}}});
 
-    // Nothing is read before the loop. What it yields depends on the file and the seed only, never
-    // on how many threads there are.
+    // Nothing is read before the loop. The batches depend on the file and the seed only, never on
+    // the number of threads.
     const auto batches = tfrecord_files({argv[1]})
                              .shuffle(/*buffer_size=*/1000, /*seed=*/7)
-                             .repeat(2)  // two epochs, each in an order of its own
+                             .repeat(2)  // two epochs, each in its own order
                              .batch(128, DropRemainder::yes, features)
-                             .prefetch(2);  // made by other threads while this one works
+                             .prefetch(2);  // computed by other threads while this one works
     size_t count = 0;
     for (const ExampleBatch& batch : batches) {
       const auto points = batch.dense<FeatureKind::floats>("point");  // 128 x 2, row by row

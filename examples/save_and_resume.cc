@@ -48,8 +48,8 @@ int main(int argc, char** argv) {
       std::printf(" bytes\n");
     }
 
-    // The place after the last batch that was taken: some bytes, however large the file is. Stored
-    // so that a crash leaves the old state or the new one, never half of it.
+    // The position after the last batch: a few bytes, however large the file is. Stored atomically:
+    // after a crash, the old or the new state exists, never a part of one.
     const std::string state = iterator.state();
     AtomicFile file(posix_file_system(), state_path);
     file.write(std::as_bytes(std::span(state)));

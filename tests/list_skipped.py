@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Says which tests were skipped, and why: usage: list_skipped.py LastTest.log
+"""Lists the skipped tests and the reasons. usage: list_skipped.py LastTest.log
 
-GoogleTest prints the reason above its [  SKIPPED ] line, Python's unittest behind the test's name.
+GoogleTest prints the reason above its [  SKIPPED ] line, Python's unittest after the test's name.
 """
 import re
 import sys

@@ -1,4 +1,4 @@
-// cifar10_batches: what the CIFAR-10 pipeline yields, as digests; how fast; and where it stands.
+// cifar10_batches: the batches of the CIFAR-10 pipeline as digests; its speed; and its state.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -98,7 +98,7 @@ void add_choice(CLI::App& app, const std::string& name, T& value,
       ->default_str(present);
 }
 
-// An empty string, or what is wrong with `text`.
+// Returns an empty string, or the error in `text`.
 std::string check_shard(const std::string& text) {
   unsigned index = 0, count = 0;
   int end = 0;
@@ -110,7 +110,7 @@ std::string check_shard(const std::string& text) {
   return is_whole && index < count ? "" : text + " is not I/N with I from 0 to N-1";
 }
 
-// CLI11 takes -1 for the largest number there is, and what is larger, too.
+// CLI11 parses -1 and larger values as the largest number.
 template <class T>
 std::string check_number(const std::string& text) {
   if (std::is_unsigned_v<T> && text.starts_with('-')) return text + " is below 0";
@@ -234,9 +234,9 @@ std::string read_file(const std::string& path) {
   return {reinterpret_cast<const char*>(content.data()), content.size()};
 }
 
-// Before the work, not after it.
+// Checked before the work, not after it.
 void require_writable(const std::string& path) {
-  if (!path.empty()) AtomicFile(posix_file_system(), path);  // and gone again
+  if (!path.empty()) AtomicFile(posix_file_system(), path);  // removed again
 }
 
 void write_file(const std::string& path, const std::string& content) {

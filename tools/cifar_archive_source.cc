@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kNoChecksum = "none";
 constexpr std::string_view kSyntheticName = "cifar-10-python-synthetic.tar.gz";
 
-// What the command line says the archive must be.
+// The checksum required by the command line.
 std::optional<std::string> wanted_sha256(const CifarArchiveRequest& request) {
   if (request.sha256.empty() || request.sha256 == kNoChecksum) return std::nullopt;
   return request.sha256;
@@ -34,8 +34,8 @@ const PublishedArchive* find_published(std::string_view url) {
   return found == kPublishedArchives.end() ? nullptr : &*found;
 }
 
-// The last part of the URL's path. It becomes a file's name, so it may hold nothing but what such
-// names are made of.
+// The last part of the URL's path. It becomes a file name, so only ordinary characters are
+// accepted.
 std::string file_name_of(std::string_view url) {
   url.remove_prefix(url.find("://") + 3);  // HttpUrl took it, so it has one
   const std::string_view path = url.substr(0, url.find_first_of("?#"));
@@ -83,7 +83,7 @@ CifarArchiveSource fetch(FileSystem& files, const std::string& url, const std::s
   if (!options.sha256 && request.sha256 != kNoChecksum) {
     note_unknown_checksum(path, report.sha256, progress);
   }
-  return {.path = path, .downloaded = true};  // checked, if it was to be
+  return {.path = path, .downloaded = true};  // already verified, if required
 }
 
 bool is_there(FileSystem& files, const std::string& path) {
@@ -96,8 +96,8 @@ struct Download {
   std::string path;
 };
 
-// What the data folder should hold: the archive that was asked for, or else one of the published
-// ones, the one that is there if there is one.
+// The wanted archive in the data folder: the requested one, or one of the published ones,
+// preferably one that is already there.
 Download wanted_download(FileSystem& files, const std::string& data_dir,
                          const CifarArchiveRequest& request) {
   const auto to_data_dir = [&](std::string_view url) -> Download {
@@ -137,7 +137,7 @@ CifarArchiveSource obtain_cifar_archive(FileSystem& files, const std::string& da
   try {
     return fetch(files, url, path, request, progress, stop);
   } catch (const Error& error) {
-    // Not a full disk, a wrong checksum or a server that says no: those want to be looked at.
+    // A full disk, a wrong checksum or a rejection by the server needs the user's attention.
     if (error.kind() != ErrorKind::network) throw;
     if (!request.synthetic_fallback) {
       progress.note(

@@ -1,4 +1,4 @@
-// generate_cifar10_tfrecords: a CIFAR archive, from wherever it comes, made into TFRecord files.
+// generate_cifar10_tfrecords: converts a CIFAR archive from any source to TFRecord files.
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -64,11 +64,11 @@ constexpr char kExamples[] =
 Exit status: 0 done, or everything was there; 1 failed; 2 wrong usage; 130 interrupted (143 by
 SIGTERM, 129 by SIGHUP). A download that was cut is resumed when the same command runs again.)";
 
-// An unset variable of a script, most likely: "" must not mean "not given".
+// Probably an unset variable in a script: "" must not mean "not given".
 const CLI::Validator kNotEmpty{
     [](std::string& text) { return text.empty() ? "the name is empty" : ""; }, ""};
 
-// A check for CLI11: what `parse` throws is what is wrong with the argument.
+// A check for CLI11: an exception of `parse` is the error of the argument.
 template <class Parse>
 CLI::Validator accepted_by(Parse parse) {
   return {[parse](std::string& text) -> std::string {
@@ -144,13 +144,13 @@ Compression compression_named(const std::string& name) {
                .hint = "--force replaces it"});
 }
 
-// What is there may be anything: a FIFO would never be opened, say.
+// It could be any kind of file: opening a FIFO, for example, would block.
 void require_file(FileSystem& files, const std::string& path) {
   if (!files.status(path)) fail_other(path, "a link that leads nowhere");
   require_replaceable(files, path);
 }
 
-// A plain file's framing tells whether it was cut; a compressed one would have to be read.
+// A plain file's framing reveals truncation; a compressed file would have to be read.
 void require_whole(FileSystem& files, const std::string& path) {
   if (detect_compression(files, path) != Compression::none) return;
   try {
@@ -161,7 +161,7 @@ void require_whole(FileSystem& files, const std::string& path) {
   }
 }
 
-// Whether all the files are there. Throws if what is there is something else.
+// Whether all the files exist. Throws if there is something else in their place.
 bool is_complete(FileSystem& files, const Arguments& arguments) {
   if (arguments.force) return false;
   const CifarSplitFiles found = find_split_files(files, arguments.data_dir, arguments.shards);
@@ -190,8 +190,7 @@ void print_present(FileSystem& files, const Arguments& arguments, const char* ki
              arguments.keep_extracted ? "Nothing was extracted" : "Nothing to do");
 }
 
-// What is wanted, seen beside what is there: what was drawn by program doesn't take the place of
-// other images unasked.
+// The request, given the existing files: synthetic images never silently replace other images.
 CifarArchiveRequest request_beside(FileSystem& files, const Arguments& arguments) {
   CifarArchiveRequest request = arguments.request;
   const auto found = find_split_files(files, arguments.data_dir, arguments.shards);
@@ -218,13 +217,13 @@ void print_report(const CifarConvertReport& report, bool synthetic) {
   }
 }
 
-// As it is put before names: without slashes at its end.
+// For use as a prefix of names: without trailing slashes.
 std::string folder_name(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
 }
 
-// Converts what obtain_cifar_archive() got.
+// Converts the archive of obtain_cifar_archive().
 CifarConvertReport convert(FileSystem& files, const CifarArchiveSource& source,
                            const std::string& data_dir, const CifarConvertOptions& options,
                            TerminalProgress& progress) {
@@ -243,17 +242,17 @@ CifarConvertReport convert(FileSystem& files, const CifarArchiveSource& source,
 void generate(const Arguments& arguments, std::stop_token stop) {
   FileSystem& files = posix_file_system();
   const auto is_done = [&] {
-    // Synthetic files that took another archive's place are not what was wanted.
+    // Synthetic files of a fallback are not the requested ones.
     const bool synthetic = is_marked_synthetic(files, arguments.data_dir);
     if (!is_complete(files, arguments)) return false;
     if (synthetic && arguments.request.synthetic_fallback) return false;
     print_present(files, arguments, synthetic ? " of synthetic images" : "");
     return true;
   };
-  if (is_done()) return;  // also where nothing may be written
+  if (is_done()) return;  // also in read-only folders
   files.make_directories(arguments.data_dir);
   const FolderLock lock(files, arguments.data_dir);
-  if (is_done()) return;  // by another process, meanwhile
+  if (is_done()) return;  // by another process in the meantime
 
   TerminalProgress progress(arguments.quiet);
   const CifarArchiveSource source = obtain_cifar_archive(

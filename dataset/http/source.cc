@@ -141,7 +141,7 @@ class ResumedGet {
 // Double buffering: the thread fills one buffer while the reader empties the other.
 struct HttpSource::State {
   State(const std::string& text, const HttpReadOptions& given)
-      : url(text), capacity(given.read_ahead), options(given) {
+      : url(text), capacity(std::max<size_t>(given.read_ahead, 1)), options(given) {
     outer_stop.emplace(given.http.stop, Relay{stop});
     options.http.stop = stop.get_token();
     thread = std::jthread([this] { fetch(); });

@@ -45,7 +45,7 @@ std::string list(std::span<const float> numbers) {
 std::vector<Parameter> Normalization::parameters() const {
   if (*this == Normalization{}) return {};
   if (*this == Normalization{.per_image = true}) return {{"per_image", true}};
-  return {{"scale", shortest_text(scale)}, {"mean", list(mean)}, {"stddev", list(stddev)}};
+  return {{"scale", scale}, {"mean", list(mean)}, {"stddev", list(stddev)}};
 }
 
 void check(const Normalization& normalization, const ImageFormat& format) {

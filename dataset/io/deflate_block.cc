@@ -6,7 +6,6 @@
 
 #include <zlib.h>
 
-#include "dataset/io/isal_deflate.h"
 #include "dataset/io/zstd_sink.h"
 #include "recordpipe/error.h"
 

@@ -1,4 +1,5 @@
-#include "dataset/io/isal_deflate.h"
+// gzip compression with ISA-L. Portable counterpart: deflate_block.cc.
+#include "dataset/io/deflate_block.h"
 
 #if RECORDPIPE_ISAL
 

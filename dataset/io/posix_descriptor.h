@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 #include <sys/stat.h>
+
+#include "recordpipe/file.h"
 
 namespace recordpipe {
 
@@ -42,5 +45,8 @@ class PosixDescriptor {
 
 // RandomAccessFile::identity() (file.h) of a local file: size, device, inode, modification time.
 std::string posix_identity(const struct stat& file);
+
+// FileSystem::map() of the operating system's files.
+std::unique_ptr<MappedFile> map_posix_file(const std::string& path);
 
 }  // namespace recordpipe

@@ -1,4 +1,5 @@
-// The operating system's file system behind the interface of file.h.
+// The operating system's file system behind the interface of file.h. Mapped files:
+// posix_mapped_file.cc.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -6,29 +7,134 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dataset/io/posix_files.h"
+#include "dataset/io/posix_descriptor.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 
 namespace recordpipe {
 namespace {
 
+class PosixSource final : public ByteSource {
+ public:
+  explicit PosixSource(const std::string& path) : descriptor_(path, O_RDONLY) {}
+
+  size_t read(std::span<std::byte> out) override {
+    if (ended_ || out.empty()) return 0;
+    while (true) {
+      const ssize_t count = ::read(descriptor_.get(), out.data(), out.size());
+      if (count >= 0) {
+        ended_ = count == 0;  // a terminal could be read after its end
+        return static_cast<size_t>(count);
+      }
+      if (errno != EINTR) throw system_error(errno, "read", descriptor_.path());
+    }
+  }
+
+  const std::string& path() const override { return descriptor_.path(); }
+
+ private:
+  PosixDescriptor descriptor_;
+  bool ended_ = false;
+};
+
+class PosixRandomAccessFile final : public RandomAccessFile {
+ public:
+  // O_NONBLOCK: opening a FIFO (which is then rejected) must not wait for its writer.
+  explicit PosixRandomAccessFile(const std::string& path)
+      : descriptor_(path, O_RDONLY | O_NONBLOCK) {
+    descriptor_.require_regular();
+    opened_ = descriptor_.status();
+  }
+
+  uint64_t size() const override { return static_cast<uint64_t>(opened_.st_size); }
+
+  // Nothing behind size(), though the file may have grown.
+  std::span<const std::byte> read(uint64_t offset, size_t size,
+                                  std::span<std::byte> scratch) const override {
+    if (offset >= this->size()) return {};
+    const auto out = scratch.first(std::min<uint64_t>(size, this->size() - offset));
+    return out.first(descriptor_.read_at(offset, out));
+  }
+
+  std::string identity() const override { return posix_identity(opened_); }
+  bool damaged() const override { return descriptor_.status().st_size < opened_.st_size; }
+
+  const std::string& path() const override { return descriptor_.path(); }
+
+ private:
+  PosixDescriptor descriptor_;
+  struct stat opened_ = {};
+};
+
+class PosixOutputFile final : public OutputFile {
+ public:
+  PosixOutputFile(const std::string& path, CreateMode mode)
+      : descriptor_(path, O_WRONLY | O_CREAT | O_NOFOLLOW |
+                              (mode == CreateMode::append ? O_APPEND : O_TRUNC)) {}
+
+  void write(std::span<const std::byte> data) override { descriptor_.write_all(data); }
+  void sync() override { descriptor_.sync(); }
+  void copy_permissions(const std::string& path) override { descriptor_.copy_permissions(path); }
+  void close() override { descriptor_.close(); }
+  const std::string& path() const override { return descriptor_.path(); }
+
+ private:
+  PosixDescriptor descriptor_;
+};
+
+// Locks with flock(2). The lock belongs to the open file description: two holders in one process
+// exclude each other, too, and the kernel releases the lock when the process dies.
+class PosixLock final : public FileLock {
+ public:
+  explicit PosixLock(const std::string& path)
+      : descriptor_(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK) {
+    descriptor_.require_regular();
+    while (::flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) {
+        throw Error({.kind = ErrorKind::busy,
+                     .path = path,
+                     .reason = "locked by another process or thread",
+                     .hint = "wait until it has finished, or end it"});
+      }
+      if (errno != EINTR) throw system_error(errno, "lock", path);
+    }
+  }
+
+  // Whether the name still refers to the locked file: the previous holder may have renamed or
+  // removed it between open and lock.
+  bool holds_its_name() const {
+    const struct stat mine = descriptor_.status();
+    struct stat named = {};
+    return ::lstat(descriptor_.path().c_str(), &named) == 0 && named.st_dev == mine.st_dev &&
+           named.st_ino == mine.st_ino;
+  }
+
+ private:
+  PosixDescriptor descriptor_;
+};
+
 class PosixFileSystem final : public FileSystem {
  public:
   std::unique_ptr<ByteSource> open_source(const std::string& path) override {
-    return open_posix_source(path);
+    return std::make_unique<PosixSource>(path);
   }
   std::unique_ptr<RandomAccessFile> open_random(const std::string& path) override {
-    return open_posix_random(path);
+    return std::make_unique<PosixRandomAccessFile>(path);
   }
   std::unique_ptr<MappedFile> map(const std::string& path) override { return map_posix_file(path); }
   std::unique_ptr<OutputFile> create(const std::string& path, CreateMode mode) override {
-    return create_posix_file(path, mode);
+    return std::make_unique<PosixOutputFile>(path, mode);
   }
-  std::unique_ptr<FileLock> lock(const std::string& path) override { return lock_posix_file(path); }
+  std::unique_ptr<FileLock> lock(const std::string& path) override {
+    while (true) {
+      auto lock = std::make_unique<PosixLock>(path);
+      if (lock->holds_its_name()) return lock;
+    }
+  }
 
   std::optional<FileStatus> status(const std::string& path) override {
     struct stat info = {};

@@ -13,7 +13,6 @@
 
 #include "dataset/io/bus_error_guard.h"
 #include "dataset/io/posix_descriptor.h"
-#include "dataset/io/posix_files.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {

@@ -1,11 +1,12 @@
 // MappedRecordFile (record_reader.h).
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "dataset/record/record_error.h"
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
 #include "recordpipe/error.h"
@@ -53,8 +54,10 @@ std::vector<uint64_t> indexed_starts(FileSystem& file_system, const std::string&
 }  // namespace
 
 struct MappedRecordFile::State {
-  std::unique_ptr<MappedFile> file;
-  std::span<const std::byte> bytes;  // the whole file
+  std::unique_ptr<RandomAccessFile> file;
+  const bool stable;
+  std::span<const std::byte> bytes;  // the whole file, if it is stable
+  FramingRules rules;                // for a file that is not stable
   CrcCheck crc;
   // The offset of each record, and the end of the last one.
   std::vector<uint64_t> starts;
@@ -66,9 +69,16 @@ struct MappedRecordFile::State {
 
   State(FileSystem& file_system, const std::string& path, const RecordReadOptions& options,
         const RecordMapOptions& map_options)
-      : file(file_system.map(path)), bytes(file->bytes()), crc(options.crc) {
-    const auto head = bytes.first(std::min(bytes.size(), kRecordHeaderSize));
-    const Compression compression = detect_record_compression(head, options);
+      : file(open(file_system, path, map_options.unmapped)),
+        stable(file->stable()),
+        rules(framing_rules(options)),
+        crc(options.crc) {
+    if (stable) bytes = file->read(0, file->size(), {});
+    // Bytes that are read again are checked again.
+    if (!stable && crc == CrcCheck::once) crc = CrcCheck::always;
+    std::array<std::byte, kRecordHeaderSize> head;
+    const auto start = file->read(0, head.size(), scratch_for(head));
+    const Compression compression = detect_record_compression(start, options);
     if (compression != Compression::none) {
       throw Error({.kind = ErrorKind::unsupported,
                    .path = file->path(),
@@ -81,13 +91,24 @@ struct MappedRecordFile::State {
     if (crc == CrcCheck::once) checked = std::vector<std::atomic<uint64_t>>(starts.size() / 64 + 1);
   }
 
+  static std::unique_ptr<RandomAccessFile> open(FileSystem& file_system, const std::string& path,
+                                                bool unmapped) {
+    if (unmapped) return file_system.open_random(path);
+    return file_system.map(path);
+  }
+
+  // A mapped file is not read into memory: that would open a descriptor.
+  std::span<std::byte> scratch_for(std::span<std::byte> memory) const {
+    return stable ? std::span<std::byte>() : memory;
+  }
+
   void find_records(FileSystem& file_system, const std::string& path,
                     const RecordMapOptions& options) {
     const bool use_index = options.use_index && crc != CrcCheck::never;
     const auto read_index = [&] {
-      return indexed_starts(file_system, path, bytes.size(), options.stop);
+      return indexed_starts(file_system, path, file->size(), options.stop);
     };
-    if (use_index && bytes.size() > kSmallFile) {
+    if (use_index && file->size() > kSmallFile) {
       starts = read_index();
       is_indexed = !starts.empty() && sample_fits();
       if (is_indexed) return;
@@ -116,29 +137,53 @@ struct MappedRecordFile::State {
 
   bool sample_fits() const {
     const size_t records = starts.size() - 1;
+    std::vector<RecordIndexEntry> sample;
     for (size_t i = 0; i < kSample && records > 0; ++i) {
-      if (!is_record_here(i * (records - 1) / (kSample - 1))) return false;
+      const size_t number = i * (records - 1) / (kSample - 1);
+      sample.push_back({starts[number], size_of(number)});
     }
-    return true;
+    return !find_misfit(*file, sample);
   }
 
-  bool is_record_here(size_t i) const {
-    const uint64_t size = starts[i + 1] - starts[i];
-    return is_record_header(bytes.subspan(starts[i], size), size);
+  // With its framing.
+  uint64_t size_of(size_t i) const { return starts[i + 1] - starts[i]; }
+
+  // The bytes of record i, of a file that is not stable.
+  std::shared_ptr<const std::byte[]> fetch(size_t i) const {
+    const RecordFrame frame = {FramingFault::too_long, size_of(i) - kRecordOverhead};
+    if (frame.length > rules.max_record_size) {
+      throw framing_error(frame, file->path(), starts[i], {}, rules);
+    }
+    auto record = std::make_shared_for_overwrite<std::byte[]>(frame.size());
+    if (file->read_at(starts[i], {record.get(), frame.size()}) < frame.size()) {
+      throw cut_while_mapped(file->path(), starts[i]);
+    }
+    return record;
   }
 
-  Record view(size_t i) const {
-    const uint64_t length = starts[i + 1] - starts[i] - kRecordOverhead;
-    return {.data = bytes.subspan(starts[i] + kRecordHeaderSize, length),
+  Record view(size_t i) const { return stable ? record_at(i, bytes.data() + starts[i]) : own(i); }
+
+  // Record i, whose framing begins at `begin`.
+  Record record_at(size_t i, const std::byte* begin) const {
+    return {.data = {begin + kRecordHeaderSize, size_of(i) - kRecordOverhead},
             .offset = starts[i],
             .owner = nullptr};
   }
 
+  // The same, fetched.
+  Record own(size_t i) const {
+    auto bytes_of_record = fetch(i);
+    Record record = record_at(i, bytes_of_record.get());
+    record.owner = std::move(bytes_of_record);
+    return record;
+  }
+
   void prefetch(size_t i) const {
+    if (!stable) return;
     constexpr uint64_t kLine = 64;
     constexpr uint64_t kMost = uint64_t{4} << 10;
     const std::byte* const begin = bytes.data() + starts[i];
-    const uint64_t size = starts[i + 1] - starts[i];
+    const uint64_t size = size_of(i);
     const auto fetch = [&](uint64_t from, uint64_t to) {
       for (uint64_t at = from; at < to; at += kLine) __builtin_prefetch(begin + at);
     };
@@ -166,18 +211,22 @@ struct MappedRecordFile::State {
   }
 
   Record read(size_t i) const {
-    const uint64_t begin = starts[i];
-    const uint64_t size = starts[i + 1] - begin;
-    const auto record = bytes.subspan(begin, size);
+    Record record = view(i);
+    check(i, {record.data.data() - kRecordHeaderSize, size_of(i)});
+    return record;
+  }
+
+  // Throws if `record`, with its framing, is not right.
+  void check(size_t i, std::span<const std::byte> record) const {
     // Compares the length again, also without CRC checks: a change shows that the file was
     // modified.
-    RecordFrame frame = parse_record_header(record, size, {.check_crc = is_indexed});
-    const bool is_here = frame.ok() && frame.size() == size;
-    if (is_here && is_right(i, frame, record)) return view(i);
-    if (file->damaged()) throw cut_while_mapped(file->path(), begin);
-    if (!is_here && is_indexed) throw not_as_indexed(file->path(), begin, size);
+    RecordFrame frame = parse_record_header(record, record.size(), {.check_crc = is_indexed});
+    const bool is_here = frame.ok() && frame.size() == record.size();
+    if (is_here && is_right(i, frame, record)) return;
+    if (file->damaged()) throw cut_while_mapped(file->path(), starts[i]);
+    if (!is_here && is_indexed) throw not_as_indexed(file->path(), starts[i], record.size());
     frame.fault = is_here ? FramingFault::data_crc : FramingFault::length_crc;
-    throw framing_error(frame, file->path(), begin,
+    throw framing_error(frame, file->path(), starts[i],
                         is_here ? record : record.first(kRecordHeaderSize));
   }
 };

@@ -19,12 +19,12 @@ namespace recordpipe {
 enum class FramingFault : uint8_t {
   none,
   header_cut,         // the file ends inside the header
-  length_crc,         // the length's CRC does not fit
+  length_crc,         // length CRC mismatch
   length_impossible,  // more than INT64_MAX: no file is that long
   too_long,           // more than FramingRules::max_record_size
   data_cut,           // the file ends inside the data
   footer_cut,         // the file ends inside the data's CRC
-  data_crc,           // the data's CRC does not fit
+  data_crc,           // data CRC mismatch
 };
 
 struct FramingRules {
@@ -88,5 +88,15 @@ inline constexpr size_t kBytesForHint = 64;
 // whole record for data_crc; the header and, for a hint, up to kBytesForHint bytes for length_crc.
 Error framing_error(const RecordFrame& frame, const std::string& path, uint64_t offset,
                     std::span<const std::byte> start, const FramingRules& rules = {});
+
+// The data's CRC is `crc`; `footer` stores another.
+Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,
+                     std::span<const std::byte, kRecordFooterSize> footer);
+
+// The file has no record of `size` bytes (with framing) at `offset`, unlike its index.
+Error not_as_indexed(const std::string& path, uint64_t offset, uint64_t size);
+
+// A file that was truncated, or became unreadable, after it was mapped.
+Error cut_while_mapped(const std::string& path, uint64_t offset);
 
 }  // namespace recordpipe

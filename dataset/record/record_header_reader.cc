@@ -1,8 +1,9 @@
 #include "dataset/record/record_header_reader.h"
 
 #include <algorithm>
+#include <array>
 
-#include "dataset/record/record_error.h"
+#include "dataset/record/record_framing.h"
 #include "recordpipe/record_format.h"
 
 namespace recordpipe {
@@ -56,6 +57,21 @@ std::optional<RecordIndexEntry> RecordHeaderReader::read() {
   offset_ = entry.end();
   last_size_ = entry.size;
   return entry;
+}
+
+std::optional<RecordIndexEntry> find_misfit(const RandomAccessFile& file,
+                                            std::span<const RecordIndexEntry> entries) {
+  std::vector<std::array<std::byte, kRecordHeaderSize>> headers(entries.size());
+  std::vector<ReadRequest> requests;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    requests.push_back({.offset = entries[i].offset, .size = kRecordHeaderSize});
+    if (!file.stable()) requests.back().scratch = headers[i];
+  }
+  file.read_many(requests);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (!is_record_header(requests[i].data, entries[i].size)) return entries[i];
+  }
+  return std::nullopt;
 }
 
 }  // namespace recordpipe

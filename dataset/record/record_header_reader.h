@@ -47,4 +47,8 @@ class RecordHeaderReader {
   uint64_t window_begin_ = 0;
 };
 
+// The first of `entries` at which the file has no such record; all headers are read together.
+std::optional<RecordIndexEntry> find_misfit(const RandomAccessFile& file,
+                                            std::span<const RecordIndexEntry> entries);
+
 }  // namespace recordpipe

@@ -1,13 +1,11 @@
 #include "recordpipe/record_index.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
-#include "dataset/record/record_error.h"
 #include "dataset/record/record_framing.h"
 #include "dataset/record/record_header_reader.h"
 #include "recordpipe/error.h"
@@ -75,22 +73,6 @@ class EntrySample {
   std::optional<RecordIndexEntry> last_;
   Random random_{derive_key(0, 0), 0, 0};
 };
-
-// The first of `entries` at which the file has no such record; all headers are read together.
-std::optional<RecordIndexEntry> find_misfit(const RandomAccessFile& file,
-                                            std::span<const RecordIndexEntry> entries) {
-  std::vector<std::array<std::byte, kRecordHeaderSize>> headers(entries.size());
-  std::vector<ReadRequest> requests;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    requests.push_back(
-        {.offset = entries[i].offset, .size = kRecordHeaderSize, .scratch = headers[i]});
-  }
-  file.read_many(requests);
-  for (size_t i = 0; i < entries.size(); ++i) {
-    if (!is_record_header(requests[i].data, entries[i].size)) return entries[i];
-  }
-  return std::nullopt;
-}
 
 // Compares the headers of a file, in order, with the entries of an index.
 class HeaderComparison {

@@ -1,4 +1,4 @@
-// Quotas as kernels and container runtimes set them, and files that no kernel would write.
+// Quotas as set by kernels and container runtimes, and malformed files.
 #include "dataset/base/available_cpus.h"
 
 #include <filesystem>
@@ -22,7 +22,7 @@ class CgroupCpuQuota : public testing::Test {
     std::filesystem::create_directories(std::filesystem::path(directory_ / path).parent_path());
     write_file(directory_ / path, content);
   }
-  // This process is in the cgroups of `cgroup`, and these lines are in its mountinfo.
+  // Sets this process's cgroups and the lines of its mountinfo.
   void proc(const std::string& cgroup, const std::string& mountinfo) {
     file("proc/self/cgroup", cgroup);
     file("proc/self/mountinfo", mountinfo);
@@ -89,14 +89,14 @@ TEST_F(CgroupCpuQuota, OfVersion1) {
   EXPECT_EQ(quota(), 1);
 }
 
-// Without a namespace of its own, a container sees its cgroup mounted but is told the host's path.
+// Without its own namespace, a container sees its cgroup mounted but is told the host's path.
 TEST_F(CgroupCpuQuota, OfACgroupThatIsMountedByItself) {
   proc("0::/docker/1/inner\n", "30 22 0:26 /docker/1 /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   file("sys/fs/cgroup/cpu.max", "500000 100000\n");
   EXPECT_EQ(quota(), 5);
   file("sys/fs/cgroup/inner/cpu.max", "200000 100000\n");
   EXPECT_EQ(quota(), 2);
-  // One that begins alike is another.
+  // A cgroup whose name has the same prefix is another one.
   proc("0::/docker/12\n", "30 22 0:26 /docker/1 /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   EXPECT_EQ(quota(), 5);
 }
@@ -149,7 +149,7 @@ TEST_F(CgroupCpuQuota, ReadsAnything) {
     proc(cgroup, mounts);
     quota();
   }
-  // A path of half a mebibyte is not walked up.
+  // The parents of a path of half a MiB are not read.
   proc("0::" + std::string(1 << 19, '/') + "\n", kMounts);
   EXPECT_EQ(quota(), 1);
   proc(std::string(1 << 20, ':'), std::string(1 << 20, ' '));

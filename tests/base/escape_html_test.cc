@@ -1,4 +1,4 @@
-// Text from anywhere in a page: nothing of it is ever more than text.
+// Escapes arbitrary text so that a page shows it as text.
 #include "dataset/applications/html/escape_html.h"
 
 #include <gtest/gtest.h>

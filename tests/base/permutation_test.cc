@@ -1,4 +1,4 @@
-// A permutation of [0, n) for every n, and as random as it says.
+// A permutation of [0, n) for every n, with the promised randomness.
 #include "recordpipe/internal/permutation.h"
 
 #include <algorithm>
@@ -62,11 +62,11 @@ TEST(Permutation, OfAsManyNumbersAsThereAre) {
 TEST(Permutation, IsTheSameForAKeyAndAnotherForAnother) {
   EXPECT_EQ(permuted(1000, 1), permuted(1000, 1));
   EXPECT_NE(permuted(1000, 1), permuted(1000, 2));
-  // What states that were saved rely on.
+  // Saved states depend on these values.
   EXPECT_EQ(permuted(10, derive_key(7, 0)), (std::vector<uint64_t>{5, 0, 9, 3, 2, 6, 8, 7, 1, 4}));
 }
 
-// How far counts are from equal, in standard deviations of the chi-square distribution.
+// The deviation of counts from equality, in standard deviations of the chi-square distribution.
 double deviation(const std::vector<uint64_t>& counts) {
   double total = 0;
   for (const uint64_t count : counts) total += static_cast<double>(count);
@@ -106,7 +106,7 @@ TEST(Permutation, EachNumberIsAsLikelyAtEachPlace) {
   }
 }
 
-// Of a large one: what follows a number, near or far, and in which order.
+// In a large permutation: which numbers follow a number, near or far, and in which order.
 TEST(Permutation, NeighboursAreIndependent) {
   constexpr uint64_t kN = 100'003;
   constexpr uint64_t kBins = 20;

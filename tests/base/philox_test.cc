@@ -47,7 +47,7 @@ TEST(Random, BelowIsUniform) {
 }
 
 TEST(Random, Below64IsUniformWhereWholeRoundsDoNotFit) {
-  // 2^64 is four thirds of it: taken modulo it, half of the numbers would be below 2^62.
+  // 2^64 is four thirds of n: with a plain modulo, half of the numbers would be below 2^62.
   const uint64_t n = uint64_t{3} << 62;
   int low = 0;
   Random random(derive_key(7, 0), 0, 0);

@@ -1,4 +1,4 @@
-// As many threads as were asked for, within reason.
+// The requested number of threads, within limits.
 #include "dataset/base/thread_count.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// What a training step takes on a GPU, in each precision, and what uploading its batch adds.
+// The time of a training step on a GPU, in each precision, and the cost of uploading its batch.
 //
 // usage: cuda_bench [SECONDS]
 //
-// ResNet-44 and the tutorial's network, batches of 128. SECONDS for each row, 2 by default. Exit
+// ResNet-44 and the tutorial's network, batches of 128. SECONDS for each row (default: 2). Exit
 // status 77 without a GPU.
 #include <algorithm>
 #include <chrono>
@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kBatch = 128;
 constexpr size_t kRounds = 5;
 
-// Bytes from a pipeline, or for the tutorial's network floats that are standardised already.
+// uint8 as from a pipeline, or standardised floats for the tutorial's network.
 ImageBatch random_batch(const Network& network, DType dtype) {
   const FeatureShape& shape = network.input_shape();
   ImageBatch batch;
@@ -54,12 +54,12 @@ class StepTimer {
     runner_->load(batch);
   }
 
-  // Milliseconds, the median of the rounds. Each step loads `batch`, if it is given.
+  // Milliseconds, the median of the rounds. Each step loads `batch` unless it is null.
   double measure(const ImageBatch* batch, double seconds) {
     for (int warm_up = 0; warm_up < 10; ++warm_up) step(batch);
     std::vector<double> rounds;
     for (size_t round = 0; round < kRounds; ++round) {
-      variables_->half_squared_norm();  // waits for what is left of the steps before
+      variables_->half_squared_norm();  // waits for the steps before
       size_t steps = 0;
       const auto start = Clock::now();
       double taken = 0;

@@ -1,9 +1,10 @@
-// How fast Examples become columns, beside copying the same fields when they are already located.
+// The speed of decoding Examples into columns, compared with copying the same fields from known
+// positions.
 //
 // usage: decode_bench DATA_DIR
 //
-// One thread, the records in memory, batches of 128 in memory that is used again; in turns, median
-// of the rounds.
+// One thread; the records and reused batches of 128 are in memory. Cases alternate; the median of
+// the rounds is reported.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -27,10 +28,10 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kRounds = 11;
 constexpr size_t kBatchSize = 128;
 
-// What the compiler may not leave out.
+// Keeps the compiler from removing the work.
 volatile int64_t sink;
 
-// Where an Example's fields are.
+// The positions of an Example's fields.
 struct Located {
   std::span<const std::byte> image;
   int64_t label;
@@ -45,7 +46,7 @@ std::vector<Located> locate(const std::vector<Record>& records) {
   return located;
 }
 
-// The least that has to be done: the images one after another, where each starts, the labels.
+// The minimal work: the images concatenated, their start positions, the labels.
 struct BareBatch {
   std::vector<std::byte> images;
   std::vector<int64_t> splits;
@@ -104,7 +105,7 @@ void run(const std::string& data_dir) {
       batch = parse_example(rows, collator, std::move(batch));
       sink = batch.dense<FeatureKind::int64s>("label").values.back();
     });
-    if (round == 0) continue;  // to warm up
+    if (round == 0) continue;  // warm-up
     floor.push_back(floor_seconds);
     measured.push_back(our_seconds);
     ratios.push_back(floor_seconds / our_seconds);

@@ -1,10 +1,10 @@
-// The CIFAR distortion alone, over arrays in memory: images per second, against two floors that
-// write as many bytes: memset, and a memcpy of the image with memset for the rest.
+// The CIFAR distortion alone, on arrays in memory: images per second, compared with two floors
+// that write as many bytes: memset, and a memcpy of the image with memset for the rest.
 //
 // usage: distort_bench
 //
-// 40,000 images, read in a shuffled order, go to four batches of 128 that are used in turn, as in a
-// pipeline; each thread has batches of its own. All cases are measured in turns.
+// 40,000 images, read in a shuffled order, are written to four alternating batches of 128, as in a
+// pipeline; each thread has its own batches. All cases alternate.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -47,12 +47,12 @@ struct Source {
   const uint8_t* image(size_t i) const { return pixels.data() + order[i % kImages] * kImageBytes; }
 };
 
-// One way of filling a row of a batch with image number i, and what it has taken.
+// One way of filling a row of a batch with image number i, and its measured times.
 struct Case {
   std::string name;
   ImageFormat format;
   std::function<void(const Source&, size_t i, const ImageFormat&, std::byte* out)> fill;
-  size_t floor = 0;  // which cases are its floors: this one and the next
+  size_t floor = 0;  // its floors are this case and the next
   std::vector<double> speeds = {};
 
   double median() const {

@@ -1,4 +1,4 @@
-// A program as users write them, with five operators. bench_compile compiles it; it isn't run.
+// A typical user program with five operators. bench_compile compiles it; it isn't run.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-"""What the sections that are scripts share: commands with their time and memory, and large files."""
+"""Shared by the benchmark scripts: commands with their time and memory, and large files."""
 import base64
 import os
 import pathlib
@@ -10,9 +10,9 @@ RECORDS_OF_30_MB = 100
 
 
 def timed(*command):
-    """Seconds, and the resident set at most, in MiB.
+    """Seconds, and the maximum resident set in MiB.
 
-    That of this process counts, too, up to where the command is started: keep it small.
+    This includes the memory of this process when it starts the command: keep it small.
     """
     start = time.perf_counter()
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL) as process:
@@ -25,20 +25,20 @@ def timed(*command):
 
 
 def medians(measured, floor):
-    """Of two lists of times, round by round: how many times as fast the first is."""
+    """The speed-up of the first of two lists of times over the second, round by round."""
     ratios = [f / m for m, f in zip(measured, floor)]
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def small_records(tfrecord, data, path, copies=25):
-    """An image and a label each: `copies` times the 40,000 of the training file."""
+    """Records with an image and a label: `copies` times the 40,000 of the training file."""
     train = pathlib.Path(data) / "train.tfrecords"
     timed(tfrecord, "convert", *[train] * copies, "-o", path)
     return path
 
 
 def large_records(tfrecord, data, path):
-    """Images of 30 MB and labels, 100 of them."""
+    """100 records with images of 30 MB and labels."""
     line = path.with_suffix(".jsonl")
     with open(pathlib.Path(data) / "train.tfrecords", "rb") as train, open(line, "w") as out:
         out.write('{"label": 3, "image": {"base64": "')

@@ -1,8 +1,8 @@
-// How fast the input pipeline is, beside the bare loops that do its least work.
+// The speed of the input pipeline, compared with bare loops that do the minimal work.
 //
 // usage: pipeline_bench DATA_DIR
 //
-// Every pair runs in turns; a figure is the median of the rounds.
+// The two of each pair alternate; figures are medians of the rounds.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -44,17 +44,17 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// What the compiler may not leave out.
+// Keeps the compiler from removing the work.
 volatile uint32_t sink;
 
-// Prints measured and floor as so much of `unit` a second, and their ratio.
+// Prints the measured value and the floor, in `unit` per second, and their ratio.
 void compare(const std::string& what, const std::string& goal, double amount, const char* unit,
              const std::function<void()>& measured, const std::function<void()>& floor) {
   std::vector<double> ours, floors, ratios;
   for (size_t round = 0; round < kRounds + 1; ++round) {
     const double floor_seconds = seconds(floor);
     const double our_seconds = seconds(measured);
-    if (round == 0) continue;  // to warm up
+    if (round == 0) continue;  // warm-up
     floors.push_back(floor_seconds);
     ours.push_back(our_seconds);
     ratios.push_back(floor_seconds / our_seconds);
@@ -66,7 +66,7 @@ void compare(const std::string& what, const std::string& goal, double amount, co
   std::fflush(stdout);
 }
 
-// The images of the files as arrays in memory.
+// The images of the files, as arrays in memory.
 struct Images {
   std::vector<uint8_t> pixels;
   size_t count = 0;
@@ -82,14 +82,13 @@ Images load(const std::vector<std::string>& files) {
   return images;
 }
 
-// How a bare loop goes over the images: by default as it is easiest for the caches.
+// The order in which a bare loop visits the images; the default is the best for caches.
 struct Course {
-  std::vector<uint32_t> order = {};  // of the images; as they lie where it is empty
-  size_t batches_per_thread = 1;     // filled in turns
+  std::vector<uint32_t> order = {};  // of the images; empty: as stored
+  size_t batches_per_thread = 1;     // filled alternately
 };
 
-// The distortion alone, on `threads` threads: each its share of the batches, into batches that are
-// used again.
+// The distortion alone, on `threads` threads, each with its share of the batches, which are reused.
 void distort(const Images& images, const ImageFormat& format, size_t threads,
              const Course& course = {}) {
   const auto image_at = [&](size_t i) {
@@ -117,7 +116,7 @@ void distort(const Images& images, const ImageFormat& format, size_t threads,
   work(0);
 }
 
-// Epochs of the training pipeline after the first, which maps the files and checks the CRCs.
+// Epochs of the training pipeline, except the first, which maps the files and checks the CRCs.
 class TrainingPipeline {
  public:
   TrainingPipeline(const std::vector<std::string>& files, DType dtype, size_t threads,
@@ -156,7 +155,7 @@ void run(const std::string& data_dir) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
 
   const auto file = posix_file_system().map(files[0]);
-  // Opened once, as a training run does.
+  // Opened once, as in a training run.
   auto reading = tfrecord_files({files[0]}, {.crc = CrcCheck::always})
                      .repeat()
                      .with_options({.threads = 1})

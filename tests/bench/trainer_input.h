@@ -1,4 +1,4 @@
-// The networks that the trainer's benchmarks know, and what each is trained on and with.
+// The networks of the trainer's benchmarks, with their training data and optimiser options.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,14 @@ namespace recordpipe {
 bool is_tutorial_cnn(const std::string& name);
 Network network_of(const std::string& name);
 
-// The training files' images as this network's training takes them, for ever; `threads` as
-// Cifar10Options's.
+// The training files' images in this network's format, without end; `threads` as in Cifar10Options.
 Dataset<ImageBatch> training_batches(const std::string& name, const std::string& data_dir,
                                      size_t batch_size, size_t threads);
 
-// The first images of the training files, undistorted, in a form that the network takes.
+// The first images of the training files, undistorted, in the network's format.
 ImageBatch first_batch(const std::string& name, const std::string& data_dir, size_t batch_size);
 
-// Of the network's tutorial, at a learning rate that lets the weights stay near where they are.
+// As in the network's tutorial, with a learning rate that hardly changes the weights.
 MomentumOptions optimizer_of(const std::string& name);
 
 }  // namespace recordpipe

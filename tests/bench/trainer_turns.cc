@@ -1,19 +1,19 @@
-// Training steps, in turns with another program's.
+// Training steps, alternating with those of another program.
 //
 // usage: trainer_turns DATA_DIR NETWORK BATCH_SIZE START [DEVICE [PRECISION [THREADS]]]
 //
-// NETWORK: see trainer_input.h. DEVICE and PRECISION: make_backend()'s, cpu and fp32 unless given.
-// Writes what the training starts from to START, a safetensors file: all variables, and the batch
-// that each step takes as batch/images [images][channels][height][width] and batch/labels. Then
-// prints the number of parameters and the losses of the first steps, and for each line "WORD STEPS"
-// of standard input the milliseconds a step, of so many steps, which take
+// NETWORK: see trainer_input.h. DEVICE and PRECISION: as for make_backend() (default: cpu, fp32).
+// Writes the start of the training to START, a safetensors file: all variables, and the fixed batch
+// as batch/images [images][channels][height][width] and batch/labels. Then prints the number of
+// parameters and the losses of the first steps. For each line "WORD STEPS" of standard input it
+// prints the milliseconds per step, over STEPS steps, with
 //
-//   held     the batch that the device has
-//   loaded   the same batch, given to it anew each time
-//   fed      the input pipeline's batches, made by THREADS threads, 1 unless given; prints also the
-//            share of the time that the next batch was waited for
+//   held     the batch that is on the device
+//   loaded   the same batch, loaded anew in each step
+//   fed      the input pipeline's batches, made by THREADS threads (default: 1); prints also the
+//            share of the time spent waiting for the next batch
 //
-// Exit status 77 where there is no such device.
+// Exit status 77 if there is no such device.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -46,8 +46,8 @@ double seconds_since(Clock::time_point start) {
 }
 
 struct Turn {
-  double milliseconds;  // a step
-  double waiting = 0;   // the share of it that the next batch took
+  double milliseconds;  // per step
+  double waiting = 0;   // the share spent waiting for the next batch
 };
 
 class Turns {
@@ -82,7 +82,7 @@ class Turns {
     write_safetensors(posix_file_system(), path, tensors, {});
   }
 
-  // Returns the loss before it.
+  // Returns the loss before the update.
   double step() {
     const double loss = runner_->forward().loss;
     runner_->backward();
@@ -116,7 +116,7 @@ class Turns {
   }
 
  private:
-  // What was asked of a GPU may still go on when the call has returned; whoever reads waits for it.
+  // GPU work may continue after a call has returned; reading a result waits for it.
   void wait_for_device() const { variables_->half_squared_norm(); }
 
   const Network network_;

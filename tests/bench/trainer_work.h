@@ -23,11 +23,11 @@ class TrainerWork {
   size_t batch_size() const { return batch_size_; }
   const CpuRunner& runner() const { return runner_; }
 
-  // Makes a batch the input; step() does this itself.
+  // Loads a batch; step() does this itself.
   void load(const ImageBatch& batch);
-  // Forward, backward, update; returns the loss before it.
+  // Forward, backward, update; returns the loss before the update.
   double step(const ImageBatch& batch);
-  // Seconds spent in load() and in the updates since it was made; the rest is runner().times().
+  // Seconds spent in load() and in updates since construction; runner().times() has the rest.
   double load_seconds() const { return load_seconds_; }
   double update_seconds() const { return update_seconds_; }
   size_t steps() const { return steps_; }
@@ -35,7 +35,7 @@ class TrainerWork {
  private:
   const std::string name_;
   const size_t batch_size_;
-  CpuBackend backend_;  // decides about OpenMP's threads
+  CpuBackend backend_;  // sets OpenMP's number of threads
   const Network network_;
   const MomentumOptions optimizer_;
   CpuVariables variables_;

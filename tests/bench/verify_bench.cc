@@ -1,11 +1,11 @@
-// How fast `tfrecord verify` checks a file, beside bare CRC loops on all cores.
+// The speed of `tfrecord verify`, compared with bare CRC loops on all cores.
 //
 // usage: verify_bench SCRATCH_DIR TFRECORD
 //
-// Two files of 3 GB, one of many small records and one of few large ones, in the page cache. The
-// floor computes the CRCs of the same data, in shares of as many records for each core, in memory
-// that is mapped and was touched. A program that starts has to read the file first: the second
-// floor does both, and nothing else. In turns, median of the rounds.
+// Two files of 3 GB in the page cache, one of many small records and one of few large ones. The
+// first floor computes the CRCs of the same data in mapped, resident memory, with equal
+// numbers of records per core. A newly started program must read the file first: the second floor
+// does both and nothing else. Cases alternate; the median of the rounds is reported.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -33,7 +33,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kRounds = 7;
 
-// What the compiler may not leave out.
+// Keeps the compiler from removing the work.
 volatile uint32_t sink;
 
 struct Shape {
@@ -118,7 +118,7 @@ void run(const std::string& folder, const std::string& program) {
         const double reading_seconds =
             seconds_of([&] { check_read(path, shape.record_size, threads); });
         const double our_seconds = seconds_of([&] { run_program(program, path); });
-        if (round == 0) continue;  // to fault the pages in
+        if (round == 0) continue;  // faults the pages in
         floor.push_back(floor_seconds);
         ours.push_back(our_seconds);
         ratios.push_back(floor_seconds / our_seconds);

@@ -1,4 +1,4 @@
-// Every implementation of CRC-32C under one test body.
+// All implementations of CRC-32C under one test body.
 #include "recordpipe/crc32c.h"
 
 #include <random>
@@ -12,7 +12,7 @@
 namespace recordpipe {
 namespace {
 
-// One bit at a time, as the definition says.
+// One bit at a time, by definition.
 uint32_t reference_extend(uint32_t crc, std::span<const std::byte> data) {
   crc = ~crc;
   for (const std::byte byte : data) {
@@ -53,13 +53,13 @@ TEST(Crc32cConcat, IsTheCrcOfBothBlocks) {
     const auto second = std::span(bytes).subspan(cut);
     EXPECT_EQ(crc32c_concat(crc32c(std::span(bytes).first(cut)), crc32c(second), second.size()),
               crc32c(bytes));
-    // And back: the second block's from the other two.
+    // And the inverse: the second block's CRC from the other two.
     EXPECT_EQ(crc32c_concat(crc32c(std::span(bytes).first(cut)), crc32c(bytes), second.size()),
               crc32c(second));
   }
 }
 
-// Moving past 2^40 bytes in one step is moving past 2^20 bytes 2^20 times.
+// Moving by 2^40 bytes in one step equals moving by 2^20 bytes 2^20 times.
 TEST(Crc32cConcat, MovesAsFarAsIsAsked) {
   uint32_t crc = 0x12345678;
   for (int i = 0; i < 1 << 20; ++i) crc = crc32c_concat(crc, 0, 1 << 20);
@@ -76,7 +76,7 @@ TEST_P(Crc32c, EveryShortLengthAtEveryAlignment) {
   }
 }
 
-// Around the lengths where the number or the size of the interleaved blocks changes.
+// Near the lengths at which the number or the size of the interleaved blocks changes.
 TEST_P(Crc32c, LongLengths) {
   const auto bytes = random_bytes(40000, 2);
   for (const size_t around : {3072u, 6144u, 6168u, 12288u, 18432u, 39960u}) {

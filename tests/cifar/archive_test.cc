@@ -1,5 +1,4 @@
-// Archives as they are published and re-packed, archives that are damaged, and archives made to do
-// harm.
+// Published and re-packed archives, damaged archives, and malicious ones.
 #include "recordpipe/cifar/archive.h"
 
 #include <memory>
@@ -24,7 +23,7 @@ constexpr size_t kRows = 3;
 
 struct Found {
   CifarArchiveKind kind = {};
-  std::vector<size_t> places = {};       // in the order they came
+  std::vector<size_t> places = {};       // in order of arrival
   std::vector<CifarBatch> batches = {};  // by place
 };
 
@@ -74,7 +73,7 @@ void expect_cifar10(const Found& found, bool binary, size_t rows = kRows) {
   }
 }
 
-// --- what is read ---------------------------------------------------------------------------
+// --- accepted archives ----------------------------------------------------------------------
 
 TEST(CifarArchive, PicklesInThePublishedOrder) {
   const Found found = read(archive_bytes(python_members(kRows)));
@@ -158,7 +157,7 @@ TEST(CifarArchive, WhatElseIsInItIsPassedOver) {
   expect_cifar10(read(archive_bytes(members)), false);
 }
 
-// Names that only CIFAR-100 has, and files that are no batches of it: ahead of CIFAR-10's.
+// CIFAR-100's file names for other contents, before CIFAR-10's files.
 TEST(CifarArchive, StrayFilesOfCifar100sNamesArePassedOver) {
   const CifarBatch batch = make_batch(CifarDataset::cifar10, kRows, 0);
   const std::vector<TarEntry> strays = {
@@ -178,7 +177,7 @@ TEST(CifarArchive, StrayFilesOfCifar100sNamesArePassedOver) {
   }
 }
 
-// --- what is refused ------------------------------------------------------------------------
+// --- rejected archives ----------------------------------------------------------------------
 
 TEST(CifarArchive, NamesThatLeadElsewhereAreNotKnown) {
   auto members = python_members(kRows);
@@ -267,7 +266,7 @@ TEST(CifarArchive, PlainRecordsAreChecked) {
               HasSubstr("not a multiple of the record size"));
 }
 
-// Not as files that are none of CIFAR-10's.
+// They must not be skipped as files that don't belong to CIFAR-10.
 TEST(CifarArchive, DamagedBatchesOfCifar100AreRefused) {
   for (const bool binary : {false, true}) {
     for (const size_t damaged : {0, 1}) {
@@ -293,14 +292,14 @@ TEST(CifarArchive, ASizeThatLiesIsNoticed) {
     members.back().size = lie;
     return archive_bytes(members);
   };
-  // Larger than the archive, larger than anything, and smaller than the pickle.
+  // Larger than the archive, larger than any file, and smaller than the pickle.
   EXPECT_EQ(error_of(members_with_size(1'000'000)).kind(), ErrorKind::truncated);
   EXPECT_EQ(error_of(members_with_size(077777777777)).kind(), ErrorKind::truncated);
   EXPECT_EQ(error_of(members_with_size(100)).kind(), ErrorKind::truncated);
 }
 
 TEST(CifarArchive, ADecompressionBombIsStopped) {
-  // 600 MB of zeros in one member that nobody asked for: 60 gzip members of 10 MB each.
+  // An unrequested member with 600 MB of zeros: 60 gzip members of 10 MB each.
   const std::string zeros(10'000'000, '\0');
   const std::string header = tar_bytes(TarEntry{.name = "zeros", .size = 600'000'000});
   std::string bomb = gzip_bytes(header);
@@ -313,7 +312,7 @@ TEST(CifarArchive, ADecompressionBombIsStopped) {
 }
 
 TEST(CifarArchive, AHeaderWithoutEndIsStopped) {
-  // A member may have any number of pax headers before its own.
+  // A member may be preceded by any number of pax headers.
   const std::string comment = "1000000 comment=" + std::string(1'000'000 - 17, 'x') + "\n";
   const std::string pax = tar_bytes(TarEntry{.name = "pax", .content = comment, .type = 'x'});
   std::string tar;
@@ -347,7 +346,7 @@ TEST(CifarArchive, OtherFormatsAreCalledByTheirNames) {
     EXPECT_EQ(error.reason(), name + ", not a .tar.gz or .tar");
     EXPECT_THAT(error.hint(), HasSubstr("cifar.tar.gz"));
   }
-  // Not by the name of a tar archive's first member.
+  // A tar archive whose first member's name starts with such bytes is still accepted.
   auto members = python_members(kRows);
   members.insert(members.begin(), {.name = "BZhang/notes", .content = "mine"});
   expect_cifar10(read(tar_bytes(members)), false);
@@ -365,7 +364,7 @@ TEST(CifarArchive, WhatIsNoArchiveIsRefused) {
 TEST(CifarArchive, CutAnywhereIsAnError) {
   const std::string whole = archive_bytes(python_members(1));
   for (size_t size = 0; size < whole.size(); size += 1 + size / 7) error_of(whole.substr(0, size));
-  // The trailer: everything has been passed on by then.
+  // Damage in the trailer: all batches have been delivered by then.
   for (size_t cut = 1; cut <= 8; ++cut) {
     EXPECT_EQ(error_of(whole.substr(0, whole.size() - cut)).kind(), ErrorKind::truncated) << cut;
   }
@@ -379,7 +378,7 @@ TEST(CifarArchive, AFlippedBitNeverGivesOtherImages) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
     try {
-      expect_cifar10(read(damaged), false, 1);  // a match that leads to the same bytes, say
+      expect_cifar10(read(damaged), false, 1);  // for example a match that produces the same bytes
     } catch (const Error&) {
       ++refused;
     }

@@ -27,7 +27,7 @@ std::string octal(uint64_t value, int digits) {
   return text.data();
 }
 
-// As Python 2's dialect would have it, with the labels under CIFAR-100's names.
+// In Python 2's dialect, with the labels under CIFAR-100's names.
 std::string cifar100_pickle_bytes(const CifarBatch& batch) {
   std::string pickle = pickle_bytes(batch);
   std::string coarse =

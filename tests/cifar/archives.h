@@ -1,4 +1,5 @@
-// Archives made in memory: tar headers field by field, so that they can lie, and small batches.
+// Archives built in memory: tar headers field by field, so that tests can make wrong ones, and
+// small batches.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +17,24 @@ struct TarEntry {
   std::string name = {};
   std::string content = {};
   char type = '0';  // '1' a hard link, '2' a symbolic one, '3' a device, '5' a folder, '6' a FIFO
-  std::string link = {};  // where links lead
-  int64_t size = -1;      // what the header says; -1: the truth
+  std::string link = {};  // the target of a link
+  int64_t size = -1;      // the size in the header; -1: the real one
 };
 
 // The header, the content and the padding.
 std::string tar_bytes(const TarEntry& entry);
-// All of them, and the end of the archive.
+// All entries and the end-of-archive marker.
 std::string tar_bytes(const std::vector<TarEntry>& entries);
 std::string gzip_bytes(std::string_view content);
 
 // Images whose bytes and labels are a function of `number` and the row.
 CifarBatch make_batch(CifarDataset dataset, size_t rows, int number);
 
-std::string pickle_bytes(const CifarBatch& batch);  // as the published ones
+std::string pickle_bytes(const CifarBatch& batch);  // in the published dialect
 std::string binary_bytes(const CifarBatch& batch);
 
-// The members of small archives of CIFAR-10, in the published order; batches of `rows` images,
-// numbered as in cifar_batch_names.
+// The members of small CIFAR-10 archives in the published order; batches of `rows` images, numbered
+// as in cifar_batch_names.
 std::vector<TarEntry> python_members(size_t rows);
 std::vector<TarEntry> binary_members(size_t rows);
 // CIFAR-100: `rows` images for training, a fifth of that for testing.

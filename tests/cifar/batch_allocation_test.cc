@@ -1,4 +1,4 @@
-// In the steady state CIFAR-10's pipeline takes no memory for a batch, in any order and type.
+// In the steady state CIFAR-10's pipeline allocates no memory per batch, in any order and type.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ namespace recordpipe {
 namespace {
 
 constexpr int kRecords = 700;
-constexpr int kWarmUp = 400;  // batches: a few epochs, and some saved places
+constexpr int kWarmUp = 400;  // batches: a few epochs and some saved states
 constexpr size_t kSteady = 200;
 
 class SteadyBatches : public testing::TestWithParam<size_t> {

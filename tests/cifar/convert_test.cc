@@ -1,4 +1,4 @@
-// Whole conversions: what the files hold, when they appear, and what is left after a failure.
+// Whole conversions: the files' contents, when they appear, and the state after a failure.
 #include "recordpipe/cifar/convert.h"
 
 #include <cerrno>
@@ -99,7 +99,7 @@ class ConvertTest : public testing::Test {
   const std::string good = archive_bytes(python_members(kImages));
 };
 
-// --- what the files hold --------------------------------------------------------------------
+// --- the files' contents --------------------------------------------------------------------
 
 TEST_F(ConvertTest, SplitsHoldTheirBatchesInTheTutorialsOrder) {
   const CifarConvertReport report = convert(good);
@@ -325,7 +325,7 @@ TEST_F(ConvertTest, ShardsHaveALimit) {
 
 // --- faults ---------------------------------------------------------------------------------
 
-// Old files (of another archive) or new ones, whole either way.
+// Complete old files (of another archive) or complete new ones.
 class ConvertFaultTest : public ConvertTest {
  protected:
   ConvertFaultTest() {
@@ -347,7 +347,7 @@ class ConvertFaultTest : public ConvertTest {
     for (const auto& [name, content] : old_files) {
       const std::string found = content_of(name);
       EXPECT_TRUE(found == content || found == new_files[name]) << name;
-      // Rather no source than a wrong one.
+      // No source is better than a wrong one.
       const std::string source = noted_source(files, data_dir);
       EXPECT_TRUE(source.empty() || source == (found == content ? old_source : new_source));
     }
@@ -383,8 +383,8 @@ TEST_F(ConvertFaultTest, AnyCallMayFail) {
 }
 
 TEST_F(ConvertFaultTest, SyntheticImagesAreNeverUnmarked) {
-  // Marked or not before, drawn by program or not now: where any file holds drawn images, the mark
-  // is there; and it is right in the end.
+  // Marked as synthetic or not before, synthetic or not now: if any file contains synthetic images,
+  // the mark is there; and it is right at the end.
   for (const bool synthetic : {true, false}) {
     const auto prepare = [&] {
       restore();
@@ -419,8 +419,8 @@ TEST_F(ConvertFaultTest, TheProcessMayDieAnywhere) {
         files, fault, action(fault == FaultyFileSystem::Fault::kill),
         [&] {
           check_whole();
-          // The next run does the work, and cleans up: the extracted files that have their names
-          // stay, and nothing else.
+          // The next run does the work and cleans up: of the extracted files, only those with final
+          // names remain.
           convert_cifar(files, archive, data_dir);
           std::vector<std::string> expected = {"eval.tfrecords", "source.txt", "train.tfrecords",
                                                "validation.tfrecords"};

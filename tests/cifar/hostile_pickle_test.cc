@@ -1,4 +1,4 @@
-// Pickles made to do harm, and pickles that are cut or damaged.
+// Malicious pickles, and pickles that are truncated or damaged.
 #include <string>
 #include <string_view>
 
@@ -131,7 +131,7 @@ TEST(HostilePickle, AnArchiveThatLiesAboutTheSizeDoesNotMakeItAllocate) {
 }
 
 TEST(HostilePickle, ManyValuesOfAByteEachAreRefused) {
-  // Tuples of empty dicts that the memo keeps: a hundred bytes of memory for each of the pickle's.
+  // Tuples of empty dicts kept by the memo: a hundred bytes of memory per byte of the pickle.
   std::string pickle = "\x80\x04]";
   for (int i = 0; i < 40; ++i) pickle += "(" + std::string(60'000, '}') + "t\x94" + "a";
   const Error error = error_of_pickle(pickle);
@@ -151,7 +151,7 @@ TEST(HostilePickle, DeepNestingIsRefused) {
 }
 
 TEST(HostilePickle, ContainersThatHoldThemselvesAreRefusedOrForgotten) {
-  // l = []; l.append(l): an element that isn't a number is only counted.
+  // l = []; l.append(l): elements that aren't numbers are only counted.
   EXPECT_THAT(error_of_pickle("\x80\x02]q\x01h\x01"
                               "a."s)
                   .what(),
@@ -163,7 +163,7 @@ TEST(HostilePickle, ContainersThatHoldThemselvesAreRefusedOrForgotten) {
               HasSubstr("another kind of value"));
 }
 
-// --- every cut, every flipped bit -----------------------------------------------------------
+// --- every truncation, every flipped bit ----------------------------------------------------
 
 TEST(HostilePickle, CutAnywhereIsTruncatedOrContradictsItself) {
   for (const char* name :
@@ -195,7 +195,7 @@ TEST(HostilePickle, AFlippedBitIsNoticedOrHarmless) {
         ++refused;
       }
     }
-    EXPECT_GT(refused, 100u) << name;  // the rest lies in pixels and names
+    EXPECT_GT(refused, 100u) << name;  // the other bits are in pixels and names
   }
 }
 

@@ -1,4 +1,4 @@
-// Batches as Python writes them, and batches that contradict themselves.
+// Batches as Python writes them, and inconsistent batches.
 #include "dataset/applications/cifar/pickle.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(AllPythons, GoldenPickle, testing::ValuesIn(golden_name
 
 TEST(Pickle, GoldenFilesAreThere) { EXPECT_EQ(golden_names().size(), 20u); }
 
-// Python appends long lists a thousand at a time, and counts on in its memo beyond 255.
+// Python appends to long lists in parts of a thousand, and its memo has more than 255 entries.
 TEST(Pickle, LabelsMayComeInPartsAndMemosBeLong) {
   const std::string parts = replaced(published_pickle(), "K\x06K\te"s, "K\x06"s + "e(K\te");
   EXPECT_THAT(read_pickle(parts).labels, ElementsAre(6, 9));
@@ -86,7 +86,7 @@ TEST(Pickle, RefusesWhatIsNoPlainBatchOfBytesAndInts) {
   expect("protocol0", "protocol");
 }
 
-// --- batches that contradict themselves ------------------------------------------------------
+// --- inconsistent batches --------------------------------------------------------------------
 
 TEST(Pickle, ShapesAreChecked) {
   const std::string shape = "K\x02M\x00\x0c\x86"s;

@@ -1,4 +1,4 @@
-// Pickles for tests: the golden ones, and what reading one gives.
+// Pickles for tests: the golden ones, and helpers to read them.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ inline CifarBatch read_pickle(std::string pickle, CifarDataset dataset = CifarDa
   return read_cifar_pickle(source, size, dataset);
 }
 
-// The Error that reading throws.
+// The Error thrown by reading.
 inline Error error_of_pickle(std::string pickle, CifarDataset dataset = CifarDataset::cifar10) {
   try {
     read_pickle(std::move(pickle), dataset);
@@ -44,7 +44,7 @@ inline Error error_of_pickle(std::string pickle, CifarDataset dataset = CifarDat
   return Error({});
 }
 
-// `text` with the first `from` in it replaced.
+// `text` with the first occurrence of `from` replaced.
 inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << to_hex(from);

@@ -1,4 +1,4 @@
-// Files of images of random bytes, and batches to compare, for the tests of CIFAR-10's batches.
+// Files of random images, and comparable batches, for the tests of CIFAR-10's batches.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The tutorial's batches against a plain loop over its distortions; their order, places and shards.
+// The tutorial's batches against a plain loop with its distortions; their order, states and shards.
 #include "recordpipe/cifar/tutorial_batches.h"
 
 #include <cstring>
@@ -38,7 +38,7 @@ std::vector<Bytes> run_tutorial(const std::vector<std::string>& files,
   return out;
 }
 
-// The same by the plain pipeline, an image at a time.
+// The plain pipeline, one image at a time.
 std::vector<Bytes> run_plainly(uint64_t images, const Cifar10TutorialOptions& options) {
   std::vector<Image> all;
   for (uint64_t i = 0; i < images; ++i) all.push_back(image_of(i));

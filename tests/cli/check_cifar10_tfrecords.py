@@ -131,7 +131,7 @@ def masked_crc32c(data):
 
 
 def zstd_decompressed(content):
-    """By libzstd: Python has no module for it."""
+    """With libzstd: Python has no module for it."""
     library = ctypes.CDLL("libzstd.so.1")
     library.ZSTD_decompressBound.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     library.ZSTD_decompressBound.restype = ctypes.c_ulonglong

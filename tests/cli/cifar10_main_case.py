@@ -1,4 +1,4 @@
-"""What the tests of cifar10_main share.
+"""Shared by the tests of cifar10_main.
 
 Environment: RECORDPIPE_GENERATE and RECORDPIPE_CIFAR10_MAIN, the programs.
 """
@@ -15,8 +15,8 @@ import small_archives
 
 GENERATE = os.environ["RECORDPIPE_GENERATE"]
 PROGRAM = os.environ["RECORDPIPE_CIFAR10_MAIN"]
-# Shells have SIGINT ignored in what they start in the background, as these tests may be, and the
-# programs leave it so.
+# Shells start background commands, such as these tests, with SIGINT ignored, and the programs don't
+# change that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 ROWS = 24  # in each of the six batches: 96 images to train on, 24 to evaluate
 _ROOT = tempfile.TemporaryDirectory(prefix="recordpipe-")
@@ -54,8 +54,8 @@ class Cifar10MainTest(unittest.TestCase):
         return sorted(path.name for path in self.job.glob("*.safetensors"))
 
     def plan(self, step):
-        """The operators of the input pipeline, as a checkpoint names them. (One process's share is
-        all.)"""
+        """The operators of the input pipeline, as named in a checkpoint. (For one process, whose
+        share is everything.)"""
         content = (self.job / f"checkpoint-{step}.safetensors").read_bytes()
         text = re.search(rb"tfrecord_files(?:[ -~]+\n)+", content).group().decode()
         return [line for line in text.splitlines() if not line.startswith("shard(")]

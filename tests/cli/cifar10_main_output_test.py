@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What cifar10_main shows: log, status line, event files, report, model analysis.
+"""The output of cifar10_main: log, status line, event files, report, model analysis.
 
 Run by CTest. Environment: see cifar10_main_case.py.
 """
@@ -29,7 +29,7 @@ class Output(Cifar10MainTest):
             rf"Average examples/sec: {number} \({number}\), step = [24] of 4, "
             rf"input wait {number}%, 0:0\d left$", line)]
         self.assertEqual((len(logged), len(speeds)), (2, 2), result.stderr)
-        # The start's, too.
+        # Including the one at the start.
         self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors", "checkpoint-4.safetensors"])
         first, last = result.stdout.splitlines()
         self.assertEqual(first, f"checkpoint {self.job}/checkpoint-4.safetensors")
@@ -58,7 +58,7 @@ class Output(Cifar10MainTest):
         folder = self.job.parent
         for report, words in ((folder / "nowhere" / "r.html", "nowhere"), (folder, "is a folder"),
                               ("/dev/null", "/dev/null"),
-                              (self.job / "checkpoint-4.safetensors", "place of a checkpoint")):
+                              (self.job / "checkpoint-4.safetensors", "overwrite a checkpoint")):
             with self.subTest(report):
                 result = self.train("--report", report)
                 self.expect_failure(result, 1, words)
@@ -83,7 +83,7 @@ class Output(Cifar10MainTest):
         self.assertRegex(out.splitlines()[-1], "^eval accuracy .* at step 20$")
 
     def test_event_files_that_cannot_be_written_end_no_training(self):
-        """A limit that each checkpoint keeps, and an event file soon doesn't."""
+        """A file size limit that no checkpoint exceeds, but an event file soon does."""
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
 
@@ -106,7 +106,7 @@ class Output(Cifar10MainTest):
         self.assertIn("checkpoint-4.safetensors", self.checkpoints())
 
     def test_closed_descriptors(self):
-        """Nothing is written into the files that were opened first; a lost result is a failure."""
+        """Files opened first must not receive the output; a lost result is a failure."""
         for closed, status in ((">&- 2>&-", 1), ("<&- >&- 2>&-", 1), ("2>&-", 0)):
             with self.subTest(closed):
                 command = ["sh", "-c", f'exec "$0" "$@" {closed}', *self.arguments()]
@@ -139,7 +139,7 @@ class Output(Cifar10MainTest):
         (data / "synthetic.txt").write_text("drawn by program\n")
         result = self.train("--minutes", 0.02, data=data)
         self.expect_done(result)
-        self.assertRegex(result.stderr, r"[0-9.]+ ms a step on synthetic data: training to step ")
+        self.assertRegex(result.stderr, r"[0-9.]+ ms per step on synthetic data: training to step ")
         self.assertRegex(result.stdout.splitlines()[-1], "^synthetic eval accuracy ")
         for line in result.stderr.splitlines():
             if "loss" in line or "examples/sec" in line:

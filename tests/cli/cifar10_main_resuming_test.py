@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cifar10_main goes on where it was: stopped, interrupted or killed, with other settings.
+"""cifar10_main resumes a run that was stopped, interrupted or killed, also with other settings.
 
 Run by CTest. Environment: see cifar10_main_case.py.
 """
@@ -36,12 +36,12 @@ class Resuming(Cifar10MainTest):
         self.expect_done(self.train(steps=2))
         result = self.train("--learning-rate", 0.05, steps=3)
         self.expect_done(result)
-        self.assertIn("learning_rate was 0.1, is 0.05 from here on", result.stderr)
-        self.assertNotIn("the data start anew", result.stderr)
+        self.assertIn("learning_rate was 0.1 and is now 0.05", result.stderr)
+        self.assertNotIn("the input starts over", result.stderr)
         result = self.train("--train-batch-size", 8, steps=4)
         self.expect_done(result)
-        self.assertIn("batch_size was 16, is 8 from here on", result.stderr)
-        self.assertIn("the data start anew", result.stderr)
+        self.assertIn("batch_size was 16 and is now 8", result.stderr)
+        self.assertIn("the input starts over", result.stderr)
 
     def test_each_setting_that_changes_what_is_learned_is_said(self):
         before = ("--learning-rate-schedule", "cosine")
@@ -49,14 +49,14 @@ class Resuming(Cifar10MainTest):
         result = self.train(*before, "--warmup-steps", 1, "--batch-norm-decay", 0.9,
                             "--batch-norm-epsilon", 0.001, "--check-numerics", "true", steps=3)
         self.expect_done(result)
-        for words in ("warmup_steps was 0, is 1", "batch_norm_decay was 0.997, is 0.9",
-                      "batch_norm_epsilon was 1e-05, is 0.001", "check_numerics was false, is true",
-                      "last_step was 2, is 3"):
-            self.assertIn(words + " from here on", result.stderr)
-        # More steps change nothing that a piecewise schedule says.
+        for words in ("warmup_steps was 0 and is now 1", "batch_norm_decay was 0.997 and is now 0.9",
+                      "batch_norm_epsilon was 1e-05 and is now 0.001",
+                      "check_numerics was false and is now true", "last_step was 2 and is now 3"):
+            self.assertIn(words, result.stderr)
+        # More steps don't change a piecewise schedule.
         shutil.rmtree(self.job)
         self.expect_done(self.train(steps=2))
-        self.assertNotIn("from here on", self.train(steps=3).stderr)
+        self.assertNotIn("and is now", self.train(steps=3).stderr)
 
     def test_resumed_run_has_the_bytes_of_an_unbroken_one(self):
         flags = ("--checkpoint-steps", 3, "--moving-average-decay", 0.99, "--keep-checkpoints", 50)
@@ -89,7 +89,7 @@ class Resuming(Cifar10MainTest):
     def test_nothing_left_to_train(self):
         self.expect_done(self.train(steps=2))
         printed = set()
-        for batch_size in (1, 7, 24, 1_000_000):  # each image counts once, whatever it is
+        for batch_size in (1, 7, 24, 1_000_000):  # each image counts once, for any batch size
             result = self.train("--eval-batch-size", batch_size, steps=2)
             self.expect_done(result)
             self.assertNotIn("learning_rate", result.stderr)
@@ -99,7 +99,7 @@ class Resuming(Cifar10MainTest):
 
     def test_refuses_another_networks_checkpoint(self):
         self.expect_done(self.train(steps=1))
-        self.expect_failure(self.train("--num-layers", 14), 1, "another network's checkpoint")
+        self.expect_failure(self.train("--num-layers", 14), 1, "the checkpoint of another network")
         self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors", "checkpoint-1.safetensors"])
 
     def test_minutes_more_after_resuming(self):
@@ -111,8 +111,8 @@ class Resuming(Cifar10MainTest):
 
 
 class Killed(Cifar10MainTest):
-    """Runs that are killed at random moments and started again until they end leave the checkpoint,
-    byte for byte, of one that never was."""
+    """Runs that are killed at random moments and restarted until they end leave the same
+    checkpoint, byte for byte, as an uninterrupted run."""
     RUNS = 20
 
     def test_killed_at_random_moments(self):
@@ -130,7 +130,7 @@ class Killed(Cifar10MainTest):
                 process = subprocess.Popen(self.arguments(*flags, steps=60),
                                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 try:
-                    # Later and later, so that it comes to its end: the first two can't.
+                    # Later each time, so that the run ends at some time: the first two can't.
                     moment = random_moments.uniform(0, (0.3 + 0.1 * attempt) * seconds)
                     err = process.communicate(timeout=moment)
                     self.assertEqual(process.returncode, 0, err)
@@ -197,7 +197,7 @@ class Signals(Cifar10MainTest):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         with process:
-            self.wait_for(process, "checkpoint-0.safetensors")  # a step of minutes follows
+            self.wait_for(process, "checkpoint-0.safetensors")  # a step of several minutes follows
             process.send_signal(signal.SIGTERM)
             time.sleep(0.5)
             self.assertIsNone(process.poll())

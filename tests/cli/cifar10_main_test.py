@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cifar10_main as its users meet it: flags, what they do, exit codes.
+"""cifar10_main as a user runs it: flags, their effects, exit codes.
 
 Run by CTest. Environment: see cifar10_main_case.py.
 """
@@ -48,11 +48,11 @@ class Usage(Cifar10MainTest):
                             (["--learning-rate", "0"], "--learning-rate"),
                             (["--train-batch-size", "0"], "--train-batch-size"),
                             (["--device", "cuda", "--precision", "fp16", "--check-numerics", "1"],
-                             "fp16 goes with neither"),
+                             "fp16 can't be combined with"),
                             (["--device", "cuda", "--precision", "fp16", "--clip-global-norm", "1"],
-                             "fp16 goes with neither"),
+                             "fp16 can't be combined with"),
                             (["--device", "auto", "--precision", "fp16", "--clip-gradient-norm",
-                              "1"], "fp16 goes with neither"),
+                              "1"], "fp16 can't be combined with"),
                             (["--no-such-flag"], "--no-such-flag")):
             with self.subTest(extra):
                 self.expect_failure(self.train(*extra), 2, word)
@@ -64,7 +64,7 @@ class Usage(Cifar10MainTest):
 
     def test_help_and_version(self):
         text = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
-        # CLI11's versions put the default behind = or in brackets.
+        # Versions of CLI11 print the default after = or in brackets.
         self.assertRegex(text, r"--data-format channels_first\|channels_last.{1,2}channels_last")
         self.assertRegex(text, r"--use-distortion-for-training true\|false.{1,2}true")
         text = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
@@ -79,7 +79,7 @@ class Usage(Cifar10MainTest):
                               ("--num-inter-threads N", "0"), ("--batch-norm-decay N", "0.997"),
                               ("--batch-norm-epsilon N", "1e-05"),
                               ("--learning-rate-schedule .*", "piecewise")):
-            # CLI11's versions put the default behind = or in brackets.
+            # Versions of CLI11 print the default after = or in brackets.
             self.assertRegex(text, rf"{flag}.{{1,2}}{re.escape(default)}[\s\]]")
         for flag in ("--data-dir", "--job-dir"):
             self.assertRegex(text, rf"{flag} TEXT REQUIRED")
@@ -169,14 +169,14 @@ class Training(Cifar10MainTest):
     def test_training_stops_where_asked_to_at_a_loss_that_is_no_number(self):
         result = self.train("--learning-rate", 1e6, "--stop-on-nan", "true", steps=50)
         self.expect_done(result)
-        self.assertIn("the loss is not a number at step", result.stderr)
+        self.assertIn("the loss is not finite at step", result.stderr)
         self.assertIn("eval accuracy", result.stdout)
 
     def test_towers(self):
         result = self.train("--num-gpus", 2, "--log-device-placement", "true", steps=2)
         self.expect_done(result)
         self.assertIn("2 towers", result.stderr)
-        # Of an operation and of a variable.
+        # For example one operation and one variable.
         self.assertRegex(result.stderr, r" conv: 2 towers")
         self.assertRegex(result.stderr, r" conv/weights: 2 towers")
 
@@ -190,7 +190,7 @@ class Training(Cifar10MainTest):
             for precision in ("tf32", "bf16", "fp16"):
                 self.expect_failure(
                     self.train("--device", device, "--precision", precision), 2,
-                    f"{precision} needs --device cuda: --device {device} has fp32 only")
+                    f"{precision} needs --device cuda: --device {device} supports fp32 only")
         self.expect_failure(self.train("--device", "cuda", "--precision", "fp64"), 2,
                             "--precision")
         self.assertFalse(self.job.exists())
@@ -224,7 +224,7 @@ class Training(Cifar10MainTest):
     def test_numbers_that_grow_without_bound(self):
         result = self.train("--learning-rate", 1e6, "--checkpoint-steps", 1, steps=50)
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertRegex(result.stderr, "the loss is not a number at step|not saved: .* has grown")
+        self.assertRegex(result.stderr, "the loss is not finite at step|not saved: .* not finite")
         self.assertEqual(result.stdout, "")
 
     def test_minutes_choose_the_steps(self):

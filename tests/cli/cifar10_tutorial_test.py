@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cifar10_train, cifar10_multi_gpu_train and cifar10_eval as their users meet them.
+"""cifar10_train, cifar10_multi_gpu_train and cifar10_eval as a user runs them.
 
 Run by CTest. Environment: RECORDPIPE_GENERATE and RECORDPIPE_TRAINING_PROGRAMS, the folder of the
 three programs.
@@ -154,7 +154,7 @@ class Evaluate(TutorialTest):
         self.expect_done(self.run_program("cifar10_eval", *self.evaluation("--run_once")))
         (events,) = (self.train_dir.parent / "eval").glob("events.out.tfevents.*")
         content = events.read_bytes()
-        # An event of step 3, and the tutorial's name in it.
+        # An event of step 3 with the tutorial's name.
         self.assertRegex(content, rb"(?s)\x10\x03\x2a.\x0a.\x0a\x0dPrecision @ 1\x15")
 
     def test_an_evaluation_does_without_its_event_file(self):
@@ -228,7 +228,7 @@ class Evaluate(TutorialTest):
         newest.write_bytes(content[:-1])
         result = self.run_program("cifar10_eval", *self.evaluation("--run_once"))
         self.assertEqual(result.returncode, 1)
-        self.assertIn("no checkpoint in this folder is whole)", result.stderr)
+        self.assertIn("no checkpoint in this folder is intact)", result.stderr)
 
         command = [PROGRAMS / "cifar10_eval", *map(str, self.evaluation(
             "--eval_interval_secs", 1))]
@@ -237,10 +237,10 @@ class Evaluate(TutorialTest):
             self.addCleanup(process.kill)
             self.assertIn(f"skipped: {newest}: ", process.stderr.readline())
             self.assertIn("no checkpoint to evaluate", process.stderr.readline())
-            time.sleep(2.5)  # it looks again, and says nothing again
+            time.sleep(2.5)  # it looks again, without another message
             newest.write_bytes(content)
             self.assertIn("at step 1", process.stdout.readline())
-            # A newer one that is damaged is told of, though there is nothing to evaluate.
+            # A newer damaged checkpoint is reported, although there is nothing to evaluate.
             other = self.train_dir / "checkpoint-2.safetensors"
             other.write_bytes(content[:-1])
             self.assertIn("precision @ 1", process.stderr.readline())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The programs of examples/: what they print, and how they fail.
+"""The programs of examples/: their output, and their errors.
 
-Run by CTest. Environment: RECORDPIPE_EXAMPLES, the folder that holds them.
+Run by CTest. Environment: RECORDPIPE_EXAMPLES, the folder with the programs.
 """
 import os
 import pathlib
@@ -27,7 +27,7 @@ class Example(unittest.TestCase):
         return result.stderr if status else result.stdout
 
     def batches(self, *arguments):
-        """Of save_and_resume, a line each."""
+        """The output lines of save_and_resume."""
         return self.run_it("save_and_resume", self.folder / "points", *arguments).splitlines()
 
 
@@ -39,7 +39,7 @@ class OwnHook(Example):
 
     def test_ends_the_training_and_goes_on_from_there(self):
         lines, stopped = self.train()
-        # A moment's luck doesn't end it, and it is the hook that does.
+        # A few lucky batches don't end the run, and the hook does.
         self.assertGreater(stopped, 20)
         self.assertLess(stopped, 2000)
         self.assertRegex(lines[0], r"^loss = [\d.]+$")

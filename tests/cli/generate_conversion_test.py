@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""generate_cifar10_tfrecords: the files it makes out of an archive, and what it says of them.
+"""generate_cifar10_tfrecords: the files made from an archive, and the messages.
 
 Run by CTest. Environment: RECORDPIPE_GENERATE, the program; RECORDPIPE_CIFAR10_ARCHIVE, a real
 archive to convert and compare image by image (optional).
@@ -138,14 +138,14 @@ class Conversion(GenerateTest):
         self.assertEqual(self.generate("--quiet").stdout, "")
 
     def on_terminal(self, *arguments):
-        """What is shown on a terminal of the usual width."""
+        """The output on a terminal of the usual width."""
         controller, terminal = pty.openpty()
         termios.tcsetwinsize(terminal, (24, 80))
         with Started([PROGRAM, "--data-dir", self.data, *arguments], stderr=terminal,
                      stdout=subprocess.DEVNULL) as process:
             os.close(terminal)
             shown = b""
-            with contextlib.suppress(OSError):  # EIO where the other side is closed
+            with contextlib.suppress(OSError):  # EIO if the other side is closed
                 while piece := os.read(controller, 4096):
                     shown += piece
         os.close(controller)
@@ -153,7 +153,7 @@ class Conversion(GenerateTest):
         return shown.decode()
 
     def test_progress_on_a_terminal(self):
-        """Of what takes over a second: here, because the archive comes slowly."""
+        """For work that takes over a second: here, because the archive comes slowly."""
         pipe = self.root / "pipe"
         os.mkfifo(pipe)
         content = self.archive.read_bytes()
@@ -170,13 +170,13 @@ class Conversion(GenerateTest):
         self.assertRegex(shown, r"\r\x1b\[Kconvert: \d+\.\d MB, \d+\.\d MB/s\r\x1b\[K")
 
     def test_bars_say_synthetic(self):
-        """Drawing takes some seconds; converting may be done before a bar is due."""
+        """Drawing takes some seconds; converting may be finished before a bar is due."""
         shown = self.on_terminal("--synthetic")
         self.assertRegex(shown, r"\r\x1b\[Kdraw synthetic: \[[#.]+\] +\d+% of .* MB/s")
         self.assertNotIn("draw:", shown)
         self.assertNotIn("convert:", shown)
         for line in shown.split("\r\x1b[K"):
-            self.assertRegex(line, r"^$|MB/s$|s left$")  # the end of none is cut off
+            self.assertRegex(line, r"^$|MB/s$|s left$")  # no line is truncated
 
     def test_the_present_folder_by_default(self):
         self.data.mkdir()
@@ -196,7 +196,7 @@ class Conversion(GenerateTest):
         archive = "cifar-10-python-synthetic.tar.gz"
         self.assertEqual(self.names(), sorted([archive, "synthetic.txt", *FILES]))
         self.assertIn("train.tfrecords: 40000 synthetic records", result.stdout)
-        # Figures are called synthetic for as long as the images are, however they came there.
+        # Images are reported as synthetic as long as they are, whatever their origin.
         self.expect_failure(self.generate("--archive", __file__, "--force"), "")
         self.assertIn("synthetic.txt", self.names())
         self.expect_done(self.generate("--archive", self.archive, "--force"))
@@ -216,7 +216,7 @@ class Conversion(GenerateTest):
 
     def test_what_is_done_needs_no_right_to_write(self):
         self.expect_done(self.generate("--archive", self.archive))
-        # No lock can be had, as on a disk that is read-only.
+        # No lock can be taken, as on a read-only disk.
         (self.data / ".generate_cifar10_tfrecords.lock").mkdir()
         result = self.generate("--archive", self.archive)
         self.expect_done(result)
@@ -231,7 +231,7 @@ class Conversion(GenerateTest):
 
 
 class SmallRealArchives(GenerateTest):
-    """CIFAR-10's images, packed with 200 to a batch where there are means to do that."""
+    """CIFAR-10's images, 200 to a batch, if the tools for packing them are available."""
 
     def test_every_label_and_pixel(self):
         build = SOURCE.parent / "shared/data/cifar10/build_archives"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""generate_cifar10_tfrecords: archives from a server, and synthetic images where there is none.
+"""generate_cifar10_tfrecords: archives from a server, and synthetic images if there is no server.
 
 Run by CTest. Environment: RECORDPIPE_GENERATE, the program.
 """
@@ -20,7 +20,7 @@ class Download(ServedTest):
         self.assertEqual(self.names(), sorted([self.NAME, *FILES]))
         self.expect_same_images()
         self.assertIn(f"its SHA-256 is {self.sha256}", result.stderr)
-        # What is there is not downloaded again.
+        # An existing archive is not downloaded again.
         result = self.generate("--url", self.url, "--force")
         self.expect_done(result)
         self.assertIn("not downloaded again", result.stderr)
@@ -61,7 +61,7 @@ class Download(ServedTest):
 
     def test_a_bad_archive_in_the_data_folder_is_said_to_stay(self):
         (self.served / "files" / self.NAME).write_bytes(b"not an archive")
-        for _ in range(2):  # downloaded, then found there
+        for _ in range(2):  # downloaded, then reused
             result = self.generate("--url", self.url)
             self.expect_failure(result, "not a whole tar archive")
             self.assertIn(f"{self.data / self.NAME}: remove it to have it downloaded again\n",
@@ -80,15 +80,15 @@ class Download(ServedTest):
 
 
 class SyntheticFallback(ServedTest):
-    """--synthetic-fallback: where the network is at fault, and only there."""
+    """--synthetic-fallback: for network errors only."""
 
-    # Nothing listens on port 1, and no other machine is asked.
+    # Nothing listens on port 1, and no other machine is contacted.
     UNREACHABLE = dict(os.environ, https_proxy="http://127.0.0.1:1", no_proxy="localhost")
 
     def test_the_published_archive_cannot_be_reached(self):
         result = self.generate("--synthetic-fallback", env=self.UNREACHABLE)
         self.expect_done(result)
-        # The plain lines of progress, which slow machines have, say it, too.
+        # The plain progress lines, which slow machines print, contain it too.
         said = [line for line in result.stderr.splitlines()
                 if "synthetic" in line and not line.startswith(("draw ", "convert "))]
         self.assertEqual(len(said), 1, result.stderr)
@@ -97,7 +97,7 @@ class SyntheticFallback(ServedTest):
         self.assertIn("train.tfrecords: 40000 synthetic records", result.stdout)
         self.assertIn("synthetic.txt", self.names())
 
-        # The next run tries again, and keeps what is there only if that fails, too.
+        # The next run tries again, and keeps the existing files only if that fails too.
         before = (self.data / "train.tfrecords").stat()
         result = self.generate("--synthetic-fallback", env=self.UNREACHABLE)
         self.expect_done(result)

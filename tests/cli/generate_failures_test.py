@@ -51,7 +51,7 @@ class Usage(GenerateTest):
 
 
 class Failures(GenerateTest):
-    """Nothing under a final name, what was there stays, no temporary files."""
+    """No new file under a final name, existing files unchanged, no temporary files."""
 
     def setUp(self):
         super().setUp()
@@ -62,7 +62,7 @@ class Failures(GenerateTest):
 
     def expect_nothing_changed(self):
         self.assertEqual(self.contents(), self.before)
-        self.assertEqual(self.names(), self.names_before)  # no folders, either
+        self.assertEqual(self.names(), self.names_before)  # no folders either
 
     def test_damaged_archives(self):
         good = self.archive.read_bytes()

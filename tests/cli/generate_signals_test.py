@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""generate_cifar10_tfrecords: interrupted, killed, and run twice at a time.
+"""generate_cifar10_tfrecords: interrupted, killed, and run twice at the same time.
 
 Run by CTest. Environment: RECORDPIPE_GENERATE, the program.
 """
@@ -33,9 +33,9 @@ class Signals(GenerateTest):
             pipe = self.root / f"pipe{signals}"
             os.mkfifo(pipe)
             with self.subTest(number), self.start("--archive", pipe) as process, \
-                    open(pipe, "wb"):  # a writer that writes nothing
+                    open(pipe, "wb"):  # a writer without data
                 time.sleep(0.5)  # it should be reading by now
-                for _ in range(signals):  # a second one makes it quicker
+                for _ in range(signals):  # a second signal ends it faster
                     process.send_signal(number)
                     time.sleep(0.1)
                 _, stderr = process.communicate(timeout=60)

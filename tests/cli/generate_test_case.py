@@ -1,5 +1,5 @@
-"""What the tests of generate_cifar10_tfrecords have in common: the program in a folder of the test's
-own, a small archive to give it, and a server to download that from.
+"""Shared by the tests of generate_cifar10_tfrecords: the program in a test folder, a small archive,
+and a server that offers it.
 
 Environment: RECORDPIPE_GENERATE, the program.
 """
@@ -19,13 +19,13 @@ import small_archives
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 PROGRAM = os.environ["RECORDPIPE_GENERATE"]
-# Shells have SIGINT ignored in what they start in the background, as these tests may be, and the
-# programs leave it so.
+# Shells start background commands, such as these tests, with SIGINT ignored, and the programs don't
+# change that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 SPLITS = ["eval.tfrecords", "train.tfrecords", "validation.tfrecords"]
 FILES = sorted([*SPLITS, "source.txt"])
 ROWS = 20  # in each of the archive's six batches
-os.environ["no_proxy"] = "*"  # a proxy of the machine is no business of these tests
+os.environ["no_proxy"] = "*"  # the machine's proxy must not be used
 
 
 def run(*arguments, **options):
@@ -53,7 +53,7 @@ class GenerateTest(unittest.TestCase):
         return sorted(path.name for path in self.data.iterdir())
 
     def contents(self):
-        """Of the TFRecord files."""
+        """The contents of the TFRecord files."""
         return {path.name: path.read_bytes() for path in self.data.glob("*.tfrecords")
                 if path.is_file()}
 
@@ -78,7 +78,7 @@ class GenerateTest(unittest.TestCase):
 
 
 class ServedTest(GenerateTest):
-    """With a server that has the archive."""
+    """A test with a server that has the archive."""
 
     NAME = "cifar.tar.gz"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training in several processes, started by mpirun: what they learn, and what is left where one fails.
+"""Training in several processes started by mpirun: results, and the state after one of them fails.
 
 Run by CTest. Environment: RECORDPIPE_MPIRUN, empty in a build without MPI;
 RECORDPIPE_MPI_TRAINING_TEST and RECORDPIPE_MPI_TRAINEE, the programs.
@@ -50,7 +50,7 @@ class Training(MpiTest):
 
 
 class Failures(MpiTest):
-    """The others end too, and the next run goes on from the last checkpoint."""
+    """The other processes end too, and the next run resumes from the last checkpoint."""
 
     def train(self, processes, job, *failure):
         return mpirun.run_in(processes, TRAINEE, self.folder / job, 9, *failure)
@@ -64,7 +64,7 @@ class Failures(MpiTest):
         self.assertNotIn("crc", failed.stdout)
         resumed = self.train(processes, "failed")
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
-        # A checkpoint is there of every second step; the one of step 4 may not have been finished.
+        # There is a checkpoint of every second step; that of step 4 may be incomplete.
         self.assertRegex(resumed.stdout, "starts at step [24]\n")
         crc = re.compile("crc [0-9a-f]{8}")
         self.assertEqual(crc.findall(resumed.stdout), crc.findall(whole.stdout))

@@ -1,9 +1,9 @@
-"""How tests start several processes. Environment: RECORDPIPE_MPIRUN, empty in a build without MPI."""
+"""Starts several processes. Environment: RECORDPIPE_MPIRUN, empty in a build without MPI."""
 import os
 import subprocess
 
 MPIRUN = os.environ["RECORDPIPE_MPIRUN"]
-# A core for each process isn't what a test may ask for, nor a way into another process's memory.
+# Tests can't require a core for each process, nor access to another process's memory.
 OPTIONS = ["--oversubscribe", "--allow-run-as-root", "--bind-to", "none",
            "--mca", "btl_vader_single_copy_mechanism", "none"]
 ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive")
@@ -19,7 +19,7 @@ def command(processes, *arguments):
 
 
 def run_each(*commands):
-    """A process of each command."""
+    """Starts one process for each command."""
     joined = []
     for number, arguments in enumerate(commands):
         joined += [":"] * (number > 0) + ["-n", "1", *map(str, arguments)]

@@ -1,4 +1,4 @@
-"""Reads PNG files without a library, for tests to compare what is in them."""
+"""Reads PNG files without a library, for comparisons in tests."""
 import struct
 import zlib
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""quickstart.sh: what it runs for which options, and that a failure ends it.
+"""quickstart.sh: the commands that it runs for each option, and that a failure ends it.
 
-A copy of it beside stand-ins: nothing is installed, built or trained; each program writes down how it
-was called.
+Runs a copy beside stub programs that record their arguments: nothing is installed, built or
+trained.
 """
 import os
 import pathlib
@@ -77,7 +77,7 @@ class Quickstart(unittest.TestCase):
         result = self.run_it("--synthetic", "--data-dir", "x y")
         self.assertEqual(result.returncode, 0, result.stderr)
         *_, trained = self.calls()
-        # The report that the training wrote, as the shell would take it.
+        # The report's path as the shell would parse it.
         job_dir = re.search(r"--job-dir (.*) --minutes", trained)[1]
         self.assertIn(f"--report {job_dir}/report.html", trained)
         quoted = job_dir.replace(" ", "\\ ")
@@ -85,7 +85,7 @@ class Quickstart(unittest.TestCase):
         self.assertIn(f" {quoted}/report.html\n", end)
         self.assertIn(f" tensorboard --logdir {quoted}\n", end)
         self.assertEqual(len(re.findall(r"^- ", end, re.MULTILINE)), 3)
-        # The commands can be pasted: their programs are there once their targets are built.
+        # The printed commands can be pasted: their programs exist once their targets are built.
         for name in ("tfrecord", "records_to_batches"):
             shutil.copy(self.root / "build/release/cifar10_main",
                         self.root / "build/release" / name)

@@ -1,4 +1,4 @@
-"""Checkpoints as tests look into them, with Python's standard library only."""
+"""Reads checkpoints in tests, with Python's standard library only."""
 import json
 import struct
 
@@ -11,8 +11,8 @@ def header_of(path):
 
 
 def numbers_of(path):
-    """The tensors of a checkpoint, without where the run stands in its data, which names the layout
-    of the batches."""
+    """The tensors of a checkpoint without the input position, which depends on the layout of the
+    batches."""
     data = path.read_bytes()
     header = header_of(path)
     start = 8 + struct.unpack_from("<Q", data)[0]

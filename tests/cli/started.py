@@ -1,9 +1,9 @@
-"""A started program that doesn't outlive the test which fails while it runs."""
+"""A started program that is killed if the test fails while it runs."""
 import subprocess
 
 
 class Started(subprocess.Popen):
-    """In a with statement a plain Popen waits for its program's end, after a failure too."""
+    """In a with statement a plain Popen waits for the program's end, also after a failure."""
 
     def __exit__(self, kind, *rest):
         if kind is not None:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every subcommand that reads records, on every kind of bad file: it ends soon, with the status that
-is right, and says path, place and reason; no result file is there unless it is whole.
+"""Every subcommand that reads records, on every kind of bad file: it ends soon, with the right
+status, and reports path, position and reason; result files are complete or don't exist.
 """
 import gzip
 import os
@@ -16,7 +16,7 @@ from make_golden import field, varint
 from started import Started
 from tfrecord_damage import CASES, THREE, header
 
-# Subcommands by name: their arguments around the input, and what they write.
+# Subcommands by name: their arguments around the input, and their output files.
 READERS = {
     "info": (["info"], [], None),
     "info --json": (["info", "--json"], [], None),
@@ -35,12 +35,12 @@ READERS = {
     "view": (["view"], ["-o", "out.html"], "out.html"),
     "bench": (["bench", "--seconds", "0.01"], [], None),
 }
-# What keeps what it could read.
+# Those that keep the records read so far.
 CARRY_ON = {"verify", "salvage", "view"}
-# Those whose answer damage is: status 1. It is 2 for others, as they can't do what they should.
+# For these, damage is the answer: status 1. The others fail because of it: status 2.
 ANSWERING = {"info", "info --json", "verify", "salvage", "view"}
-SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # which take memory of their own
-MOST_MIB = 100  # 64, and the program itself
+SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # which need additional memory
+MOST_MIB = 100  # 64, plus the program itself
 
 
 class Reading(TfrecordTest):
@@ -63,14 +63,14 @@ class Reading(TfrecordTest):
         return 1 if reader in ANSWERING and not nothing_to_write else 2
 
     def expect_error(self, reader, path, result, *said, statuses=(1, 2)):
-        """What was printed names the path and says one of these words."""
+        """The output names the path and contains one of these words."""
         printed = (result.stdout + result.stderr).decode()
         self.assertIn(result.returncode, statuses, (reader, path, printed))
         self.assertIn(path, printed, reader)
         self.assertTrue(any(word in printed for word in said), (reader, path, said, printed))
 
     def take_left(self):
-        """The result files, whole or not; they are removed."""
+        """Returns the result files, complete or not, and removes them."""
         left = [path for path in self.folder.iterdir() if path.name.startswith(("out", ".out"))]
         for path in left:
             path.unlink()
@@ -101,20 +101,21 @@ class Records(Reading):
         (self.folder / "plain").write_bytes(THREE)
         (self.folder / "packed").write_bytes(gzip.compress(THREE))
         for reader in READERS:
-            if reader in ("index", "bench"):  # without that option
+            if reader in ("index", "bench"):  # no such option
                 continue
             with self.subTest(reader=reader):
                 result = self.read(reader, "plain", "--input-compression", "gzip")
-                # Both of diff's inputs are.
+                # For diff, both inputs.
                 self.expect_error(reader, "three" if reader == "diff" else "plain", result, "gzip")
                 result = self.read(reader, "packed", "--input-compression", "none")
                 self.expect_error(reader, "packed", result, "gzip", "0")
 
     def test_a_bomb_takes_little_memory(self):
-        """A record of a gibibyte of zeros in a mebibyte, and one that only says it is as long."""
+        """A record of a gibibyte of zeros in a mebibyte, and one whose header merely has that
+        length."""
         with gzip.open(self.folder / "bomb", "wb", 1) as file:
             file.write(header(1 << 30))
-            for _ in range(300):  # this process's own memory would count as the program's
+            for _ in range(300):  # not in this process, whose memory would count as the program's
                 file.write(bytes(1 << 20))
         (self.folder / "liar").write_bytes(gzip.compress(header(1 << 29) + b"x" * 1000))
         for reader in READERS:
@@ -131,7 +132,7 @@ class Records(Reading):
                         process.returncode = os.waitstatus_to_exitcode(status)
                     self.assertIn(process.returncode, (1, 2), printed)
                     if not SANITIZED:
-                        # The record's 300 MiB that came, in memory once.
+                        # The 300 MiB of the record that were read, held once.
                         came = 300 if path == "bomb" else 0
                         self.assertLess(usage.ru_maxrss >> 10, came + MOST_MIB, printed)
 
@@ -168,13 +169,13 @@ class Files(Reading):
                     result.stderr.decode()
 
     def test_a_file_that_shrinks_while_it_is_read(self):
-        """No signal may end the program. What it had read by then isn't known, so neither is what it
-        finds."""
+        """No signal may end the program. The number of records read before is unknown, and so is
+        the output."""
         content = record(bytes(1000)) * 40_000
         path = self.folder / "shrinking"
         for reader, (begin, end, _) in READERS.items():
             with self.subTest(reader=reader):
-                for times in (1, 4, 16, 16, 16):  # one that was too quick gets more
+                for times in (1, 4, 16, 16, 16):  # more if the program was too fast
                     path.write_bytes(content)
                     for _ in range(times - 1):
                         with open(path, "ab") as file:
@@ -200,12 +201,12 @@ def is_open(process, path):
         if str(path) in (files / "maps").read_text():
             return True
         return any(os.readlink(file) == str(path) for file in (files / "fd").iterdir())
-    except OSError:  # it has ended, or closed one that was being looked at
+    except OSError:  # it has ended, or closed one of them
         return False
 
 
 def stop_while_open(process, path):
-    """Stops the process while it has the file open; False where it ended before."""
+    """Stops the process while it has the file open; False if it ended before."""
     while process.poll() is None:
         if not is_open(process, path):
             continue
@@ -229,7 +230,7 @@ def nested(depth):
 
 
 class Examples(Reading):
-    """Messages that parse in part or not at all are records all the same: nothing fails on them."""
+    """Messages that parse partly or not at all are valid records: no subcommand fails on them."""
     CASES = {
         "no protobuf": b"\xff\xff\xff\xff",
         "a wire type that isn't one": feature(b"\x0f"),

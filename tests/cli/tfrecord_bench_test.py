@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord bench: what it says of a file. No figure is checked but for being one."""
+"""tfrecord bench: the output for a file. Figures are only checked to be numbers."""
 import gzip
 import time
 import unittest
@@ -69,7 +69,7 @@ class Bench(TfrecordTest):
         self.assertEqual(found["records"], 3)
 
     def test_failures(self):
-        self.expect_failure("has to be read twice", "bench", "-", status=2)
+        self.expect_failure("must be read twice", "bench", "-", status=2)
         self.expect_failure("none: ", "bench", "none")
         data = self.path.read_bytes()
         self.path.write_bytes(data[:-1])

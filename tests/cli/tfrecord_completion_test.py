@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord completion, tfrecord man and --help: all of them speak of the same commands."""
+"""tfrecord completion, tfrecord man and --help: all describe the same commands."""
 import re
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ import unittest
 
 from tfrecord_test_case import TfrecordTest
 
-# Sources the script, and prints what it offers for the last of the words.
+# Sources the script, and prints its completions for the last of the words.
 COMPLETE_IN_BASH = r'''
 source "$1"; shift
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -83,7 +83,7 @@ class Zsh(TfrecordTest):
         script = self.folder / "zsh"
         self.run_it("completion", "zsh", "-o", script)
         self.assertTrue(script.read_text().startswith("#compdef tfrecord\n"))
-        # As a user's .zshrc has it: compinit, then the script.
+        # As in a user's .zshrc: compinit, then the script.
         result = subprocess.run(
             ["zsh", "-f", "-c", "autoload -U compinit; compinit -D -u; source $1; "
                                 "print -r -- $_comps[tfrecord]; functions _tfrecord >/dev/null",
@@ -101,7 +101,7 @@ class Manual(CommandsTest):
             self.assertEqual(self.run_it("man", *[name] if name else []), path.read_text())
 
     def test_a_page_that_is_not_there(self):
-        self.expect_failure("there is no command nonsense", "man", "nonsense", status=2)
+        self.expect_failure("unknown command 'nonsense'", "man", "nonsense", status=2)
         self.expect_failure("--all is for all commands", "man", "man", "--all", "x", status=2)
 
 
@@ -140,7 +140,7 @@ class Help(CommandsTest):
             self.assertRegex(line, r"^(json|csv|numpy|images|cifar| ) *\S")
             self.assertEqual(line[7], " ", line)
             self.assertNotEqual(line[8], " ", line)
-        # Filled: no line has room for the next one's first word.
+        # Lines are filled: the first word of the next line never fits.
         for line, below in zip(rows, rows[1:]):
             if below.startswith(" "):
                 self.assertGreater(len(line) + 1 + len(below.split()[0]), 80, line)

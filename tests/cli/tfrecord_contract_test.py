@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What holds for every subcommand: exit codes, what the shared options mean, where results go.
+"""The contract of all subcommands: exit codes, shared options, destinations of results.
 
-All tests go through the commands that --help lists; one that is not in COMMANDS fails.
+All tests iterate over the commands listed by --help; one that is not in COMMANDS fails.
 """
 import dataclasses
 import json
@@ -15,15 +15,15 @@ RECORDS = [{"label": [label], "name": [f"n{label}"]} for label in range(6)]
 
 @dataclasses.dataclass
 class Command:
-    """How it is called, where FILE stands for an input and OUT for the result."""
+    """The arguments, where FILE stands for an input and OUT for the result."""
     call: list
     damaged: int = 2  # the exit code for a damaged input
-    several: bool = True  # inputs
+    several: bool = True  # accepts several inputs
     selects: bool = False  # has --where and --limit
     threads: bool = False
     json: bool = True
-    names: tuple = ()  # options that name features
-    writes: bool = False  # the result goes to OUT, and --json is its summary
+    names: tuple = ()  # options with feature names
+    writes: bool = False  # the result goes to OUT, and --json prints its summary
     answers_no: bool = False  # exit code 1 is possible
 
 
@@ -111,7 +111,7 @@ class Codes(ContractTest):
                 continue
             for files in (["a", "damaged"], ["damaged", "a"]):
                 with self.subTest(name, files=files):
-                    # The page of `view` has room for a damaged file's records; a sound one follows.
+                    # `view` includes the records of a damaged file; an intact one follows.
                     self.expect(COMMANDS[name].damaged, self.run_command(name, files=files))
             for files in (["missing", "damaged", "a"], ["a", "damaged", "missing"]):
                 with self.subTest(name, files=files):
@@ -181,7 +181,7 @@ class Options(ContractTest):
                                      set(command.names))
 
     def test_where_and_limit(self):
-        """They select the same records everywhere: 2 and 3."""
+        """Each selects the same records: 2 and 3."""
         selected = ["--where", "label >= 2", "--limit", "2"]
         for threads in (1, 3):
             for name in SELECTING:
@@ -218,10 +218,10 @@ class Options(ContractTest):
                     result = self.run_command(name, "--where", expression)
                     self.expect(2, result)
                     self.assertIn(
-                        f"tfrecord {name}: --where asks for lable, which no record has; there are "
+                        f"tfrecord {name}: --where names lable, which no record has; there are "
                         "label, name", result.stderr.decode())
                     self.assertFalse((self.folder / "out").exists())
-        # A question, and what may be in the records that were not read.
+        # A question that depends on the records that were not read.
         for name in SELECTING:
             with self.subTest(name):
                 self.assertNotEqual(
@@ -241,7 +241,7 @@ class Options(ContractTest):
                         self.assertIn(f"tfrecord {name}: no record has a feature named lable; "
                                       "there are label, name", result.stderr.decode())
                         self.assertFalse((self.folder / "out").exists())
-                # Records without any features: none to be near to.
+                # Records without features: no similar names to suggest.
                 self.write("b", b"\xff\xfe")
                 with self.subTest(name, option=option):
                     result = self.run_command(name, option, value, files=["b"])
@@ -277,7 +277,7 @@ class Options(ContractTest):
 
 class Results(ContractTest):
     def test_a_summary_never_stands_among_data(self):
-        """A result goes to standard output; what is said of one that goes elsewhere doesn't."""
+        """A result goes to standard output; the summary of a result written elsewhere doesn't."""
         for name, command in COMMANDS.items():
             with self.subTest(name):
                 result = self.run_command(name)
@@ -293,7 +293,7 @@ class Results(ContractTest):
                 result = self.run_command(name, "--json")
                 self.expect(0, result)
                 self.assertEqual((len(result.stdout.splitlines()), result.stderr), (1, b""))
-                # Both can't go there.
+                # Both can't go to standard output.
                 self.expect(2, self.run_command(name, "--json", out="-"))
                 self.assertNotIn(b"wrote", self.run_command(name, out="-").stdout)
 

@@ -46,7 +46,7 @@ class Damage(ConvertTest):
         self.assertEqual(payloads_of(self.read("s")), [b"old"])
 
     def skipped(self, *arguments):
-        """What `convert --skip-corrupt --json` says it passed over, and its warnings."""
+        """The regions skipped by `convert --skip-corrupt --json`, and its warnings."""
         result = self.start("convert", *arguments, "-o", "s", "--skip-corrupt", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         said = json.loads(result.stdout)
@@ -56,8 +56,8 @@ class Damage(ConvertTest):
         first, second = (16 + len(payload) for payload in PAYLOADS[:2])
         end = first + second
         self.write("b", b"next")
-        data = "the data's CRC does not fit"
-        length = "the length's CRC does not fit"
+        data = "data CRC mismatch"
+        length = "length CRC mismatch"
         for at, reason in ((first + 20, data), (end - 1, data), (first, length), (first + 8, length)):
             self.damaged(at)
             damaged = (self.folder / "d").read_bytes()
@@ -88,7 +88,7 @@ class Damage(ConvertTest):
                     if name.startswith("s"):
                         (self.folder / name).unlink()
                 regions, lost_bytes, warnings = self.skipped("d", *options)
-                # Said once, however often it was read.
+                # Reported once, however often the input was read.
                 self.assertEqual((regions, lost_bytes, len(warnings)), (1, lost, 2))
                 written = b"".join(self.read(name) for name in self.names()
                                    if name.startswith("s"))
@@ -131,7 +131,7 @@ class Damage(ConvertTest):
 
 @unittest.skipIf(os.environ.get("RECORDPIPE_SANITIZE"), "sanitizers take memory of their own")
 class Memory(ConvertTest):
-    """64 MiB and the largest record, whatever is done to it."""
+    """64 MiB plus the largest record, for any conversion."""
     SIZE = 60_000_000
     LIMIT = (64 << 20) + SIZE
 
@@ -140,7 +140,7 @@ class Memory(ConvertTest):
         self.make("big", 3, b"")
 
     def make(self, name, rows, end):
-        """`rows` records of SIZE zeros, the last of which ends with `end`."""
+        """`rows` records of SIZE zeros; the last one ends with `end`."""
         header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({rows}, 1, {self.SIZE}), }}"
         header += " " * (-(11 + len(header)) % 64) + "\n"
         with open(self.folder / "x.npy", "wb") as file:
@@ -201,7 +201,7 @@ class Faults(ConvertTest):
                          stderr=subprocess.PIPE, bufsize=0) as process:
                 for _ in range(40):
                     process.stdin.write(self.plain)
-                time.sleep(0.2)  # more than a pipe holds: it has read
+                time.sleep(0.2)  # the data exceeds a pipe's buffer, so the program has read
                 process.send_signal(number)
                 try:
                     for _ in range(400):

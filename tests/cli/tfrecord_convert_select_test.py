@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord convert with records chosen, shuffled and edited."""
+"""tfrecord convert with selected, shuffled and edited records."""
 import resource
 import unittest
 
@@ -25,7 +25,7 @@ class Shuffle(ConvertTest):
         self.convert("big", "-o", "s", "--shuffle", "--tmp-dir", ".")
         self.assertEqual(self.names(), ["a", "big", "s"])
         self.assertEqual(sorted(payloads_of(self.read("s"))), sorted(big))
-        # Of its 256 temporary files, too, more may be open than an ordinary program has.
+        # Including its 256 temporary files, it may have more files open than an ordinary program.
         self.convert("big", "-o", "t", "--shuffle", "--tmp-dir", ".", preexec_fn=lambda:
                      resource.setrlimit(resource.RLIMIT_NOFILE, (40, 1024)))
         self.assertEqual(self.read("t"), self.read("s"))
@@ -67,7 +67,7 @@ class Select(ConvertTest):
             self.convert("a", "-o", "s", "--where", "label == 3 and x < 100", "--threads", threads)
             self.assertEqual(payloads_of(self.read("s")), PAYLOADS[3:200:10])
         self.assertEqual(self.summary("convert", "a", "-o", "s", "--where", "label == 77"),
-                         "wrote 0 records, 0 bytes, to s; --where fits none of 303 records\n")
+                         "wrote 0 records, 0 bytes, to s; --where matches none of 303 records\n")
         self.convert("a", "-o", "s", "--where", "label == 3", "--shards", 2)
         self.assertEqual(payloads_of(self.read("s-00001-of-00002")), PAYLOADS[153:300:10])
 

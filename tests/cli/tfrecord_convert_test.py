@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord convert from and to every compression, into any number of files and back into one."""
+"""tfrecord convert between all compressions, to any number of files and back to one."""
 import gzip
 import json
 import resource
@@ -113,7 +113,7 @@ class Split(ConvertTest):
                                   for i in range(2)), self.plain)
 
     def test_standard_input_cannot_be_counted(self):
-        self.expect_failure("standard input has to be read twice", "convert", "-", "-o", "s",
+        self.expect_failure("standard input must be read twice", "convert", "-", "-o", "s",
                             "--shards", 2, status=2, input=self.plain)
         self.convert("-", "-o", "s", "--shards", 2, "--shuffle", input=self.plain)
         self.assertEqual(sorted(payloads_of(self.read("s-00000-of-00002") +
@@ -130,7 +130,7 @@ class Split(ConvertTest):
         self.assertEqual(b"".join(map(self.read, shards)), self.plain)
         said = json.loads(self.convert("a", "-o", "m.gz", "--max-bytes", 60, "--json",
                                        preexec_fn=few_files))
-        self.assertEqual(len(said["files"]), 302)  # the empty record goes with its neighbour
+        self.assertEqual(len(said["files"]), 302)  # the empty record shares a file
         self.assertEqual(b"".join(gzip.decompress(self.read(file["path"]))
                                   for file in said["files"]), self.plain)
 
@@ -140,7 +140,7 @@ class Split(ConvertTest):
                      stdout=subprocess.DEVNULL) as first:
             for _ in range(40):
                 first.stdin.write(self.plain)
-            first.stdin.flush()  # more than a pipe holds: it has begun several files
+            first.stdin.flush()  # more than a pipe's buffer: it has started several files
             self.expect_failure("locked by another process", "convert", "a", "-o", "s",
                                 "--max-bytes", 10000)
             first.stdin.close()

@@ -1,4 +1,4 @@
-"""What the tests of `tfrecord create` have in common: output byte by byte, .npy files and PNGs."""
+"""Shared by the tests of `tfrecord create`: output byte by byte, .npy files and PNGs."""
 import os
 import struct
 import zlib
@@ -30,7 +30,7 @@ class CreateTest(TfrecordTest):
                                          else content.encode())
 
     def created(self, *arguments, expected, **options):
-        """`create` must make exactly these payloads."""
+        """Checks that `create` makes exactly these payloads."""
         self.run_it("create", *arguments, "-o", "out", **options)
         self.assertEqual((self.folder / "out").read_bytes(),
                          b"".join(record(payload) for payload in expected))

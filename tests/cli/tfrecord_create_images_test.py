@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord create of folders of images and of CIFAR's archives."""
+"""tfrecord create from folders of images and from CIFAR archives."""
 import os
 import re
 import struct
@@ -55,7 +55,7 @@ class ImageFolder(CreateTest):
             self.text(f"d/cat/{i}.png", png(3, 2, bytes(100_000)))
         with Started([PROGRAM, "create", "d", "-o", "-"], cwd=self.folder,
                      stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            process.stdout.read(1)  # it has listed them, and waits with more than a pipe holds
+            process.stdout.read(1)  # it waits: the output exceeds a pipe's buffer
             os.remove(self.folder / "d/dog/2.png")
             self.text("d/dog/3.png", png(1, 1))
             _, errors = process.communicate(timeout=60)
@@ -94,11 +94,11 @@ class Cifar(CreateTest):
             self.assertEqual(content[:16 + length].count(b"label"), features - 1)
 
     def test_the_order_of_batches_is_said(self):
-        """A test batch may be the first, and stands among the others."""
+        """A test batch may be the first, or between the others."""
         archive = DATA / "archives" / "cifar10-python-pax.tar"
         with tarfile.open(archive) as tar:
             names = [name.rsplit("/", 1)[-1] for name in tar.getnames() if "_batch" in name]
-        for options in ([], ["--shards", "2"]):  # said once, however often it is read
+        for options in ([], ["--shards", "2"]):  # reported once, however often the input is read
             errors = self.notes("create", archive, "-o", "out", *options)
             self.assertEqual(errors.count("\n"), 1)
             self.assertIn("training and test images together, in the archive's order: ", errors)

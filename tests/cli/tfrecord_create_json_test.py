@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord create of JSON lines: the Examples that come out, byte by byte; what is refused."""
+"""tfrecord create from JSON lines: the Examples, byte by byte, and rejected input."""
 import gzip
 import json
 import os
@@ -23,7 +23,7 @@ class JsonLines(CreateTest):
             named_example({"e": [100.0], "n": [-2**63, 2**63 - 1]})])
 
     def test_whole_numbers_that_a_float_rounds(self):
-        """In a list with a fraction, as in a column of CSV."""
+        """In a list with a fraction, as in a CSV column."""
         for line, number in (('{"a": 1, "v": [16777217, 0.5]}', 16777217),
                              ('{"v": [0.5, -9007199254740993]}', -9007199254740993),
                              ('{"v": [NaN, 16777217]}', 16777217),
@@ -33,11 +33,11 @@ class JsonLines(CreateTest):
             first = '{"features": {}}' if "features" in line else '{"a": 2}'
             self.text("a.jsonl", first + "\n" + line + "\n")
             self.refused(f'a.jsonl: line 2: "v": {number} is a whole number that a float, which all '
-                         "values of the list fit, can't hold exactly (--types v=float rounds it)",
+                         "values of the list fit, can't represent exactly (--types v=float rounds it)",
                          "a.jsonl")
             self.run_it("create", "a.jsonl", "-o", "out", "--types", "v=float")
             os.remove(self.folder / "out")
-        # Those that are held, however large.
+        # For integers of any size that fit.
         self.text("a.jsonl", '{"v": [16777216, 33554436, -9223372036854775808, true, 0.5]}\n')
         self.created("a.jsonl", expected=[
             named_example({"v": [2.0**24, 33554436.0, -2.0**63, 1.0, 0.5]})])
@@ -87,8 +87,8 @@ class JsonLines(CreateTest):
         self.created("a.json", "--types", "x=float,n=int64",
                      expected=[example(n=int64_feature(5), x=b"\x12\0")])
         for content, words, types in (
-                ('{"n": 1}\n{"n": 0.5}\n', 'line 2: "n": 0.5 is no whole number', "n=int64"),
-                ('{"n": "x"}\n', "values of kind bytes, where float is wanted", "n=float"),
+                ('{"n": 1}\n{"n": 0.5}\n', 'line 2: "n": 0.5 is not a whole number', "n=int64"),
+                ('{"n": "x"}\n', "values of kind bytes, expected float", "n=float"),
                 ('{"n": 1}\n', "--types names m, which no record has", "m=float")):
             self.text("b.json", content)
             self.refused(words, "b.json", "--types", types)
@@ -97,13 +97,13 @@ class JsonLines(CreateTest):
         self.refused("--types is for JSON and CSV", "b.npy", "--types", "b=float", status=2)
 
     def test_numbers_of_two_kinds(self):
-        # jq 1.6 prints 1.0 as 1, and no reader of the records takes both.
+        # jq 1.6 prints 1.0 as 1, and no reader of the records accepts both.
         self.text("a.json", '{"x": 0.5, "y": 1}\n{"x": 1, "y": [2]}\n')
-        self.refused('a.json: line 2: "x" is int64, where line 1 has float (whoever reads the records '
-                     'expects one kind: --types x=float makes it one)', "a.json")
+        self.refused('a.json: line 2: "x" is int64, where line 1 has float (readers of the records '
+                     'expect one kind: --types x=float makes it one)', "a.json")
         self.created("a.json", "--types", "x=float", expected=[
             named_example({"x": [0.5], "y": [1]}), named_example({"x": [1.0], "y": [2]})])
-        # What show prints comes back as it was.
+        # The output of show is converted back to the same record.
         self.text("a.json", '{"features": {"x": [0.5]}}\n{"features": {"x": [1]}}\n')
         self.assertEqual(self.notes("create", "a.json", "-o", "out"),
                          "tfrecord create: x is float and int64, in different records: "
@@ -134,7 +134,7 @@ class JsonLines(CreateTest):
             self.text("a.json", content)
             self.refused(words, "a.json")
             self.refused("a.json: line 3: ", "a.json")
-        # What show prints comes back as it was.
+        # The output of show is converted back to the same record.
         self.text("a.json", '{"features": {"x": [1]}}\n{"features": {"x": ["a"]}}\n')
         self.created("a.json", expected=[named_example({"x": [1]}), named_example({"x": ["a"]})])
 
@@ -165,34 +165,34 @@ class JsonLines(CreateTest):
 
     def test_what_is_refused(self):
         for line, words in (
-                ('{"a": 1', "no JSON at byte"), ("[1]", "should be an object"),
+                ('{"a": 1', "invalid JSON at byte"), ("[1]", "should be an object"),
                 ("null", "should be an object"), ('{"a": {"b": 1}}', '"a": an object'),
-                ('{"a": [[1]]}', '"a": lists in lists'), ('{"a": [1, "x"]}', "several kinds"),
+                ('{"a": [[1]]}', '"a": nested lists'), ('{"a": [1, "x"]}', "several kinds"),
                 ('{"a": [{"b": 1}]}', "an object in a list"), ('{"a": 1, "a": 2}', '"a" twice'),
                 ('{"a": 9223372036854775808}', "too large for an int64"),
                 ('{"a": 99999999999999999999}', "too large for an int64"),
-                ('{"a": 1e39}', "no number that a float can hold"),
+                ('{"a": 1e39}', "1e39 is out of the range of float"),
                 ('{"a": {"base64": "AA"}}', "multiple of 4"),
                 ('{"a": {"base64": "A*=="}}', "not base64"),
                 ('{"record": 1, "event": {}}', "an Event"),
                 ('{"features": {"a": []}, "kinds": {"a": "x"}}', "no kind x"),
-                ('{"features": {"a": ["x"]}, "kinds": {"a": "int64"}}', "int64 is wanted"),
-                ("[" * 100000, "nested too deep"), ('{"a": "\xff"}'.encode("latin-1"), "no JSON")):
+                ('{"features": {"a": ["x"]}, "kinds": {"a": "int64"}}', "expected int64"),
+                ("[" * 100000, "nested too deeply"), ('{"a": "\xff"}'.encode("latin-1"), "invalid JSON")):
             self.text("a.json", b'{"ok": 1}\n\n' +
                       (line if isinstance(line, bytes) else line.encode()) + b"\n")
             self.refused("a.json: line 3: ", "a.json")
             self.refused(words, "a.json")
 
     def test_words_for_numbers_that_are_not_finite(self):
-        """Those that are not exactly Python's are an error, whatever stands beside them."""
+        """Spellings other than Python's are an error, whatever is beside them."""
         for word in ("-NaN", "+Infinity", "nan", "NaN0", "1NaN", "NaNNaN", "Infinity.5", "-inf"):
             for line, at in ((f'{{"x": {word}}}', 7), (f'{{"x": [NaN, {word}]}}', 13)):
                 self.text("a.json", '{"x": [-Infinity, NaN]}\n' + line + "\n")
                 last = self.run_it("create", "a.json", "-o", "out", status=2).splitlines()[-1]
-                found = re.search("a.json: line 2: no JSON at byte ([0-9]+)", last)
+                found = re.search("a.json: line 2: invalid JSON at byte ([0-9]+)", last)
                 self.assertTrue(found and at <= int(found[1]) <= at + len(word) + 1, last)
         self.text("a.json", b'{"x": 1}\n{"x": 2}\0{"x": 3}\n')
-        self.refused("a.json: line 2: no JSON at byte 9: a NUL byte", "a.json")
+        self.refused("a.json: line 2: invalid JSON at byte 9: a NUL byte", "a.json")
 
     def test_what_is_not_finite_comes_back(self):
         self.text("a.json", json.dumps({"x": [float("nan"), float("inf"), -float("inf"), 0.1]}))
@@ -208,10 +208,10 @@ class JsonLines(CreateTest):
         self.run_it("create", "a.json", "-o", "s", "--shards", 2)
         self.assertEqual((self.folder / "s-00000-of-00002").read_bytes(),
                          b"".join(record(named_example({"i": [i]})) for i in range(2)))
-        self.refused("standard input has to be read twice", "-", "--from", "json", "--shards", 2,
+        self.refused("standard input must be read twice", "-", "--from", "json", "--shards", 2,
                      status=2, input=b"{}")
         os.mkfifo(self.folder / "fifo.json")
-        self.refused("fifo.json has to be read twice", "fifo.json", "--shards", 2, status=2)
+        self.refused("fifo.json must be read twice", "fifo.json", "--shards", 2, status=2)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord create of .npy and .npz files: every type, memory, and what is refused."""
+"""tfrecord create from .npy and .npz files: every type, memory, and rejected input."""
 import io
 import os
 import struct
@@ -42,7 +42,7 @@ class Numpy(CreateTest):
         return buffer.getvalue()
 
     def test_a_float64_that_no_float_holds(self):
-        """It doesn't become an infinity in silence; one that is an infinity or a NaN stays it."""
+        """It never silently becomes an infinity; an infinity or NaN is kept."""
         largest = 3.4028234663852886e38
         for value in (1e39, -1e300):
             array = npy("'<f8'", "(2, 2)", struct.pack("<4d", 1, 2, 3, value))
@@ -72,16 +72,16 @@ class Numpy(CreateTest):
     def test_what_is_refused(self):
         good = struct.pack("<2q", 1, 2)
         for content, words in (
-                (b"", "not a .npy file"), (b"\x93NUMPY", "cut in its header"),
-                (npy("'<i8'", "(2,)", good)[:40], "cut in its header"),
-                (npy("'<i8'", "(2,)", good[:-1]), "shorter than its header says"),
-                (npy("'<i8'", "(2,)", good + b"x"), "longer than its header says"),
+                (b"", "not a .npy file"), (b"\x93NUMPY", "truncated header"),
+                (npy("'<i8'", "(2,)", good)[:40], "truncated header"),
+                (npy("'<i8'", "(2,)", good[:-1]), "shorter than its header specifies"),
+                (npy("'<i8'", "(2,)", good + b"x"), "longer than its header specifies"),
                 (npy("'<i8'", "(2,)", good, version=(4, 0)), "version 4"),
-                (npy("'|O'", "(2,)", good), "none of numbers or strings"),
+                (npy("'|O'", "(2,)", good), "neither a numeric nor a string type"),
                 (npy("'|O8'", "(2,)", good), "objects are pickles"),
                 (npy("[('a', '<i8')]", "(2,)", good), "structures"),
-                (npy("'<c16'", "(1,)", good), "none of numbers"),
-                (npy("'<i3'", "(2,)", good), "none of numbers"),
+                (npy("'<c16'", "(1,)", good), "neither a numeric nor a string type"),
+                (npy("'<i3'", "(2,)", good), "neither a numeric nor a string type"),
                 (npy("'<i8'", "()", good[:8]), "without a dimension"),
                 (npy("'<i8'", "(2, 1)", good, order="True"), "Fortran"),
                 (npy("'<i8'", "(4294967296, 4294967296)", good), "larger than any file"),
@@ -92,7 +92,7 @@ class Numpy(CreateTest):
                 (npy("__import__('os').system('touch pwned')", "(2,)", good), "string is missing"),
                 (npy("'<i8'", "(2,)", good, extra="'x': 1"), "key x"),
                 (npy("'<u8'", "(2,)", b"\xff" * 16), "row 0: 18446744073709551615 is too large"),
-                (npy("'<U1'", "(1,)", b"\0\0\x11\0"), "no Unicode")):
+                (npy("'<U1'", "(1,)", b"\0\0\x11\0"), "not valid Unicode")):
             self.text("v.npy", content)
             self.refused(words, "v.npy")
         self.text("v.npz", b"no zip")
@@ -101,7 +101,7 @@ class Numpy(CreateTest):
         self.text("v.npz", self.npz(a=array, b=npy("'<i8'", "(1,)", good[:8])))
         self.refused("v.npz:b: 1 rows, where a has 2", "v.npz")
         self.text("v.npz", self.npz(a=array[:-1]))
-        self.refused("v.npz:a.npy: it is shorter", "v.npz")
+        self.refused("v.npz:a.npy: shorter", "v.npz")
         self.text("v.npz", self.npz(a=array)[:-30].replace(good, good[::-1]))
         self.refused("v.npz", "v.npz")
         self.refused("can't be read from standard input", "-", "--from", "numpy", status=2)
@@ -109,7 +109,7 @@ class Numpy(CreateTest):
 
 @unittest.skipIf(os.environ.get("RECORDPIPE_SANITIZE"), "sanitizers take memory of their own")
 class Memory(CreateTest):
-    """64 MiB and the largest record."""
+    """64 MiB plus the largest record."""
 
     def test_large_rows(self):
         size = 40_000_000  # of a row and, about, of its record
@@ -118,7 +118,7 @@ class Memory(CreateTest):
                                           ("'|u1'", f"(3, {size})", size),
                                           ("'|u1'", f"(3, {size}, 1)", size)):
             header = npy(descr, shape, b"")
-            with open(self.folder / "x.npy", "wb") as file:  # zeros, of which nothing is on the disk
+            with open(self.folder / "x.npy", "wb") as file:  # zeros in a sparse file
                 file.write(header)
                 file.truncate(len(header) + 3 * size)
             with zipfile.ZipFile(self.folder / "x.npz", "w") as archive:

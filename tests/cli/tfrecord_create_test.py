@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord create whatever the format is: how it is told, interrupted, and what is printed."""
+"""tfrecord create for any format: how it is detected, interruption, and output."""
 import json
 import os
 import signal
@@ -14,7 +14,7 @@ from tfrecord_test_case import PROGRAM
 
 
 class Interrupted(CreateTest):
-    """SIGINT ends it at once, and nothing stays."""
+    """SIGINT ends it at once, and no file is left."""
 
     def expect_end(self, process, before):
         process.send_signal(signal.SIGINT)
@@ -56,7 +56,7 @@ class Interrupted(CreateTest):
                     self.wait_for_output()
                     begun = time.monotonic()
                     self.expect_end(process, before)
-                    # Not by the alarm that kills what doesn't end.
+                    # Not by the alarm that kills a hanging program.
                     self.assertLess(time.monotonic() - begun, 4.5)
                 finally:
                     stop.set()
@@ -64,7 +64,7 @@ class Interrupted(CreateTest):
 
     def test_arrays(self):
         header = npy("'|u1'", "(40000000, 1, 100)", b"")
-        with open(self.folder / "x.npy", "wb") as file:  # 4 GB, of which nothing is on the disk
+        with open(self.folder / "x.npy", "wb") as file:  # 4 GB in a sparse file
             file.write(header)
             file.truncate(len(header) + 4_000_000_000)
         with self.start_create("x.npy") as process:
@@ -95,9 +95,9 @@ class Interrupted(CreateTest):
 class Usage(CreateTest):
     def test_formats(self):
         self.text("a.xyz", "")
-        self.refused("can't be told from its name: give --from", "a.xyz", status=2)
+        self.refused("from its name: give --from", "a.xyz", status=2)
         self.refused("none/: no such file or folder", "none/")
-        self.refused("what standard input holds can't be told", "-", status=2)
+        self.refused("can't detect the format of standard input", "-", status=2)
         self.text("a.csv", "a\n1\n")
         self.text("a.json", "{}")
         self.refused("inputs of several formats", "a.csv", "a.json", status=2)

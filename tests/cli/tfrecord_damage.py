@@ -1,4 +1,4 @@
-"""Damaged TFRecord files, as verify, salvage and index meet them."""
+"""Damaged TFRecord files, for verify, salvage and index."""
 import gzip
 import struct
 import zlib
@@ -25,19 +25,19 @@ def unmasked(data):
     return packed + struct.pack("<I", crc32c(packed)) + data + struct.pack("<I", crc32c(data))
 
 
-# Name to content, how many records are intact, and the regions [begin, end) with the start of their
-# reasons: the cases of broken files.
+# Name to content, number of intact records, and the regions [begin, end) with the start of their
+# reasons.
 CASES = {
     "empty": (b"", 0, []),
     "four bytes": (THREE[:4], 0, [(0, 4, "the file ends inside the header")]),
     "nine bytes": (THREE[:9], 0, [(0, 9, "the file ends inside the header")]),
     "cut payload": (THREE[:50], 1, [(21, 50, "the file ends inside the data: ")]),
     "cut footer": (THREE[:-1], 2, [(67, 87, "the file ends inside the data CRC: ")]),
-    "length flipped": (flipped(THREE, 8 * 21), 2, [(21, 67, "the length's CRC does not fit")]),
-    "payload flipped": (flipped(THREE, 8 * 40), 2, [(21, 67, "the data's CRC does not fit")]),
-    "length CRC flipped": (flipped(THREE, 8 * 30), 2, [(21, 67, "the length's CRC does not fit")]),
-    "data CRC flipped": (flipped(THREE, 8 * 66), 2, [(21, 67, "the data's CRC does not fit")]),
-    "unmasked": (unmasked(b"abc") + THREE, 3, [(0, 19, "the length's CRC is not masked")]),
+    "length flipped": (flipped(THREE, 8 * 21), 2, [(21, 67, "length CRC mismatch")]),
+    "payload flipped": (flipped(THREE, 8 * 40), 2, [(21, 67, "data CRC mismatch")]),
+    "length CRC flipped": (flipped(THREE, 8 * 30), 2, [(21, 67, "length CRC mismatch")]),
+    "data CRC flipped": (flipped(THREE, 8 * 66), 2, [(21, 67, "data CRC mismatch")]),
+    "unmasked": (unmasked(b"abc") + THREE, 3, [(0, 19, "length CRC is not masked")]),
     "2^64-1": (header(2**64 - 1) + THREE, 3, [(0, 12, "a length of 18446744073709551615 bytes")]),
     "beyond the file": (THREE + header(1000) + b"x", 3,
                         [(88, 101, "the file ends inside the data: ")]),
@@ -51,5 +51,5 @@ CASES = {
     "zlib": (zlib.compress(THREE), 3, []),
     "cut gzip": (gzip.compress(THREE)[:-8], 3, [(88, 88, "gzip stream ends before its trailer")]),
     "damage in gzip": (gzip.compress(flipped(THREE, 8 * 40)), 2,
-                       [(21, 67, "the data's CRC does not fit")]),
+                       [(21, 67, "data CRC mismatch")]),
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord diff: what counts as the same, and what is said where it isn't."""
+"""tfrecord diff: when records are equal, and how differences are reported."""
 import gzip
 import unittest
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord export: what is written, to the byte, and that `create` makes the same records of it."""
+"""tfrecord export: the exact output, and that `create` restores the same records."""
 import io
 import os
 import resource
@@ -90,10 +90,10 @@ class Csv(ExportTest):
         self.same_again("a.csv")
 
     def test_what_a_table_cannot_hold(self):
-        self.expect_failure("standard input has to be read twice", "export", "-", "-o", "a.csv",
+        self.expect_failure("standard input must be read twice", "export", "-", "-o", "a.csv",
                             status=2, input=self.read("a"))
         self.write("a", b"\xff")
-        self.expect_failure("record 0 is no Example", "export", "a", "-o", "a.csv")
+        self.expect_failure("record 0 is not an Example", "export", "a", "-o", "a.csv")
         self.assertEqual(self.names(), ["a"])
         self.write("a")
         self.run_it("export", "a", "-o", "a.csv")
@@ -111,7 +111,7 @@ class Npz(ExportTest):
         length, = struct.unpack_from("<H", content, 8)
         self.assertEqual(content[:8], b"\x93NUMPY\x01\0")
         self.assertEqual((10 + length) % 64, 0)
-        return eval(content[10:10 + length], {}), content[10 + length:]  # of our own making
+        return eval(content[10:10 + length], {}), content[10 + length:]  # made by this test
 
     def test_arrays(self):
         rows = [{"f": [i / 2, 1.0], "i": [i], "name": ["x" * i], "pixels": [bytes([i]) * 6]}
@@ -135,8 +135,8 @@ class Npz(ExportTest):
         self.write("a", *map(named_example, rows))
         shaped = self.export("--shape", "1x2x3")
         self.assertEqual(self.array(shaped["pixels.npy"]), (header("|u1", 3, 1, 2, 3), pixels))
-        for options, said in (([], "tfrecord export: raw pixels taken as interleaved (hwc); --layout "
-                                   "says otherwise\n"), (["--layout", "hwc"], "")):
+        for options, said in (([], "tfrecord export: raw pixels are assumed to be interleaved (hwc); "
+                                   "--layout changes this\n"), (["--layout", "hwc"], "")):
             self.assertEqual(self.notes("export", "a", "-o", "a.npz", "--shape", "1x2x3", *options),
                              said)
         self.expect_failure("no feature has the 4 bytes of --shape in every record", "export", "a",
@@ -197,7 +197,7 @@ class Images(ExportTest):
                 f"say otherwise\nwrote 2 records to {name}/\n"))
             self.assertEqual(png_pixels(self.read(name + "/3/0000001.png")),
                              (32, 32, 3, interleaved))
-        # What was said is neither guessed nor told again.
+        # Given values are neither guessed nor reported.
         self.assertEqual(self.notes("export", "a", "-o", "said/", "--shape", "32x32x3", "--layout",
                                     "chw"), "")
         self.assertNotEqual(png_pixels(self.read("said/3/0000001.png"))[3], interleaved)
@@ -205,7 +205,7 @@ class Images(ExportTest):
         self.write("a", *[named_example({"image": [bytes(range(height * 5))], "height": [height],
                                          "width": [5]}) for height in (2, 7)])
         result = self.start("export", "a", "-o", "recorded/")
-        self.assertIn(b"2 x 5 x 1; as the record's height and width say; --shape", result.stderr)
+        self.assertIn(b"2 x 5 x 1; from the record's height and width; --shape", result.stderr)
         self.assertEqual([png_pixels(self.read("recorded/" + name))[:3]
                           for name in self.files("recorded")], [(5, 2, 1), (5, 7, 1)])
 
@@ -223,7 +223,7 @@ class Images(ExportTest):
         self.assertEqual(self.names(), ["a", "out"])
 
     def test_usual_names(self):
-        """The same as for view: best ones first."""
+        """As for view: in order of preference."""
         self.write("a", named_example({"image_raw": [b"GIF89a1"], "fine_label": [7], "label": []}),
                    named_example({"image_raw": [b"GIF89a2"], "image": [b"GIF89a3"], "y": [1],
                                   "labels": ["cat"]}))
@@ -244,7 +244,7 @@ class Images(ExportTest):
         self.write("a", named_example({"image": [b"abc"]}))
         for words, arguments in (("none of the features image/encoded, image, ", ["--select", "x"]),
                                  ("3 bytes that are neither an image file nor pixels of a known "
-                                  "shape, in the record at 0 (say what raw pixels are with --shape",
+                                  "shape, in the record at 0 (describe raw pixels with --shape",
                                   []),
                                  ("3 bytes, not the 12 of 2x2x3", ["--shape", "2x2x3"]),
                                  ("no feature y", ["--image", "y"]),
@@ -254,7 +254,7 @@ class Images(ExportTest):
         for shape in ("2", "x2x3", "0x1x1", "2x2x3x4", "1x1x99999999999999999999"):
             self.expect_failure("HEIGHTxWIDTHxCHANNELS", "export", "a", "-o", "out/", "--shape",
                                 shape, status=2)
-        # What a killed process left, and somebody's link in its place.
+        # The remains of a killed process, and another user's link in its place.
         (self.folder / "photos").mkdir()
         (self.folder / "photos/mine").write_text("precious")
         (self.folder / ".out.partial/cat").mkdir(parents=True)
@@ -268,7 +268,7 @@ class Images(ExportTest):
     def test_a_folder_that_is_there_stays(self):
         self.write("a", named_example({"image": [b"abc"]}))
         (self.folder / "out").mkdir()
-        self.expect_failure("is there already", "export", "a", "-o", "out/", "--shape", "1x1x3")
+        self.expect_failure("already exists", "export", "a", "-o", "out/", "--shape", "1x1x3")
 
 
 class Failures(ExportTest):
@@ -280,7 +280,7 @@ class Failures(ExportTest):
             self.expect_failure("corrupted record", "export", "d", "-o", name, "--select", "id")
             self.assertEqual(self.names(), ["a", "d"])
         self.expect_failure("give --to", "export", "a", "-o", "x", status=2)
-        self.expect_failure("is no folder", "export", "a", "-o", "-", "--to", "images", status=2)
+        self.expect_failure("is not a folder", "export", "a", "-o", "-", "--to", "images", status=2)
         self.assertEqual(self.start("export", "a").returncode, 2)
 
     def test_a_limit_on_file_sizes(self):

@@ -3,6 +3,8 @@
 import functools
 import gzip
 import http.server
+import re
+import subprocess
 import threading
 import unittest
 import zipfile
@@ -12,7 +14,7 @@ from tfrecord_test_case import TfrecordTest, named_example, record
 
 
 class Files(http.server.SimpleHTTPRequestHandler):
-    """A folder of files, with ranges; remembers what was asked for."""
+    """A folder of files, with range support; records the requests."""
 
     def do_GET(self):
         self.server.asked.append((self.path, self.headers.get("Range")))
@@ -120,7 +122,7 @@ class Streams(UrlTest):
 
 
 class Ranges(UrlTest):
-    """Of a file of long records only what is needed is fetched."""
+    """Only the necessary parts of a file of long records are fetched."""
 
     def setUp(self):
         super().setUp()
@@ -128,7 +130,7 @@ class Ranges(UrlTest):
         self.run_it("index", "a")
 
     def fetched(self):
-        """Bytes that were asked for, which is more than was sent where the client had enough."""
+        """Requested bytes, which exceed the sent ones if the client stopped early."""
         total = 0
         for name, wanted in self.asked():
             size = (self.folder / name.lstrip("/")).stat().st_size
@@ -141,7 +143,7 @@ class Ranges(UrlTest):
         remote, = self.json("info", "--json", self.url("a"))
         self.assertEqual(remote["records"], 4)
         self.assertEqual({**remote, "path": "a"}, local)
-        self.assertLess(self.fetched(), 2_500_000)  # the first record is looked into
+        self.assertLess(self.fetched(), 2_500_000)  # the first record is examined
 
     def test_a_record_in_the_middle(self):
         shown = self.run_it("show", "--json", "--record", "2", "--feature", "n", self.url("a"))
@@ -155,7 +157,7 @@ class Ranges(UrlTest):
 
 
 class Presigned(Ranges):
-    """URLs that end in a query, without which the server gives nothing."""
+    """URLs with a query that the server requires."""
     QUERY = "X-Amz-Date=20260101T000000Z&X-Amz-Signature=a/b.c"
 
     def setUp(self):
@@ -213,6 +215,100 @@ class Arrays(UrlTest):
             self.assertIn(words, text)
             self.assertNotIn("secret", text)
         self.assertFalse((self.folder / "out").exists())
+
+
+class Secrets(UrlTest):
+    """No command prints or writes the secrets of a URL: user name, password, query."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "a").write_bytes(long_records())
+        self.write("small", *[named_example({"x": ["text"], "label": [i]}) for i in range(3)])
+        small = (self.folder / "small").read_bytes()
+        (self.folder / "damaged").write_bytes(small[:60] + b"\xff" + small[61:])
+        (self.folder / "small.gz").write_bytes(gzip.compress(small))
+        (self.folder / "empty").write_bytes(b"")
+        (self.folder / "no.idx").write_text("0 1\n")
+        (self.folder / "t.csv").write_text("n,x\n1,a\n")
+        (self.folder / "t.json").write_text('{"n": 1}\n')
+        (self.folder / "b.npy").write_bytes(npy("'|u1'", "(2,)", b"\7\x08"))
+        with zipfile.ZipFile(self.folder / "a.npz", "w") as archive:
+            archive.writestr("x.npy", npy("'|u1'", "(2,)", b"\5\6"))
+        self.run_it("index", "a")
+        self.served = {path.name for path in self.folder.iterdir()}
+
+    def secret(self, name):
+        url = self.url(name).replace("http://", "http://SECRET:SECRET@")
+        return url + "?X-Amz-Signature=SECRET/SECRET,SECRET"
+
+    # What follows each command. Words with a slash are secret URLs of the file after it.
+    RUNS = {
+        "info": [["/a"], ["--json", "/a", "/small.gz"], ["/a", "/damaged", "/none"],
+                 ["--json", "/damaged", "/none", "/empty"], ["/a", "-o", "/a"]],
+        "verify": [["/a"], ["/small.gz", "/damaged", "/none"], ["/a", "-o", "out"],
+                   ["--json", "/a", "/damaged", "/none"]],
+        "show": [["/small"], ["/small", "/small.gz"], ["--json", "/small", "/small", "/damaged"],
+                 ["--record", "9", "/small"], ["/none"], ["--json", "/a", "/a", "-o", "out"]],
+        "schema": [["/a"], ["--json", "/a", "/a"], ["--cpp", "/small"], ["--python", "/small"],
+                   ["/damaged"], ["/none"]],
+        "stats": [["/a"], ["--json", "/a", "/small"], ["/damaged"], ["/none"]],
+        "index": [["/a"], ["/a", "-o", "out"], ["--json", "/a", "-o", "out"], ["--check", "/a"],
+                  ["--json", "--check", "/a", "/none", "/damaged"], ["--check", "/small"],
+                  ["--json", "/damaged", "-o", "out"], ["/small.gz", "-o", "out"],
+                  ["--check", "/a", "-o", "/no.idx"], ["a", "-o", "/a"]],
+        "convert": [["/a", "-o", "out"], ["--json", "/a", "/small.gz", "-o", "out"],
+                    ["--skip-corrupt", "/small", "/damaged", "-o", "out"],
+                    ["--skip-corrupt", "--json", "/small", "/damaged", "-o", "out"],
+                    ["/damaged", "-o", "out"], ["/none", "-o", "out"], ["/a", "-o", "/a"],
+                    ["/a", "--shards", "2", "--json", "-o", "out"],
+                    ["/a", "--shuffle", "-o", "out"], ["/a", "--where", "none == 1", "-o", "out"]],
+        "salvage": [["/a", "-o", "out"], ["--json", "/small", "/damaged", "-o", "out"],
+                    ["/damaged", "/none", "-o", "out"], ["/damaged", "-o", "/a"]],
+        "diff": [["/a", "/a"], ["--json", "/a", "/small"], ["/damaged", "/small"], ["/none", "/a"],
+                 ["/a", "/none"], ["-", "/a"]],
+        "create": [["/t.csv", "-o", "out"], ["--json", "/t.json", "-o", "out"],
+                   ["/a.npz", "-o", "out"], ["/b.npy", "-o", "out"], ["/small", "-o", "out"],
+                   ["/small", "--from", "json", "-o", "out"],
+                   ["/t.csv", "--from", "json", "-o", "out"],
+                   ["/small", "--from", "csv", "-o", "out"],
+                   ["/small", "--from", "numpy", "-o", "out"],
+                   ["/small", "--from", "cifar", "-o", "out"],
+                   ["/small", "--from", "images", "-o", "out"], ["/none.csv", "-o", "out"],
+                   ["/t.csv", "--shards", "2", "-o", "out"], ["/t.csv", "/t.json", "-o", "out"]],
+        "export": [["--to", "json", "/small", "-o", "-"], ["--to", "csv", "/small", "-o", "out"],
+                   ["--to", "npz", "/small", "-o", "out.npz", "--json"],
+                   ["--to", "images", "/small", "-o", "pages"],
+                   ["--to", "csv", "/damaged", "-o", "-"],
+                   ["--to", "json", "/none", "-o", "-"], ["--to", "json", "/small", "-o", "/out"]],
+        "view": [["/a", "-o", "page.html"], ["--json", "/small", "/small.gz", "-o", "page.html"],
+                 ["/damaged", "-o", "page.html"], ["/none", "-o", "page.html"],
+                 ["small", "--labels", "/none", "-o", "page.html"],
+                 ["small", "--labels", "/t.csv", "-o", "page.html"], ["small", "-o", "/page.html"]],
+        "bench": [["--seconds", "0.1", "/small"], ["--json", "--seconds", "0.1", "/small.gz"],
+                  ["--json", "--seconds", "0.1", "/damaged", "/none", "/empty"]],
+        "completion": [["/a"]],
+        "man": [["/a"], ["-o", "/a"], ["--all", "/a"]],
+    }
+
+    def test_are_in_no_output(self):
+        help_text = self.run_it("--help")
+        commands = re.findall(r"^  (\w+)  ", help_text.partition("Commands:")[2], re.MULTILINE)
+        self.assertEqual(set(self.RUNS), set(commands))
+        for command, runs in self.RUNS.items():
+            for words in runs:
+                with self.subTest(command=command, words=words):
+                    given = [self.secret(word[1:]) if word.startswith("/") else word
+                             for word in words]
+                    result = self.start(command, *given, stdin=subprocess.DEVNULL)
+                    self.assertIn(result.returncode, (0, 1, 2))
+                    self.assertNotIn(b"SECRET", result.stdout)
+                    self.assertNotIn(b"SECRET", result.stderr)
+                    for path in list(self.folder.rglob("*")):
+                        self.assertNotIn("SECRET", path.name)
+                        if path.is_file():
+                            self.assertNotIn(b"SECRET", path.read_bytes())
+                            if path.name not in self.served:
+                                path.unlink()
 
 
 if __name__ == "__main__":

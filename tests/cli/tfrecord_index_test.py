@@ -1,4 +1,4 @@
-"""tfrecord index: DALI's index files, written for sound files only, and checked."""
+"""tfrecord index: DALI's index files, written for intact files only, and checked."""
 import gzip
 import os
 import shutil
@@ -32,7 +32,7 @@ class Write(TfrecordTest):
         (self.folder / "a-0").write_bytes(THREE)
         (self.folder / "a-1").write_bytes(b"")
         self.run_it("index", "a-?")
-        (self.folder / "a-2.idx").write_bytes(THREE)  # of no file: it may be one itself
+        (self.folder / "a-2.idx").write_bytes(THREE)  # of no file: it may be a record file itself
         for command in (["verify"], ["index", "--check"]):
             found = self.json(*command, "--json", "a-[01]*")
             self.assertEqual([entry["path"] for entry in found], ["a-0", "a-1"], command)
@@ -107,7 +107,7 @@ class Check(TfrecordTest):
         self.run_it("index", "a")
 
     def test_it_fits(self):
-        self.assertEqual(self.run_it("index", "--check", "a"), "a.idx: fits a, 3 records\n")
+        self.assertEqual(self.run_it("index", "--check", "a"), "a.idx: matches a, 3 records\n")
         self.assertEqual(self.json("index", "--check", "--json", "a"),
                          [{"path": "a", "index": "a.idx", "records": 3}])
         os.rename(self.folder / "a.idx", self.folder / "b")

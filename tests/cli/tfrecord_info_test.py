@@ -1,4 +1,4 @@
-"""tfrecord info as its users meet it."""
+"""tfrecord info as a user runs it."""
 import gzip
 import json
 import os
@@ -210,7 +210,7 @@ class InfoDamage(TfrecordTest):
         flipped[34] ^= 1
         self.expect_damage(flipped, "corrupted record at 34", 1)
         flipped = bytearray(good)
-        flipped[52] ^= 1  # in the data: no reason not to count
+        flipped[52] ^= 1  # in the data: the record still counts
         self.expect_damage(flipped, "corrupted record at 34", 3)
         self.expect_damage(good + bytes(100), "corrupted record at 102", 3)
         self.expect_damage(good + b"garbage that is no record", "corrupted record at 102", 3)

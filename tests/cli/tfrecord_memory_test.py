@@ -1,5 +1,5 @@
-"""Subcommands that look at all records take little memory whatever is in them: many records, many
-names, many different values.
+"""Subcommands that read all records use little memory for any contents: many records, many names,
+many distinct values.
 """
 import gzip
 import os
@@ -12,8 +12,8 @@ from tfrecord_test_case import PROGRAM, TfrecordTest, record
 from make_golden import field, varint
 from started import Started
 
-SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # which take memory of their own
-MOST_MIB = 80  # 64, and the program itself
+SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # which need additional memory
+MOST_MIB = 80  # 64, plus the program itself
 
 
 class MemoryTest(TfrecordTest):
@@ -28,8 +28,8 @@ class MemoryTest(TfrecordTest):
             self.assertLess(usage.ru_maxrss >> 10, most)
 
     def write_unchecked(self, name, payloads):
-        """Without CRCs, which take long in Python: to be read with --no-crc. One by one, for this
-        process's own memory would count as the program's."""
+        """Without CRCs, which are slow in Python: must be read with --no-crc. Written one by one,
+        because this process's own memory would count as the program's."""
         with open(self.folder / name, "wb") as file:
             for data in payloads:
                 file.write(struct.pack("<QI", len(data), 0) + data + bytes(4))
@@ -37,10 +37,10 @@ class MemoryTest(TfrecordTest):
 
 @unittest.skipIf(SANITIZED, "sanitizers take memory of their own")
 class ManyThreads(MemoryTest):
-    """By itself, before this process has grown: its own memory counts as the program's."""
+    """In a separate class, before this process has grown: its memory counts as the program's."""
 
     def test_many_threads(self):
-        """What each of them needs is little, and what they keep for later is shared."""
+        """Each thread needs little memory, and data kept for later is shared."""
         source = random.Random(3)
         self.write_unchecked("a", (source.randbytes(3000) for _ in range(30_000)))
         self.expect_little("convert", "--no-crc", "--level", "fast", "--threads", "64", "-o",
@@ -79,7 +79,7 @@ class Memory(MemoryTest):
         self.expect_little("view", "--sample", "spread", "--no-crc", "-o", "p", "a")
 
     def test_long_records(self):
-        """Of 2 MB, which are worked on together, and of 20, which aren't."""
+        """Records of 2 MB, which are processed in parallel, and of 20 MB, which aren't."""
         source = random.Random(2)
         self.write_unchecked("a", (
             field(1, field(1, field(1, b"f") + field(2, field(2, field(1, source.randbytes(size))))))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The bar that tfrecord's subcommands draw on a terminal: one for all inputs of a command."""
+"""The progress bar of tfrecord's subcommands on a terminal: one for all inputs of a command."""
 import gzip
 import json
 import os
@@ -20,7 +20,7 @@ MEBIBYTE = 1 << 20
 
 class ProgressTest(TfrecordTest):
     """A bar is drawn after the first second of work, and small inputs take less: the program is
-    stopped (SIGSTOP) for that long whenever it has opened the next of its inputs."""
+    stopped (SIGSTOP) for this time whenever it has opened the next input."""
 
     def opened(self, process, path):
         """Waits until the program has `path` open; false if it ended before."""
@@ -31,7 +31,7 @@ class ProgressTest(TfrecordTest):
                     if descriptor.stat().st_ino == inode:
                         return True
             except OSError:
-                continue  # closed meanwhile
+                continue  # closed in the meantime
         return False
 
     def drawn(self, arguments, inputs):
@@ -64,7 +64,7 @@ class ProgressTest(TfrecordTest):
         return [bar.decode() for bar in BAR.findall(b"".join(shown))]
 
     def expect_bars(self, arguments, inputs, total):
-        """Of a command that goes over its inputs once. Where it was too fast to be stopped, again."""
+        """For a command with one pass over its inputs. Repeated if it wasn't stopped."""
         for _ in range(10):
             bars = self.drawn(arguments, inputs)
             fractions = []
@@ -111,7 +111,7 @@ class Records(ProgressTest):
         self.expect_bars(["diff", "a", "b"], ["a"], self.size("a", "b"))
 
     def test_what_has_no_size_is_counted_on(self):
-        """Bytes of the second input come on top of the first one's, and have a rate."""
+        """Bytes of the second input are added to those of the first, and have a rate."""
         data = (self.folder / "one").read_bytes()
         for name in ("p", "q"):
             os.mkfifo(self.folder / name)

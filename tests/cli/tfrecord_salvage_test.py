@@ -1,4 +1,4 @@
-"""tfrecord salvage: what it takes out of damaged files, and what it says was lost."""
+"""tfrecord salvage: the records recovered from damaged files, and the reported losses."""
 import gzip
 import os
 import subprocess
@@ -13,7 +13,7 @@ PLACES = ((0, 21), (21, 67), (67, 88))
 
 class Salvage(TfrecordTest):
     def salvage(self, content, *arguments, status):
-        """What was written; nothing, where there is no output."""
+        """The output; empty if there is none."""
         out = self.folder / "out"
         (self.folder / "a").write_bytes(content)
         out.unlink(missing_ok=True)
@@ -49,7 +49,7 @@ class Salvage(TfrecordTest):
         self.assertEqual(result.stderr.decode(), f"""\
 a: damaged
   1 intact record
-  [21, 67), 46 bytes: the data's CRC does not fit: corrupted record ({DAMAGED})
+  [21, 67), 46 bytes: data CRC mismatch: corrupted record ({DAMAGED})
   1 intact record
   in all: 2 intact records, 1 damaged region of 46 bytes
 wrote 2 records to out
@@ -61,7 +61,7 @@ wrote 2 records to out
         found = self.json("salvage", "--json", "a", "b", "-o", "out", status=1)
         self.assertEqual(found, [
             {"path": "a", "records": 2, "intact": False, "regions": [
-                {"begin": 21, "end": 67, "reason": "the data's CRC does not fit: corrupted record",
+                {"begin": 21, "end": 67, "reason": "data CRC mismatch: corrupted record",
                  "records_before": 1}
             ], "bytes": 88, "bytes_lost": 46, "compression": "none"},
             {"path": "b", "records": 3, "intact": True, "regions": [], "bytes": 88, "bytes_lost": 0,
@@ -81,7 +81,7 @@ wrote 2 records to out
         self.assertEqual(self.run_it("verify", "out"), "out: intact, 3 records, 88 bytes, zstd\n")
 
     def test_what_lies_behind_a_damaged_part_of_a_compressed_file(self):
-        # As convert writes them: a member, or frame, for each MiB.
+        # As written by convert: a member, or frame, per MiB.
         records = [os.urandom(200_000) for _ in range(40)]
         (self.folder / "plain").write_bytes(b"".join(map(record, records)))
         for ending in ("gz", "zst"):
@@ -113,7 +113,7 @@ wrote 2 records to out
 
     def test_nothing_is_written_where_nothing_is_intact(self):
         (self.folder / "a").write_bytes(b"no records at all")
-        self.expect_failure("not one intact record", "salvage", "a", "-o", "out")
+        self.expect_failure("no intact record", "salvage", "a", "-o", "out")
         self.assertEqual(os.listdir(self.folder), ["a"])
 
     def test_no_output_where_an_input_cannot_be_read(self):

@@ -1,4 +1,4 @@
-"""tfrecord schema as its users meet it."""
+"""tfrecord schema as a user runs it."""
 import gzip
 import os
 import pathlib
@@ -141,9 +141,9 @@ const recordpipe::SequenceExampleSchema schema = {
         self.write("with text", *RECORDS, b"text")
         for name, words in (("mixed", "several kinds: 3 Example, 1 SequenceExample (code is for "
                                       "Examples alone"),
-                            ("events", "no code reads records without features: 2 Event (tfrecord "
+                            ("events", "no code can be generated for records without features: 2 Event (tfrecord "
                                        "show --json"),
-                            ("text", "no code reads records without features: 1 unknown"),
+                            ("text", "no code can be generated for records without features: 1 unknown"),
                             ("with text", "several kinds: 3 Example, 1 unknown")):
             for option in ("--python", "--cpp"):
                 with self.subTest(name, option=option):
@@ -199,7 +199,7 @@ const recordpipe::SequenceExampleSchema schema = {
 
 
 class SchemaCode(TfrecordTest):
-    """What --cpp and --python print is taken by their compilers."""
+    """The output of --cpp and --python is accepted by their compilers."""
 
     def compile(self, code):
         (self.folder / "schema.cc").write_text(code)

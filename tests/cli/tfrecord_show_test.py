@@ -1,4 +1,4 @@
-"""tfrecord show as its users meet it."""
+"""tfrecord show as a user runs it."""
 import base64
 import gzip
 import json
@@ -269,7 +269,7 @@ class ShowChoice(TfrecordTest):
             self.expect_failure("a: no record 50: it has 50", "show", "a", "--record", "50")
 
     def test_no_record_is_skipped_unseen(self):
-        """What comes before the range isn't read: damage there doesn't matter."""
+        """Records before the range aren't read: damage there has no effect."""
         data = bytearray((self.folder / "a").read_bytes())
         data[20] ^= 1
         (self.folder / "a").write_bytes(data)
@@ -319,12 +319,12 @@ class ShowChoice(TfrecordTest):
         for arguments, words in [
                 (["--where", "label = 3"], "--where, column 7: '=' is not an operator; use '=='"),
                 (["--where", "label == 'x"], "--where, column 10: a quote that isn't closed"),
-                (["--range", "5"], "--range 5 makes no sense"),
-                (["--range", "-5:"], "--range -5: makes no sense"),
-                (["--range", "1:2:3"], "--range 1:2:3 makes no sense"),
-                (["--range", f"{2**63}:"], f"--range {2**63}: makes no sense"),
-                (["--range", f":{2**64}"], f"--range :{2**64} makes no sense"),
-                (["--range", f"{2**64 + 1}:{2**64 + 3}"], "makes no sense"),
+                (["--range", "5"], "invalid --range '5'"),
+                (["--range", "-5:"], "invalid --range '-5:'"),
+                (["--range", "1:2:3"], "invalid --range '1:2:3'"),
+                (["--range", f"{2**63}:"], f"invalid --range '{2**63}:'"),
+                (["--range", f":{2**64}"], f"invalid --range ':{2**64}'"),
+                (["--range", f"{2**64 + 1}:{2**64 + 3}"], "invalid --range"),
                 (["--range", "1:2", "--record", "1"], "--record and --range can't go together"),
                 (["--framed"], "--framed is for --format raw"),
                 (["--json", "--format", "raw"], "--json and --format raw contradict each other")]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files that TensorFlow wrote (data/tensorflow), read by tfrecord to the value.
+"""Files written by TensorFlow (data/tensorflow), read by tfrecord with exact values.
 
 Run by CTest. Environment: RECORDPIPE_TFRECORD, the program.
 """
@@ -13,7 +13,7 @@ FILES = DATA / "tensorflow"
 
 
 def comparable(value):
-    """JSON in a form in which NaN equals NaN, and 0.0 differs from -0.0 and from 0."""
+    """JSON in a form where NaN equals NaN, and 0.0 differs from -0.0 and from 0."""
     if isinstance(value, dict):
         return {name: comparable(of) for name, of in value.items()}
     if isinstance(value, list):
@@ -38,7 +38,7 @@ class TensorflowFiles(TfrecordTest):
     def test_sequence_examples(self):
         for suffix in ("", ".gz", ".zz"):
             shown = self.json("show", "--json", FILES / f"sequences.tfrecords{suffix}")
-            # The last one has no feature lists: nothing tells it from an Example.
+            # The last one has no feature lists, so it looks like an Example.
             self.assertEqual([line.get("context", line.get("features")) for line in shown],
                              [value["context"] for value in self.values["sequences"]])
             self.assertEqual([line.get("feature_lists", {}) for line in shown],
@@ -54,7 +54,7 @@ class TensorflowFiles(TfrecordTest):
     def test_events(self):
         (info,) = self.json("info", "--json", FILES / "events.out.tfevents.golden")
         self.assertEqual(info["kind"], "Event")
-        self.assertEqual(info["records"], 7)  # the version, and three at each step
+        self.assertEqual(info["records"], 7)  # the version, and three per step
 
     def test_everything_is_intact(self):
         for path in sorted(FILES.glob("*t*f*e*")):

@@ -1,5 +1,5 @@
-"""What the tests of tfrecord's subcommands have in common: the program in a folder of the test's
-own, and TFRecord files written by code that shares nothing with recordpipe's.
+"""Shared by the tests of tfrecord's subcommands: the program in a test folder, and TFRecord files
+written by independent code.
 
 Environment: RECORDPIPE_TFRECORD, the program.
 """
@@ -17,8 +17,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DATA = ROOT / "data"
 PROGRAM = os.environ["RECORDPIPE_TFRECORD"]
-# Shells have SIGINT ignored in what they start in the background, as these tests may be, and the
-# programs leave it so.
+# Shells start background commands, such as these tests, with SIGINT ignored, and the programs don't
+# change that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.append(str(DATA))
 from make_golden import bytes_feature, example, int64_feature, masked, record  # noqa: E402
@@ -26,7 +26,7 @@ from started import Started  # noqa: E402
 
 __all__ = ["DATA", "PROGRAM", "TfrecordTest", "bytes_feature", "example", "float_feature",
            "int64_feature", "masked", "named_example", "record"]
-os.environ["no_proxy"] = "*"  # a proxy of the machine is no business of these tests
+os.environ["no_proxy"] = "*"  # the machine's proxy must not be used
 
 
 def float_feature(*values):
@@ -66,19 +66,19 @@ class TfrecordTest(unittest.TestCase):
                               cwd=self.folder, timeout=120, check=False, **options)
 
     def run_it(self, *arguments, status=0, **options):
-        """Standard output as text, or standard error where it should fail."""
+        """Standard output as text, or standard error if it should fail."""
         result = self.start(*arguments, **options)
         self.assertEqual(result.returncode, status, result.stderr.decode())
         return (result.stdout if status == 0 else result.stderr).decode()
 
     def summary(self, *arguments, **options):
-        """What is said on standard error of a result that was written elsewhere."""
+        """The summary on standard error for a result written elsewhere."""
         result = self.start(*arguments, **options)
         self.assertEqual((result.returncode, result.stdout), (0, b""), result.stderr.decode())
         return result.stderr.decode()
 
     def notes(self, *arguments, status=0, **options):
-        """What is said on standard error before the summary of a result, which stands last."""
+        """The lines on standard error before the summary of a result, which comes last."""
         result = self.start(*arguments, **options)
         self.assertEqual(result.returncode, status, result.stderr.decode())
         lines = result.stderr.decode().splitlines(True)
@@ -86,8 +86,8 @@ class TfrecordTest(unittest.TestCase):
         return "".join(lines)
 
     def peak(self, *arguments, status=0):
-        """The most memory that the program takes, in bytes, mapped pages included. What this process
-        takes counts, too, if it is more: it must stay small."""
+        """The maximum memory of the program in bytes, including mapped pages. If this process uses
+        more, its memory is returned: keep it small."""
         with Started([PROGRAM, *map(str, arguments)], cwd=self.folder,
                      stdout=subprocess.DEVNULL) as process:
             _, exit_status, usage = os.wait4(process.pid, 0)
@@ -96,13 +96,13 @@ class TfrecordTest(unittest.TestCase):
         return usage.ru_maxrss * 1024
 
     def json(self, *arguments, status=0):
-        """Standard output as a list of JSON values, one a line, whatever the exit status."""
+        """Standard output as a list of JSON values, one per line, for any exit status."""
         result = self.start(*arguments)
         self.assertEqual(result.returncode, status, result.stderr.decode())
         return [json.loads(line) for line in result.stdout.splitlines()]
 
     def expect_failure(self, words, *arguments, status=2, **options):
-        """The last line of standard error names the subcommand and says `words`."""
+        """Checks that the last line of standard error has the subcommand's name and `words`."""
         last = self.run_it(*arguments, status=status, **options).strip().splitlines()[-1]
         self.assertTrue(last.startswith(f"tfrecord {arguments[0]}: "), last)
         self.assertIn(words, last)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What subcommands have in common: where results may go, and command lines that make no sense."""
+"""Shared behaviour of subcommands: destinations of results, and invalid command lines."""
 import json
 import os
 import signal
@@ -16,7 +16,8 @@ READERS = ["info", "verify", "salvage", "show", "schema", "stats", "index", "exp
 
 
 def wait_until_it_waits(process):
-    """Returns once the process has slept for a while, not when a busy machine lets it start."""
+    """Returns once the process has slept for a while, not while it waits for its start on a busy
+    machine."""
     asleep = 0
     deadline = time.monotonic() + 30
     while asleep < 6 and time.monotonic() < deadline:
@@ -107,7 +108,7 @@ class Output(TfrecordTest):
 
 
 class Streams(TfrecordTest):
-    """-o names a FIFO, a device, or a link; an input that stays silent."""
+    """-o with a FIFO, a device, or a link; an input without data."""
 
     def setUp(self):
         super().setUp()
@@ -187,7 +188,7 @@ class Streams(TfrecordTest):
                                 *writer, "-o", "no/out")
 
     def test_a_silent_input_is_left_at_once(self):
-        """Not after the seconds that a stop may take before the process is ended the hard way."""
+        """Not after the seconds after which a stop kills the process."""
         os.mkfifo(self.folder / "fifo")
         for command in (["convert", "-", "-o", "out"], ["convert", "fifo", "-o", "out"],
                         ["create", "--from", "json", "-", "-o", "out"],
@@ -202,7 +203,7 @@ class Streams(TfrecordTest):
                     process.send_signal(number)
                     errors = process.stderr.read().decode()
                 self.assertEqual(process.returncode, 128 + number)
-                # The message of an orderly end; the hard way prints "interrupted" alone.
+                # The message of an orderly end; otherwise only "interrupted" is printed.
                 self.assertIn(f"tfrecord {command[0]}: ", errors)
                 self.assertIn(": interrupted\n", errors)
                 self.assertEqual(sorted(os.listdir(self.folder)), ["a", "fifo"])
@@ -244,7 +245,7 @@ class Streams(TfrecordTest):
 
 
 class Names(TfrecordTest):
-    """Names of files may hold what a terminal obeys: ESC, DEL, U+009B."""
+    """File names with terminal control characters: ESC, DEL, U+009B."""
     NAME = "a\x1b]0;title\x07\x7f\u009b2J"
     SHOWN = r"a\x1b]0;title\x07\x7f\xc2\x9b2J"
 
@@ -266,14 +267,14 @@ class Names(TfrecordTest):
                 (["export", sound, "--to", "json", "-o", out], "wrote 1 record "),
                 (["view", sound, "-o", out], "wrote 1 record, "),
                 (["salvage", damaged, sound, "-o", out], "wrote 1 record "),
-                (["index", sound], "1 record"), (["index", "--check", sound], "fits"),
+                (["index", sound], "1 record"), (["index", "--check", sound], "matches"),
                 (["verify", sound, damaged], "intact, 1 record"), (["info", sound], "records "),
                 (["show", sound, sound], "record 0"), (["show", damaged], "truncated"),
                 (["create", self.NAME, "-o", "out"], "no such file"),
                 (["create", sound, "-o", "out"], "give --from"),
                 (["convert", sound, "-o", "out", "--rename", self.NAME], "OLD=NEW"),
                 (["show", sound, "--feature", self.NAME], "no record has a feature named"),
-                (["show", sound, "--range", self.NAME], "makes no sense"),
+                (["show", sound, "--range", self.NAME], "invalid --range"),
                 (["show", sound, "--format", self.NAME], "json"), (["show", sound, "--" + self.NAME], "--help"),
                 (["info", sound, "-o", sound], "would be replaced"), ([self.NAME], "unknown command")):
             with self.subTest(arguments):
@@ -331,7 +332,7 @@ class Values(TfrecordTest):
                                 "label == 3 or lable == 3 or len(boxes) > 0")
             self.assertEqual(result.returncode, 2)
             self.assertEqual(result.stderr.decode(),
-                             f"tfrecord {command[0]}: --where asks for boxes, which no record has; "
+                             f"tfrecord {command[0]}: --where names boxes, which no record has; "
                              "there are label, rare\n")
             self.assertEqual(list(self.folder.glob("out*")), [])
         for command in (["show", "-o", "out"], ["convert", "-o", "out"],
@@ -357,10 +358,10 @@ class Values(TfrecordTest):
                             "-o", "out", "--limit", 1, "--drop", "rare")
 
     def test_a_feature_that_only_other_records_have(self):
-        """--where may choose just the records without it."""
+        """--where may select exactly the records without it."""
         without = named_example({"label": [3]})
         self.write("a", without, named_example({"label": [4], "mask": ["x"]}))
-        # One that is too large for a block, and that Python would sum up for seconds.
+        # One that is too large for a block, and whose CRC would take Python seconds.
         (self.folder / "large.jsonl").write_text(json.dumps({"label": 4, "mask": "x" * (4 << 20)}))
         self.run_it("create", "large.jsonl", "-o", "large")
         large = (self.folder / "large").read_bytes()
@@ -394,10 +395,10 @@ class Values(TfrecordTest):
                    ["export", "-o", "out.csv"], ["export", "-o", "out.npz"],
                    ["export", "--to", "images", "-o", "out"], ["view", "-o", "out"])
         for expression, words in (
-                ("lable == 3", "--where asks for lable, which no record has; there are label, name, x"),
-                ("len(lable) > 0", "--where asks for lable, which no record has"),
-                ("label == 7 or lable in [3]", "--where asks for lable, which no record has"),
-                ("not has(mask) and lable == 3", "--where asks for lable, which no record has"),
+                ("lable == 3", "--where names lable, which no record has; there are label, name, x"),
+                ("len(lable) > 0", "--where names lable, which no record has"),
+                ("label == 7 or lable in [3]", "--where names lable, which no record has"),
+                ("not has(mask) and lable == 3", "--where names lable, which no record has"),
                 ("label == '3'", "--where compares label with a string, but its values are int64 (a "
                                  "number stands without quotes)"),
                 ("x in ['3', '4']", "compares x with a string, but its values are float"),
@@ -412,7 +413,8 @@ class Values(TfrecordTest):
         (self.folder / "out").write_bytes(b"what was there")
         self.run_it("convert", "a", "-o", "out", "--where", "lable == 3", status=2)
         self.assertEqual((self.folder / "out").read_bytes(), b"what was there")
-        # What is there and doesn't fit is no mistake; neither is a question for what isn't.
+        # An existing feature that doesn't match is not a mistake; neither is a question for a
+        # missing one.
         for expression in ("label == 7", "label in [7, '3']", "has(mask)",
                            "has(mask) and mask == 3", "label == 7 and not lable == 3"):
             with self.subTest(expression):

@@ -1,4 +1,4 @@
-"""tfrecord verify: what it says of intact and damaged files, and how it ends."""
+"""tfrecord verify: the output for intact and damaged files, and how it ends."""
 import gzip
 import json
 import os
@@ -33,7 +33,7 @@ class Text(TfrecordTest):
         self.assertEqual(result.stdout.decode(), f"""\
 a: damaged
   1 intact record
-  [21, 67), 46 bytes: the data's CRC does not fit: corrupted record ({DAMAGED})
+  [21, 67), 46 bytes: data CRC mismatch: corrupted record ({DAMAGED})
   4 intact records
   [176, 177), 1 byte: zeros up to the end of the file (the file was probably not written to its end)
   0 intact records
@@ -163,13 +163,13 @@ class Streams(TfrecordTest):
 
 
 def limit_memory():
-    # Far beyond what a sanitizer's shadow takes would be no limit, so there it isn't set.
+    # A sanitizer's shadow memory would exceed any limit, so none is set there.
     if not os.environ.get("RECORDPIPE_SANITIZE"):
         resource.setrlimit(resource.RLIMIT_DATA, (512 << 20, 512 << 20))
 
 
 class Memory(TfrecordTest):
-    """A file of 300 MB takes little more than 64 MiB of memory, mapped pages included."""
+    """A file of 300 MB takes little more than 64 MiB of memory, including mapped pages."""
 
     @unittest.skipIf(os.environ.get("RECORDPIPE_SANITIZE"), "sanitizers take memory of their own")
     def test_small_records(self):

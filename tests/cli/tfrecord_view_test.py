@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord view: what is in the page, without a browser. tests/view opens it in one."""
+"""tfrecord view: the contents of the page, without a browser. tests/view opens it in one."""
 import base64
 import gzip
 import hashlib
@@ -60,7 +60,7 @@ class Images(ViewTest):
                 "The only record. Images: image (guessed by its name), raw pixels, "
                 f"32 x 32 x 3, {words}; guessed from 3072 bytes, as in CIFAR; the layout guessed "
                 "from the first image. Labels: label (guessed by its name)."))
-            # What is said counts, right or wrong.
+            # Given values are used, right or wrong.
             other = {"chw": "hwc", "hwc": "chw"}[name]
             self.assertNotEqual(png_pixels(self.image(cards(self.page(path, "--layout", other))[0]))[3],
                                 hwc)
@@ -75,7 +75,7 @@ class Images(ViewTest):
         self.write("recorded", named_example({"image_raw": [hwc], "height": [4], "width": [6]}))
         page = self.page("recorded", "--layout", "hwc")
         self.assertEqual(png_pixels(self.image(cards(page)[0])), (6, 4, 3, hwc))
-        self.assertIn("as the record&#39;s height and width say", note(page))
+        self.assertIn("from the record&#39;s height and width", note(page))
         grey = planar(28, 28, 1)[0]
         self.write("guessed", named_example({"x": [grey]}))
         page = self.page("guessed")
@@ -141,7 +141,7 @@ class Sampling(ViewTest):
 
     def test_evenly_spread_ones(self):
         page = self.page(self.path, "--limit", "30", "--sample", "spread")
-        # Every second, of which 30 of 50 are taken.
+        # Every second record, 30 of 50.
         self.assertEqual(self.numbers(page), [2 * (i * 50 // 30) for i in range(30)])
         self.assertEqual(note(page), "30 of 100 records, evenly spread.")
         self.assertIn("100 records read", page)
@@ -159,7 +159,7 @@ class Sampling(ViewTest):
         page = self.page(self.path, "--max-bytes", "1KB", "--sample", "spread")
         self.assertEqual(note(page), f"{len(cards(page))} of 100 records, evenly spread; --max-bytes "
                                      "leaves no room for more.")
-        # The last one, that was read in vain, is not said to be shown.
+        # The last record, which didn't fit, is not counted as shown.
         self.write("a", named_example({"n": [1]}), named_example({"n": [2]}))
         self.assertEqual(note(self.page(self.path, "--max-bytes", "150")),
                          "The first record; --max-bytes leaves no room for more.")
@@ -340,7 +340,7 @@ class Written(ViewTest):
         os.close(secondary)
         self.assertEqual(result.returncode, 2)
         self.assertIn(b"give -o page.html", result.stderr)
-        with self.assertRaises(OSError):  # nothing was written, and nobody will
+        with self.assertRaises(OSError):  # nothing is written
             os.read(primary, 1)
 
 
@@ -359,13 +359,13 @@ class Failures(ViewTest):
         self.write("b", *[named_example({f"f{i:02}": [1] for i in range(13)})])
         self.expect_failure("there are f00, f01, f02, f03, f04, f05, f06, f07, f08, f09 and 3 more",
                             "view", "b", "-o", "page.html", "--label", "n")
-        # Not of no records.
+        # Without records there is none.
         self.write("b")
         self.page("b", "--label", "n", "--image", "n", "--shape", "2x2")
         self.page("a", "--label", "rare", "--where", "n > 100")
         result = self.start("view", "a", "-o", "page.html", "--where", "m == 3 or n == 3")
         self.assertEqual((result.returncode, result.stderr),
-                         (2, b"tfrecord view: --where asks for m, which no record has; there are n, x"
+                         (2, b"tfrecord view: --where names m, which no record has; there are n, x"
                              b"\n"))
 
     def test_a_shape_that_fits_no_record(self):
@@ -378,7 +378,7 @@ class Failures(ViewTest):
         self.expect_failure("feature n has no single value of bytes", "view", "a", "-o",
                             "page.html", "--image", "n")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["a"])
-        # One is enough; the others say so on the page.
+        # One is enough; the page reports the others.
         self.write("b", named_example({"x": [b"\xff" * 16]}), named_example({"x": [b"\xff" * 12]}))
         self.assertEqual(cards(self.page("b", "--shape", "2x2x4"))[1]["image"],
                          {"problem": "12 bytes, not the 16 of 2x2x4"})

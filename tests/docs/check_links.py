@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Refuses documentation that points at files which are not there. Standard library only.
+"""Rejects documentation with paths that don't exist. Standard library only.
 
 usage: check_links.py ROOT
 
-Looks at every relative link of the *.md files below ROOT, and at every path in the code of the top
-level's ones that starts with a folder of the project or with "./". Prints a line for each that
-leads nowhere. Exit status 1 if there were any.
+Checks every relative link of the *.md files below ROOT, and, in the code of the top level's files,
+every path that starts with a folder of the project or with "./". Prints a line for each missing
+path. Exit status 1 if there are any.
 """
 
 import pathlib
@@ -14,7 +14,7 @@ import sys
 
 # A path that starts with one of these is the project's.
 FOLDERS = ("proto", "dataset", "trainer", "tools", "examples", "tests", "data")
-# Paths that only appear where the programs have run.
+# Paths that exist only after the programs have run.
 MADE = ("data/cifar10",)
 
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -30,7 +30,7 @@ def is_hidden_or_built(path):
 
 
 def blanked(match):
-    """As many characters, none of them text: the lines after it keep their numbers."""
+    """Replaces the characters by others that aren't text, so that line numbers don't change."""
     return re.sub(r"[^\n]", " ", match.group())
 
 
@@ -65,7 +65,7 @@ def check_paths(root, document, text):
 
 
 def check_tree(root):
-    """All that leads nowhere in the documents below `root`, a line each."""
+    """The missing paths in the documents below `root`, one line each."""
     documents = [path.relative_to(root) for path in sorted(root.rglob("*.md"))]
     documents = [path for path in documents if not is_hidden_or_built(path)]
     problems = [] if documents else [f"{root}: no documents found"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that check_links.py can fail: made-up documents with one thing wrong."""
+"""Tests that check_links.py can fail: invented documents, each with one error."""
 
 import pathlib
 import tempfile

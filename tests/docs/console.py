@@ -1,9 +1,9 @@
-"""Runs what a Markdown page shows in its ```console blocks, and compares what comes out.
+"""Runs the commands in a Markdown page's ```console blocks, and compares the output.
 
-In a block, a line that starts with "$ " is a command for sh (lines after one that ends with a
-backslash belong to it), and what follows is what it prints, standard error included; "[exit N]" as
-its last line says that it ends with status N, otherwise 0. "..." as a line stands for any lines,
-and "…" in a line for any text.
+In a block, a line that starts with "$ " is a command for sh; a line that ends with a backslash is
+continued in the next one. The following lines are its output, including standard error. "[exit N]"
+as the last line is the exit status (default: 0). "..." as a line matches any lines, and "…" in a
+line matches any text.
 """
 import dataclasses
 import re
@@ -24,7 +24,7 @@ class Section:
 
 
 def sections(page):
-    """The page's parts under headings of the second level, those that have commands."""
+    """The page's second-level sections that have commands."""
     found = [Section("", [])]
     inside = False
     for number, line in enumerate(page.splitlines(), 1):
@@ -53,7 +53,7 @@ def matches(expected, printed):
 
 
 def run(command, folder, environment):
-    """The lines that it prints."""
+    """The lines of its output."""
     result = subprocess.run(command.text, shell=True, cwd=folder, env=environment,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             timeout=120, check=False)

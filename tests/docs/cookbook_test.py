@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""docs/cookbook.md: each of its commands is run, and prints what the page says.
+"""docs/cookbook.md: every command is run and must print the output in the page.
 
     cookbook_test.py            as a test, run by CTest
-    cookbook_test.py --update   writes what the commands print into the page; look at the changes
+    cookbook_test.py --update   writes the commands' output into the page; review the changes
 
-Each section starts in a folder of its own, with the files that prepare() makes. Environment:
-RECORDPIPE_TFRECORD, RECORDPIPE_GENERATE, the programs.
+Each section starts in its own folder with the files of prepare(). Environment: RECORDPIPE_TFRECORD,
+RECORDPIPE_GENERATE, the programs.
 """
 import functools
 import http.server
@@ -26,7 +26,7 @@ from tfrecord_test_case import named_example, record  # noqa: E402
 
 PAGE = ROOT / "docs/cookbook.md"
 PROGRAMS = [os.environ["RECORDPIPE_TFRECORD"], os.environ["RECORDPIPE_GENERATE"]]
-PORT = 8000  # what the page says; the server takes any
+PORT = 8000  # in the page; the server may use another one
 
 
 def records(count):
@@ -53,7 +53,7 @@ def prepare(folder):
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves ranges, as web servers do and Python's own doesn't."""
+    """Serves ranges, which Python's own server doesn't."""
 
     def do_GET(self):
         path = pathlib.Path(self.translate_path(self.path))
@@ -77,7 +77,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 class Shell:
-    """Runs commands as the page's reader would, with the programs on the PATH."""
+    """Runs commands like a reader of the page, with the programs on the PATH."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
@@ -132,7 +132,7 @@ class Cookbook(unittest.TestCase):
 
 
 def update():
-    """Puts what commands print in the place of what the page says, where that doesn't match."""
+    """Replaces the output in the page by the commands' output if they don't match."""
     lines = PAGE.read_text().splitlines()
     changes = []
     for section in console.sections(PAGE.read_text()):

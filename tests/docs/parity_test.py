@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""docs/tutorial-parity.md: what each of its lines names is there.
+"""docs/tutorial-parity.md: everything named in its lines exists.
 
-Files, GoogleTests in the programs that the page says, tests in Python, and flags. Run by CTest.
-Environment: RECORDPIPE_PROGRAMS, the folder of the programs; without it flags are not looked at.
+Checks files, GoogleTests in the programs named in the page, tests in Python, and flags. Run by
+CTest. Environment: RECORDPIPE_PROGRAMS, the folder of the programs; without it flags are not
+checked.
 """
 import ast
 import functools
@@ -18,7 +19,7 @@ PROGRAMS = os.environ.get("RECORDPIPE_PROGRAMS")
 
 LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
 CODE = re.compile(r"`([^`]+)`")
-# In code: "TEST_PROGRAM Suite.Name" or "Suite.*", trainer_test's where no program is named;
+# In code: "TEST_PROGRAM Suite.Name" or "Suite.*", for trainer_test if no program is named;
 GOOGLE_TEST = re.compile(r"(?:(\w+_test) )?([A-Z]\w+)\.(\w+|\*)")
 # "FILE.Class.test_method" or "FILE.Class", the file's name without .py;
 PYTHON_TEST = re.compile(r"(\w+_test)\.([A-Z]\w+)(?:\.(test_\w+))?")
@@ -26,7 +27,7 @@ PYTHON_TEST = re.compile(r"(\w+_test)\.([A-Z]\w+)(?:\.(test_\w+))?")
 COMMAND = re.compile(r"(?:mpirun -n \w+ )?(cifar10_\w+|generate_cifar10_tfrecords)( .*)")
 # "tests/... arguments"
 SCRIPT = re.compile(r"((?:tests|data|tools|\.ci)/\S+).*")
-# A line that names none of these begins its last cell with one of these words.
+# The last cell of a line without these begins with one of the following words.
 NO_TEST = ("left out", "not here", "not run")
 
 
@@ -74,7 +75,7 @@ def help_of(program):
 
 
 def problem_of(code):
-    """What is wrong with what stands in code; "" if nothing is, None if it names nothing here."""
+    """The error in the text of a code span; "" if there is none, None if it names nothing here."""
     if match := GOOGLE_TEST.fullmatch(code):
         program, suite, name = match.groups()
         tests = google_tests().get(suite, {})

@@ -40,7 +40,7 @@ TEST(ColumnDifferential, DamagedMessages) {
     ASSERT_EQ(sequence_column_difference(as_bytes(bytes)), "") << to_hex(bytes);
     accepted += proto::SequenceExample().ParseFromString(bytes) ? 1 : 0;
   }
-  // Both outcomes must be common for the comparison to mean something.
+  // Both outcomes must be frequent for the comparison to be meaningful.
   EXPECT_GT(accepted, kRounds / 20);
   EXPECT_LT(accepted, kRounds * 19 / 20);
 }

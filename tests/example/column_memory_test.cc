@@ -1,4 +1,4 @@
-// Batches are decoded in memory that is used again, and takes no more than their records warrant.
+// Batches are decoded in reused memory, in proportion to their records.
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +21,7 @@ std::vector<Record> records_of(const std::vector<std::string>& messages) {
   return records;
 }
 
-// Batches of 16 records, each batch others. The same three passes over them every time.
+// Different batches of 16 records, in the same three passes each time.
 template <class Collator, class Parse>
 void expect_no_allocations(const std::vector<Record>& records, const Collator& collator,
                            Parse parse) {

@@ -1,4 +1,4 @@
-// A Dataset of records to batches of columns.
+// From a Dataset of records to batches of columns.
 #include <string>
 #include <utility>
 #include <vector>

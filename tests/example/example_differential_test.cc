@@ -46,7 +46,7 @@ TEST(ExampleViewDifferential, DamagedMessages) {
     ASSERT_EQ(difference_from_protobuf(as_bytes(bytes)), "") << to_hex(bytes);
     accepted += proto::Example().ParseFromString(bytes) ? 1 : 0;
   }
-  // Both outcomes must be common for the comparison to mean something.
+  // Both outcomes must be frequent for the comparison to be meaningful.
   EXPECT_GT(accepted, kRounds / 20);
   EXPECT_LT(accepted, kRounds * 19 / 20);
 }
@@ -65,7 +65,7 @@ TEST(ExampleViewDifferential, EveryCutAndEveryFlippedBit) {
   }
 }
 
-// What writers write is read at a glance; what is only nearly that must not be.
+// The usual encodings take a fast path; similar but different ones must not.
 TEST(ExampleViewDifferential, EveryChangeOfAByteOfAPlainExample) {
   const google::protobuf::LogSilencer no_complaints_about_utf8;
   const std::string bytes = ExampleBuilder()
@@ -87,7 +87,7 @@ TEST(ExampleViewDifferential, EveryChangeOfAByteOfAPlainExample) {
   }
 }
 
-// Varints may be longer than they need be, up to a length that isn't the same everywhere.
+// Varints may be longer than necessary, up to a length that differs between places.
 TEST(ExampleViewDifferential, LengthsAndNumbersWithMoreBytesThanTheyNeed) {
   const auto padded = [](size_t value, size_t more) {
     std::string varint(1, static_cast<char>(value));

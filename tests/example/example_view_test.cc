@@ -159,7 +159,7 @@ TEST(ExampleView, ReadsTheContextOfASequenceExample) {
   EXPECT_EQ(feature_k(sequence.SerializeAsString()).single_int64(), 3);
 }
 
-// Examples that another writer made: see data/README.md.
+// Examples of another writer: see data/README.md.
 TEST(ExampleView, GoldenExamples) {
   std::vector<std::string> examples;
   RecordReader reader(posix_file_system(), RECORDPIPE_DATA_DIR "/golden/examples.tfrecords");
@@ -227,21 +227,22 @@ TEST(ExampleView, AKeyThatIsNotUtf8IsRefused) {
   refusal(from_hex("0a 09 0a 07 0a03eda080 1200"));  // a surrogate
 }
 
-// Found by example_fuzz: the list that counts is whole, the one it replaces is damaged.
+// Found by example_fuzz: the last list, which counts, is intact; the list that it replaces is
+// damaged.
 TEST(ExampleView, ADamagedListIsRefusedThoughAnotherReplacesIt) {
   refusal(example_with("0a020109 1a030a0101"));
   refusal(example_with("12020109 1a030a0101"));
   refusal(example_with("0a020109 12060a0400000000"));
 }
 
-// A damaged feature is found though another one is asked for.
+// A damaged feature is detected even if another one is requested.
 TEST(ExampleView, AllFeaturesAreChecked) {
   const std::string example =
       ExampleBuilder().set_int64("k", 1).serialize() + from_hex("0a 0a 0a 08 0a0178 1203 1a01 80");
   refusal(example);
 }
 
-// Address space only: the size is refused before anything is read.
+// Reserves address space only: the size is rejected before anything is read.
 TEST(ExampleView, TwoGigabytesAreRefusedAsProtobufRefusesThem) {
   const size_t size = size_t{1} << 31;
   void* start =
@@ -258,7 +259,7 @@ TEST(ExampleView, DeepNestingIsRefusedAtProtobufsDepth) {
     EXPECT_EQ(difference_from_protobuf(as_bytes(groups)), "") << depth;
     if (depth > 100) refusal(groups);
   }
-  // In a list, four messages down.
+  // Inside a list, four messages deep.
   for (size_t depth = 90; depth < 100; ++depth) {
     const auto nested = [](char tag, const std::string& content) {
       std::string out{tag};

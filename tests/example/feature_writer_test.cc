@@ -1,4 +1,4 @@
-// Features and maps of them, byte for byte as protobuf's deterministic serialisation writes them.
+// Features and maps of features, equal to protobuf's deterministic serialisation byte for byte.
 #include "recordpipe/internal/example/feature_writer.h"
 
 #include <cmath>

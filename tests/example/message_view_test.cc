@@ -1,4 +1,4 @@
-// What kind of message a record is, and its features, against protobuf's own parser.
+// The kind of a record's message, and its features, against protobuf's parser.
 #include "recordpipe/message_view.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string golden(const std::string& name) {
   return content.str();
 }
 
-// What a ValueReader gives.
+// The values of a ValueReader.
 template <FeatureKind kind>
 auto read_one_by_one(const FeatureView& feature) {
   ValueReader<kind> reader(feature);
@@ -39,7 +39,7 @@ auto read_one_by_one(const FeatureView& feature) {
   return values;
 }
 
-// The values one by one, as for_each_value() visits them and a ValueReader gives them.
+// The values one by one, from for_each_value() and from a ValueReader.
 ExpectedValues visited_values(const FeatureView& feature) {
   switch (feature.kind()) {
     case FeatureKind::bytes: {
@@ -177,7 +177,7 @@ TEST(MessageViewDifferential, Examples) {
     proto::Example parsed;
     ASSERT_TRUE(parsed.ParseFromString(bytes));
     view.read(as_bytes(bytes));
-    if (view.kind() != MessageKind::example) continue;  // nothing but unknown fields, say
+    if (view.kind() != MessageKind::example) continue;  // for example only unknown fields
     ++examples;
     expect_same_features(view, parsed.features());
     if (HasFatalFailure()) FAIL() << "seed " << seed;

@@ -1,4 +1,4 @@
-// Examples to columns: what a schema gets, and what it refuses, on bytes made by hand.
+// From Examples to columns: values and errors for each kind of schema entry, on handwritten bytes.
 #include "recordpipe/parse_example.h"
 
 #include <limits>
@@ -72,7 +72,7 @@ TEST(ParseExample, AnImageItsLabelAndItsTags) {
   const ExampleBatch batch = parse(examples, {{"image", FixedLen{FeatureKind::bytes}},
                                               {"label", FixedLen{FeatureKind::int64s}},
                                               {"tags", VarLen{FeatureKind::bytes}}});
-  examples.clear();  // the batch holds copies
+  examples.clear();  // the batch has copies
   EXPECT_EQ(batch.size(), 2u);
   EXPECT_THAT(texts(batch.dense<FeatureKind::bytes>("image").values), ElementsAre(image, "x"));
   EXPECT_THAT(batch.dense<FeatureKind::int64s>("label").values, ElementsAre(7, -1));
@@ -123,7 +123,7 @@ TEST(ParseExample, AFeatureThatMustBeThereIsNamed) {
   EXPECT_EQ(error.path(), "a.tfrecords");
   EXPECT_EQ(error.offset(), 4711u);
   EXPECT_THAT(error.what(), HasSubstr("feature 'label' is missing"));
-  EXPECT_FALSE(refusal(example, schema).offset());  // without a path it would say nothing
+  EXPECT_FALSE(refusal(example, schema).offset());  // without a path it would mean nothing
 }
 
 TEST(ParseExample, AnotherKindIsRefusedAndNamed) {
@@ -136,7 +136,7 @@ TEST(ParseExample, AnotherKindIsRefusedAndNamed) {
     EXPECT_EQ(error.kind(), ErrorKind::unsupported);
     EXPECT_THAT(error.what(), HasSubstr("feature 'k' holds int64s, not floats"));
   }
-  // Of a list with nothing in it the kind counts too.
+  // The kind of an empty list matters too.
   EXPECT_EQ(refusal(example_of_k("1a00"), {{"k", Ragged{FeatureKind::bytes}}}).kind(),
             ErrorKind::unsupported);
 }
@@ -152,7 +152,7 @@ TEST(ParseExample, AnotherNumberIsRefusedAndNamed) {
     EXPECT_EQ(error.kind(), ErrorKind::unsupported);
     EXPECT_THAT(error.what(), HasSubstr("feature 'k' holds 2 values, not "));
   }
-  // An empty list is there, as it is for TensorFlow.
+  // An empty list is present, as in TensorFlow.
   EXPECT_THAT(refusal(example_of_k("1a00"), fixed({})).what(), HasSubstr("0 values, not 1"));
 }
 
@@ -173,8 +173,8 @@ TEST(ParseExample, TheWholeRangeOfInt64) {
   EXPECT_EQ(int64s_of_k(ExampleBuilder().set_int64s("k", values).serialize()), values);
 }
 
-// The last list is shorter than one before it that doesn't count: it must not be left in the rows
-// after it.
+// The last list, which counts, is shorter than the one before it, whose values must not remain in
+// later rows.
 TEST(ParseExample, AnotherKindReplacesAList) {
   const std::string example = example_of_k("1a 0a 0a08 0102030405060708 0a 00 1a 03 0a0109");
   EXPECT_THAT(int64s_of_k(example), ElementsAre(9));
@@ -221,7 +221,7 @@ TEST(ParseExample, DamageIsRefusedWithItsPlaceInTheRecord) {
   EXPECT_THAT(error.what(), HasSubstr("of the data"));
 }
 
-// Whatever a length says, no more is taken than what is there.
+// For any length prefix, at most the existing bytes are read.
 TEST(ParseExample, LengthsThatLieAreRefused) {
   const ExampleSchema schema = {{"k", Ragged{FeatureKind::int64s}}};
   for (const char* hex :

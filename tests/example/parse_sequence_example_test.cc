@@ -1,4 +1,4 @@
-// SequenceExamples to columns, on bytes that another writer made (see data/README.md).
+// From SequenceExamples to columns, on bytes of another writer (see data/README.md).
 #include "recordpipe/parse_sequence_example.h"
 
 #include <fstream>
@@ -94,7 +94,7 @@ TEST(ParseSequenceExample, AMissingListIsNamedUnlessItMayBeMissing) {
                        {.feature_lists = {{"b", FixedLenSequence{FeatureKind::floats}}}});
   EXPECT_EQ(error.kind(), ErrorKind::not_found);
   EXPECT_THAT(error.what(), HasSubstr("feature list 'b' is missing"));
-  // One without steps is there.
+  // A list without steps is present.
   const SequenceExampleBatch batch =
       parse_sequences({golden_sequence("no-steps")},
                       {.feature_lists = {{"a", FixedLenSequence{FeatureKind::floats}},
@@ -116,7 +116,7 @@ TEST(ParseSequenceExample, AStepOfAnotherKindOrNumberIsNamed) {
                        {.feature_lists = {{"words", FixedLenSequence{FeatureKind::int64s}}}})
           .what(),
       HasSubstr("feature list 'words' holds 2 values, not 1, at step 0"));
-  // A step with nothing in it has no kind and no values.
+  // An empty step has no kind and no values.
   EXPECT_THAT(sequence_refusal(from_hex("12 09 0a 07 0a01 6b 12 02 0a 00"),
                                {.feature_lists = {{"k", FixedLenSequence{FeatureKind::int64s}}}})
                   .what(),
@@ -135,7 +135,7 @@ TEST(ParseSequenceExample, ListsThatAreNotWantedAreCheckedToo) {
   const std::string whole = golden_sequence("steps");
   for (size_t size = 1; size < whole.size(); ++size) {
     std::string cut = whole.substr(0, size);
-    // A cut between the context and the lists leaves a whole message.
+    // A cut between the context and the lists leaves a valid message.
     if (size == 2 + static_cast<size_t>(whole[1])) continue;
     const Error error = sequence_refusal(cut, {});
     EXPECT_EQ(error.kind(), ErrorKind::corrupted) << size;

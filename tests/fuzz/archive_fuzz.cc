@@ -1,4 +1,4 @@
-// Any bytes as a CIFAR archive, inflated or not: whole batches in their places, or an Error.
+// Any bytes as a CIFAR archive, inflated or not: complete batches at their positions, or an Error.
 #include <cstdint>
 #include <cstdlib>
 #include <memory>

@@ -1,5 +1,6 @@
-// Any bytes as an image file: pixels that fit the header, or an Error with an offset in the input.
-// PNG files are tried a second time with the right checksums, without which damage gets nowhere.
+// Any bytes as an image file: pixels that match the header, or an Error with an offset in the
+// input. PNG files are tried a second time with correct checksums; otherwise the checks would
+// reject all damage at once.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

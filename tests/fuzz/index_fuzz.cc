@@ -1,4 +1,4 @@
-// Any bytes as an index file: they are refused, or are what is written for the entries read.
+// Any bytes as an index file: rejected, or equal to the bytes written for the parsed entries.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Any bytes as a gzip, zlib or zstd stream: however it is read, in pieces or at once, the same
-// content and the same error come out; and ISA-L gives what zlib gives. Where it is read on after
-// damage, the same comes up to there, and there is an end.
+// Any bytes as a gzip, zlib or zstd stream: reading in pieces and at once give the same content and
+// the same error, and ISA-L gives the same as zlib. With reading on after damage, the content
+// before the damage is the same, and the stream ends.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -46,7 +46,7 @@ Inflated inflated(std::unique_ptr<ByteSource> source, size_t piece, size_t compr
   return result;
 }
 
-// Up to kMostContent bytes of all that comes, whatever is damaged.
+// At most kMostContent bytes of content, whatever is damaged.
 std::string inflated_all(std::unique_ptr<InflateEngine> engine, Compression format,
                          const std::string& input) {
   const auto source = inflate_by(std::move(engine), std::make_unique<MemorySource>(input), format,
@@ -96,7 +96,7 @@ void check(const std::string& input) {
   inflated_all(make_isal_inflate_engine(), Compression::gzip, input);
   const Inflated at_once = read(make_isal_inflate_engine(), Compression::gzip, kMostContent);
   require(read(make_isal_inflate_engine(), Compression::gzip, 777) == at_once);
-  // ISA-L forgives an incomplete code and unknown flags, where zlib refuses them.
+  // ISA-L accepts an incomplete code and unknown flags, which zlib rejects.
   if (by_zlib.error.empty()) {
     require(at_once == by_zlib);
   } else {

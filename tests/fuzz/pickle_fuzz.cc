@@ -1,5 +1,4 @@
-// Any bytes as a CIFAR batch's pickle: a batch that keeps its promises, or an Error with an offset
-// in the input.
+// Any bytes as a CIFAR batch's pickle: a consistent batch, or an Error with an offset in the input.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

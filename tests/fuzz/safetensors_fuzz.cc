@@ -1,5 +1,5 @@
-// Any bytes as a safetensors file: it is refused, or its tensors fill the file without holes or
-// overlaps and have the sizes that their shapes say.
+// Any bytes as a safetensors file: rejected, or its tensors fill the file without gaps or overlaps
+// and have the sizes of their shapes.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

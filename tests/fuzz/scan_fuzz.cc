@@ -1,5 +1,5 @@
-// Any bytes scanned for intact records: by one thread and by many, mapped and as a stream, beside
-// trying every place.
+// Any bytes scanned for intact records: by one thread and by many, mapped and as a stream, compared
+// with trying every position.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,12 +1,12 @@
 // Runs a fuzzer's entry point without a fuzzer: on each file of the corpus folders, then on damaged
-// copies of them, the same ones in every run.
+// copies of them. The copies are the same in every run.
 //
 //     record_fuzz [-runs=N] [-seed=N] [FILE or FOLDER]...
 //
-// With RECORDPIPE_FUZZ_SECONDS in the environment it goes on for so long instead of N copies, and
-// with other ones in every run; it prints the seed that gives the same ones again.
+// With RECORDPIPE_FUZZ_SECONDS in the environment it runs for this time instead of N copies, with
+// different copies in every run; it prints the seed that reproduces them.
 //
-// A failure ends the process and leaves the input that caused it as crash-FUZZER in the present
+// A failure ends the process and leaves the input that caused it as crash-FUZZER in the current
 // folder. With clang, link the entry point with -fsanitize=fuzzer instead of this file.
 #include <algorithm>
 #include <chrono>
@@ -53,8 +53,7 @@ std::vector<std::string> read_corpus(const std::vector<std::string>& paths) {
   return corpus;
 }
 
-// Holds the input that is being run, in a file that stays behind where the process dies, whatever
-// of.
+// Stores the current input in a file that remains if the process dies for any reason.
 class RunningInput {
  public:
   explicit RunningInput(std::string path)

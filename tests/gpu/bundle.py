@@ -1,4 +1,4 @@
-"""Where run and train find what they need: in a bundle that pack made, or, in the tree, in a build."""
+"""Finds the files that run and train need: in a bundle made by pack, or in a build of the tree."""
 import json
 import os
 import pathlib
@@ -10,7 +10,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 IN_TREE = not (HERE / "bin").is_dir()
 PROGRAMS = HERE.parent.parent / "build/dev" if IN_TREE else HERE / "bin"
 PEERS = HERE.parent / "bench/peers" if IN_TREE else HERE / "peers"
-# What programs and cuDNN load by themselves, where it is there.
+# Loaded by programs and cuDNN at run time, if present.
 OPTIONAL_LIBRARIES = ["libnccl.so.2", "libnvrtc.so.13"]
 SPLITS = ("train", "validation", "eval")
 
@@ -20,18 +20,18 @@ def add_arguments(parser):
     parser.add_argument("--programs", type=pathlib.Path, default=PROGRAMS,
                         help="folder of the programs (%(default)s)")
     parser.add_argument("--data", type=pathlib.Path,
-                        help="folder with train.tfrecords, validation.tfrecords and eval.tfrecords, "
-                             "as generate_cifar10_tfrecords writes them, or with "
-                             "cifar-10-python.tar.gz; otherwise the bundle's, or else synthetic ones")
+                        help="folder with the train.tfrecords, validation.tfrecords and eval.tfrecords "
+                             "of generate_cifar10_tfrecords, or with cifar-10-python.tar.gz "
+                             "(default: the bundle's, or else synthetic ones)")
     parser.add_argument("--python", default=os.environ.get("RECORDPIPE_TORCH_PYTHON",
                                                            sys.executable),
-                        help="a Python that has torch and safetensors (%(default)s)")
+                        help="a Python with torch and safetensors (%(default)s)")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda",
-                        help="cpu: to try this program where there is no GPU")
+                        help="cpu: to try this program without a GPU")
 
 
 def loader_paths():
-    """The folders that the loader looks in by itself, as far as it has a cache of them."""
+    """The loader's default folders, as far as they are in its cache."""
     try:
         lines = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True,
                                check=False).stdout.splitlines()
@@ -42,7 +42,7 @@ def loader_paths():
 
 
 def python_packages(python):
-    """NVIDIA's folders among a Python's packages: PyTorch's wheels bring cuDNN and cuBLASLt."""
+    """NVIDIA's folders among Python packages: PyTorch's wheels include cuDNN and cuBLASLt."""
     code = "import sys; print('\\n'.join(filter(None, sys.path)))"
     try:
         paths = subprocess.run([python, "-c", code], capture_output=True, text=True,
@@ -53,15 +53,15 @@ def python_packages(python):
 
 
 def nvidia_libraries(programs):
-    """What a bundle doesn't hold."""
+    """Libraries that a bundle doesn't contain."""
     listed = programs / "nvidia-libraries"
     return (listed.read_text(encoding="ascii").split() if listed.exists() else
             ["libcudnn.so.9", "libcublasLt.so.13"])
 
 
 def environment(programs, python):
-    """The environment that our programs start with, and which libraries are missing. Not for
-    Python, whose packages bring libraries of their own."""
+    """The environment of our programs, and the missing libraries. Not for Python, whose packages
+    have their own libraries."""
     cached = loader_paths()
     folders = [*(pathlib.Path(path) for path in
                  os.environ.get("LD_LIBRARY_PATH", "").split(":") if path),
@@ -91,8 +91,8 @@ def gpu_tests(programs):
     listed = programs / "gpu-tests.json"
     if listed.exists():
         return json.loads(listed.read_text(encoding="utf-8"))
-    # In a folder of its own: ctest begins a new log where it is asked, and the one of the folder of
-    # the programs may be that of the run which this is a part of.
+    # In a separate folder: ctest starts a new log in the folder where it is called, and the log in
+    # the programs' folder may belong to the run that this is a part of.
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "CTestTestfile.cmake").write_text(
             f'subdirs("{programs.resolve()}")\n', encoding="utf-8")
@@ -105,7 +105,7 @@ def gpu_tests(programs):
 
 
 def gpu_problem(programs, env):
-    """Why no test can run here: what one of them says, or None."""
+    """The reason why no test can run here, as reported by one of them, or None."""
     tests = gpu_tests(programs)
     if not tests:
         return "skipped: no GPU: these programs were built without CUDA"
@@ -116,7 +116,7 @@ def gpu_problem(programs, env):
 
 
 def start(args):
-    """The environment for programs. Ends this one with 77 where there is no GPU to use."""
+    """The environment for programs. Exits with status 77 if there is no usable GPU."""
     env, missing = environment(args.programs, args.python)
     if args.device == "cpu":
         print("A TRIAL ON THE CPU: nothing here says anything about a GPU", flush=True)
@@ -134,7 +134,7 @@ def is_data(folder):
 
 
 def data(programs, given, env):
-    """A folder with the TFRecord files, and what they are. Makes them, once, if need be."""
+    """A folder with the TFRecord files, and their description. Makes them once, if necessary."""
     if given and is_data(given):
         return given, str(given)
     packed, made = given or HERE / "data", HERE / "tfrecords"
@@ -168,7 +168,7 @@ def data(programs, given, env):
 
 
 def torch_of(python):
-    """The PyTorch that this Python has, and what is missing for a comparison with it, or None."""
+    """The PyTorch of this Python, and the reason why it can't be compared, or None."""
     code = ("import safetensors, torch; print(torch.__version__, 'CUDA', torch.version.cuda, "
             "'cuDNN', torch.backends.cudnn.version())")
     try:
@@ -181,7 +181,7 @@ def torch_of(python):
 
 
 def describe(args):
-    """What is measured with what, and why there is no PyTorch to compare with, or None."""
+    """A description of the measurements, and the reason for a missing PyTorch, or None."""
     revision = HERE / "revision"
     facts = {"revision": revision.read_text(encoding="ascii").strip() if revision.exists() else
                          "the tree's",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What gpu/run and gpu/train do without a GPU: what they say, their tables, and going on.
+"""gpu/run and gpu/train without a GPU: their messages, tables, and resuming.
 
 Run by CTest. Environment: RECORDPIPE_PROGRAMS, the folder of the programs.
 """

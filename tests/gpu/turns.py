@@ -1,4 +1,4 @@
-"""Training steps of ours and of PyTorch, measured in turns in one run."""
+"""Training steps of our program and of PyTorch, measured alternately in one run."""
 import contextlib
 import os
 import signal
@@ -14,11 +14,11 @@ _running = []
 
 
 class Failed(Exception):
-    """A program that ended where it should have answered."""
+    """A program ended instead of answering."""
 
 
 class Program:
-    """A program that answers a line with a line."""
+    """A program that answers each line with a line."""
 
     def __init__(self, command, env=None, cores=None):
         def limit():
@@ -46,7 +46,7 @@ class Program:
     def close(self):
         if self in _running:
             _running.remove(self)
-            # With what it has started: PyTorch's compilers outlive it.
+            # Including its child processes: PyTorch's compilers would outlive it.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -66,7 +66,7 @@ def start_file(starts, network, precision):
 
 
 def ours(args, env, data, network, precision, starts):
-    """trainer_turns, ready to be asked, on as many cores as its pipeline may have."""
+    """trainer_turns, ready to be measured, on as many cores as its pipeline may use."""
     program = Program([args.programs / "trainer_turns", data, network, args.batch_size,
                        start_file(starts, network, precision), args.device,
                        precision if args.device == "cuda" else "fp32", OUR_CORES], env, OUR_CORES)
@@ -85,7 +85,7 @@ def peer_command(args, network, precision, starts):
 
 
 def disagreement(precision, mine, theirs):
-    """What two trainings differ in that should be the same, or None."""
+    """The difference between two trainings that should be equal, or None."""
     if mine[0] != theirs[0]:
         return f"{mine[0]} parameters, PyTorch has {theirs[0]}"
     for step, (a, b) in enumerate(zip(mine[1:], theirs[1:])):
@@ -96,7 +96,7 @@ def disagreement(precision, mine, theirs):
 
 
 class Peer:
-    """PyTorch's variants of a network, as far as they can be measured."""
+    """PyTorch's variants of a network that can be measured."""
 
     def __init__(self, args, program, starts, row, precision):
         self._row = row
@@ -120,7 +120,7 @@ class Peer:
 
     @contextlib.contextmanager
     def _may_fail(self):
-        """What has no turns, or too few of them, isn't compared: the row is ours alone."""
+        """Without measurements, or with too few, there is no comparison: the row has ours alone."""
         try:
             yield
         except (Failed, OSError, ValueError) as failure:
@@ -143,20 +143,20 @@ class Peer:
 
 
 def steps_of_a_turn(program, milliseconds):
-    """For ours, with the pipeline's buffers full afterwards."""
+    """For our program, with the pipeline's buffers full afterwards."""
     steps = max(1, round(milliseconds / program.ask("held", 5)[0]))
     program.ask("fed", steps)
     return steps
 
 
 def alone(program, milliseconds):
-    """Ours without a peer: the little that is known if nothing else comes to be measured."""
+    """Ours without a peer: a minimal result, in case no other measurement is made."""
     steps = steps_of_a_turn(program, milliseconds)
     return {what: program.ask(what, steps) for what in ("held", "loaded", "fed")}
 
 
 def measure(args, program, starts, network, precision):
-    """A row of the table. `starts`: None where there is no PyTorch to compare with."""
+    """A row of the table. `starts`: None if there is no PyTorch to compare with."""
     row = {"network": network, "precision": precision, "batch": args.batch_size, "torch": {},
            "failed": {}, "disagrees": {}}
     peer = Peer(args, program, starts, row, precision) if starts else None

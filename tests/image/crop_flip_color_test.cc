@@ -1,4 +1,4 @@
-// The tutorial's distortions against values worked out from their definitions.
+// The tutorial's distortions against values computed from their definitions.
 #include "recordpipe/image/crop_flip_color.h"
 
 #include <algorithm>

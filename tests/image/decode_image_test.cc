@@ -1,4 +1,4 @@
-// JPEG and PNG files of all kinds, whole, cut and damaged.
+// JPEG and PNG files of all kinds, intact, truncated and damaged.
 #include "recordpipe/image/decode_image.h"
 
 #include <algorithm>
@@ -35,8 +35,8 @@ struct Golden {
   std::vector<uint8_t> pixels;
 
   bool is_png() const { return name.ends_with(".png"); }
-  // How far a value may be off: versions of libjpeg-turbo differ in rounding, and so do the
-  // formulas for CMYK.
+  // The tolerance of a value: versions of libjpeg-turbo differ in rounding, and formulas for CMYK
+  // differ.
   int tolerance() const { return is_png() ? 0 : name == "cmyk.jpg" ? 2 : 1; }
 };
 
@@ -63,7 +63,7 @@ void expect_near(const std::vector<uint8_t>& got, const std::vector<uint8_t>& ex
   }
 }
 
-// `pixels` of a golden image as `channels`, by the rules of decode_image.h.
+// Converts the `pixels` of a golden image to `channels` by the rules of decode_image.h.
 std::vector<uint8_t> as_channels(const Golden& image, size_t channels) {
   std::vector<uint8_t> out;
   for (size_t i = 0; i < image.pixels.size(); i += image.channels) {
@@ -103,7 +103,7 @@ TEST(DecodeImage, EveryKindWithTheChannelsAskedFor) {
       const auto n = static_cast<size_t>(channels);
       const DecodedImage decoded = decode_image(as_bytes(image.file), {.channels = channels});
       EXPECT_EQ(decoded.channels, n);
-      // A JPEG's grey is its luminance, from before colours were clipped and rounded.
+      // A JPEG's grey is its luminance, before colours are clipped and rounded.
       const bool converted = channels == 1 && image.channels >= 3;
       const int tolerance = !converted ? image.tolerance() : image.is_png() ? 1 : 8;
       expect_near(decoded.pixels, as_channels(image, n), tolerance,
@@ -126,7 +126,7 @@ TEST(DecodeImage, OneDecoderForImagesOfAllKinds) {
 
 TEST(DecodeImage, CutAtEveryLengthIsAnErrorInTheFile) {
   for (const Golden& image : golden()) {
-    // A JPEG without its end-of-image marker is an error as well.
+    // A missing end-of-image marker in a JPEG is an error too.
     for (size_t length = 0; length < image.file.size(); ++length) {
       const std::string cut = image.file.substr(0, length);
       const Error error = error_of([&] { decode_image(as_bytes(cut)); });
@@ -175,7 +175,7 @@ TEST(DecodeImage, RefusesTooManyPixels) {
   }
 }
 
-// The same file, its header changed to `height` and `width`.
+// The same file with `height` and `width` in its header.
 std::string resized(std::string file, const char* marker, size_t after, size_t bytes,
                     uint32_t height, uint32_t width, bool width_first) {
   const size_t at = file.find(marker) + after;

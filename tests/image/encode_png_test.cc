@@ -1,4 +1,4 @@
-// PNG files written here are read back, to the pixel, by the decoder of other people's files.
+// PNG files are read back, pixel for pixel, by the independent decoder.
 #include "recordpipe/image/encode_png.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Normalisation against values worked out from the definitions.
+// Normalisation against values computed from the definitions.
 #include "recordpipe/image/normalization.h"
 
 #include <limits>

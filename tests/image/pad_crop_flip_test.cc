@@ -1,4 +1,4 @@
-// The direct crop against the plain way: pad, crop, flip, transpose, convert, one after the other.
+// The direct crop against separate steps: pad, crop, flip, transpose, convert.
 #include "recordpipe/image/pad_crop_flip.h"
 
 #include <array>

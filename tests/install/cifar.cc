@@ -1,4 +1,4 @@
-// Batches from files that aren't there.
+// Batches from missing files.
 #include <cstdio>
 
 #include "recordpipe/cifar/cifar10_dataset.h"

@@ -4,9 +4,9 @@
 # usage: debian_packages_test.sh BUILD
 #
 # BUILD is a build folder with all programs. `cpack` makes the packages in it; debootstrap makes a
-# minimal Debian in a temporary folder; there, tfrecord reads a golden file, its man page and its
-# completions are in place, and a program of another project is built with CMake and with pkg-config.
-# Needs root, and Debian's server. Exit status 77: no bare Debian could be made.
+# minimal Debian in a temporary folder. There, tfrecord reads a golden file, its man page and
+# completions are checked, and a program of another project is built with CMake and with pkg-config.
+# Needs root and access to Debian's server. Exit status 77: no bare Debian could be made.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 root=$(dirname "$(dirname "$here")")

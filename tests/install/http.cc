@@ -1,4 +1,4 @@
-// Downloads nothing: the URL is refused.
+// A download that is rejected because of its URL.
 #include <cstdio>
 
 #include "recordpipe/error.h"

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The installation, as its users meet it: programs outside the tree that use it.
+"""The installation, used by programs outside the tree.
 
 usage: installation_test.py --install BUILD    installs to BUILD/installed, which the others use
        installation_test.py CASE [unittest options]
 
-A case is a program and the components it names. It is configured, built and run by find_package,
-where only the packages that these components need can be found, and by pkg-config with a bare
-compiler; what each program links (NEEDED, by readelf) is compared with what it may.
+A case is a program and its components. It is configured, built and run twice: with find_package,
+where only the packages that these components need can be found, and with pkg-config and a bare
+compiler. The libraries that each program links (NEEDED, by readelf) are compared with the allowed
+ones.
 """
 import concurrent.futures
 import dataclasses
@@ -29,10 +30,10 @@ class Case:
     source: pathlib.Path
     components: list
     packages: set  # that CMake may find
-    libraries: set  # that the program may link, the compiler's own aside
+    libraries: set  # that the program may link, apart from the compiler's own
     output: str  # a regular expression
     arguments: list = dataclasses.field(default_factory=list)
-    headers: dict = dataclasses.field(default_factory=dict)  # of the user's own, which come first
+    headers: dict = dataclasses.field(default_factory=dict)  # the user's own
 
 
 def own_header(name):
@@ -63,7 +64,7 @@ CASES = {
                          [ROOT / "data/images/rgb444.jpg", ROOT / "data/images/rgb8.png"]),
     "pipeline": Case(ROOT / "examples/save_and_resume.cc", ["pipeline"], *PIPELINE,
                      r"(batch \d: .*\n){2}", [GOLDEN / "examples.tfrecords", "state", "2"]),
-    # Headers may be named as the library's, in folders that are named as the library's.
+    # Users' headers may have the names of the library's, in folders with the same names.
     "own_folders": Case(HERE / "own_folders.cc", ["pipeline", "record"], *PIPELINE, r"one\ntwo\n",
                         headers={"base/error.h": own_header("error"),
                                  "dataset/dataset.h": own_header("dataset"),
@@ -84,7 +85,7 @@ CASES = {
                         TRAINER[1] | {"mpi", "mpi_cxx"},
                         r"(cpu, .*|.* built without MPI.*)\n"),
 }
-# Else a linker may pass over what is named without need.
+# Otherwise a linker may drop libraries that aren't needed.
 LINK_ALL = "-Wl,--no-as-needed"
 ALL_PACKAGES = set().union(*(case.packages for case in CASES.values()))
 COMPILERS_OWN = {"c", "gcc_s", "ld-linux-x86-64", "ld-linux-aarch64", "m", "pthread", "stdc++"}
@@ -106,7 +107,7 @@ def needed(program):
 
 
 def install(build):
-    # First to another place: an installation may be moved.
+    # First to another place: an installation can be moved.
     first, prefix = build / "installed.first", build / "installed"
     for folder in (first, prefix):
         shutil.rmtree(folder, ignore_errors=True)
@@ -168,7 +169,7 @@ class Installation(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
-    """Each can be included by itself, with the warnings that users may have switched on."""
+    """Each can be included alone, with the warnings that users may enable."""
 
     def error_of(self, header, flags):
         result = subprocess.run(
@@ -190,7 +191,7 @@ class Headers(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
-    """What can't be had is said by name."""
+    """Errors name the missing part."""
 
     def test_a_build_without_the_packages_of_some_parts(self):
         hidden = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON"

@@ -1,5 +1,6 @@
-// Writes two records and reads them as a dataset, where the user's own headers are named as the
-// library's: installation_test.py makes them, with a constant in each, and has this include them.
+// Writes two records and reads them as a dataset, in a project whose own headers have the names of
+// the library's: installation_test.py makes them, with a constant in each, and this file includes
+// them.
 #include <cstdio>
 #include <span>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Makes records of JSON, selects some by a where expression, prints them as JSON.
+// Makes records from JSON, selects some with a where expression, and prints them as JSON.
 #include <cstddef>
 #include <cstdio>
 #include <span>

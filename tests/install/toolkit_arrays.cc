@@ -1,4 +1,4 @@
-// The header of an array of images, and how their pixels lie.
+// The header of an array of images, and their pixel layout.
 #include <cstdint>
 #include <cstdio>
 #include <span>

@@ -35,7 +35,7 @@ class CheckpointFiles(unittest.TestCase):
                 values = tensors[name + suffix]
                 self.assertEqual((values.shape, values.dtype), (shape, np.float32))
                 self.assertTrue(np.isfinite(values).all())
-        # As they were drawn, and moved by two steps only.
+        # Drawn at random, and changed by two steps only.
         self.assertAlmostEqual(float(tensors["local3/weights"].std()), 0.04 * 0.774**0.5, places=3)
         self.assertEqual(tensors["input_pipeline/state"].dtype, np.uint8)
         with safe_open(path, "numpy") as checkpoint:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Files between recordpipe and TensorFlow, TensorBoard and the packages tfrecord and safetensors.
+"""Exchange of files between recordpipe and TensorFlow, TensorBoard and the packages tfrecord and
+safetensors.
 
 Run by ./run, which sets RECORDPIPE_TFRECORD, RECORDPIPE_GENERATE, RECORDPIPE_WRITE_EVENTS and
 RECORDPIPE_CIFAR10_TRAIN, the programs.
@@ -30,7 +31,7 @@ COMPRESSIONS = {"none": "", "gzip": "GZIP", "zlib": "ZLIB"}
 
 
 def comparable(value):
-    """JSON in a form in which any NaN equals any, and floats are compared as float32."""
+    """JSON in a form where any NaN equals any other, and floats are compared as float32."""
     if isinstance(value, dict):
         return {name: comparable(of) for name, of in value.items()}
     if isinstance(value, list):
@@ -41,7 +42,7 @@ def comparable(value):
 
 
 def random_examples(seed, count):
-    """What tf.train.Examples are to hold: {name: values}."""
+    """The contents of tf.train.Examples: {name: values}."""
     draw = random.Random(seed)
 
     def values():
@@ -66,12 +67,12 @@ def written(values):
 
 
 def create_index(path, index):
-    """By the package tfrecord, in another process: its messages can't stand beside TensorFlow's."""
+    """With the package tfrecord, in another process: its messages conflict with TensorFlow's."""
     subprocess.run([sys.executable, "-m", "tfrecord.tools.tfrecord2idx", path, index], check=True)
 
 
 def tensorflow_records(path, compression=""):
-    """The records that tf.data gives, and whether it fails after them."""
+    """The records read by tf.data, and whether it fails after them."""
     records = []
     try:
         for record in tf.data.TFRecordDataset(str(path), compression):
@@ -94,7 +95,7 @@ class Interop(TfrecordTest):
 
 
 class ReadHere(Interop):
-    """What TensorFlow wrote, read here."""
+    """Files of TensorFlow, read here."""
 
     def test_every_kind_of_example(self):
         golden.make(self.folder / "golden")
@@ -108,7 +109,7 @@ class ReadHere(Interop):
         values = json.loads((self.folder / "golden/values.json").read_text())["sequences"]
         for suffix in ("", ".gz", ".zz"):
             lines = self.json("show", "--json", f"golden/sequences.tfrecords{suffix}")
-            # The last one holds no feature lists, and so can't be told from an Example.
+            # The last one has no feature lists, so it looks like an Example.
             self.assertEqual([line.get("context", line.get("features")) for line in lines],
                              [value["context"] for value in values])
             self.assertEqual([line.get("feature_lists", {}) for line in lines],
@@ -136,7 +137,7 @@ class ReadHere(Interop):
 
 
 class ReadThere(Interop):
-    """What was written here, read by TensorFlow."""
+    """Files written here, read by TensorFlow."""
 
     def test_every_compression(self):
         payloads = [*map(written, random_examples(2, 300)), b"", b"not an Example"]
@@ -147,7 +148,7 @@ class ReadThere(Interop):
                              (payloads, False))
 
     def test_gzip_of_several_members(self):
-        """Larger than what is compressed by itself."""
+        """Larger than one compressed unit."""
         payloads = [random.Random(i).randbytes(300_000) for i in range(40)]
         self.write_with_tensorflow("plain", payloads)
         self.run_it("convert", "plain", "-o", "packed", "--compression", "gzip")
@@ -203,7 +204,7 @@ class ReadThere(Interop):
 
 
 class Numpy(Interop):
-    """What NumPy writes is read here, and the other way round."""
+    """Files of NumPy are read here, and vice versa."""
     ARRAYS = {
         "bytes": np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4),
         "float64": np.array([[0.5, -1e30], [np.nan, np.inf]]),
@@ -250,7 +251,7 @@ class Numpy(Interop):
 
 
 class Damage(Interop):
-    """The same records come out of a damaged file on both sides, and then a failure on both."""
+    """Both read the same records of a damaged file, and then both fail."""
 
     def expect_same(self, content, what):
         path = self.folder / "damaged"
@@ -274,7 +275,7 @@ class Damage(Interop):
     def test_a_cut_anywhere(self):
         size = len(self.whole) // 3
         for length in range(len(self.whole)):
-            # A torn header is a clean end to TensorFlow, and an error here.
+            # A torn header is a clean end for TensorFlow, and an error here.
             if 0 < length % size < 12:
                 path = self.folder / "torn"
                 path.write_bytes(self.whole[:length])

@@ -1,4 +1,4 @@
-// Files that appear together: all or none, under one lock, however many there are.
+// Sets of files that appear together: all or none, under one lock.
 #include "recordpipe/atomic_file_set.h"
 
 #include <cerrno>
@@ -100,7 +100,7 @@ TEST_F(AtomicFileSetTest, ASecondWriterIsRefusedAtItsFirstFile) {
   EXPECT_EQ(error_of([&] { second.begin(paths[0]); }).kind(), ErrorKind::busy);
   set.commit(paths);
   for (const std::string& path : paths) EXPECT_TRUE(is_new(path));
-  AtomicFileSet third(files);  // the lock is free again
+  AtomicFileSet third(files);  // the lock was released
   third.begin(paths[0]);
 }
 
@@ -141,7 +141,7 @@ TEST_F(AtomicFileSetTest, MoreFilesThanMayBeOpen) {
   EXPECT_EQ(names().size(), 200u);
 }
 
-// The first file is renamed last: while others get their names, its lock holds.
+// The first file is renamed last: its lock is held while the others are renamed.
 TEST_F(AtomicFileSetTest, EveryCallFailing) {
   const uint64_t runs = for_every_fault(
       files, EIO, [&](FileSystem& faulty) { write_and_commit(faulty); },
@@ -160,7 +160,7 @@ TEST_F(AtomicFileSetTest, KilledAtEveryCall) {
       files, FaultyFileSystem::Fault::kill, [&](FileSystem& faulty) { write_and_commit(faulty); },
       [&] {
         expect_all_where_the_first_is_new();
-        // The next run finds no lock and leaves nothing of the killed one.
+        // The next run gets the lock and removes the killed run's files.
         write_and_commit(files);
         EXPECT_THAT(names(), ElementsAre("a", "b", "c"));
       },

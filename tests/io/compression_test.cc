@@ -1,4 +1,4 @@
-// gzip, zlib and zstd streams: read, written, cut, damaged.
+// gzip, zlib and zstd streams: read, written, truncated, damaged.
 #include "recordpipe/compression.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST_P(Inflate, GivesBackWhatWentIn) {
   }
 }
 
-// What has come of a live stream is given before more of it is waited for.
+// Data of a live stream is delivered before more is awaited.
 TEST_P(Inflate, ReadsATrickle) {
   const std::string content = sample_content(300000);
   const std::string compressed = deflated(content, {format()});
@@ -62,11 +62,11 @@ TEST_P(Inflate, ACutAnywhereIsTruncated) {
     ASSERT_EQ(error.path(), "a.gz");
     ASSERT_TRUE(content.starts_with(before)) << size;
   }
-  // All data is there, only the trailer is cut.
+  // All data is there; only the trailer is truncated.
   EXPECT_EQ(broken(compressed.substr(0, compressed.size() - 1)).first, content);
 }
 
-// What comes out may be cut short by an error but is never wrong and whole.
+// The content may be truncated by an error, but is never both wrong and complete.
 TEST_P(Inflate, AFlippedBitNeverGivesOtherContent) {
   const std::string content = sample_content(500);
   const std::string compressed = deflated(content, {format()});
@@ -75,11 +75,11 @@ TEST_P(Inflate, AFlippedBitNeverGivesOtherContent) {
     std::string damaged = compressed;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
     try {
-      ASSERT_EQ(inflated(damaged), content) << bit;  // gzip's time and system
+      ASSERT_EQ(inflated(damaged), content) << bit;  // gzip's time and system bytes
     } catch (const Error& error) {
       ++refused;
       std::set<ErrorKind> kinds{ErrorKind::corrupted, ErrorKind::truncated};
-      if (format() == Compression::zstd) {  // its window or its dictionary may be a flipped bit's
+      if (format() == Compression::zstd) {  // a flipped bit may change its window or dictionary
         kinds.insert({ErrorKind::limit_exceeded, ErrorKind::unsupported});
       }
       ASSERT_TRUE(kinds.contains(error.kind())) << error.what();
@@ -91,7 +91,7 @@ TEST_P(Inflate, AFlippedBitNeverGivesOtherContent) {
 TEST_P(Inflate, AWrongTrailerIsFoundAfterAllData) {
   const std::string content = sample_content(2000);
   std::string compressed = deflated(content, {format()});
-  // gzip's CRC has a length behind it.
+  // gzip's CRC is followed by a length.
   compressed[compressed.size() - 2 - (format() == Compression::gzip ? 4 : 0)] ^= 1;
   const auto [before, error] = broken(compressed);
   EXPECT_EQ(error.kind(), ErrorKind::corrupted);
@@ -169,7 +169,7 @@ TEST_P(Inflate, AFailingSinkFails) {
   EXPECT_EQ(error.kind(), ErrorKind::no_space);
 }
 
-// Formats that may follow themselves.
+// Formats that allow concatenated members.
 class Concatenated : public EngineTest {};
 
 INSTANTIATE_TEST_SUITE_P(Engines, Concatenated,
@@ -219,7 +219,7 @@ TEST_P(Gzip, ReadsWhatGzipWrote) {
   const std::string rest = hello.substr(10);
   const auto [before, error] = broken(fields + "??" + rest);
   EXPECT_THAT(error.reason(), HasSubstr("header crc mismatch"));
-  // With the right one, however it comes.
+  // With the correct CRC, in any pieces.
   const std::string right = fields + from_hex("7f9e") + rest;
   EXPECT_EQ(inflated(right), "hello\n");
   const auto trickle = inflating(std::make_unique<TrickleSource>(right));
@@ -227,7 +227,7 @@ TEST_P(Gzip, ReadsWhatGzipWrote) {
 }
 
 TEST_P(Gzip, MoreThanFitsComesBeforeMoreIsWaitedFor) {
-  class Once final : public ByteSource {  // ends in a way that nobody should have to see
+  class Once final : public ByteSource {  // reading beyond its end would fail
    public:
     explicit Once(std::string content) : content_(std::move(content)) {}
     size_t read(std::span<std::byte> out) override {
@@ -258,7 +258,7 @@ TEST(Deflate, ItsHeaderHoldsNoTimeAndNoName) {
   EXPECT_EQ(to_hex(deflated("x", {Compression::gzip}).substr(0, 8)), "1f8b080000000000");
 }
 
-// ISA-L's fast loop has already counted bytes it never made when it finds damage.
+// ISA-L's fast loop has already counted bytes that it never produced when it detects damage.
 TEST_P(Gzip, BeforeDamageComesWhatZlibGives) {
   const auto before_damage = [](std::unique_ptr<InflateEngine> engine, const std::string& damaged) {
     const auto source =

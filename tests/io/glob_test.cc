@@ -1,4 +1,4 @@
-// Files named by patterns, through the File seam.
+// Files selected by patterns, through the File interface.
 #include "recordpipe/glob.h"
 
 #include <cerrno>
@@ -31,7 +31,7 @@ class Glob : public testing::Test {
     }
   }
 
-  // What matches in the folder, without its path.
+  // The matches in the folder, without its path.
   std::vector<std::string> matches(const std::string& pattern) {
     std::vector<std::string> names = glob(posix_file_system(), directory / pattern);
     for (std::string& name : names) name.erase(0, directory.path().size() + 1);

@@ -1,4 +1,4 @@
-// A server, a folder to download to, and options that don't make tests wait.
+// A server, a download folder, and options with short timeouts.
 #pragma once
 
 #include <cstdlib>
@@ -21,7 +21,7 @@
 
 namespace recordpipe {
 
-// What an archive looks like to a download: gzip's first bytes, then noise.
+// A fake archive for downloads: gzip's first bytes, then noise.
 inline std::string archive(size_t size, uint64_t seed = 1) {
   std::string content = "\x1f\x8b";
   Random random(seed, 0, 0);
@@ -50,7 +50,7 @@ class HttpDownloadTest : public testing::Test {
     return download(posix_file_system(), server.http(what), target, options);
   }
 
-  // The error that downloading `url` ends in.
+  // The error of downloading `url`.
   Error error_of(const std::string& url) {
     try {
       download(posix_file_system(), url, target, options);
@@ -62,7 +62,7 @@ class HttpDownloadTest : public testing::Test {
   }
   Error error_from(const std::string& what) { return error_of(server.http(what)); }
 
-  // Leaves the first `size` bytes of /a.tar.gz in the part, as a run that is cut there does.
+  // Leaves the first `size` bytes of /a.tar.gz as the partial file of an interrupted run.
   void leave_part(size_t size, const std::string& headers = "") {
     const int retries = std::exchange(options.retry.retries, 0);
     server.misbehave("cut=" + std::to_string(size) + headers);

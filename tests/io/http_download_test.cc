@@ -1,4 +1,4 @@
-// What a download does with each answer; see http_resume_test.cc for parts of earlier runs.
+// Downloads and the server's answers; http_resume_test.cc tests partial files of earlier runs.
 #include "recordpipe/http/download.h"
 #include "tests/io/http_download_fixture.h"
 
@@ -35,7 +35,7 @@ TEST_F(HttpDownloadTest, KeepsThePermissionsOfTheFileItReplaces) {
   for (const perms before : {perms{0600}, perms{0664}}) {
     write_file(target, "old");
     std::filesystem::permissions(target, before);
-    leave_part(1000);  // a secret while it arrives, too
+    leave_part(1000);  // a secret also during the transfer
     EXPECT_EQ(std::filesystem::status(part).permissions(), before);
     get("/a.tar.gz");
     EXPECT_EQ(read_file(target), content);
@@ -100,7 +100,7 @@ TEST_F(HttpDownloadTest, AsksForNothingIfAFolderIsInItsPlace) {
   expect_only("a.tar.gz");
 }
 
-// --- refused ---
+// --- errors ---
 
 TEST_F(HttpDownloadTest, AWrongChecksumLeavesNothing) {
   options.sha256 = sha256_of("another file");
@@ -171,7 +171,7 @@ TEST_F(HttpDownloadTest, MessagesHoldNoSecrets) {
   EXPECT_EQ(server.requests().at(0).authorization, "Basic dXNlcjpzZWNyZXQ=");
 }
 
-// --- tried again ---
+// --- retries ---
 
 TEST_F(HttpDownloadTest, TriesAgainWhileTheServerIsBusy) {
   for (const char* status : {"408", "429", "500", "502", "503", "504"}) {

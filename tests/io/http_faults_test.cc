@@ -1,5 +1,5 @@
-// The disk fails, the process is killed or the power goes, at every call to the file system in
-// turn: nothing half is ever under the final name, and the next run gets the file.
+// The disk fails, the process is killed or the power fails, at every file system call in turn: the
+// final name never has an incomplete file, and the next run gets the whole one.
 #include <cerrno>
 
 #include "dataset/http/partial_download.h"
@@ -11,8 +11,8 @@ namespace {
 
 class HttpFaultsTest : public HttpDownloadTest {
  protected:
-  // A part of the file as it was is there, the server has another one now, and cuts it once: the
-  // download reads the part, gives it up, starts over and continues.
+  // There is a partial file of an old version; the server has a new one and truncates it once: the
+  // download reads the partial file, discards it, starts over and continues.
   void prepare() {
     std::filesystem::remove(target);
     leave_part(1000);
@@ -22,7 +22,7 @@ class HttpFaultsTest : public HttpDownloadTest {
 
   void run(FileSystem& files) { download(files, server.http("/a.tar.gz"), target, options); }
 
-  // Nothing or the whole file; then, without faults, the whole file.
+  // Checks for no file or the complete file; then, without faults, for the complete file.
   void expect_file_or_nothing() {
     if (std::filesystem::exists(target)) {
       EXPECT_EQ(read_file(target), changed);

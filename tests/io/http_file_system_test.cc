@@ -1,4 +1,4 @@
-// A file system of URLs beside local files: which calls go where, and which are refused.
+// A file system of URLs beside local files: the target of each call, and unsupported calls.
 #include "recordpipe/http/file_system.h"
 #include "tests/io/http_reading_fixture.h"
 #include "tests/support/temporary_directory.h"

@@ -1,4 +1,4 @@
-// Downloads that are stopped or killed, and two at a time.
+// Downloads that are stopped or killed, and two at the same time.
 #include <csignal>
 #include <thread>
 
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class HttpProcessTest : public HttpDownloadTest {
  protected:
-  // Downloads /a.tar.gz in a process of its own.
+  // Downloads /a.tar.gz in a separate process.
   pid_t start_child() {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -76,7 +76,7 @@ TEST_F(HttpProcessTest, ASecondProcessIsTurnedAway) {
 class HttpStopTest : public HttpDownloadTest {
  protected:
   HttpStopTest() {
-    // Whatever is waited for, the test would time out without the stop.
+    // Without the stop, the test would time out.
     options.http.stall_timeout = std::chrono::minutes(10);
     options.http.stop = stop.get_token();
   }

@@ -1,4 +1,4 @@
-// URLs read at any place: the same bytes as the server has, by few requests of the right size.
+// Random access to URLs: the server's bytes, with few requests of the right size.
 #include <thread>
 
 #include "dataset/http/random_access_file.h"
@@ -60,7 +60,7 @@ TEST_F(HttpRandomAccessFileTest, AnEmptyFileIsAFile) {
   }
 }
 
-// Headers of 12 bytes, every 20 bytes: a walk over short records.
+// Headers of 12 bytes, every 20 bytes: like iterating over short records.
 TEST_F(HttpRandomAccessFileTest, ASlowWalkAsksForMoreAndMore) {
   const auto file = open();
   for (size_t at = 0; at < 3000; at += 20) {
@@ -81,7 +81,7 @@ TEST_F(HttpRandomAccessFileTest, AWalkInLargeStepsLeavesOutWhatIsBetween) {
 TEST_F(HttpRandomAccessFileTest, ALongReadIsOneRequest) {
   const auto file = open();
   EXPECT_EQ(read(*file, 1000, 2000), content.substr(1000));
-  EXPECT_EQ(read(*file, 0, 100), content.substr(0, 100));  // the window is still there
+  EXPECT_EQ(read(*file, 0, 100), content.substr(0, 100));  // the window is still cached
   EXPECT_THAT(ranges(), ElementsAre("bytes=0-99", "bytes=1000-2999"));
 }
 

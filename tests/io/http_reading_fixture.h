@@ -1,4 +1,4 @@
-// A server with a file, and options that don't make tests wait.
+// A server with a file, and options with short timeouts.
 #pragma once
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ class HttpReadingTest : public testing::Test {
 
   HttpFileSystem files() const { return HttpFileSystem(posix_file_system(), options); }
 
-  // The ranges that were asked for so far, "" for none.
+  // The requested ranges so far; "" for none.
   std::vector<std::string> ranges() const {
     std::vector<std::string> all;
     for (const HttpServer::Request& request : server.requests()) {

@@ -1,4 +1,4 @@
-// How a part that an earlier run left is gone on with, or given up.
+// When a partial file of an earlier run is continued or discarded.
 #include <csignal>
 
 #include <sys/resource.h>
@@ -20,7 +20,7 @@ class HttpResumeTest : public HttpDownloadTest {
   // The newest request.
   HttpServer::Request last() const { return server.requests().back(); }
 
-  // Downloads /a.tar.gz, which must not use a byte of an earlier part, and removes it.
+  // Downloads /a.tar.gz without using a byte of an earlier partial file, and removes it.
   void expect_started_from_zero(const std::string& expected) {
     const DownloadReport report = get("/a.tar.gz");
     EXPECT_EQ(read_file(target), expected);
@@ -71,7 +71,7 @@ TEST_F(HttpResumeTest, OneByteARun) {
   EXPECT_EQ(read_file(target), content);
 }
 
-// --- which part may be continued ---
+// --- partial files that may be continued ---
 
 TEST_F(HttpResumeTest, AWeakETagLeavesLastModifiedToTrust) {
   leave_part(1000, "&etag=weak");
@@ -127,7 +127,7 @@ TEST_F(HttpResumeTest, APartLargerThanAllowedIsGivenUp) {
   expect_started_from_zero(archive(20));
 }
 
-// --- the server's file is another one now ---
+// --- the server's file has changed ---
 
 TEST_F(HttpResumeTest, AChangedFileStartsFromZero) {
   for (const std::string& other : {archive(2500, 2), archive(3000, 2), archive(500, 2)}) {
@@ -175,7 +175,7 @@ TEST_F(HttpResumeTest, AChecksumThatIsWrongInOnePieceTooFails) {
   expect_nothing_left();
 }
 
-// --- the server doesn't do as asked ---
+// --- the server ignores the request's conditions ---
 
 TEST_F(HttpResumeTest, A200InPlaceOfThe206StartsFromZero) {
   leave_part(1000);
@@ -246,7 +246,7 @@ TEST_F(HttpResumeTest, AnswersThatAreNotTheFileLeaveThePartAlone) {
   EXPECT_EQ(get("/a.tar.gz").received, 2000u);
 }
 
-// --- the part is whole already ---
+// --- the partial file is already complete ---
 
 TEST_F(HttpResumeTest, AWholePartOfAKnownFileNeedsNoRequest) {
   write_file(part, content);
@@ -288,7 +288,7 @@ TEST_F(HttpResumeTest, A416ForAFileOfAnotherChecksumStartsFromZero) {
 
 // --- the disk ---
 
-// Lets no file of this process grow beyond `bytes`, which looks like a full disk.
+// Limits the size of this process's files to `bytes`, which looks like a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {

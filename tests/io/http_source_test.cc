@@ -1,4 +1,4 @@
-// URLs read in order: the same bytes as the server has, or an error, whatever happens on the way.
+// Sequential reads of URLs: the server's bytes or an error, whatever happens during the transfer.
 #include <algorithm>
 #include <chrono>
 #include <stop_token>
@@ -182,7 +182,15 @@ TEST_F(HttpSourceTest, HoldsNoMoreThanItsBuffersOfAnEndlessStream) {
     ASSERT_EQ(read_fully(*source, bytes), bytes.size());
     ASSERT_EQ(as_text(bytes), content);
   }
-}  // and ends it
+}  // the server ends the stream
+
+TEST_F(HttpSourceTest, ReadsWithoutReadAhead) {
+  options.read_ahead = 0;
+  content = noise(100'000);
+  server.put("a", content);
+  EXPECT_EQ(read("/a"), content);
+  EXPECT_EQ(read("/a?times=1&cut=50000"), content);
+}
 
 TEST_F(HttpSourceTest, AStopEndsAReadThatWaits) {
   std::stop_source stop;

@@ -32,7 +32,7 @@ TEST(HttpUrl, ShowsNoSecrets) {
   EXPECT_THAT(url.text(), HasSubstr("user:secret@"));
 }
 
-// Also where the path never went through HttpUrl, as in a file system that knows no URLs.
+// Also if the path was never an HttpUrl, as in a file system without URLs.
 TEST(HttpUrl, ErrorsShowNoQuery) {
   for (const auto& [path, shown] :
        {std::pair("https://example.org/a?X-Amz-Signature=secret", "https://example.org/a?..."),
@@ -79,7 +79,7 @@ TEST(HttpUrl, KeepsSecretsOutOfItsErrors) {
   }
 }
 
-// '?' and '#' in a password end the host for a parser; half a password is one, too.
+// '?' and '#' in a password end the host for a parser; half of a password is a secret too.
 TEST(HttpUrl, KeepsPartsOfPasswordsOutOfItsErrors) {
   for (const auto& [text, shown] :
        {std::pair("https://user:pa?ss@example.org/x", "https:…: not a URL"),

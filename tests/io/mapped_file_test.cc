@@ -1,4 +1,4 @@
-// Mapped files, and what happens when they are cut short while they are mapped.
+// Mapped files, and truncation of mapped files.
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -61,7 +61,7 @@ TEST_F(MappedFileTest, ACutFileReadsAsZerosAndIsDamaged) {
   EXPECT_FALSE(other->damaged());
 }
 
-// The kernel fills up the last page without a signal.
+// The kernel fills the last page with zeros, without a signal.
 TEST_F(MappedFileTest, ACutInsideTheLastPageIsSeen) {
   write_file(path, std::string(page + 100, 'x'));
   const auto file = files.map(path);
@@ -153,7 +153,7 @@ TEST_F(MappedFileTest, ReadingBehindACutGivesZerosAndIsDamage) {
   EXPECT_TRUE(file->damaged());
 }
 
-// Mappings come and go while others are damaged.
+// Files are mapped and unmapped while others are damaged.
 TEST_F(MappedFileTest, ADamageIsNotInheritedByTheNextMapping) {
   for (int round = 0; round < 50; ++round) {
     write_file(path, std::string(2 * page, 'x'));
@@ -165,7 +165,7 @@ TEST_F(MappedFileTest, ADamageIsNotInheritedByTheNextMapping) {
   }
 }
 
-// A mapping that this library doesn't know, of a file that is cut short.
+// A mapping outside this library, of a truncated file.
 void touch_a_foreign_cut_mapping(const std::string& path) {
   write_file(path, std::string(100, 'x'));
   const int fd = ::open(path.c_str(), O_RDWR);

@@ -1,5 +1,5 @@
-// Streams compressed on several threads: read back by the readers that know nothing of them, the
-// same bytes for any number of threads, and what happens when writing fails.
+// Streams compressed on several threads: readable by ordinary readers, with the same bytes for any
+// number of threads; and failing writes.
 #include "recordpipe/parallel_deflate.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace recordpipe {
 namespace {
 
-// Compresses to about half, and every part of it differs from every other.
+// Compresses to about half; no part of it equals another.
 std::string some_content(size_t size) {
   std::string content;
   uint32_t state = 1;
@@ -58,7 +58,7 @@ TEST_P(ParallelDeflateTest, ReadersGetTheContentBack) {
   }
 }
 
-// ISA-L reads what zlib wrote and the other way round, where there is ISA-L.
+// ISA-L reads zlib's streams and zlib ISA-L's, if ISA-L is available.
 TEST(ParallelDeflateTest, ZlibReadsGzipToo) {
   const std::string content = some_content(2 * kDeflateBlockSize);
   for (const bool fast : {false, true}) {
@@ -81,7 +81,7 @@ TEST_P(ParallelDeflateTest, TheBytesDependOnNeitherThreadsNorWrites) {
   }
 }
 
-// What can't be compressed grows by a few bytes only.
+// Incompressible data grows by a few bytes only.
 TEST_P(ParallelDeflateTest, NoiseIsStored) {
   std::string noise;
   uint64_t state = 1;
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
              std::to_string(given.param.threads);
     });
 
-// One header and one trailer, those of an ordinary stream.
+// One header and one trailer, as in an ordinary stream.
 TEST(ParallelDeflateTest, AnEmptyZlibStreamIsTheUsualOne) {
   EXPECT_EQ(to_hex(deflated("", {.format = Compression::zlib})), "789c030000000001");
 }

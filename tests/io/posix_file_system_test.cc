@@ -1,4 +1,4 @@
-// The operating system's files behind the seam.
+// The operating system's files behind the interface.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -105,7 +105,7 @@ TEST_F(PosixFileSystem, DevicesAreSourcesOnly) {
   EXPECT_EQ(error_of([&] { files.map("/dev/zero"); }).kind(), ErrorKind::unsupported);
 }
 
-// The second half must not wait for a writer.
+// The second half must not block on a writer.
 TEST_F(PosixFileSystem, FifosAreSourcesOnly) {
   const std::string fifo = make_fifo();
   std::thread writer([&] {
@@ -123,7 +123,7 @@ TEST_F(PosixFileSystem, FifosAreSourcesOnly) {
   EXPECT_EQ(error_of([&] { files.lock(fifo); }).kind(), ErrorKind::unsupported);
 }
 
-// Sends a signal, which interrupts system calls, to two threads all the time.
+// Continuously sends a signal, which interrupts system calls, to two threads.
 class Interruptions {
  public:
   Interruptions(pthread_t one, pthread_t other) {
@@ -150,8 +150,8 @@ class Interruptions {
   std::thread sender_;
 };
 
-// Both ends of a pipe wait for the other now and then, at opening, reading and writing, while
-// signals come in: calls are interrupted and transfers are short.
+// Both ends of a pipe wait for each other at times, in open, read and write, while signals arrive:
+// calls are interrupted and transfers are short.
 TEST_F(PosixFileSystem, InterruptedCallsAndShortTransfersDoNotShow) {
   const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
   std::string content(1 << 20, '\0');
@@ -160,11 +160,11 @@ TEST_F(PosixFileSystem, InterruptedCallsAndShortTransfersDoNotShow) {
   std::atomic<bool> start = false;
   std::thread writer([&] {
     while (!start) std::this_thread::yield();
-    pause();  // the reader waits at opening
+    pause();  // the reader waits in open
     const auto out = files.create(fifo, CreateMode::append);
-    pause();  // the reader waits at reading
+    pause();  // the reader waits in read
     out->write(as_bytes(content).first(1000));
-    pause();  // the reader has a part of what it asked for
+    pause();  // the reader has part of its data
     out->write(as_bytes(content).subspan(1000));
   });
   std::string received(content.size(), '\0');
@@ -191,7 +191,7 @@ TEST_F(PosixFileSystem, AFullDiskIsNoSpace) {
   EXPECT_NE(error.hint(), "");
 }
 
-// In a process of its own: the limit can't be raised again.
+// In a separate process: the limit can't be raised again.
 TEST_F(PosixFileSystem, AFileSizeLimitIsNoSpaceAndNoFileStays) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -230,7 +230,7 @@ TEST_F(PosixFileSystem, RunningOutOfDescriptorsIsAnErrorWithAHintAndLeaksNone) {
   const std::function<void()> actions[] = {
       [&] { files.open_source(here); }, [&] { files.map(here); }, [&] { AtomicFile(files, path); }};
   for (const auto& action : actions) {
-    action();  // first with descriptors: UBSan opens a pipe when it meets a type
+    action();  // first with descriptors: UBSan opens a pipe at its first use of a type
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
     const Error error = error_of(action);
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -248,7 +248,7 @@ TEST_F(PosixFileSystem, DescriptorsAreNotInherited) {
   const auto lock = files.lock(path);
   int found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;  // the descriptor of the iteration itself
+    std::error_code gone;  // the descriptor used for the iteration
     if (std::filesystem::read_symlink(entry, gone) != std::filesystem::canonical(path)) continue;
     ++found;
     const int fd = std::atoi(entry.path().filename().c_str());
@@ -311,8 +311,8 @@ TEST_F(PosixFileSystem, ALockExcludesOthersUntilItIsDestroyed) {
   EXPECT_NO_THROW(files.lock(path));
 }
 
-// The lock is a file that its holder removes or renames, as AtomicFile does: whoever opened it
-// before must not take it for the one that is there now.
+// The lock is a file that its holder removes or renames, as AtomicFile does: a process that opened
+// it before must not mistake it for the current file.
 TEST_F(PosixFileSystem, ALockOnARemovedFileIsNoLock) {
   std::atomic<int> holders = 0;
   std::atomic<int> most = 0;
@@ -338,7 +338,7 @@ TEST_F(PosixFileSystem, ALockOnARemovedFileIsNoLock) {
   EXPECT_EQ(most, 1);
 }
 
-// A process that dies drops its lock.
+// A lock is released when its process dies.
 TEST_F(PosixFileSystem, ALockDiesWithItsProcess) {
   const pid_t child = ::fork();
   if (child == 0) {

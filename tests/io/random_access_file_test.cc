@@ -1,4 +1,4 @@
-// RandomAccessFile: each implementation under the same tests.
+// RandomAccessFile: all implementations under the same tests.
 #include "dataset/http/random_access_file.h"
 
 #include <chrono>
@@ -20,7 +20,7 @@ using testing::Each;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// A place for one file that is written, opened for reading, replaced.
+// A file that can be written, opened for reading, and replaced.
 class Place {
  public:
   virtual ~Place() = default;
@@ -142,7 +142,7 @@ TEST_P(RandomAccessFileTest, ReadsManyInAnyOrder) {
   const auto file = place->open();
   std::mt19937 random(2);
   for (int round = 0; round < 8; ++round) {
-    // Beside each other, far apart, the same ones twice, inside one another, past the end.
+    // Adjacent, far apart, repeated, overlapping, past the end.
     std::vector<std::pair<uint64_t, size_t>> places = {
         {0, 12}, {12, 12}, {5, 3}, {0, 12}, {19'990, 100}, {25'000, 7}, {300, 0}, {3000, 1500}};
     for (int i = 0; i < 20; ++i) {
@@ -211,7 +211,7 @@ TEST_P(LocalFileTest, ACutWhileItIsReadIsDamage) {
   EXPECT_THAT(file->read(0, 20'000, scratch), SizeIs(20'000));
   EXPECT_FALSE(file->damaged());
   std::filesystem::resize_file(path, 5'000);
-  // Behind the cut there are zeros where it is mapped, and nothing where it isn't.
+  // After a truncation there are zeros if the file is mapped, and nothing if it isn't.
   const auto part = file->read(4'900, 15'100, scratch);
   ASSERT_GE(part.size(), 100u);
   EXPECT_THAT(part.first(100), Each(std::byte{'x'}));
@@ -274,7 +274,7 @@ TEST_F(HttpReadManyTest, NeighboursAreOneRequest) {
     return all;
   };
   using testing::ElementsAre;
-  // The window that opening brought.
+  // From the window read at opening.
   EXPECT_THAT(read_many({{0, 50}, {60, 40}}), IsEmpty());
   EXPECT_THAT(read_many({{1000, 10}, {1110, 10}, {1010, 5}}), ElementsAre("bytes=1000-1119"));
   EXPECT_THAT(read_many({{2000, 12}, {1000, 12}, {2990, 50}}),

@@ -1,5 +1,4 @@
-// ReadAhead: the same bytes as its source, bounded, and every failure comes out once its turn
-// comes.
+// ReadAhead: the bytes of its source, with bounded memory; failures are thrown in their turn.
 #include "dataset/io/read_ahead.h"
 
 #include <atomic>
@@ -25,7 +24,7 @@ std::string numbers(size_t size) {
   return text;
 }
 
-// Gives `good` bytes, then throws for ever.
+// Returns `good` bytes, then always throws.
 class FailingSource final : public ByteSource {
  public:
   explicit FailingSource(std::string good) : good_(std::move(good)) {}
@@ -40,7 +39,7 @@ class FailingSource final : public ByteSource {
   MemorySource good_;
 };
 
-// Gives its bytes one by one, and throws damage before each; another failure at the end.
+// Returns its bytes one by one, and throws damage before each; another failure at the end.
 class SpottedSource final : public ByteSource {
  public:
   explicit SpottedSource(std::string good) : good_(std::move(good)) {}
@@ -58,7 +57,7 @@ class SpottedSource final : public ByteSource {
   bool damaged_ = false;
 };
 
-// Counts what was read of an endless stream.
+// Counts the bytes read of an endless stream.
 class CountingSource final : public ByteSource {
  public:
   explicit CountingSource(std::atomic<size_t>& count) : count_(count) {}
@@ -146,7 +145,7 @@ TEST(ReadAhead, ReadsNoFurtherThanItsBlocks) {
     ReadAhead source(std::make_unique<CountingSource>(count), {.block_size = 10, .blocks = 4});
     source.next();
     source.next();
-    while (count < 50) std::this_thread::yield();  // one block given back, four more
+    while (count < 50) std::this_thread::yield();  // one block returned, four more
     EXPECT_EQ(count, 50u);
   }
   EXPECT_EQ(count, 50u);

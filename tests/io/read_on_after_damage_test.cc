@@ -1,4 +1,4 @@
-// Compressed streams that are read on behind damage: what comes, and that it ends.
+// Compressed streams that are read on after damage: their content, and that they end.
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What comes with read_on_after_damage, and how many errors.
+// The content with read_on_after_damage, and the number of errors.
 struct ReadOn {
   std::string content;
   size_t errors = 0;
@@ -34,7 +34,7 @@ ReadOn read_on(const Engine& engine, const std::string& compressed, size_t piece
       result.content += as_text(std::span(part).first(count));
     } catch (const Error& error) {
       result.errors += 1;
-      if (!is_damage(error.kind())) throw;  // for ever
+      if (!is_damage(error.kind())) throw;  // would loop forever
     }
   }
 }
@@ -57,7 +57,7 @@ TEST_P(ReadingOn, EveryOtherMemberComesWhereverOneIsDamaged) {
       const ReadOn result = read_on(GetParam(), before + changed + after);
       EXPECT_TRUE(result.content.starts_with(first)) << at;
       EXPECT_TRUE(result.content.ends_with(third)) << at;
-      // A gzip header has a time and a system, which may be any.
+      // A gzip header has a time and a system with arbitrary values.
       EXPECT_TRUE(result.errors > 0 || result.content == whole.content) << at;
     }
   }
@@ -77,7 +77,7 @@ TEST_P(ReadingOn, WhatIsCutOutIsPassedOver) {
   EXPECT_EQ(read_on(GetParam(), one.substr(0, 100)).errors, 1u);
 }
 
-// Each place looks like the start of a member, and holds more than all before it.
+// Each position looks like the start of a member, and contains more than all before it.
 TEST_P(ReadingOn, TakesLinearTimeForMembersWithinMembers) {
   const std::string head = deflated(std::string(40 << 20, '\0'), {format()}).substr(0, 40);
   std::string starts;
@@ -86,7 +86,7 @@ TEST_P(ReadingOn, TakesLinearTimeForMembersWithinMembers) {
   EXPECT_LT(result.content.size(), size_t{200} << 20);
 }
 
-// A connection that broke, say.
+// For example a broken connection.
 TEST_P(ReadingOn, EndsWhereTheSourceFails) {
   class BrokenSource final : public ByteSource {
    public:

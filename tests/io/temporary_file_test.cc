@@ -1,4 +1,4 @@
-// Nameless files: what was appended is read back at any place, and nothing of them stays.
+// Nameless files: appended data can be read at any position, and nothing is left behind.
 #include "recordpipe/temporary_file.h"
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// What only zstd has: frames that are skipped, windows, blocks.
+// Features of zstd only: skippable frames, windows, blocks.
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -54,13 +54,13 @@ TEST(Zstd, AChecksumMayBeMissing) {
   EXPECT_EQ(decompressed(from_hex("28b52ffd005831000068656c6c6f0a")), "hello\n");
 }
 
-// pzstd(1) writes one in front of each frame.
+// pzstd(1) writes one before each frame.
 TEST(Zstd, SkippableFramesAreSkipped) {
   const std::string skipped = from_hex("502a4d180400000031000000");
   const std::string hello = from_hex(kHello);
   EXPECT_EQ(decompressed(skipped + hello + skipped + hello + skipped), "hello\nhello\n");
   EXPECT_EQ(decompressed(skipped), "");
-  // Four gigabytes, it says.
+  // With a size of four gigabytes in its header.
   auto source = decompressing(from_hex("5f2a4d18ffffffff") + "and then the file ends");
   std::byte byte;
   const Error error = error_of([&] { source->read({&byte, 1}); });
@@ -76,7 +76,7 @@ TEST(Zstd, TheSameBytesHoweverTheyCome) {
   EXPECT_LT(compressed(content, 1000, 19).size(), whole.size());
 }
 
-// A frame that says how far it refers back: 2^27 bytes, 2^28, and as far as its terabyte reaches.
+// Frames whose headers declare windows of 2^27 bytes, 2^28 bytes, and up to a terabyte.
 TEST(Zstd, AWindowIsBounded) {
   const std::string nothing = from_hex("010000");  // the last block, empty
   EXPECT_EQ(decompressed(from_hex("28b52ffd0088") + nothing), "");
@@ -91,7 +91,7 @@ TEST(Zstd, AWindowIsBounded) {
   }
 }
 
-// The hello again, compressed with dictionary number 7 (RFC 8878, 3.1.1.1.1.6).
+// "hello" again, compressed with dictionary number 7 (RFC 8878, 3.1.1.1.1.6).
 TEST(Zstd, AFrameThatNeedsADictionaryIsNotCalledDamaged) {
   const std::string hello = from_hex(kHello);
   auto source = decompressing(hello + from_hex("28b52ffd05580731000068656c6c6f0a5388bd91"));

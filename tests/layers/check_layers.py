@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Refuses includes that cross the layers. Standard library only.
+"""Rejects includes that cross the layers. Standard library only.
 
 usage: check_layers.py ROOT
 
-Prints a line for each include that the tables below do not allow, for each one that leads nowhere
-and for each header without #pragma once. Exit status 1 if there were any.
+Prints a line for each include that the tables below do not allow, for each missing file and for
+each header without #pragma once. Exit status 1 if there are any.
 """
 
 import pathlib
 import re
 import sys
 
-# Which layer may include which. A layer may include itself and, through these, what they may
-# include. The longest name that a file's path starts with is its layer.
+# Which layer may include which. A layer may include itself, the listed layers, and those that they
+# may include. The layer of a file is the longest name with which its path starts.
 LAYERS = {
     "proto": [],
     "dataset/base": [],
@@ -35,10 +35,10 @@ LAYERS = {
     "tests": ["trainer/programs", "tools"],
 }
 
-# The public headers lie apart from their layers' sources, in these folders, and are included by
+# The public headers are in these folders, apart from their layers' sources, and are included by
 # their path from there: "recordpipe/dataset.h".
 PUBLIC = ["dataset/include/", "trainer/include/"]
-# Which layer they belong to, by the start of their path below those folders.
+# Their layers, by the start of their path below those folders.
 PUBLIC_LAYERS = {
     "recordpipe/cifar/": "dataset/applications/cifar",
     "recordpipe/http/": "dataset/http",
@@ -65,12 +65,12 @@ for layer, names in {
                         "sample_from_datasets statistics tfrecord_files zip",
 }.items():
     PUBLIC_LAYERS.update({f"recordpipe/{name}.h": layer for name in names.split()})
-# What users see is used as users do.
+# Examples and user-facing programs use the library as users do.
 PUBLIC_ONLY = ["examples/", *PUBLIC]
 
 # Which files, by the start of their path, may include a library's headers, by the start of theirs.
-# A reader of records needs zlib and zstd (ISA-L if it is there) and nothing else; logging and option
-# parsing are for programs.
+# A reader of records needs only zlib and zstd (and ISA-L if available); logging and option parsing
+# are for programs.
 LIBRARIES = {
     "hwy/": ["dataset/image/crop_highway"],
     "jerror.h": ["dataset/image/jpeg_"],
@@ -101,10 +101,10 @@ LIBRARIES = {
     "gtest/": [],
     "gmock/": [],
 }
-# Those may include everything above.
+# These may include everything above.
 UNBOUND = "tests/"
 
-# Headers of the operating system and the compiler, open to all.
+# Headers of the operating system and the compiler, allowed everywhere.
 SYSTEM = re.compile(
     r"""(sys|asm|linux|arpa|net|netinet)/\w+(/\w+)*\.h
       | arm_\w+\.h | \w+intrin\.h | cpuid\.h | sanitizer/\w+\.h
@@ -123,7 +123,7 @@ def longest(starts, path):
 
 
 def layer_of(path):
-    """Of a file, by its path from the root."""
+    """The layer of a file, by its path from the root."""
     public = longest(PUBLIC, path)
     if public:
         start = longest(PUBLIC_LAYERS, path[len(public):])
@@ -141,7 +141,7 @@ def reach_of(layer):
 
 
 def file_of(root, included):
-    """The file that is meant, or made by the build from one: its path from the root."""
+    """The included file, or the source from which it is generated: its path from the root."""
     if included.endswith(".pb.h"):  # protoc's
         candidates = [included.removeprefix("recordpipe/").removesuffix(".pb.h") + ".proto"]
     else:  # or CMake's
@@ -192,7 +192,7 @@ def check_file(root, path):
 
 
 def check_tree(root):
-    """All that is wrong with the sources below `root`, a line each."""
+    """All errors in the sources below `root`, one line each."""
     problems, count = [], 0
     for folder in sorted({layer.split("/")[0] for layer in LAYERS}):
         for file in sorted((root / folder).rglob("*")):

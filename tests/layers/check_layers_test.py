@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that check_layers.py can fail: made-up trees with one thing wrong."""
+"""Tests that check_layers.py can fail: invented trees, each with one error."""
 
 import pathlib
 import tempfile

@@ -1,4 +1,4 @@
-// In the steady state a pipeline takes no memory: not for a record, not for a batch.
+// In the steady state a pipeline allocates no memory, neither per record nor per batch.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ namespace recordpipe {
 namespace {
 
 constexpr int kRecords = 5000;
-constexpr int kWarmUp = 2000;  // batches: a few epochs, and some saved places
+constexpr int kWarmUp = 2000;  // batches: a few epochs and some saved states
 constexpr size_t kSteady = 300;
 
 struct Sum {

@@ -1,4 +1,5 @@
-// cache in memory and in a file: computed once, the same ever after, and never half a file.
+// cache in memory and in a file: values are computed once and stay the same; a cache file is never
+// incomplete.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -60,7 +61,7 @@ TEST_F(Cache, ComputesOnce) {
   EXPECT_EQ(collect(counted().cache(path()).repeat(3)).size(), 300u);
   EXPECT_EQ(computed_, 200);
   EXPECT_EQ(collect(counted().cache(path())).size(), 100u);
-  EXPECT_EQ(computed_, 200) << "a file serves other iterators, too";
+  EXPECT_EQ(computed_, 200) << "other iterators use the file too";
 }
 
 TEST_F(Cache, FreezesWhatIsRandomBeforeItAndNotAfter) {
@@ -206,7 +207,7 @@ TEST_F(Cache, AFileOfAnotherTypeIsRefusedByNameThoughItIsAsLarge) {
   EXPECT_THAT(refusal(std::vector<std::string>{"a"}, std::string("a")), HasSubstr("string"));
 }
 
-// A codec of one's own for any tuple of numbers, which doesn't say of which.
+// A custom codec for any tuple of numbers; it doesn't name their types.
 struct Numbers {
   std::string name() const { return "numbers"; }
   template <class... Ts>

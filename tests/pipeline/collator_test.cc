@@ -1,4 +1,4 @@
-// Collators of one's own: whose rows have no place before all of them are known.
+// Custom collators, including one whose row positions depend on all rows.
 #include <atomic>
 #include <stdexcept>
 #include <utility>
@@ -16,7 +16,7 @@
 namespace recordpipe {
 namespace {
 
-// Rows of any length, one after another.
+// Rows of any length, concatenated.
 struct Ragged {
   std::vector<std::vector<int>> rows;
   std::vector<int> values;
@@ -64,7 +64,7 @@ TEST(Collator, IsFinishedOnceForEachBatchWhenAllRowsAreSet) {
   }
 }
 
-// Each element beside the one that was said to come next; -1 where none was.
+// Each element with the element announced as next; -1 if none was announced.
 struct ForesightedPairs {
   using Batch = std::vector<std::pair<int, int>>;
   void reset(Batch& batch, size_t rows) const { batch.resize(rows); }
@@ -105,7 +105,7 @@ TEST(Collator, IsNotFinishedWhereARowThrew) {
   }
 }
 
-// Refuses whole batches.
+// Throws for whole batches.
 template <class T>
 struct Remainder : VectorCollator<T> {
   void reset(std::vector<T>& batch, size_t rows) const {
@@ -114,7 +114,8 @@ struct Remainder : VectorCollator<T> {
   }
 };
 
-// Workers give up the rows' tickets while others are planned and computed, in all these operators.
+// For all these operators: workers discard the rows' tickets while other rows are planned and
+// computed.
 TEST(Collator, RowsOfARefusedBatchAreGivenUp) {
   const auto any = [](int64_t) { return true; };
   const auto source = range(400).filter(any).concatenate(range(603)).enumerate();

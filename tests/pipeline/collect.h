@@ -1,4 +1,4 @@
-// What tests do with a Dataset.
+// Helpers for tests of Dataset.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline std::vector<int> numbers(int n) {
   return out;
 }
 
-// In the names of tests.
+// Used in test names.
 inline void PrintTo(const PipelineOptions& options, std::ostream* out) {
   *out << "threads=" << options.threads << " chunk_size=" << options.chunk_size;
 }

@@ -1,4 +1,4 @@
-// What is made of several datasets: concatenate, zip, sample_from_datasets.
+// Operators on several datasets: concatenate, zip, sample_from_datasets.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -52,7 +52,7 @@ TEST(Concatenate, HasRandomAccessWhereItsInputsHave) {
   EXPECT_THAT(error.reason(), HasSubstr("shuffle can't"));
 }
 
-// The same source, even: random numbers are drawn for an element, and these are two.
+// Even for the same source: random numbers belong to an element, and these are two elements.
 TEST(Combined, NoTwoElementsDrawTheSame) {
   const auto source = range(100);
   const auto twice = source.concatenate(source);
@@ -84,7 +84,7 @@ TEST(Zip, AFailureOfOneFailsTheWhole) {
   for (int i = 0; i < 5; ++i) ASSERT_NE(iterator.next(), nullptr);
   EXPECT_EQ(error_of([&] { iterator.next(); }).reason(), "five");
   EXPECT_EQ(collect(failing.ignore_errors()).size(), 9u);
-  // What comes after the end of the shortest is not looked at.
+  // Elements after the end of the shortest input are not computed.
   EXPECT_EQ(collect(zip(range(5), range(10).map(fail_at_5))).size(), 5u);
 }
 
@@ -117,7 +117,7 @@ TEST(Sample, GoesOnWithTheOthersOrStopsWhenOneRunsOut) {
             collect(sample_from_datasets(inputs, {}, 1)));
 }
 
-// As unlikely as it may be, it isn't left out.
+// Even an improbable input is not omitted.
 TEST(Sample, ASmallWeightIsNotNone) {
   for (const double weight : {1e-9, 0x1p-32, 0x1p-40, 1e-300}) {
     SCOPED_TRACE(weight);
@@ -125,7 +125,7 @@ TEST(Sample, ASmallWeightIsNotNone) {
         collect(sample_from_datasets<int64_t>({range(100), range(100, 105)}, {1, weight}, 1));
     EXPECT_EQ(sampled, collect(range(105)));
   }
-  // When the first has run out, the others are drawn one to two.
+  // After the end of the first, the others are drawn one to two.
   const std::vector<double> weights{1, 0x1p-40, 0x1p-39};
   const auto rare =
       collect(sample_from_datasets<int64_t>({range(1), range(1, 5001), range(-9999, 0)}, weights, 1)
@@ -160,7 +160,7 @@ void expect_equals(const Dataset<T>& dataset, const naive::Pipeline<T>& twin) {
 TEST(Combined, EqualTheirTwins) {
   const auto draw_int = [](int x, Random& r) { return x ^ static_cast<int>(r.below(1 << 20)); };
   const auto draw_second = [](const auto& x, Random& r) { return std::get<1>(x) + r.next64(); };
-  // A pipeline and its twin have the same members.
+  // A pipeline and its twin have the same member functions.
   const auto mixed = [&](const auto& source) {
     return source.shuffle(30, 1).map_with_random(2, draw_int);
   };

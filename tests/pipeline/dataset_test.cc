@@ -1,4 +1,4 @@
-// What each operator means, on small inputs.
+// The semantics of each operator, on small inputs.
 #include "recordpipe/dataset.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ TEST(Map, RandomNumbersBelongToTheElementWhereverAShufflePutsIt) {
   const auto draw = [](int x, Random& random) { return std::pair(x, random.next64()); };
   const auto source = from_vector(numbers(64));
   auto before = collect(source.map_with_random(7, draw));
-  // take() of everything leaves the order; only the number of random operators may not differ.
+  // take() of everything keeps the order; the number of random operators must stay the same.
   auto after = collect(source.map_with_random(7, draw).shuffle(64, 3));
   EXPECT_NE(before, after);
   std::sort(after.begin(), after.end());
@@ -114,7 +114,7 @@ TEST(Shuffle, IsUniformOverThePermutationsOfASmallInput) {
 }
 
 TEST(Shuffle, TwoWithOneSeedDoNotDrawTheSameNumbers) {
-  // If they did, the second would see the first one's draws again.
+  // Otherwise the second shuffle would repeat the random numbers of the first.
   const auto once = collect(from_vector(numbers(100)).shuffle(100, 1));
   const auto twice = collect(from_vector(once).shuffle(100, 1));
   EXPECT_NE(collect(from_vector(numbers(100)).shuffle(100, 1).shuffle(100, 1)), twice);

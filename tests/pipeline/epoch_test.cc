@@ -1,4 +1,4 @@
-// A loop over epochs yields what repeat yields, and a saved place goes on in its epoch.
+// A loop over epochs yields the elements of repeat, and a saved state resumes in its epoch.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,7 +34,7 @@ using testing::HasSubstr;
 
 constexpr uint64_t kEpochs = 3;
 
-// Seen in the result: an element's random numbers, and with them its id.
+// Makes an element's random numbers, and with them its id, visible in the result.
 int crop(int value, Random& random) { return value ^ static_cast<int>(random.below(1 << 20)); }
 
 template <class T>
@@ -132,7 +132,7 @@ TEST(Epoch, IsTheIterationsAndMayStandAnywhere) {
   EXPECT_TRUE(rest_of(dataset_own) == expected);
   EXPECT_EQ(crops().epoch(2).explain(), crops().explain());
 
-  // Of several datasets that of the first counts.
+  // Of several datasets, the epoch of the first counts.
   EXPECT_TRUE(collect(crops().epoch(2).concatenate(crops().epoch(9))) ==
               collect(crops().concatenate(crops()).epoch(2)));
   EXPECT_TRUE(collect(zip(crops().epoch(2), crops().epoch(9))) ==
@@ -178,7 +178,7 @@ TEST(Epoch, AStateGoesOnInItsEpoch) {
   EXPECT_TRUE(rest_of(restored) == rest_of(saving));
 }
 
-// As state() would have written it.
+// Encoded as by state().
 std::string sealed(proto::IteratorState state) {
   state.clear_crc32c();
   std::string serialized = state.SerializeAsString();

@@ -1,4 +1,4 @@
-// States of pipelines that read files: which changes of the files are noticed.
+// States of pipelines that read files: which changes of the files are detected.
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -82,7 +82,7 @@ TEST_F(FileState, AFileIsWhatItWasWhenItWasOpened) {
     Iterator<std::string> iterator = dataset.iterate();
     iterator.next();
     const Compression compression = name == "a" ? Compression::none : Compression::gzip;
-    write(name, 300, 60, compression);  // what is iterated is the old one still
+    write(name, 300, 60, compression);  // the iterator continues with the old file
     const std::string state = iterator.state();
     Iterator<std::string> fresh = dataset.iterate();
     EXPECT_EQ(error_of([&] { fresh.restore(state); }).path(), path(name));
@@ -105,18 +105,18 @@ TEST_F(FileState, AFileThatIsNotOpenYetIsLookedAtAgainToRestore) {
   Iterator<std::string> iterator = dataset.concatenate(lines({"d"})).iterate();
   const std::string state = iterator.state();
   write("d", 121, 33, Compression::none);
-  iterator.restore(state);  // of such a file name and size count
+  iterator.restore(state);  // for such a file only name and size are compared
   EXPECT_EQ(rest_of(iterator).back(), "record 153");
   write("d", 120, 32, Compression::none);
   EXPECT_EQ(error_of([&] { dataset.concatenate(lines({"d"})).iterate().restore(state); }).path(),
             path("d"));
 }
 
-// A checkpoint of a pass over many files must not wait for all of them.
+// A checkpoint of a pipeline over many files must not read all of them.
 TEST_F(FileState, OnlyFilesThatWereOpenedAreRead) {
   constexpr uint64_t kFiles = 1000;
   constexpr uint64_t kOpened = 3;
-  // To look at a file's content: its status, opening it, and 18 blocks at most.
+  // Calls needed to fingerprint a file: its status, opening it, and at most 18 blocks.
   constexpr uint64_t kContent = 20;
   write("ten", 0, 10, Compression::none);
   write("ten.gz", 0, 10, Compression::gzip);
@@ -135,7 +135,7 @@ TEST_F(FileState, OnlyFilesThatWereOpenedAreRead) {
   auto iterator = records.iterate();
   for (int i = 0; i < 25; ++i) iterator.next();
   std::string state;
-  EXPECT_EQ(calls_of([&] { state = iterator.state(); }), kFiles - kOpened);  // their sizes
+  EXPECT_EQ(calls_of([&] { state = iterator.state(); }), kFiles - kOpened);  // only their sizes
   EXPECT_EQ(calls_of([&] { EXPECT_EQ(iterator.state(), state); }), 0u);
   for (int i = 0; i < 200; ++i) iterator.next();
   EXPECT_EQ(calls_of([&] { iterator.state(); }), 0u);
@@ -144,13 +144,13 @@ TEST_F(FileState, OnlyFilesThatWereOpenedAreRead) {
   EXPECT_LE(calls_of([&] { restored.restore(state); }), kFiles + kContent * kOpened + kContent);
   EXPECT_EQ(restored.position(), 25u);
   EXPECT_EQ(as_text(restored.next()->data), "record 5");
-  // The beginning: sizes, saved and restored, and no file's content.
+  // At the beginning: sizes are saved and compared; no file's contents are read.
   EXPECT_LT(calls_of([&] { records.iterate().restore(records.iterate().state()); }),
             2 * kFiles + kContent);
 }
 
 TEST_F(FileState, AChangeInTheMiddleIsSeen) {
-  // Of one record in a small file; of every fifteenth part of a larger one.
+  // Changes one record in a small file, every fifteenth part of a larger one.
   for (const auto& [records, changed] : {std::pair(1'000, 1), std::pair(100'000, 7'000)}) {
     const auto write_with = [&](int first, int count) {
       AtomicFile file(posix_file_system(), path("m"));
@@ -186,7 +186,7 @@ TEST_F(FileState, MovedFilesAreTheSame) {
   EXPECT_TRUE(rest_of(fresh) == rest_of(iterator));
 }
 
-// Files that no plan names: elements become datasets of them.
+// Files that are not part of the plan: elements are turned into datasets of them.
 class InputFileState : public FileState {
  protected:
   static constexpr int kFiles = 12;
@@ -199,7 +199,7 @@ class InputFileState : public FileState {
   static Compression compression(int i) {
     return i % 4 == 1 ? Compression::gzip : Compression::none;
   }
-  // All records have the same length, wherever they start.
+  // All records have the same length, for any start.
   void write_input(int i, int first) { write(name(i), 1000 + first, kRecords, compression(i)); }
 
   auto open() const {
@@ -226,7 +226,7 @@ TEST_F(InputFileState, AChangedFileOfAnInputIsRefusedByName) {
         parts.interleave(open(), 3).prefetch(5),
         parts.interleave(
             [open = open()](int i) { return from_vector(std::vector{i}).flat_map(open); }, 3)}) {
-    // Saved when each third file was read in part; part-01 is compressed.
+    // Saved when every third file was partly read; part-01 is compressed.
     for (const auto& [read, changed] : {std::pair(5, 0), std::pair(25, 1)}) {
       const auto run = dataset.with_options({.threads = 2, .chunk_size = 4});
       Iterator<std::string> saving = run.iterate();
@@ -251,7 +251,7 @@ TEST_F(InputFileState, AChangedFileOfAnInputIsRefusedByName) {
   }
 }
 
-// Records from a file that was read to its end wait in a shuffle's buffer.
+// Records of a file that was read to its end are still in a shuffle's buffer.
 TEST_F(InputFileState, AChangedFileWhoseRecordsAreBufferedIsRefused) {
   const auto dataset = from_vector(numbers(kFiles)).flat_map(open()).shuffle(6 * kRecords, 1);
   Iterator<std::string> saving = dataset.iterate();

@@ -1,4 +1,4 @@
-// Elements out of functions: in order, again in each pass, saved by their number.
+// Elements from functions: in order, repeated in each pass, saved by their number.
 #include "recordpipe/from_generator.h"
 
 #include <atomic>
@@ -31,7 +31,7 @@ auto counting(int n) {
   };
 }
 
-// The same, but throws instead of making `bad`.
+// The same, but throws at the element `bad`.
 auto failing_at(int bad, int n) {
   return [=] {
     return [=, next = 0]() mutable -> std::optional<int> {
@@ -64,7 +64,7 @@ TEST(FromGenerator, TakesWhatCanBeCalled) {
   EXPECT_THAT(collect(from_generator(factory).repeat(2)),
               ElementsAre("a", "b", "c", "a", "b", "c"));
 
-  // What can't be copied, made by what makes it.
+  // Values that can't be copied, from a factory function.
   const auto unique = [] {
     return [left = std::make_unique<int>(2)]() {
       return *left > 0 ? std::optional(std::make_unique<int>((*left)--)) : std::nullopt;
@@ -144,7 +144,7 @@ TEST(FromGenerator, MakesNothingBeforeItIsAskedAndNothingAfterTheEnd) {
 TEST(FromGenerator, EndlessOnesAreStopped) {
   const auto endless = [] { return [n = 0]() mutable { return std::optional(n++); }; };
   EXPECT_EQ(collect(from_generator(endless).prefetch(10).take(1000)), numbers(1000));
-  // A thread that passes over them is busy when it is told to stop.
+  // A thread that discards them is busy when a stop is requested.
   auto iterator = from_vector(numbers(1))
                       .concatenate(from_generator(endless).skip(uint64_t{1} << 60).prefetch(1))
                       .prefetch(1)

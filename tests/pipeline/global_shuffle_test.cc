@@ -1,4 +1,4 @@
-// Random access, and the shuffle that lives on it.
+// Random access, and the shuffle built on it.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -83,7 +83,7 @@ TEST(GlobalShuffle, GoesOnAnywhere) {
   expect_resumes_anywhere(dataset, on_any_machine(dataset));
 }
 
-// Planned one by one, these would take years.
+// Planning these elements one by one would take years.
 TEST(GlobalShuffle, PassesOverElementsInNoTime) {
   constexpr int64_t kMany = int64_t{1} << 60;
   const auto order = range(kMany).global_shuffle(5);

@@ -1,10 +1,14 @@
 // Records of files at URLs as a Dataset.
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recordpipe/chrome_trace.h"
+#include "recordpipe/from_vector.h"
 #include "recordpipe/record_writer.h"
 #include "recordpipe/tfrecord_files.h"
 #include "tests/io/http_reading_fixture.h"
@@ -15,7 +19,9 @@
 namespace recordpipe {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class HttpFiles : public HttpReadingTest {
  protected:
@@ -53,7 +59,7 @@ TEST_F(HttpFiles, PlainAndCompressedOnesAreRead) {
     const auto records = tfrecord_files(files_, urls_).with_options({.threads = threads});
     EXPECT_EQ(collect(texts(records)), expected(400));
   }
-  // Where the server sends whole files only, without their sizes.
+  // The server sends whole files only, without their sizes.
   server.misbehave("no_range&close");
   EXPECT_EQ(collect(texts(tfrecord_files(files_, urls_))), expected(400));
 }
@@ -69,7 +75,102 @@ TEST_F(HttpFiles, APassIsResumed) {
   EXPECT_EQ(error_of([&] { restored.restore(state); }).path(), urls_[0]);
 }
 
-TEST_F(HttpFiles, HaveNoRandomAccess) {
+// A presigned URL is signed again for every run.
+TEST_F(HttpFiles, APassIsResumedByURLsThatWereSignedAgain) {
+  const auto signed_by = [&](const std::string& signature) {
+    std::vector<std::string> urls = urls_;
+    for (std::string& url : urls) url += "?X-Amz-Signature=" + signature;
+    return urls;
+  };
+  const auto plain = [&](const std::string& signature) {
+    return texts(tfrecord_files(files_, signed_by(signature)));
+  };
+  const auto inputs = [&](const std::string& signature) {
+    return from_vector(signed_by(signature))
+        .interleave([this](const std::string& url) { return texts(tfrecord_files(files_, {url})); },
+                    2);
+  };
+  int caches = 0;
+  for (const auto& [first, second] :
+       {std::pair(plain("1/a"), plain("2/b=")), std::pair(inputs("1/a"), inputs("2/b="))}) {
+    auto saving = first.iterate();
+    for (int i = 0; i < 250; ++i) saving.next();
+    auto restored = second.iterate();
+    restored.restore(saving.state());
+    EXPECT_EQ(rest_of(restored), rest_of(saving));
+    const std::string path = directory_ / ("cache-" + std::to_string(caches++));
+    EXPECT_EQ(collect(first.cache(path, {}, files_)), collect(second.cache(path, {}, files_)));
+  }
+  // Files that differ in the query alone are told apart by their content.
+  auto saving = plain("1").iterate();
+  saving.next();
+  put("plain", 1, 301, Compression::none);
+  EXPECT_EQ(error_of([&] { plain("2").iterate().restore(saving.state()); }).path(),
+            urls_[0] + "?...");
+}
+
+TEST_F(HttpFiles, NoSecretOfAURLIsWritten) {
+  std::vector<std::string> urls = urls_;
+  for (std::string& url : urls) {
+    url.insert(std::string_view("http://").size(), "user:SECRET@");
+    url += "?X-Amz-Signature=SECRET";
+  }
+  const auto trace = std::make_shared<ChromeTrace>();
+  const auto from_sources = texts(tfrecord_files(files_, urls));
+  const auto from_inputs = from_vector(urls).flat_map(
+      [this](const std::string& url) { return texts(tfrecord_files(files_, {url})); });
+  int caches = 0;
+  for (const auto& dataset : {from_sources, from_inputs}) {
+    const std::string path = directory_ / ("cache-" + std::to_string(caches++));
+    const auto cached = dataset.cache(path, {}, files_).with_options({.trace = trace});
+    for (int pass = 0; pass < 2; ++pass) {
+      auto iterator = cached.iterate();
+      EXPECT_EQ(rest_of(iterator), expected(400));
+      EXPECT_THAT(iterator.state(), Not(HasSubstr("SECRET")));
+    }
+    const auto written = read_all(*posix_file_system().open_source(path), 1 << 20);
+    EXPECT_THAT(as_text(written), Not(HasSubstr("SECRET")));
+    auto iterator = dataset.iterate();
+    iterator.next();
+    EXPECT_THAT(iterator.state(), Not(HasSubstr("SECRET")));
+    EXPECT_THAT(iterator.statistics().text(), Not(HasSubstr("SECRET")));
+  }
+  EXPECT_THAT(trace->json(), Not(HasSubstr("SECRET")));
+}
+
+// Records that outlive the reads of others, in one order at any number of threads.
+TEST_F(HttpFiles, PlainOnesHaveRandomAccess) {
+  const std::vector<std::string> urls = {urls_[0], urls_[2], urls_[0]};
+  const std::vector<std::string> paths = {directory_ / "plain", directory_ / "empty",
+                                          directory_ / "plain"};
+  const auto expected = collect(texts(tfrecord_files(paths).global_shuffle(1)));
+  ASSERT_EQ(expected.size(), 600u);
+  for (const size_t threads : {1, 4}) {
+    // Longer than the Dataset and its iterator.
+    const std::vector<Record> records =
+        collect(tfrecord_files(files_, urls).global_shuffle(1).with_options({.threads = threads}));
+    std::vector<std::string> found;
+    for (const Record& record : records) {
+      EXPECT_EQ(record.path, urls[0]);
+      EXPECT_NE(record.owner, nullptr);
+      found.push_back(as_text(record.data));
+    }
+    EXPECT_EQ(found, expected);
+  }
+  const auto shuffled = texts(tfrecord_files(files_, urls)).global_shuffle(1);
+  expect_resumes_anywhere(shuffled, {shuffled.with_options({.threads = 1})}, 150);
+}
+
+TEST_F(HttpFiles, HaveNoRandomAccessIfCompressed) {
+  auto iterator = tfrecord_files(files_, {urls_[1]}).global_shuffle(1).iterate();
+  const Error error = error_of([&] { iterator.next(); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_EQ(error.path(), urls_[1]);
+  EXPECT_THAT(error.reason(), AllOf(HasSubstr("gzip"), HasSubstr("global_shuffle")));
+}
+
+TEST_F(HttpFiles, HaveNoRandomAccessWithoutRanges) {
+  server.misbehave("no_range");
   auto iterator = tfrecord_files(files_, {urls_[0]}).global_shuffle(1).iterate();
   const Error error = error_of([&] { iterator.next(); });
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);

@@ -1,4 +1,4 @@
-// Stopping anywhere: everything that was started is joined, in bounded time.
+// Stopping at any moment: all threads are joined, in bounded time.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -26,7 +26,7 @@
 namespace recordpipe {
 namespace {
 
-// Work that takes a while, and counts how much of it is being done.
+// Slow work that counts its concurrent calls.
 auto counted_by(std::atomic<int>& running) {
   return [&running](int x) {
     ++running;
@@ -51,7 +51,7 @@ TEST(Lifecycle, IteratorsMayBeDroppedAtAnyElement) {
       auto iterator = dataset.iterate();
       for (int i = 0; i < stop_after; ++i) ASSERT_NE(iterator.next(), nullptr);
       { const auto dropped = std::move(iterator); }
-      EXPECT_EQ(running, 0) << "work goes on after the iterator is gone";
+      EXPECT_EQ(running, 0) << "work continues after the iterator is destroyed";
     }
   }
 }
@@ -65,7 +65,7 @@ Dataset<int> generated(std::function<int(int)> work, int count) {
   });
 }
 
-// Every operator that runs what is upstream by itself or has several inputs; some 290 elements.
+// Every operator that iterates its input itself or has several inputs; about 290 elements.
 Dataset<int> everything_that_sees_values(std::function<int(int)> work, const std::string& cache) {
   const auto first =
       from_vector(numbers(30)).map(work).concatenate(generated(work, 20).shard(2, 1));
@@ -103,7 +103,7 @@ TEST(Lifecycle, WhatOperatorsHaveOpenIsClosedWithTheIterator) {
         auto iterator = (prefetch ? dataset.prefetch(3) : dataset).iterate();
         for (int i = 0; i < stop_after; ++i) ASSERT_NE(iterator.next(), nullptr);
         { const auto dropped = std::move(iterator); }
-        EXPECT_EQ(running, 0) << "work goes on after the iterator is gone";
+        EXPECT_EQ(running, 0) << "work continues after the iterator is destroyed";
       }
     }
   }
@@ -163,7 +163,7 @@ TEST(Lifecycle, DroppingAnIteratorDoesNotWaitForAWholePass) {
       return x == 0;
     };
     {
-      // Both prefetch threads wait: one for elements that don't come, one for the other.
+      // Both prefetch threads wait: one for elements that never come, one for the other thread.
       auto iterator = from_vector(numbers(5000))
                           .filter(slow_and_empty)
                           .prefetch(1)
@@ -200,7 +200,7 @@ TEST(Lifecycle, WhatFindsNoMoreElementsForEverCanBeStopped) {
     first = true;
     auto iterator = chain.prefetch(1).iterate();
     ASSERT_NE(iterator.next(), nullptr);
-    // The prefetch thread now looks for the second element, which never comes.
+    // The prefetch thread is now waiting for the second element, which never comes.
   }
 }
 
@@ -224,7 +224,7 @@ TEST(Lifecycle, ASlowConsumerBoundsWhatIsComputedAhead) {
                       .iterate();
   iterator.next();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  // Two batches wait, one is with the consumer, one with the prefetch thread, six are in flight.
+  // Two batches are ready, the consumer and the prefetch thread have one each, six are in flight.
   EXPECT_LE(computed, 100);
 }
 

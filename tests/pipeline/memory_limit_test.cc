@@ -1,4 +1,4 @@
-// The bound on memory: counted, kept, read back; and it changes no element.
+// The memory limit: memory is counted, bounded and reported; the limit changes no element.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ using internal::MemoryCharge;
 
 constexpr uint64_t kMiB = 1 << 20;
 
-// Elements of about a mebibyte each.
+// Elements of about one MiB each.
 Dataset<std::string> large(int count) {
   return from_vector(numbers(count)).map([](int x) {
     return std::string(kMiB, static_cast<char>('a' + x % 26));
@@ -57,7 +57,7 @@ TEST(MemoryLimit, IsReadBack) {
 }
 
 TEST(MemoryLimit, CountsWhatIsHeld) {
-  // Fills the prefetch buffer while the consumer holds the first.
+  // Fills the prefetch buffer while the consumer holds the first element.
   auto iterator = large(50).prefetch(20).with_options({.threads = 1, .chunk_size = 1}).iterate();
   while (iterator.next()) {
   }
@@ -70,7 +70,7 @@ TEST(MemoryLimit, CountsWhatIsHeld) {
   EXPECT_GE(shuffled.peak, 50'000 * 32);
 }
 
-// Beside a shuffle's own 32 bytes an element: what its tickets stand for.
+// In addition to a shuffle's 32 bytes per element: the memory behind its tickets.
 TEST(MemoryLimit, CountsWhatTicketsStandFor) {
   constexpr uint64_t kBuffer = 50'000;
   const auto source = from_vector(numbers(80'000));
@@ -88,7 +88,7 @@ TEST(MemoryLimit, CountsWhatTicketsStandFor) {
   EXPECT_GE(use_after_all(cached.with_options({.chunk_size = 1})).peak, 20 * kMiB);
 }
 
-// Whatever operators put them into.
+// For any operators that contain them.
 TEST(MemoryLimit, SeesElementsInsideOthers) {
   const PipelineOptions options{.threads = 1, .chunk_size = 1};
   const auto held = [&](const auto& dataset) {
@@ -104,8 +104,8 @@ TEST(MemoryLimit, SeesElementsInsideOthers) {
       large(8).map([](std::string s) { return std::vector<char>(s.begin(), s.end()); });
   EXPECT_GE(held(texts.padded_batch(2, 'x').cache()), 8 * kMiB);
   const auto windows = large(8).window(8).map([](const auto& window) { return window.size(); });
-  EXPECT_GE(use_after_all(windows).peak, 24 * kMiB) << "gathered, and handed on";
-  // Once where it was computed, once where it was tested.
+  EXPECT_GE(use_after_all(windows).peak, 24 * kMiB) << "gathered and passed on";
+  // Counted at the map that computes it and at the filter that tests it.
   EXPECT_GE(held(large(8).filter([](const std::string&) { return false; })), 2 * kMiB);
 }
 
@@ -116,10 +116,10 @@ TEST(MemoryLimit, IsKept) {
     const PipelineOptions options{.threads = threads, .chunk_size = 1, .memory_limit = 12 * kMiB};
     auto iterator = dataset.with_options(options).iterate();
     iterator.next();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // prefetch would fill up
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // prefetch fills up in this time
     while (iterator.next()) {
     }
-    // Elements are a little more than a mebibyte.
+    // Elements are slightly larger than one MiB.
     EXPECT_LE(iterator.memory().peak, 13 * kMiB) << threads << " threads";
   }
 }
@@ -155,7 +155,7 @@ TEST(MemoryLimit, WhatCannotFitIsAnError) {
             ErrorKind::limit_exceeded);
 }
 
-// However short the whole is.
+// For any length of the dataset.
 TEST(MemoryLimit, IsNeverPassedTwice) {
   const PipelineOptions options{.threads = 2, .chunk_size = 1, .memory_limit = 10 * kMiB};
   const auto gathering = large(60).prefetch(2).shuffle(40, 1).with_options(options);
@@ -169,7 +169,7 @@ TEST(MemoryLimit, IsNeverPassedTwice) {
   EXPECT_LE(iterator.memory().peak, 25 * kMiB);
 }
 
-// It isn't one input's, or one element's.
+// The error belongs to the whole pipeline, not to an input or an element.
 TEST(MemoryLimit, ItsErrorIsNoneToIgnore) {
   const auto shuffled =
       from_vector(numbers(10)).interleave([](int) { return range(100'000).shuffle(50'000, 1); }, 2);
@@ -183,7 +183,7 @@ TEST(MemoryLimit, ItsErrorIsNoneToIgnore) {
   }
 }
 
-// The shuffle hands on what it has, and comes back for the rest.
+// The shuffle passes on its elements, then asks again for the rest.
 TEST(MemoryLimit, WhatACacheCannotHoldIsAnErrorBehindAShuffleToo) {
   const auto cached = large(8).cache().shuffle(3, 1);
   const PipelineOptions options{.threads = 1, .chunk_size = 4, .memory_limit = 6 * kMiB};

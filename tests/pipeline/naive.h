@@ -1,5 +1,5 @@
-// The plain twin of the pipeline: one thread, whole vectors, nothing clever. What the operators
-// mean, written down a second time.
+// The plain twin of the pipeline: one thread, whole vectors, no optimisation. A second
+// implementation of the semantics of all operators.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using internal::ElementId;
 using internal::input_epoch;
 using internal::nested_epoch;
 
-// An element, or what was thrown in its place: then `error` isn't empty.
+// An element, or the error thrown in its place: then `error` isn't empty.
 template <class T>
 struct Item {
   ElementId id;
@@ -34,7 +34,7 @@ struct Item {
   std::string error = {};
 };
 
-// A pass: its elements, and what it ends with if not its end.
+// One pass: its elements, and the error that ends it, if any.
 template <class T>
 struct Elements {
   std::vector<Item<T>> items = {};
@@ -147,7 +147,7 @@ class Pipeline {
           out.items.push_back(std::move(items[next++]));
         }
         if (taken == block_length) continue;
-        cycle[turn].reset();  // its end is seen by asking for one more
+        cycle[turn].reset();  // the end is detected by asking for one more element
         --open;
       }
       return out;
@@ -216,7 +216,7 @@ class Pipeline {
             buffer.push_back(in.items[next++]);
           }
           for (uint64_t k = 0; !buffer.empty(); ++k) {
-            // Each element that comes out waits for one that goes in.
+            // Each output element waits for one input element.
             if (next == in.items.size() && !in.error.empty()) break;
             const uint32_t at = Random(key, epoch, k).below(static_cast<uint32_t>(buffer.size()));
             out.items.push_back(buffer[at]);
@@ -262,7 +262,7 @@ class Pipeline {
         std::max(random_operators_, other.random_operators()));
   }
 
-  // With `other`, as parts of 2^62.
+  // Weights of this and `other`, as parts of 2^62.
   Pipeline sample(const Pipeline& other, std::array<uint64_t, 2> weights, uint64_t seed,
                   bool stop_on_empty) const {
     const uint64_t operators = std::max(random_operators_, other.random_operators_);
@@ -300,7 +300,7 @@ class Pipeline {
     });
   }
 
-  // The input has random access, so its pass ends with no error.
+  // The input has random access, so its pass has no error at the end.
   Pipeline global_shuffle(uint64_t seed) const {
     const uint64_t key = derive_key(seed, random_operators_);
     return derived<T>(
@@ -357,7 +357,7 @@ class Pipeline {
   Elements<T> pass(uint64_t epoch) const { return pass_(epoch); }
   uint64_t random_operators() const { return random_operators_; }
 
-  // Of a pipeline without errors.
+  // For a pipeline without errors.
   std::vector<T> values() const {
     Elements<T> elements = pass_(0);
     std::vector<T> out;
@@ -397,7 +397,7 @@ class Pipeline {
         more_random_operators);
   }
 
-  // Fails where one of them does, the first.
+  // Throws the first error of its elements, if any.
   static Item<std::vector<T>> together(ElementId id, const Elements<T>& in, size_t first,
                                        size_t end) {
     Item<std::vector<T>> out{id};
@@ -412,7 +412,7 @@ class Pipeline {
   uint64_t random_operators_;
 };
 
-// Ends with `error`, if that isn't empty.
+// Ends with `error` unless it is empty.
 template <class T>
 Pipeline<T> from_vector(std::vector<T> values, std::string error = {}) {
   return Pipeline<T>([values = std::move(values), error = std::move(error)](uint64_t epoch) {

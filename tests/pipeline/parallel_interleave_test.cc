@@ -1,4 +1,4 @@
-// interleave reads its inputs in parallel, and nothing but the time shows it.
+// interleave reads its inputs in parallel without any effect on its elements.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -58,7 +58,7 @@ class ParallelInterleave : public testing::Test {
         .map([](const Record& record) { return as_text(record.data); });
   }
 
-  // The same in plain words.
+  // The same, written plainly.
   std::vector<std::string> taken_in_turns(size_t cycle_length, size_t block_length) const {
     std::vector<std::optional<std::pair<size_t, size_t>>> cycle(cycle_length);  // file, record
     std::vector<std::string> out;
@@ -133,7 +133,7 @@ TEST_F(ParallelInterleave, ErrorsComeAtTheirPlace) {
   struct Outcome {
     std::vector<std::string> before;  // the first error
     std::string error;
-    std::vector<std::string> others;  // that ignore_errors leaves
+    std::vector<std::string> others;  // left by ignore_errors
     std::vector<SkippedElement> skipped;
     bool operator==(const Outcome&) const = default;
   };
@@ -169,7 +169,7 @@ TEST_F(ParallelInterleave, StopsWhereverItStands) {
   }
 }
 
-// An input that never has a second element is read ahead for ever, unless it is stopped.
+// An input without a second element is read ahead forever, unless it is stopped.
 TEST(ParallelInterleaveStop, EndsAnEndlessSearchInAnInput) {
   const auto open = [](int input) {
     return range(INT64_MAX).filter([input](int64_t x) { return input == 0 || x < 64; });
@@ -181,7 +181,7 @@ TEST(ParallelInterleaveStop, EndsAnEndlessSearchInAnInput) {
                         .with_options({.threads = threads})
                         .iterate();
     EXPECT_EQ(rest_of(iterator), (std::vector<int64_t>{0, 0, 0}));
-    // All that the first inputs have is handed out before.
+    // All elements of the first inputs are delivered before that.
     auto blocks = from_vector(numbers(4))
                       .interleave(open, 4, 64)
                       .take(256)
@@ -190,7 +190,7 @@ TEST(ParallelInterleaveStop, EndsAnEndlessSearchInAnInput) {
   }
 }
 
-// The consumer is faster than the inputs: it takes each chunk from a task that goes on.
+// The consumer is faster than the inputs: it gets each chunk while its task continues.
 TEST(ParallelInterleaveSlowInputs, HandOverOneChunkAtATime) {
   constexpr int kElements = 700;
   const auto open = [](int input) {
@@ -211,7 +211,7 @@ TEST(ParallelInterleaveSlowInputs, HandOverOneChunkAtATime) {
   }
 }
 
-// Inputs of inputs, all on the same few threads.
+// Nested inputs, all on the same few threads.
 TEST(ParallelInterleaveNested, GetsThroughWithAnyNumberOfThreads) {
   const auto inner = [](int outer) {
     return from_vector(numbers(5))
@@ -231,7 +231,7 @@ TEST(ParallelInterleaveNested, GetsThroughWithAnyNumberOfThreads) {
   }
 }
 
-// Whether calls are ever in progress at the same time: each waits for a while until `wanted` are.
+// Detects concurrent calls: each call waits for a while until `wanted` calls are in progress.
 class Meeting {
  public:
   explicit Meeting(size_t wanted) : wanted_(wanted) {}
@@ -242,7 +242,7 @@ class Meeting {
     ++present_;
     if (present_ >= wanted_) have_met_ = true;
     changed_.notify_all();
-    // Where an input is needed that a worker is reading, nobody may be free for another.
+    // If the needed input is being read by a worker, no other thread may be free.
     changed_.wait_for(lock, std::chrono::milliseconds(100), [&] { return have_met_; });
     --present_;
   }
@@ -260,7 +260,7 @@ class Meeting {
   bool have_met_ = false;
 };
 
-// The operating system's files, whose reads wait for each other.
+// The operating system's files, with reads that wait for each other.
 class MeetingFileSystem final : public FileSystem {
  public:
   explicit MeetingFileSystem(Meeting& meeting) : meeting_(meeting) {}
@@ -326,7 +326,7 @@ TEST_F(ParallelInterleave, ReadsSeveralInputsAtTheSameTime) {
   }
 }
 
-// Whatever the inputs do.
+// For inputs of any kind.
 TEST(ParallelInterleaveGenerators, RunAtTheSameTime) {
   Meeting meeting(2);
   const auto open = [&](int input) {

@@ -1,5 +1,5 @@
-// skip() and restored places pass over exactly the elements that would have come, also when an
-// operator has gathered some of them ahead.
+// skip() and restored states discard exactly the elements that would have come next, also if an
+// operator has already gathered some of them.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace {
 
 using Batches = std::vector<std::vector<int64_t>>;
 
-// Batches of `size` of the numbers from `begin` to `end`.
+// Batches of `size` numbers from [begin, end).
 Batches batches(int64_t begin, int64_t end, int64_t size) {
   Batches out;
   for (int64_t i = begin; i < end; ++i) {
@@ -36,7 +36,7 @@ Batches batches(int64_t begin, int64_t end, int64_t size) {
   return out;
 }
 
-// So slow that the operator behind it often finds nothing ready when it looks ahead.
+// So slow that the next operator often finds nothing ready when it looks ahead.
 Dataset<int64_t> slow(const Dataset<int64_t>& source) {
   return source
       .map([](int64_t x) {
@@ -78,7 +78,7 @@ TEST(PassOver, OneInputAfterTheOtherInBatches) {
   expect_resumes_anywhere(both, on_any_machine(both));
 }
 
-// An error behind the end of the shortest input is never thrown.
+// An error after the end of the shortest input is never thrown.
 TEST(PassOver, AZipEndsWithItsShortestInput) {
   const auto failing = from_generator([] {
     return [n = int64_t{0}]() mutable -> std::optional<int64_t> {
@@ -102,7 +102,7 @@ TEST(PassOver, AnErrorWhileAShuffleIsRestored) {
       return n < 100 ? std::optional(n++) : std::nullopt;
     };
   });
-  // Small chunks, so that the state is one with a filled buffer.
+  // Small chunks, so that the state has a filled buffer.
   const auto shuffled = source.filter([](int64_t x) { return x % 3 != 1; })
                             .shuffle(20, 1)
                             .with_options({.threads = 1, .chunk_size = 1});
@@ -113,7 +113,7 @@ TEST(PassOver, AnErrorWhileAShuffleIsRestored) {
   *fails = true;
   EXPECT_THROW(iterator.restore(state), std::runtime_error);
   *fails = false;
-  EXPECT_EQ(rest_of(iterator), expected);  // it has started over
+  EXPECT_EQ(rest_of(iterator), expected);  // starts over
   iterator.restore(state);
   EXPECT_EQ(rest_of(iterator), std::vector<int64_t>(expected.begin() + 30, expected.end()));
 }

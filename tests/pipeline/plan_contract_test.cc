@@ -1,4 +1,4 @@
-// The contract of Plan, for each operator by itself: random sequences of calls, without an
+// The contract of Plan, for each operator separately: random sequences of calls, without an
 // Executor, over sources that wait, end and fail anywhere, compared with a plain list.
 #include <algorithm>
 #include <cstddef>
@@ -42,14 +42,14 @@ using Twin = naive::Pipeline<Value>;
 
 struct Operator {
   std::string name;
-  // Of two inputs; most leave the second alone.
+  // Takes two inputs; most ignore the second.
   std::function<Dataset<Value>(const Dataset<Value>&, const Dataset<Value>&)> dataset;
   std::function<Twin(const Twin&, const Twin&)> twin;
 
   friend void PrintTo(const Operator& op, std::ostream* out) { *out << op.name; }
 };
 
-// An operator of one input whose call reads the same for the dataset and the twin.
+// An operator with one input; the call is the same for the dataset and the twin.
 template <class F>
 Operator same(std::string name, F operate) {
   return {std::move(name), [=](const auto& in, const auto&) { return operate(in); },
@@ -120,7 +120,7 @@ std::vector<Operator> operators() {
                      return a.sample(b, {uint64_t{1} << 61, uint64_t{1} << 61}, 5, flag);
                    }});
   }
-  // Over batches, which gather rows ahead when they are asked with Wait::no.
+  // For batches, which gather rows ahead when called with Wait::no.
   for (size_t i = 0, plain = all.size(); i < plain; ++i) {
     const Operator op = all[i];
     const auto batched = [](const Dataset<Value>& in) {
@@ -141,7 +141,7 @@ class Driver {
  public:
   Driver(const Operator& op, uint64_t trial)
       : random_(derive_key(2027, 0), 0, trial), ledger_(std::make_shared<TicketLedger>()) {
-    // What has random access ends without an error.
+    // A dataset with random access has no error at the end.
     const bool may_fail = op.name != "global_shuffle" && random_.below(2) == 0;
     std::vector<Dataset<Value>> datasets;
     std::vector<Twin> twins;
@@ -169,8 +169,8 @@ class Driver {
     EXPECT_TRUE(keeps_tickets_ || ledger_->unused() == 0) << ledger_->unused() << " unused";
   }
 
-  // Another thread calls request_stop() all the time. What it interrupts is up to chance, so the
-  // race detector is what can fail this, a call that never returns, and a ticket used twice.
+  // Another thread calls request_stop() continuously. The effects depend on timing, so this test
+  // fails by the race detector, a call that never returns, or a ticket used twice.
   void run_beside_stops() {
     const std::jthread other([this](const std::stop_token& is_done) {
       for (; !is_done.stop_requested(); std::this_thread::yield()) plan().request_stop();
@@ -243,7 +243,7 @@ class Driver {
 
   void start_anew() {
     use_held(held_.size());         // by the stage that planned them
-    if (stage_) plan().restart(0);  // what it holds is used up
+    if (stage_) plan().restart(0);  // all its tickets are used
     stage_.reset();
     stage_.emplace(node_->make_stage(random_.below(2) == 0 ? context_ : context_.unmonitored()));
     stand_at(0, 0);
@@ -274,7 +274,7 @@ class Driver {
   void stop() {
     std::vector<Ticket> tickets(5);
     if (random_.below(2) == 0 && !plans_elsewhere_) {
-      // In the middle of do_plan(), unless the operator doesn't ask its input.
+      // During do_plan(), unless the operator doesn't call its input.
       ledger_->set_interruption([this] { plan().request_stop(); });
       Planned planned;
       try {
@@ -282,7 +282,7 @@ class Driver {
       } catch (const std::exception& error) {
         expect_error(error);
       }
-      // What it had written before is as good as ever.
+      // Tickets written before the stop are valid.
       const bool was_asked = !ledger_->take_interruption();
       expect_next(std::span(tickets).first(planned.count));
       EXPECT_TRUE(was_asked || planned.stop != Stop::requested);
@@ -296,7 +296,7 @@ class Driver {
     saved_.empty() || random_.below(2) == 0 ? restart(epoch_) : restore();
   }
 
-  // The end and an error stay what they are.
+  // The end and an error are sticky.
   void expect_stopped(const std::function<Planned()>& call) {
     try {
       const Planned planned = call();
@@ -309,10 +309,10 @@ class Driver {
     }
   }
 
-  // What comes next is an error, or the end.
+  // Next is an error or the end.
   bool is_over() const { return at_ == expected_.items.size(); }
 
-  // The error is the one that comes after all elements, and the same at each call.
+  // Checks that the error is the one after all elements, the same at each call.
   void expect_error(const std::exception& error) {
     EXPECT_TRUE(is_over()) << at_ << " of " << expected_.items.size() << ": " << error.what();
     ASSERT_FALSE(expected_.error.empty()) << error.what();
@@ -321,13 +321,13 @@ class Driver {
     error_ = error.what();
   }
 
-  // The tickets are those of the next elements.
+  // Checks that the tickets are those of the next elements.
   void expect_next(std::span<const Ticket> tickets) {
     ASSERT_LE(tickets.size(), expected_.items.size() - at_);
     for (const Ticket& ticket : tickets) EXPECT_EQ(ticket.id, expected_.items[at_++].id);
   }
 
-  // A call stopped for a reason that holds. The end holds for good.
+  // Checks that the reason for the stop is true. The end is sticky.
   void expect_true(Stop stop, bool waits, bool was_asked) {
     switch (stop) {
       case Stop::none:
@@ -354,7 +354,7 @@ class Driver {
     Planned planned;
     try {
       planned = plan().plan(tickets, wait);
-      EXPECT_TRUE(planned.count > 0 || planned.stop != Stop::none) << "nothing, and no reason";
+      EXPECT_TRUE(planned.count > 0 || planned.stop != Stop::none) << "no tickets and no reason";
       EXPECT_TRUE(error_.empty()) << "no error any more";
     } catch (const std::exception& error) {
       return expect_error(error);
@@ -380,7 +380,7 @@ class Driver {
     }
   }
 
-  // Random access, which doesn't move the place.
+  // Random access, which must not move the place.
   void look_around() {
     if (has_errors_ || !node_->sequential_operator().empty()) return;
     ASSERT_EQ(plan().size(), expected_.items.size());
@@ -395,7 +395,7 @@ class Driver {
       held_.push_back({tickets[i], expected_.items[places[i]]});
   }
 
-  // Produces or discards so many of the tickets held, any.
+  // Produces or discards `count` held tickets, in any order.
   void use_held(size_t count) {
     std::vector<Held> used;
     for (; count > 0; --count) {
@@ -432,8 +432,8 @@ class Driver {
   Random random_;
   std::shared_ptr<TicketLedger> ledger_;
   bool has_errors_ = false;
-  bool keeps_tickets_ = false;    // an executor of its own that isn't restarted
-  bool plans_elsewhere_ = false;  // on a thread of its own
+  bool keeps_tickets_ = false;    // for an executor that isn't restarted
+  bool plans_elsewhere_ = false;  // plans on a separate thread
   NodePtr node_;
   std::optional<Twin> twin_;
   StageContext context_;
@@ -442,7 +442,7 @@ class Driver {
   uint64_t epoch_ = 0;
   size_t at_ = 0;
   bool has_ended_ = false;
-  std::string error_;  // that was thrown
+  std::string error_;  // the error that was thrown
   std::vector<Held> held_;
   std::vector<Saved> saved_;
 };

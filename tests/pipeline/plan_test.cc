@@ -1,5 +1,5 @@
-// What Plan does for every operator: why a call returned less, errors and the end that stay, and
-// advance() as planning and discarding. Of a plan that does what a list of steps says.
+// The guarantees of Plan for every operator: why a call returned fewer tickets, the sticky end and
+// errors, and advance() as planning and discarding. The plan under test follows a list of steps.
 #include "dataset/pipeline/engine/plan.h"
 
 #include <cstddef>
@@ -19,8 +19,8 @@
 namespace recordpipe::internal {
 namespace {
 
-// What one call of do_plan() does: writes `count` tickets, as far as there is room, and then throws
-// `error`, or else returns `stop`. A step that has no room for all comes again with the rest.
+// One call of do_plan(): writes `count` tickets, limited by the room, then throws `error` or
+// returns `stop`. If a step doesn't fit, the next call continues it.
 struct Step {
   uint64_t count = 0;
   Stop stop = Stop::none;
@@ -37,7 +37,7 @@ class SteppedPlan final : public Plan {
   void save(PlanState& state) const override { state.reset(0).numbers = {next_}; }
 
   std::vector<uint64_t> discarded;
-  std::vector<size_t> asked;           // how many tickets do_plan() had room for
+  std::vector<size_t> asked;           // the room at each do_plan()
   std::function<void()> interruption;  // called in do_plan()
   size_t stop_requests = 0;
 
@@ -70,7 +70,7 @@ class SteppedPlan final : public Plan {
  private:
   const std::vector<Step> steps_;
   size_t at_ = 0;
-  uint64_t done_ = 0;  // tickets of the step
+  uint64_t done_ = 0;  // tickets of the current step
   uint64_t next_ = 0;
   uint64_t epoch_ = 0;
 };
@@ -207,7 +207,7 @@ TEST(Plan, AnOperatorIsNeverAskedForNothing) {
   EXPECT_TRUE(plan.asked.empty());
 }
 
-// An operator may look ahead without waiting, where its caller would have waited.
+// An operator may look ahead without waiting even if its caller allows waiting.
 TEST(Plan, WhatMayWaitIsNotToldToWait) {
   SteppedPlan plan({{2, Stop::would_wait}, {2, Stop::would_wait}});
   plan.restart(0);

@@ -1,4 +1,4 @@
-// Pipelines of operators drawn by chance, and their twins.
+// Random pipelines of operators, and their twins.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ inline std::vector<Value> number_values(uint32_t count) {
   return out;
 }
 
-// An image of 2 x 2 pixels and its label, drawn from the value.
+// An image of 2 x 2 pixels and its label, computed from the value.
 inline ImageRow image_row(const Value& value) {
   const uint32_t pixels = digest(value);
   auto bytes = std::make_shared<std::byte[]>(sizeof(pixels));
@@ -58,7 +58,7 @@ inline Value image_value(int32_t label, std::span<const uint8_t> pixels) {
 // The same operators applied to a pipeline and to its twin.
 class Chain {
  public:
-  // A source and up to `most` operators; caches keep their files in `directory`.
+  // A source and up to `most` operators; cache files go to `directory`.
   static Chain draw(Random& random, uint32_t most, const std::string& directory, int depth = 0) {
     Chain chain(random, depth == 0 ? 300 : 120, directory);
     for (uint32_t length = random.below(most + 1); length > 0; --length) chain.grow(random, depth);
@@ -76,7 +76,7 @@ class Chain {
     const uint32_t size = random.below(most);
     numbers_ = elements_ = size;
     dataset_ = from_vector(number_values(size));
-    // Each tenth ends with an error.
+    // One in ten ends with an error.
     const std::string error = random.below(10) == 0 ? "the source failed" : "";
     twin_ = naive::from_vector(number_values(size), error);
     if (error.empty() && random.below(4) > 0) return;
@@ -90,14 +90,14 @@ class Chain {
     });
   }
 
-  // Applies an operator that both have, and that is spelt the same.
+  // Applies an operator that is written the same for both.
   template <class F>
   void apply(F operate) {
     dataset_ = operate(dataset_);
     twin_ = operate(twin_);
   }
 
-  // False where it would become too long to be tested.
+  // false if the pipeline would become too long for a test.
   bool expand(uint64_t by) {
     if (numbers_ * by > 3000) return false;
     numbers_ *= by;
@@ -110,7 +110,7 @@ class Chain {
     const uint32_t n = random.below(90) + 1;
     const bool flag = random.below(2) == 0;
     const auto drop = flag ? DropRemainder::yes : DropRemainder::no;
-    // Only what keeps it says so.
+    // Only operators that keep random access set it again.
     const bool had_random_access = std::exchange(has_random_access_, false);
     const auto listed = [](std::vector<Value> values) { return list_value(std::move(values)); };
     switch (random.below(27)) {
@@ -214,7 +214,7 @@ class Chain {
           const uint32_t next = (state * 31 + digest(v)) % 1'000'003;
           return std::pair(next, shifted(v, next));
         };
-        // Its state is reached again by computing, as it can't be copied as bytes.
+        // Its state can't be copied as bytes and is recomputed.
         const auto g = [](const std::string& state, const Value& v) {
           const std::string next = std::to_string(digest(v)) + state.substr(0, 8);
           return std::pair(next, shifted(v, static_cast<int64_t>(next.size())));
@@ -290,7 +290,7 @@ class Chain {
     }
   }
 
-  // padded_batch, as a list of rows that are as long as the longest.
+  // padded_batch, as a list of rows padded to the longest one.
   void pad(size_t batch_size, bool drop_remainder) {
     if (!expand(batch_size)) return;
     const auto row = [](Value v) { return v.is_list ? std::move(v.items) : std::vector<Value>{v}; };
@@ -340,7 +340,7 @@ class Chain {
     twin_ = twin_.map(image).batch(batch_size, drop_remainder).map(list_value);
   }
 
-  // To be put together with this one, which holds its elements then too.
+  // For combination with this chain; elements of both count.
   Chain draw_other(Random& random, int depth) {
     Chain other = draw(random, depth < 2 ? 3 : 0, directory_, depth + 1);
     numbers_ += other.numbers_;
@@ -352,8 +352,8 @@ class Chain {
   Dataset<Value> dataset_;
   naive::Pipeline<Value> twin_;
   bool has_random_access_ = true;
-  uint64_t elements_ = 0;  // at most
-  uint64_t numbers_ = 0;   // in all of them, at most
+  uint64_t elements_ = 0;  // the maximum
+  uint64_t numbers_ = 0;   // the maximum, in all elements
 };
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// Chains of operators drawn by chance equal their plain twins, wherever they are saved and resumed.
+// Random chains of operators equal their plain twins, also when saved and resumed anywhere.
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -21,7 +21,7 @@
 namespace recordpipe {
 namespace {
 
-// What an iterator has yet to give: elements, and the error after them, if any.
+// The remaining elements of an iterator, and the error after them, if any.
 struct Rest {
   std::vector<Value> values;
   std::string error;
@@ -50,7 +50,7 @@ Rest rest_of(const naive::Pipeline<Value>& twin, uint64_t epoch = 0) {
   return rest;
 }
 
-// The next element; at the end, or an error, null: then `rest` has it.
+// The next element; null at the end or an error, which is stored in `rest`.
 const Value* next_of(Iterator<Value>& iterator, Rest& rest) {
   try {
     const Value* value = iterator.next();
@@ -81,7 +81,7 @@ PipelineOptions draw_options(Random& random) {
   return {.threads = kThreads[random.below(8)], .chunk_size = kChunkSizes[random.below(6)]};
 }
 
-// Saves at some places and goes on from each in another iterator, which is saved once more.
+// Saves at several positions. From each, another iterator resumes and is saved once more.
 void expect_resumes(const Dataset<Value>& dataset, const Rest& expected, Random& random) {
   Iterator<Value> saving = dataset.with_options(draw_options(random)).iterate();
   const auto size = static_cast<uint32_t>(expected.values.size());
@@ -92,7 +92,7 @@ void expect_resumes(const Dataset<Value>& dataset, const Rest& expected, Random&
   for (const uint32_t place : places) {
     while (given.values.size() < place) ASSERT_TRUE(next_of(saving, given));
     Iterator<Value> restored = dataset.with_options(draw_options(random)).iterate();
-    if (random.below(4) == 0) {  // a used one
+    if (random.below(4) == 0) {  // an iterator that was used before
       Rest used;
       next_of(restored, used);
     }

@@ -1,6 +1,6 @@
-// A source for tests of bare plans. It returns a random number of elements at once, would have to
-// wait at random, may end with an error, and checks that each of its tickets is used once. Its end
-// or error comes at random with the last elements or in a call of its own.
+// A source for tests of bare plans. It returns random numbers of elements, pretends to wait at
+// random, may end with an error, and checks that each of its tickets is used once. Its end or error
+// comes at random with the last elements or in a separate call.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,8 @@ class TicketLedger {
     return index;
   }
 
-  // A function that the source calls once, in its next do_plan(): in the middle of the operator's.
+  // A function that the source calls once, in its next do_plan(), and so inside that of the
+  // operator.
   void set_interruption(std::function<void()> interruption) {
     const std::lock_guard lock(mutex_);
     interruption_ = std::move(interruption);
@@ -78,14 +79,14 @@ class TicketLedger {
   mutable std::mutex mutex_;
   std::function<void()> interruption_;
   uint64_t last_ = 0;
-  std::unordered_map<uint64_t, uint64_t> unused_;  // indices by ref
+  std::unordered_map<uint64_t, uint64_t> unused_;  // element indices by ref
 };
 
-// The numbers below `size`; those for which fails() holds can't be computed.
+// The numbers below `size`; computing those for which fails() is true throws.
 struct Script {
   uint64_t size = 0;
-  std::string error = {};  // what the plan ends with, if not its end
-  uint64_t seed = 0;       // of how many elements come at once, and when it would have to wait
+  std::string error = {};  // the error at the end; empty: none
+  uint64_t seed = 0;       // of the numbers of elements per call, and of waiting
 
   static bool fails(uint64_t index) { return index % 13 == 7; }
   static Error failure(uint64_t index) {
@@ -141,13 +142,13 @@ class ScriptedPlan final : public Plan {
   }
 
  private:
-  // At least 1 of the next `count`, or 0 where there are none.
+  // At least 1 and at most `count`; 0 for count = 0.
   uint64_t some_of(uint64_t count) {
     const uint64_t left = std::min(count, script_.size - next_);
     return left == 0 ? 0 : 1 + random_.below(static_cast<uint32_t>(left));
   }
 
-  // After `count` elements. Each error has another message.
+  // The result after `count` elements. Each error has a different message.
   Stop outcome(uint64_t count) {
     if (next_ < script_.size || (count > 0 && random_.below(2) == 0)) return Stop::none;
     if (script_.error.empty()) return Stop::end;

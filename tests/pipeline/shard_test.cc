@@ -1,4 +1,5 @@
-// Any number of workers yields the same global batches, and resumes what any other has saved.
+// Any number of workers yields the same global batches, and can resume states saved by any other
+// number.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -97,7 +98,7 @@ std::vector<Worker> workers_of(size_t workers, bool global,
   return out;
 }
 
-// Row by row, in each the workers in turn; nothing at the end, which all reach together.
+// Row by row, one row of each worker in turn; empty at the end, which all must reach together.
 std::optional<Batch> next_global(std::vector<Worker>& workers) {
   std::vector<const Batch*> batches;
   for (Worker& each : workers) batches.push_back(each.next());
@@ -127,7 +128,7 @@ TEST(Shard, TheGlobalBatchIsTheSameForAnyNumberOfWorkers) {
     for (const size_t workers : {2, 4, 8}) {
       EXPECT_TRUE(global_batches(workers_of(workers, global)) == expected) << workers;
     }
-    // The last one is not complete, but no element is missing.
+    // The last batch is incomplete, but no element is missing.
     const auto all = global_batches(workers_of(1, global, DropRemainder::no));
     EXPECT_EQ(all.size(), expected.size() + 1);
     EXPECT_TRUE(global_batches(workers_of(4, global, DropRemainder::no)) == all);
@@ -142,7 +143,7 @@ TEST(Shard, ARunSavedWithSomeWorkersResumesWithOthers) {
         std::vector<Worker> saving = workers_of(from, global);
         for (size_t batch = 0; batch <= expected.size(); ++batch) {
           if (batch % 5 == from % 5 || batch == expected.size()) {
-            // From any of the states.
+            // Resumes from any of the states.
             std::vector<Worker> resumed = workers_of(to, global);
             for (size_t i = 0; i < to; ++i) {
               resumed[i].restore(saving[(i * 3 + batch) % from].state());
@@ -199,7 +200,7 @@ TEST(Shard, GoesOnAnywhere) {
   expect_resumes_anywhere(shard, on_any_machine(shard));
   const auto prefetched = from_vector(numbers(103)).prefetch(7).shard(5, 1).batch(3);
   expect_resumes_anywhere(prefetched, on_any_machine(prefetched));
-  // So long that the thread's own plan is saved on the way.
+  // Long enough that the thread's own plan is saved on the way.
   const auto on_the_way = from_vector(numbers(1000)).prefetch(2).shard(3, 0);
   expect_resumes_anywhere(on_the_way.with_options({.chunk_size = 3}), on_any_machine(on_the_way));
   expect_resumes_anywhere(on_the_way.batch(4).with_options({.chunk_size = 3}),

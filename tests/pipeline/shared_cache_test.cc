@@ -1,4 +1,4 @@
-// The cache in memory is the dataset's: filled once, for all iterators, and good for all of them.
+// The cache in memory belongs to the dataset: it is filled once and shared by all iterators.
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -26,7 +26,7 @@ namespace {
 
 class SharedCache : public ::testing::Test {
  protected:
-  // One thread computes a chunk of 8 elements, and the next one not before it is wanted.
+  // One thread computes chunks of 8 elements, each only when it is needed.
   Dataset<int> counted(int n = 100) {
     return from_vector(numbers(n))
         .map([this](int x) {
@@ -57,7 +57,7 @@ TEST_F(SharedCache, IsFilledOnceWhateverIteratesOverIt) {
   EXPECT_EQ(collect(doubled.ignore_errors()).back(), 198);
   EXPECT_EQ(collect(cached.shuffle(20, 1).ignore_errors().repeat(2)).size(), 198u);
   EXPECT_EQ(collect(zip(cached, doubled).ignore_errors()).size(), 99u);
-  EXPECT_EQ(computed_, 100) << "the element that fails is kept, too";
+  EXPECT_EQ(computed_, 100) << "the failing element is kept too";
 }
 
 TEST_F(SharedCache, AnIteratorGoesOnBehindWhatOthersHaveComputed) {
@@ -67,7 +67,7 @@ TEST_F(SharedCache, AnIteratorGoesOnBehindWhatOthersHaveComputed) {
     for (int i = 0; i < 40; ++i) ASSERT_EQ(*iterator.next(), i);
   }
   EXPECT_EQ(computed_, 40);
-  for (int epoch = 0; epoch < 3; ++epoch) {  // never told that this is the end
+  for (int epoch = 0; epoch < 3; ++epoch) {  // no operator is told that this is the end
     auto iterator = cached.iterate();
     for (int i = 0; i < 64; ++i) ASSERT_EQ(*iterator.next(), i);
   }
@@ -88,7 +88,7 @@ TEST_F(SharedCache, IteratorsAtTheSameTimeYieldTheSame) {
     for (const size_t threads : {1, 2, 3, 4}) {
       readers.emplace_back([&, threads] {
         const auto mine = cached.with_options({.threads = threads, .chunk_size = 7 * threads});
-        if (threads == 3) collect(mine.take(200));  // given up
+        if (threads == 3) collect(mine.take(200));  // abandoned
         same += collect(mine) == expected && collect(mine) == expected;
       });
     }
@@ -141,7 +141,7 @@ TEST_F(SharedCache, AStateIsOfTheFilesThatFilledIt) {
   auto cached = dataset.iterate();
   EXPECT_EQ(error_of([&] { cached.restore(state_of_new); }).path(), path("source"));
 
-  // Both over what is the same: from the cache, and where it has to be filled first.
+  // Both over the same elements: from the cache, and with a cache that must be filled first.
   cached.restore(state_of_old);
   const auto rest = rest_of(iterator);
   EXPECT_TRUE(rest_of(cached) == rest);
@@ -166,7 +166,7 @@ TEST_F(SharedCache, ResumesAnywhereWhoeverHasFilledIt) {
   for (const size_t at : {0, 5, 60, 119}) {
     auto saving = filled.iterate();
     for (size_t i = 0; i < at; ++i) saving.next();
-    auto restored = make().iterate();  // of a cache that is empty
+    auto restored = make().iterate();  // its cache is empty
     restored.restore(saving.state());
     EXPECT_TRUE(rest_of(restored) ==
                 std::vector(expected.begin() + static_cast<std::ptrdiff_t>(at), expected.end()));
@@ -205,8 +205,8 @@ TEST_F(SharedCache, EachIteratorCountsWhatItHasReached) {
   };
   const auto cached = large.cache().with_options({.threads = 1, .chunk_size = 1});
   const int delivered = end_of(cached);
-  EXPECT_EQ(collect(cached).size(), 10u) << "another one may hold more";
-  EXPECT_EQ(end_of(cached), delivered) << "the same where it is filled already";
+  EXPECT_EQ(collect(cached).size(), 10u) << "another cache may hold more";
+  EXPECT_EQ(end_of(cached), delivered) << "the same if it is already filled";
   auto iterator = cached.iterate();
   for (int i = 0; i < 3; ++i) iterator.next();
   EXPECT_GE(iterator.memory().bytes, 3 * kLarge);

@@ -1,9 +1,10 @@
-// Saved at any place and restored into a fresh iterator, a pipeline goes on as if nothing had been.
+// A pipeline saved anywhere and restored into a fresh iterator continues as if uninterrupted.
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
+#include "recordpipe/parameter.h"
 #include "recordpipe/philox.h"
 #include "recordpipe/proto/iterator_state.pb.h"
 #include "tests/pipeline/collect.h"
@@ -66,7 +68,7 @@ TEST(IteratorState, GoesOnInEveryOpenInput) {
         .shuffle(4, 5)
         .map_with_random(6, [](int x, Random& r) { return mix(x, r); });
   };
-  // Long inputs stay open while short ones come and go.
+  // Long inputs stay open while short ones are opened and closed.
   const auto source = from_vector(numbers(40)).shuffle(9, 1);
   for (const size_t cycle_length : {1, 3, 50}) {
     const auto turns = source.interleave(open, cycle_length, 2).repeat(2);
@@ -99,7 +101,7 @@ TEST(IteratorState, GoesOnInAWindowAScanAndPastWhatWasSkipped) {
   expect_resumes_anywhere(padded.padded_batch(4, -1), on_any_machine(padded.padded_batch(4, -1)));
 }
 
-// Through as many lives as there are batches.
+// Saved and restored after every batch.
 TEST(IteratorState, RestoredAgainAndAgain) {
   const auto dataset = everything().batch(16).prefetch(2);
   std::vector<std::vector<uint64_t>> out;
@@ -167,7 +169,33 @@ TEST(IteratorState, AnotherPlanIsRefusedByName) {
   EXPECT_THAT(refusal(from_vector(numbers(11)).shuffle(5, 1).batch(2)), HasSubstr("elements=11"));
 }
 
-// As state() would have written it.
+// A function with a parameter of any bytes.
+struct Labelled {
+  std::vector<Parameter> parameters() const { return {{"label", label}}; }
+  int operator()(int x) const { return x; }
+  std::string label;
+};
+
+TEST(IteratorState, ParametersMayBeAnyBytes) {
+  const auto source = from_vector(numbers(10));
+  // The plan's text is saved up to a limit, which may be inside a character.
+  std::string characters;
+  while (characters.size() < 10'000) characters += "\u00e4\u20ac";
+  for (const std::string& label :
+       {std::string("K\u00e4se"), std::string("\xff\0\n", 3), characters, "." + characters,
+        ".." + characters, "..." + characters, "...." + characters}) {
+    const auto dataset = source.map(Labelled{label});
+    Iterator<int> saving = dataset.iterate();
+    saving.next();
+    Iterator<int> restored = dataset.iterate();
+    restored.restore(saving.state());
+    EXPECT_EQ(rest_of(restored), rest_of(saving));
+    EXPECT_THAT(error_of([&] { source.iterate().restore(saving.state()); }).reason(),
+                HasSubstr("map(label="));
+  }
+}
+
+// Encoded as by state().
 std::string with_crc(proto::IteratorState state) {
   state.clear_crc32c();
   std::string serialized = state.SerializeAsString();
@@ -206,7 +234,7 @@ TEST(IteratorState, WhatIsNoStateIsRefused) {
   }
 }
 
-// Undamaged, but no place of this pipeline.
+// An undamaged state, but not a position of this pipeline.
 TEST(IteratorState, AfterAPlaceThatIsNotThereItStartsOver) {
   const auto dataset = everything().prefetch(2);
   Iterator<uint64_t> iterator = dataset.iterate();
@@ -298,6 +326,21 @@ TEST(Explain, SaysOneOperatorALine) {
             "repeat(count=-1)\n"
             "batch(batch_size=2, drop_remainder=false)\n"
             "prefetch(buffer_size=4)\n");
+}
+
+TEST(Explain, ShowsTextNumbersAndFlagsOfFunctions) {
+  struct Scaled {
+    std::vector<Parameter> parameters() const {
+      return {Parameter("mode", "text"),   Parameter("name", std::string_view("a b")),
+              Parameter("factor", 0.5f),   Parameter("limit", uint64_t{1} << 63),
+              Parameter("centered", true), Parameter("least", -1)};
+    }
+    int operator()(int x) const { return x; }
+  };
+  EXPECT_EQ(from_vector(numbers(3)).map(Scaled{}).explain(),
+            "from_vector(elements=3)\n"
+            "map(mode=text, name=a b, factor=0.5, limit=9223372036854775808, centered=true, "
+            "least=-1)\n");
 }
 
 }  // namespace

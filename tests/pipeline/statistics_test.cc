@@ -134,7 +134,7 @@ TEST(Statistics, NameTheBottleneck) {
   }
 }
 
-// One thread: the times are parts of what has passed, and most of it is accounted for.
+// With one thread the times are parts of the elapsed time and cover most of it.
 TEST(Statistics, TimesAddUp) {
   const auto slow = [](int x) {
     nap();

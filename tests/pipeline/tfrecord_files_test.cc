@@ -1,4 +1,4 @@
-// Records of files as a Dataset: mapped and streamed, sound and damaged.
+// Records of files as a Dataset: mapped and streamed, intact and damaged.
 #include "recordpipe/tfrecord_files.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/single_file_system.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/unstable_file.h"
 
 namespace recordpipe {
 namespace {
@@ -150,7 +150,7 @@ TEST_F(TfrecordFiles, APatternStandsForItsFilesInOrder) {
   const auto records = tfrecord_files({directory / "train-*", eval});
   EXPECT_EQ(texts(records), expected({10, 20, 30, 5}));
   EXPECT_EQ(records.explain(), "tfrecord_files(files=4)\n");
-  // What appears later is not seen, and makes another plan.
+  // A file that appears later is not read; it changes the plan.
   write("train-0", 4, 1);
   EXPECT_EQ(texts(records), expected({10, 20, 30, 5}));
   auto saving = records.iterate();
@@ -196,7 +196,7 @@ TEST_F(TfrecordFiles, AreShuffledOverAllFilesOnlyWherePlain) {
     auto iterator = tfrecord_files({plain, path}).global_shuffle(7).iterate();
     const Error error = error_of([&] { iterator.next(); });
     EXPECT_EQ(error.path(), path);
-    EXPECT_STREQ(error_of([&] { iterator.next(); }).what(), error.what());  // and ever after
+    EXPECT_STREQ(error_of([&] { iterator.next(); }).what(), error.what());  // the error is sticky
     return error;
   };
   const Error zipped = refusal(write("a.gz", 0, 10, Compression::gzip));
@@ -256,7 +256,7 @@ TEST_F(TfrecordFiles, WithAnIndexADamagedHeaderIsOneElementThatFails) {
     EXPECT_THAT(error.hint(), HasSubstr("index"));
   }
   EXPECT_EQ(collect(records.global_shuffle(3).ignore_errors()).size(), 304u);
-  // Without, it is the end of the file, and of all behind it.
+  // Without the index, damage ends the file.
   std::filesystem::remove(path + ".idx");
   EXPECT_EQ(texts(records.ignore_errors().take(200)), expected({200}));
   EXPECT_THROW(collect(records.ignore_errors()), Error);
@@ -277,7 +277,7 @@ TEST_F(TfrecordFiles, AreOpenedAheadWithTheSameElementsAndErrors) {
     EXPECT_EQ(texts(on(tfrecord_files(paths).repeat(2).take(10'000), threads)).size(),
               2 * expected(counts).size());
     EXPECT_EQ(texts(on(tfrecord_files(paths), threads)), expected(counts));
-    // Given up while files are being opened.
+    // Abandoned while files are being opened.
     for (int i = 0; i < 20; ++i)
       EXPECT_EQ(collect(on(tfrecord_files(paths), threads).take(3)).size(), 3u);
   }
@@ -295,24 +295,26 @@ TEST_F(TfrecordFiles, AreOpenedAheadWithTheSameElementsAndErrors) {
   }
 }
 
-TEST_F(TfrecordFiles, WhatCannotBeMappedIsReadAsAStream) {
-  // A file system that maps nothing, as that of URLs.
-  class Unmapped final : public SingleFileSystem {
+TEST_F(TfrecordFiles, WhatCannotBeMappedIsReadAsAStreamOrByRanges) {
+  const std::string source = write("a", 0, 100);
+  std::ifstream file(source, std::ios::binary);
+  UnstableFileSystem files(std::string(std::istreambuf_iterator<char>(file), {}));
+  const auto records = tfrecord_files(files, {"a"});
+  EXPECT_EQ(texts(records), expected({100}));
+  EXPECT_EQ(texts(records.shuffle(10, 1).repeat(2)).size(), 200u);
+  EXPECT_EQ(texts(records.global_shuffle(1)), texts(tfrecord_files({source}).global_shuffle(1)));
+  // Where ranges can't be read either.
+  class StreamsOnly final : public SingleFileSystem {
    public:
     using SingleFileSystem::SingleFileSystem;
     std::unique_ptr<MappedFile> map(const std::string& path) override {
       throw Error({.kind = ErrorKind::unsupported, .path = path, .reason = "can't be mapped"});
     }
   };
-  const std::string source = write("a", 0, 100);
-  std::ifstream file(source, std::ios::binary);
-  Unmapped files(std::string(std::istreambuf_iterator<char>(file), {}));
-  const auto records = tfrecord_files(files, {"a"});
-  EXPECT_EQ(texts(records), expected({100}));
-  EXPECT_EQ(texts(records.shuffle(10, 1).repeat(2)).size(), 200u);
-  const Error error = error_of([&] { collect(records.global_shuffle(1)); });
+  StreamsOnly streams("");
+  const Error error = error_of([&] { collect(tfrecord_files(streams, {"a"}).global_shuffle(1)); });
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
-  EXPECT_THAT(error.reason(), AllOf(HasSubstr("can't be mapped"), HasSubstr("global_shuffle")));
+  EXPECT_THAT(error.reason(), AllOf(HasSubstr("only one file"), HasSubstr("global_shuffle")));
   EXPECT_THAT(error.hint(), HasSubstr("use shuffle"));
 }
 

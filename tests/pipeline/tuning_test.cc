@@ -1,4 +1,4 @@
-// How threads and depths tune themselves, and that it changes nothing else.
+// Automatic tuning of threads and depths; it changes nothing else.
 #include <cstddef>
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(ThreadTuner, TakesAllWhereTheConsumerWaits) {
   EXPECT_EQ(tuner.helpers(), 3u);
 }
 
-// A consumer that two helpers are enough for, and one is not.
+// A consumer for which two helpers are enough and one is not.
 TEST(ThreadTuner, SettlesAtWhatIsEnough) {
   ThreadTuner tuner(8, /*tune=*/true);
   size_t enough = 0, total = 0;
@@ -51,7 +51,7 @@ TEST(ThreadTuner, ASetNumberStays) {
 TEST(PrefetchDepth, GrowsWhereALargerBufferWouldHaveHelped) {
   PrefetchDepth depth(kAutotune);
   const size_t first = depth.depth();
-  depth.came(0);  // never full: the producer is too slow for any buffer
+  depth.came(0);  // never full: no buffer is large enough for a producer this slow
   EXPECT_EQ(depth.depth(), first);
   depth.came(first);
   depth.came(0);

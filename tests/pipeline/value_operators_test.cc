@@ -1,4 +1,4 @@
-// Operators that must see values: what they yield, where tf.data's documentation shows it.
+// Operators on values: their results, as in tf.data's documentation where it shows them.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -42,7 +42,7 @@ TEST(FlatMap, WhatAnElementBecameDrawsNumbersOfItsOwn) {
   check(collect(source.repeat(3)
                     .interleave([&](int x) { return from_vector(three(x)).repeat(2); }, 4, 2)
                     .map_with_random(1, draw)));
-  // Inside and after, with the same seed.
+  // Inside and outside the interleave, with the same seed.
   const auto twice =
       collect(source.flat_map([&](int x) { return from_vector(three(x)).map_with_random(1, draw); })
                   .map_with_random(1,
@@ -68,7 +68,7 @@ TEST(FlatMap, AnElementDrawsTheSameWhateverOthersBecome) {
   EXPECT_EQ(run(0), run(5));
 }
 
-// tf.data's documentation of interleave.
+// The example in tf.data's documentation of interleave.
 TEST(Interleave, TakesTurnsAsTfDataDoes) {
   const auto out = collect(from_vector(std::vector<int>{1, 2, 3, 4, 5})
                                .interleave([](int x) { return from_vector(std::vector(6, x)); },
@@ -90,7 +90,7 @@ TEST(Interleave, RefusesACycleOfNone) {
   EXPECT_THROW(from_vector(numbers(3)).interleave(open, 1, 0), Error);
 }
 
-// tf.data's documentation of window.
+// The example in tf.data's documentation of window.
 TEST(Window, ShiftsAsTfDataDoes) {
   const auto source = from_vector(numbers(7));
   using V = std::vector<int>;

@@ -1,4 +1,4 @@
-// Files that are cut, damaged, or no TFRecord files: the words, offsets and hints of the errors,
+// Truncated files, damaged files and other files: the messages, offsets and hints of the errors,
 // for streams and mapped files alike.
 #include <functional>
 #include <string>
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// What a reader gave before its end, and how it ended.
+// The records before a reader's end, and how it ended.
 struct Outcome {
   std::vector<std::string> records;
   std::optional<Error> error = {};
@@ -36,7 +36,7 @@ Outcome read_stream(RecordReader reader) {
     while (const auto record = reader.read()) outcome.records.push_back(as_text(record->data));
   } catch (const Error& error) {
     outcome.error = error;
-    // And ever after, from the same place.
+    // The error and its position are sticky.
     EXPECT_STREQ(error_of([&] { reader.read(); }).what(), error.what());
     if (reader.compression() == Compression::none) {
       EXPECT_EQ(reader.offset(), error.offset());
@@ -67,8 +67,8 @@ class DamagedFile : public testing::TestWithParam<Way> {
     return outcome;
   }
 
-  // Expects an error of `kind` at `offset` whose reason ends in `words`; a stream must have given
-  // the records before it.
+  // Expects an error of `kind` at `offset` whose reason ends in `words`; a stream must have
+  // returned the records before it.
   Error expect_error(const Outcome& outcome, ErrorKind kind, uint64_t offset, const char* words) {
     if (!outcome.error) {
       ADD_FAILURE() << "no error";
@@ -94,7 +94,7 @@ std::string framed(const std::vector<std::string>& records) {
   return out;
 }
 
-// A header with a fitting CRC, whatever the length.
+// A header of any length, with a valid CRC.
 std::string header_of(uint64_t length) { return as_text(encode_record_header(length)); }
 
 const std::vector<std::string> kThree = {"first", "", std::string(30, 'z')};
@@ -174,7 +174,7 @@ TEST_P(DamagedFile, AFlippedBitAtEveryPosition) {
     }
     const Error error = expect_error(outcome, ErrorKind::corrupted, start, "corrupted record");
     EXPECT_THAT(error.reason(), HasSubstr(bit / 8 - start < kRecordHeaderSize ? "length" : "data"));
-    // A mapped file with a wrong length isn't opened at all.
+    // A mapped file with a wrong length can't be opened.
     const bool delivered = GetParam() == Way::stream || bit / 8 - start >= kRecordHeaderSize;
     if (delivered) {
       EXPECT_EQ(outcome.records, before);
@@ -195,7 +195,7 @@ TEST_P(DamagedFile, AnUnmaskedCrcIsNamedInTheHint) {
   EXPECT_THAT(error.hint(), HasSubstr("CRC checks off"));
 }
 
-// Some real files hold zeros for CRCs: their writers were wrong.
+// Some real files have zeros instead of CRCs, because their writers were wrong.
 TEST_P(DamagedFile, ZeroCrcsCanBeReadWithChecksOffOnly) {
   std::string content = framed({"first", "second"});
   for (const size_t at : {8u, 17u, 29u, 39u}) content.replace(at, 4, 4, '\0');
@@ -221,7 +221,7 @@ TEST_P(DamagedFile, TheGreatestLengthWithARightCrc) {
                  "a length of 18446744073709551615 bytes, more than any file has: corrupted "
                  "record");
   }
-  // The sum of a record's parts must not overflow either.
+  // The sum of a record's parts must not overflow.
   for (const uint64_t length : {UINT64_MAX, UINT64_MAX - 15, UINT64_MAX - 16, UINT64_MAX - 28}) {
     EXPECT_TRUE(read(framed({"first"}) + header_of(length) + std::string(100, 'x'),
                      {.max_record_size = UINT64_MAX})
@@ -274,7 +274,7 @@ TEST_P(DamagedFile, HintsSayWhatTheFileIs) {
   EXPECT_THAT(hint_of("the quick brown fox"), HasSubstr("probably not a TFRecord file"));
 }
 
-// Readers that look at the first two bytes first take these for compressed.
+// A reader that checks only two bytes would mistake these for compressed files.
 TEST_P(DamagedFile, LengthsThatLookCompressedArePlain) {
   for (const size_t length : {0x8b1fu, 0x9c78u, 0x0178u}) {
     const std::string record(length, 'x');

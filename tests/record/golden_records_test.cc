@@ -1,4 +1,5 @@
-// The published vectors of FORMAT.md, byte for byte, and files that another writer made of them.
+// The published vectors of FORMAT.md, byte for byte, and files with the same records by another
+// writer.
 #include <string>
 #include <vector>
 
@@ -89,7 +90,7 @@ TEST(GoldenFiles, AreMapped) {
   }
 }
 
-// An event of TensorBoard, of wall time 1599759586.
+// An event of TensorBoard, with wall time 1599759586.
 TEST(GoldenRecords, TensorBoardsFirstEvent) {
   const std::string event = from_hex("090000803899d6d7411a0d") + "brain.Event:2";
   ASSERT_EQ(event.size(), 24u);
@@ -107,8 +108,8 @@ TEST(GoldenRecords, HeadersDecode) {
   EXPECT_EQ(decode_record_length(as_bytes(wrong).first<12>()), 3u);
 }
 
-// What must be refused before memory is taken: these lengths would be exabytes or half a megabyte
-// of nothing.
+// Files that must be rejected before memory is allocated: as lengths, their bytes mean exabytes or
+// half a megabyte of missing data.
 TEST(GoldenRecords, APointerOfGitLfsReadsAsAHugeLength) {
   const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
   EXPECT_EQ(decode_record_length(as_bytes(pointer).first<12>()), 2336927755350992246u);

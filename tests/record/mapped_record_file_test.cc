@@ -1,4 +1,4 @@
-// What only mapped files meet: they can change while they are mapped.
+// Tests of files with random access only: they can change while they are open, and have an index.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +15,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/faulty_file_system.h"
+#include "tests/support/framed_records.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
@@ -59,7 +60,7 @@ TEST_P(ChangingFile, CutWhileMapped) {
   const uint64_t cut = 50 * (kRecordSize + kRecordOverhead) + 3;
   std::filesystem::resize_file(path, cut);
   for (size_t i = 0; i < 50; ++i) EXPECT_EQ(file.read(i).data.size(), kRecordSize);
-  // With checks off nothing tells that record 50, whose length is still there, isn't whole.
+  // Without checks, nothing reveals that record 50, whose length is still there, is incomplete.
   for (size_t i = kRecords; i-- > (GetParam() == CrcCheck::never ? 51u : 50u);) {
     const Error error = error_of([&] { file.read(i); });
     EXPECT_EQ(error.kind(), ErrorKind::truncated);
@@ -114,7 +115,7 @@ TEST_P(ChangingFile, RewrittenWhileMapped) {
   EXPECT_EQ(error_of([&] { file.read(7); }).kind(), ErrorKind::corrupted);
 }
 
-// What AtomicFile does to a reader.
+// A replacement as by AtomicFile.
 TEST_P(ChangingFile, ReplacedWhileMappedStaysWhatItWas) {
   const MappedRecordFile file(posix_file_system(), path, options);
   RecordWriter writer(posix_file_system(), path);
@@ -137,8 +138,59 @@ TEST(MappedRecordFile, MovesWithItsRecords) {
   EXPECT_EQ(moved.path(), directory / "a");
 }
 
-// A file with its index.
-class MappedIndexedFile : public testing::Test {
+class UnmappedRecordFile : public testing::Test {
+ protected:
+  UnmappedRecordFile() { write_file(path, framed({"first", std::string(kRecordSize, 'x'), ""})); }
+
+  MappedRecordFile open(const RecordReadOptions& options = {}) const {
+    return {posix_file_system(), path, options, {.unmapped = true}};
+  }
+
+  TemporaryDirectory directory;
+  const std::string path = directory / "a";
+};
+
+TEST_F(UnmappedRecordFile, RecordsOwnTheirBytes) {
+  std::vector<Record> records;
+  {
+    const MappedRecordFile file = open();
+    EXPECT_TRUE(file.bytes().empty());
+    for (size_t i = 0; i < file.size(); ++i) {
+      file.prefetch(i);
+      records.push_back(file.read(i));
+      EXPECT_EQ(as_text(file.view(i).data), as_text(records.back().data));
+    }
+  }
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(as_text(records[0].data), "first");
+  EXPECT_EQ(as_text(records[1].data), std::string(kRecordSize, 'x'));
+  EXPECT_EQ(records[1].offset, 5 + kRecordOverhead);
+  EXPECT_EQ(as_text(records[2].data), "");
+}
+
+// Other bytes may come each time.
+TEST_F(UnmappedRecordFile, EachReadIsChecked) {
+  const MappedRecordFile file = open({.crc = CrcCheck::once});
+  EXPECT_EQ(as_text(file.read(0).data), "first");
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(13).put('X');
+  EXPECT_EQ(error_of([&] { file.read(0); }).kind(), ErrorKind::corrupted);
+  EXPECT_EQ(as_text(file.read(1).data), std::string(kRecordSize, 'x'));
+  std::filesystem::resize_file(path, 100);
+  EXPECT_EQ(error_of([&] { file.read(1); }).kind(), ErrorKind::truncated);
+  EXPECT_TRUE(file.damaged());
+}
+
+TEST_F(UnmappedRecordFile, ALongRecordTakesNoMemory) {
+  const MappedRecordFile file = open({.max_record_size = kRecordSize - 1});
+  EXPECT_EQ(as_text(file.read(0).data), "first");
+  for (const Error& error : {error_of([&] { file.read(1); }), error_of([&] { file.view(1); })}) {
+    EXPECT_EQ(error.kind(), ErrorKind::limit_exceeded);
+    EXPECT_EQ(error.offset(), 5 + kRecordOverhead);
+  }
+}
+
+// A file with its index, mapped or not.
+class MappedIndexedFile : public testing::TestWithParam<bool> {
  protected:
   static constexpr size_t kCount = 1500;
   TemporaryDirectory directory;
@@ -146,7 +198,7 @@ class MappedIndexedFile : public testing::Test {
   std::vector<std::string> texts;
   std::vector<uint64_t> starts;
 
-  // Records of about `size` bytes: kCount of 1,000 take more than 1 MiB.
+  // Records of about `size` bytes: kCount of 1,000 bytes take more than 1 MiB.
   void write(size_t size) {
     texts.clear();
     starts.clear();
@@ -180,9 +232,9 @@ class MappedIndexedFile : public testing::Test {
   }
 
   MappedRecordFile open(CrcCheck crc = CrcCheck::once) const {
-    return {posix_file_system(), path, {.crc = crc}, {.use_index = true}};
+    return {posix_file_system(), path, {.crc = crc}, {.use_index = true, .unmapped = GetParam()}};
   }
-  // All records but those in [bad, bad_end), which are refused.
+  // All records but those in [bad, bad_end), which throw.
   void expect_records(const MappedRecordFile& file, size_t bad = 0, size_t bad_end = 0) const {
     ASSERT_EQ(file.size(), kCount);
     for (size_t i = 0; i < kCount; ++i) {
@@ -198,12 +250,15 @@ class MappedIndexedFile : public testing::Test {
   }
 };
 
-TEST_F(MappedIndexedFile, ADamagedHeaderCostsItsRecordOnly) {
-  for (const size_t size : {10, 1000}) {  // the index is looked at last, and first
+INSTANTIATE_TEST_SUITE_P(Unmapped, MappedIndexedFile, testing::Bool());
+
+TEST_P(MappedIndexedFile, ADamagedHeaderCostsItsRecordOnly) {
+  for (const size_t size : {10, 1000}) {  // the index is read last, and first
     write(size);
     write_index(index_of(starts));
     expect_records(open());
-    // The first record and one in between; of a large file, some that the check of the index meets.
+    // The first record and one in the middle; in a large file also some that the index check
+    // samples.
     for (const size_t bad : {size_t{0}, kCount / 3, kCount - 1}) {
       write(size);
       damage(starts[bad] + 1);
@@ -214,11 +269,11 @@ TEST_F(MappedIndexedFile, ADamagedHeaderCostsItsRecordOnly) {
   }
 }
 
-TEST_F(MappedIndexedFile, AnIndexThatDoesNotFitIsIgnored) {
+TEST_P(MappedIndexedFile, AnIndexThatDoesNotFitIsIgnored) {
   for (const size_t size : {10, 1000}) {
     write(size);
     const std::string right = index_of(starts);
-    // Half of the records with lengths of their neighbours: those of a file written anew.
+    // Half of the records with their neighbours' lengths: the index of a file that was rewritten.
     std::vector<uint64_t> stale = starts;
     for (size_t i = 1; i + 1 < stale.size(); i += 2) stale[i] += 3;
     const std::string longer = right + line(starts.back(), starts.back() + 20);
@@ -236,16 +291,16 @@ TEST_F(MappedIndexedFile, AnIndexThatDoesNotFitIsIgnored) {
   }
 }
 
-TEST_F(MappedIndexedFile, NoIndexMakesAWrongRecord) {
+TEST_P(MappedIndexedFile, NoIndexMakesAWrongRecord) {
   write(1000);
-  // Two records that the sample misses; one longer, one shorter.
+  // Two records that the sample misses: one longer, one shorter.
   std::vector<uint64_t> lying = starts;
   lying[701] += 40;
   write_index(index_of(lying));
   expect_records(open(), 700, 702);
-  // Without CRCs nothing could tell.
+  // Without CRCs this can't be detected.
   expect_records(open(CrcCheck::never));
-  // A file in a record: the index says where the inner one's records are.
+  // A file inside a record: the index has the positions of the inner file's records.
   texts = {"a", "b"};
   RecordWriter inner(posix_file_system(), directory / "inner");
   for (const std::string& text : texts) inner.write(as_bytes(text));
@@ -260,7 +315,7 @@ TEST_F(MappedIndexedFile, NoIndexMakesAWrongRecord) {
   EXPECT_EQ(as_text(open().read(0).data), content);
 }
 
-TEST_F(MappedIndexedFile, AnIndexThatDisagreesBeforeTheDamageIsIgnored) {
+TEST_P(MappedIndexedFile, AnIndexThatDisagreesBeforeTheDamageIsIgnored) {
   write(10);
   damage(starts[500]);
   starts[100] += 5;
@@ -268,7 +323,7 @@ TEST_F(MappedIndexedFile, AnIndexThatDisagreesBeforeTheDamageIsIgnored) {
   EXPECT_EQ(error_of([&] { open(); }).offset(), starts[500]);
 }
 
-TEST_F(MappedIndexedFile, OpeningCanBeStopped) {
+TEST_P(MappedIndexedFile, OpeningCanBeStopped) {
   for (const size_t size : {10, 1000}) {
     write(size);
     write_index(index_of(starts));
@@ -276,7 +331,7 @@ TEST_F(MappedIndexedFile, OpeningCanBeStopped) {
     stop.request_stop();
     const Error error = error_of([&] {
       MappedRecordFile(posix_file_system(), path, {},
-                       {.use_index = true, .stop = stop.get_token()});
+                       {.use_index = true, .unmapped = GetParam(), .stop = stop.get_token()});
     });
     EXPECT_EQ(error.kind(), ErrorKind::cancelled);
   }

@@ -1,5 +1,5 @@
-// Headers read in order, from files that are mapped and files that are not: the same records and
-// the same errors as RecordReader's.
+// Headers read in order, from mapped and other files: the same records and errors as
+// RecordReader's.
 #include "dataset/record/record_header_reader.h"
 
 #include <memory>
@@ -14,8 +14,8 @@
 #include "recordpipe/file.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/record_reader.h"
-#include "tests/record/framed_records.h"
 #include "tests/support/bytes.h"
+#include "tests/support/framed_records.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {

@@ -1,4 +1,4 @@
-// Index files: their bytes, what is refused, random access through them, and whether they fit.
+// Index files: their bytes, rejected files, random access through them, and whether they match.
 #include "recordpipe/record_index.h"
 
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The vectors of FORMAT.md, in order: 0, 3, 3, 4, 9 and 20 bytes. Worked out by hand.
+// The vectors of FORMAT.md, in order: 0, 3, 3, 4, 9 and 20 bytes. Computed by hand.
 constexpr char kVectorsIndex[] =
     "0 16\n"
     "16 19\n"
@@ -152,7 +152,7 @@ TEST(RecordIndex, ATornLineIsTruncated) {
   }
 }
 
-// No newline is looked for in what can't be a line: a file of another kind costs nothing.
+// The search for a newline stops at the maximum line length: a file of another kind costs nothing.
 TEST(RecordIndex, ALineWithoutEndIsRefusedAtOnce) {
   EXPECT_THAT(read_error(std::string(1 << 20, '1')).reason(), HasSubstr("too long"));
 }
@@ -178,7 +178,7 @@ class IndexedFile : public testing::Test {
   std::string content;
   std::string index;
 
-  // Records of these data, and their index.
+  // Writes records with these data, and their index.
   void write(const std::vector<std::string>& records) {
     content.clear();
     MemorySink sink;
@@ -237,7 +237,7 @@ TEST_F(IndexedFile, ItsCrcsAreChecked) {
   EXPECT_THAT(error_of([&] {
                 read_indexed_record(*file, {0, 21});
               }).what(),
-              HasSubstr("the data's CRC does not fit: corrupted record at 0"));
+              HasSubstr("data CRC mismatch: corrupted record at 0"));
   EXPECT_EQ(read_indexed_record(*file, {0, 21}, {.crc = CrcCheck::never}).size(), 5u);
   EXPECT_EQ(as_text(read_indexed_record(*file, {21, 22})), "second");
 }

@@ -1,4 +1,4 @@
-// What RecordWriter writes, RecordReader and MappedRecordFile read.
+// RecordReader and MappedRecordFile read the records of RecordWriter.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ namespace {
 
 std::vector<std::string> sample_records() {
   std::vector<std::string> records = {"", "foo", std::string("\0\0", 2)};
-  // Around the reader's buffer of 256 KiB and beyond its growth of 1 MiB.
+  // Near the size of the reader's buffer (256 KiB) and beyond its growth (1 MiB).
   for (const size_t size : {3073u, 262127u, 262128u, 262129u, 3000000u, 1u}) {
     std::string record(size, 'x');
     for (size_t i = 0; i < size; ++i) record[i] = static_cast<char>(i * i >> 3);

@@ -1,4 +1,4 @@
-// What only streams meet: compression, sources that never end or lie, and memory.
+// Tests of streams only: compression, endless or malicious sources, and memory.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -41,7 +41,7 @@ RecordReader stream_reader_of(std::string content, RecordReadOptions options = {
   return RecordReader(std::make_unique<MemorySource>(std::move(content), "a.gz"), options);
 }
 
-// The records before the end or the error, which is handed back.
+// The records before the end or the error, which is returned too.
 std::pair<std::vector<std::string>, std::optional<Error>> read_to_the_end(RecordReader reader) {
   std::vector<std::string> records;
   try {
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, CompressedStream,
                            return std::string(to_string(instance.param));
                          });
 
-// At a record's boundary too: there TensorFlow takes it for the end.
+// Also at a record boundary, which TensorFlow treats as the end.
 TEST_P(CompressedStream, ACutAtEveryLengthIsTruncated) {
   const std::string content = file_of(kThreeRecords, GetParam());
   for (size_t size = 0; size < content.size(); ++size) {
@@ -154,7 +154,7 @@ TEST(RecordStream, ConcatenatedMembersAreOneFile) {
   }
 }
 
-// Counts what is asked for at a time: memory follows what arrives, not what a length says.
+// Records the requested sizes: memory depends on the data received, not on the length in a header.
 class MeasuredSource final : public ByteSource {
  public:
   MeasuredSource(std::string content, size_t& largest)
@@ -189,7 +189,7 @@ TEST(RecordStream, ARecordAboveTheCapIsRefusedAtItsHeader) {
   EXPECT_THAT(error.reason(), HasSubstr("5 bytes"));
 }
 
-// 64 MiB that begin with `start`, in a file of some kilobytes.
+// 64 MiB that begin with `start`, in a file of a few kilobytes.
 std::string bomb_of(Compression compression, std::span<const std::byte> start) {
   MemorySink sink;
   const auto bomb = deflate(sink, {compression, 1});
@@ -200,7 +200,7 @@ std::string bomb_of(Compression compression, std::span<const std::byte> start) {
   return sink.content;
 }
 
-// Refused at the first header, not inflated.
+// Rejected at the first header, without inflating the rest.
 TEST_P(CompressedStream, ABombIsRefusedAtOnce) {
   RecordReader reader = stream_reader_of(bomb_of(GetParam(), {}));
   const Error error = error_of([&] { reader.read(); });
@@ -236,7 +236,7 @@ TEST(RecordStream, AFifoIsRead) {
   EXPECT_EQ(records, kThreeRecords);
 }
 
-// A log that is written as things happen: each record can be had before the next one is there.
+// A log written as events happen: each record can be read before the next one is written.
 TEST(RecordStream, ALiveFifoGivesEachRecordAsItComes) {
   for (const Compression compression : {Compression::none, Compression::gzip, Compression::zstd}) {
     TemporaryDirectory directory;
@@ -247,8 +247,8 @@ TEST(RecordStream, ALiveFifoGivesEachRecordAsItComes) {
     std::thread writer([&] {
       const auto out = posix_file_system().create(fifo, CreateMode::append);
       for (const std::string& record : kThreeRecords) {
-        out->write(as_bytes(file_of({record}, compression)));  // a member of its own
-        // Far more than it takes; the pipe then ends, so that a failure is no hang.
+        out->write(as_bytes(file_of({record}, compression)));  // a separate member
+        // Far more time than it needs; the pipe then ends, so that a failure doesn't hang.
         all_in_time = all_in_time && received.try_acquire_for(std::chrono::seconds(20));
       }
     });
@@ -275,7 +275,7 @@ TEST(RecordStream, ATrickleGivesTheSameRecords) {
   }
 }
 
-// Gives `good` one byte at a time, then fails.
+// Returns `good` one byte at a time, then fails.
 TEST(RecordStream, WhatASourceGivesBeforeItFailsIsRead) {
   class Failing final : public ByteSource {
    public:
@@ -290,7 +290,7 @@ TEST(RecordStream, WhatASourceGivesBeforeItFailsIsRead) {
    private:
     TrickleSource good_;
   };
-  // The second record is no longer than what was looked at to find out the compression.
+  // The second record is no longer than the bytes read to detect the compression.
   for (const std::string& first : {std::string(), std::string(100, 'x')}) {
     const std::string content = file_of({first, "second"}, Compression::none);
     const auto [records, error] = read_to_the_end(
@@ -326,14 +326,14 @@ TEST(RecordStream, EveryCallFailing) {
   }
 }
 
-// The rest of a file that can't be read any further.
+// The rest of a file that can't be read.
 TEST(RecordStream, RecordsBeforeAReadErrorAreGiven) {
   TemporaryDirectory directory;
   const std::string path = directory / "a";
   write_file(path,
              file_of(std::vector<std::string>(50, std::string(20000, 'x')), Compression::none));
   FaultyFileSystem files(posix_file_system());
-  files.fail_call(4, FaultyFileSystem::Fault::error, EIO);  // open, look, read 256 KiB, this one
+  files.fail_call(4, FaultyFileSystem::Fault::error, EIO);  // open, detect, read 256 KiB, this one
   const auto [records, error] = read_to_the_end(RecordReader(files, path));
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::io);

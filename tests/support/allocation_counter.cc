@@ -19,8 +19,8 @@ size_t allocations() { return count; }
 
 #ifdef RECORDPIPE_SANITIZED
 
-// Sanitizers have an operator new of their own, which must stay the program's; they tell of each
-// allocation, malloc's too.
+// Sanitizers replace operator new, and the program must not override it; they report each
+// allocation, including malloc's.
 namespace {
 
 void count_allocation(const volatile void* /*memory*/, size_t /*size*/) { ++count; }
@@ -42,7 +42,7 @@ void* counted(void* memory) {
 
 }  // namespace recordpipe
 
-// The array forms call these, and so do the nothrow ones.
+// The array and nothrow forms call these.
 void* operator new(size_t size) { return recordpipe::counted(std::malloc(size ? size : 1)); }
 
 void* operator new(size_t size, std::align_val_t alignment) {

@@ -1,18 +1,17 @@
-// How often memory is taken. A program that links allocation_counter.cc has its operator new
-// counted.
+// Counts allocations: in a program linked with allocation_counter.cc, operator new is counted.
 #pragma once
 
 #include <cstddef>
 
 namespace recordpipe {
 
-// Calls of operator new since the program started, on any thread; under sanitizers those of malloc,
-// too.
+// The number of operator new calls since the program started, on any thread; under sanitizers also
+// malloc.
 size_t allocations();
 
-// Whether `step` comes to be called `count` times in a row without memory being taken. Not at once,
-// for queues get longer than they ever were, and a thread comes to work in a chunk that it never
-// had, some times each, when it so happens; but what takes memory now and again for ever is found.
+// Whether `count` consecutive calls of `step` eventually run without an allocation. Not at once:
+// now and then a queue grows longer than before, or a thread works in a chunk for the first time.
+// Recurring allocations are detected.
 template <class Step>
 bool comes_to_take_no_memory(size_t count, Step step) {
   for (int tries = 0; tries < 40; ++tries) {

@@ -49,7 +49,7 @@ inline std::string to_hex(std::string_view bytes) {
   return hex;
 }
 
-// A source that gives `content`, then ends.
+// A source that returns `content`, then ends.
 class MemorySource final : public ByteSource {
  public:
   explicit MemorySource(std::string content, std::string path = "memory")

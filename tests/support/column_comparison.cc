@@ -15,7 +15,7 @@
 namespace recordpipe {
 namespace {
 
-// What the comparison has to know of each kind of message.
+// The properties of each kind of message that the comparison needs.
 struct AsExample {
   static constexpr bool kHasLists = false;
   using Message = proto::Example;
@@ -49,8 +49,8 @@ struct AsSequence {
   static const FeatureListColumns& lists(const Batch& batch) { return batch.feature_lists(); }
 };
 
-// What is to come of a record: an error that names a feature, or the values of features by their
-// names, and those of feature lists step by step.
+// The expected result of a record: an error that names a feature, or the values of features by
+// name, and those of feature lists step by step.
 struct Expected {
   std::optional<ErrorKind> error;
   std::string culprit;
@@ -58,7 +58,7 @@ struct Expected {
   std::map<std::string, std::vector<ExpectedValues>> lists;
 
   void fail(ErrorKind kind, const std::string& name) {
-    if (error) return;  // the first one counts
+    if (error) return;  // the first one is kept
     error = kind;
     culprit = "'" + printable(name) + "'";
   }
@@ -167,7 +167,7 @@ std::string difference(const Expected& expected, const std::optional<Error>& err
   return what.find(expected.culprit) == std::string::npos ? "another culprit: " + what : "";
 }
 
-// Decodes `rows` to `batch` and compares each with what is expected of it.
+// Decodes `rows` to `batch` and compares each row with its expected result.
 template <class As, class Collator>
 std::string difference(const std::vector<std::span<const std::byte>>& rows,
                        const SequenceExampleSchema& schema, const Collator& collator,
@@ -203,11 +203,11 @@ std::string difference(const std::vector<std::span<const std::byte>>& rows,
   return "";
 }
 
-// Every second feature that may have a fixed shape gets one.
+// Half of the features that may have a fixed shape get one.
 bool is_even(const std::string& name) { return (name.size() + name[0]) % 2 == 0; }
 
-// The features of a message as they are, and one that is missing. Kinds that differ from step to
-// step fit nothing; then the first one is asked for.
+// The existing features of a message, and a missing one. If the kinds differ between steps, nothing
+// matches; then the first one is requested.
 SequenceExampleSchema fitting_schema(const proto::Features& features,
                                      const proto::FeatureLists& lists) {
   SequenceExampleSchema schema;
@@ -240,7 +240,7 @@ SequenceExampleSchema fitting_schema(const proto::Features& features,
   return schema;
 }
 
-// One feature each, which may or may not be as it is asked for.
+// One feature each, with a kind and shape that may or may not match.
 std::vector<SequenceExampleSchema> other_schemas(bool lists) {
   std::vector<SequenceExampleSchema> schemas;
   for (const char* name : {"a", "label"}) {
@@ -265,7 +265,7 @@ std::string difference(std::span<const std::byte> bytes) {
   const SequenceExampleSchema fitting = fitting_schema(As::features(message), As::lists(message));
   const auto collator = As::collator(fitting);
   typename As::Batch batch;
-  // The second batch is shorter and in the first one's memory.
+  // The second batch is shorter and reuses the memory of the first.
   for (const auto& rows : {std::vector{bytes.first(0), bytes, bytes.first(0), bytes}, {bytes}}) {
     const std::string found = difference<As>(rows, fitting, collator, batch);
     if (!found.empty()) return "under a schema that fits: " + found;

@@ -7,9 +7,9 @@
 
 namespace recordpipe {
 
-// How the two differ on `bytes`, under a schema that fits what protobuf finds in them and under
-// some that may not: one accepts what the other refuses, or they see other values. Empty where they
-// agree. Batches are of several rows, with empty ones between.
+// The difference between the two on `bytes`, under a schema that matches the message as parsed by
+// protobuf, and under some that may not: only one accepts, or values differ. Empty if they agree.
+// Batches have several rows, with empty ones between.
 std::string example_column_difference(std::span<const std::byte> bytes);
 std::string sequence_column_difference(std::span<const std::byte> bytes);
 

@@ -7,8 +7,8 @@
 
 namespace recordpipe {
 
-// How the two differ on `bytes`: one accepts what the other refuses, or they see other features or
-// values. Empty where they agree.
+// The difference between the two on `bytes`: only one accepts, or features or values differ. Empty
+// if they agree.
 std::string difference_from_protobuf(std::span<const std::byte> bytes);
 
 }  // namespace recordpipe

@@ -8,7 +8,7 @@ std::string ExampleGenerator::varint(uint64_t value) {
   std::string out;
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
   out += static_cast<char>(value);
-  // Longer than needed, as some writers reserve room for a length.
+  // Longer than necessary, like the reserved lengths of some writers.
   if (out.size() < 4 && one_in(16)) {
     out.back() = static_cast<char>(out.back() | 0x80);
     out += '\0';
@@ -115,7 +115,7 @@ std::string ExampleGenerator::feature() {
 }
 
 std::string ExampleGenerator::feature_list() {
-  // Often of one kind throughout, as a list that makes sense is.
+  // Often the same kind in every step, as in a realistic list.
   const std::string step = feature();
   const bool same = one_in(2);
   std::string content;

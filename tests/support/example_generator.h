@@ -1,5 +1,4 @@
-// Examples and SequenceExamples as any writer might encode them: each rule of the wire format is
-// used by chance.
+// Random encodings of Examples and SequenceExamples: each rule of the wire format is used.
 #pragma once
 
 #include <string>
@@ -9,8 +8,9 @@
 namespace recordpipe {
 
 // Serialised messages that a protobuf parser must accept: packed and unpacked lists, lists in
-// pieces, lists of two kinds in one feature, values and keys given twice or not at all, features in
-// several messages, unknown fields and groups, tags, lengths and varints longer than they need be.
+// pieces, lists of two kinds in one feature, values and keys that are repeated or missing, features
+// in several messages, unknown fields and groups, and tags, lengths and varints longer than
+// necessary.
 class ExampleGenerator {
  public:
   explicit ExampleGenerator(uint64_t seed) : random_(seed) {}

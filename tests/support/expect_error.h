@@ -1,4 +1,4 @@
-// The Error that something throws, to be looked at.
+// Returns the Error thrown by an action, for inspection.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 namespace recordpipe {
 
-// Runs `action`, which must throw Error; a failure of the test and an empty Error where it doesn't.
+// Runs `action`, which must throw Error; otherwise the test fails and an empty Error is returned.
 template <typename Action>
 Error error_of(Action action) {
   try {

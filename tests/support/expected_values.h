@@ -1,4 +1,4 @@
-// The values of a protobuf Feature and of a column, in one form, to be compared.
+// The values of a protobuf Feature and of a column in one comparable form.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@
 
 namespace recordpipe {
 
-// In the order of FeatureKind. Floats by their bits: NaNs are compared too.
+// In the order of FeatureKind. Floats as bits, to compare NaNs too.
 using ExpectedValues = std::variant<std::monostate, std::vector<std::string>, std::vector<uint32_t>,
                                     std::vector<int64_t>>;
 
@@ -79,14 +79,14 @@ inline ExpectedValues expected_values(const DefaultValues& values) {
   return {};
 }
 
-// Default values unlike what is found in Examples.
+// Default values that don't occur in Examples.
 inline DefaultValues some_defaults(FeatureKind kind, size_t size) {
   if (kind == FeatureKind::bytes) return std::vector<std::string>(size, "missing");
   if (kind == FeatureKind::floats) return std::vector<float>(size, -0.125f);
   return std::vector<int64_t>(size, -987654321);
 }
 
-// Calls action(std::integral_constant<FeatureKind, kind>), for what takes a kind when compiled.
+// Calls action(std::integral_constant<FeatureKind, kind>), for templates with a kind.
 template <typename Action>
 auto with_kind(FeatureKind kind, Action action) {
   if (kind == FeatureKind::bytes) {

@@ -142,7 +142,7 @@ std::unique_ptr<OutputFile> FaultyFileSystem::create(const std::string& path, Cr
   auto file = base_.create(path, mode);
   const std::lock_guard lock(mutex_);
   const uint64_t size = base_.status(path).value_or(FileStatus{}).size;
-  synced_[path] = size;  // what was there before is safe
+  synced_[path] = size;  // earlier contents count as synced
   return std::make_unique<Output>(*this, std::move(file), size);
 }
 
@@ -214,7 +214,7 @@ uint64_t for_every_fault(FileSystem& base, int code, const std::function<void(Fi
     const bool ignorable = std::ranges::any_of(
         may_ignore, [&](const std::string& call) { return failed.starts_with(call + " "); });
     if (failed.empty()) {
-      EXPECT_EQ(thrown, "") << "thrown though nothing failed";
+      EXPECT_EQ(thrown, "") << "an exception without a fault";
     } else if (!ignorable) {
       EXPECT_NE(thrown, "") << "the failure was swallowed";
     }
@@ -246,7 +246,7 @@ uint64_t for_every_kill(FileSystem& base, FaultyFileSystem::Fault fault,
     }
     SCOPED_TRACE("killed at call " + std::to_string(n));
     const bool finished = WIFEXITED(status);
-    EXPECT_TRUE(!finished || WEXITSTATUS(status) == 0) << "thrown though nothing failed";
+    EXPECT_TRUE(!finished || WEXITSTATUS(status) == 0) << "an exception without a fault";
     check();
     if (finished || testing::Test::HasFailure()) return n;
   }

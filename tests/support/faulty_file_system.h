@@ -17,25 +17,24 @@
 
 namespace recordpipe {
 
-// Counts every call, those of the files it opens too (read, read_at, write, copy_permissions,
-// sync, close), and
-// passes it on to another file system. Safe to use from several threads.
+// Counts every call, including those of the files it opens (read, read_at, write, copy_permissions,
+// sync, close), and forwards it to another file system. Thread-safe.
 class FaultyFileSystem final : public FileSystem {
  public:
   enum class Fault {
-    error,       // the call throws the Error of an errno; a write puts half of its data there first
+    error,       // the call throws the Error of an errno; a write first stores half of its data
     no_memory,   // the call throws std::bad_alloc
-    kill,        // SIGKILL instead of the call (or in the middle of it: half of a write is done)
-    power_loss,  // the same, and what was written but not synced is gone
+    kill,        // SIGKILL instead of the call (in a write: after half of the data)
+    power_loss,  // the same, and unsynced data is lost
   };
 
   explicit FaultyFileSystem(FileSystem& base) : base_(base) {}
 
-  // The nth call from the start (n = 1: the first) meets `fault`; `code` counts for errors.
+  // The nth call from the start (n = 1: the first) gets `fault`; `code` is used for errors.
   void fail_call(uint64_t n, Fault fault, int code);
 
   uint64_t calls() const;
-  // The call that failed, "rename .a.partial", say; empty where none has.
+  // The failed call, for example "rename .a.partial"; empty if none has failed.
   std::string failed_call() const;
 
   std::unique_ptr<ByteSource> open_source(const std::string& path) override;
@@ -57,7 +56,7 @@ class FaultyFileSystem final : public FileSystem {
   class Random;
   class Output;
 
-  // Counts a call; where it is the one to fail, runs `halfway` and fails.
+  // Counts a call; if it is the one to fail, runs `halfway` and fails.
   void enter(const char* call, const std::string& path,
              const std::function<void()>& halfway = nullptr);
   void drop_what_was_not_synced();
@@ -69,21 +68,21 @@ class FaultyFileSystem final : public FileSystem {
   Fault fault_ = Fault::error;
   int code_ = 0;
   std::string failed_call_;
-  // Bytes that are safe, of each file written and not removed, by its present name.
+  // The synced bytes of each file that was written and not removed, by its current name.
   std::map<std::string, uint64_t> synced_;
 };
 
-// Runs `action` with its first call failing, then with its second, and so on until it gets through
-// without meeting the fault; that run must not throw. `check` is called after every run, `reset`
-// (to restore what was there) before it. An action that meets the fault must throw, unless the
-// fault hit a call whose failure may be ignored (`may_ignore`, "remove", say). Returns the number
-// of runs. Failures are reported through GoogleTest.
+// Runs `action` with its first call failing, then with its second, and so on until it completes
+// without reaching the fault; that run must not throw. `check` is called after every run, `reset`
+// (to restore the initial state) before it. An action that reaches the fault must throw, unless
+// failures of that call may be ignored (`may_ignore`, for example "remove"). Returns the number of
+// runs. Failures are reported through GoogleTest.
 uint64_t for_every_fault(
     FileSystem& base, int code, const std::function<void(FileSystem&)>& action,
     const std::function<void(const FaultyFileSystem&)>& check,
     const std::function<void()>& reset = [] {}, const std::vector<std::string>& may_ignore = {});
 
-// The same with the process killed: each run is a child process of its own.
+// The same with the process killed: each run is a separate child process.
 uint64_t for_every_kill(
     FileSystem& base, FaultyFileSystem::Fault fault, const std::function<void(FileSystem&)>& action,
     const std::function<void()>& check, const std::function<void()>& reset = [] {});

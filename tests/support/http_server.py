@@ -159,7 +159,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if end < len(body):
                 send(body[:end])
                 if "stall" in wish:
-                    select.select([self.connection], [], [], 60)  # until the client goes away
+                    select.select([self.connection], [], [], 60)  # until the client disconnects
                 self.close_connection = True
                 return
         if "drip" in wish:
@@ -192,7 +192,7 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, *_):
-        pass  # clients that go away are what the tests are about
+        pass  # disconnecting clients are part of the tests
 
 
 def make_certificate(folder):

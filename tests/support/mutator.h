@@ -1,4 +1,4 @@
-// Damages byte strings the way fuzzers do, the same way for the same seed.
+// Damages byte strings as fuzzers do, deterministically by seed.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ class Mutator {
   // A number below n > 0.
   size_t below(size_t n) { return static_cast<size_t>(random_() % n); }
 
-  // `bytes` with one to four changes: bits flipped, bytes set, removed, repeated, inserted, the end
-  // cut off, a part of `other` put in.
+  // `bytes` with one to four changes: flipped bits, set, removed, repeated or inserted bytes, a
+  // truncated end, a part of `other` inserted.
   std::string mutate(std::string bytes, std::string_view other) {
     for (size_t changes = 1 + below(4); changes > 0; --changes) change(bytes, other);
     return bytes;
@@ -56,7 +56,7 @@ class Mutator {
     }
   }
 
-  // Bytes that mean something to length prefixes, varints and tags more often than others.
+  // Bytes that are significant in length prefixes, varints and tags, more often than others.
   char edge_byte() {
     static constexpr std::string_view kEdges("\x00\x01\x7f\x80\xff\x0a\x12\x1a\x08\x0b\x0c\x78",
                                              12);

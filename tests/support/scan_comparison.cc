@@ -9,11 +9,12 @@
 #include "recordpipe/toolkit/record_scanner.h"
 #include "tests/support/bytes.h"
 #include "tests/support/single_file_system.h"
+#include "tests/support/unstable_file.h"
 
 namespace recordpipe {
 namespace {
 
-// How long the record at `at` is, if it is intact.
+// The size of the record at `at`, if it is intact.
 std::optional<uint64_t> intact_size(std::span<const std::byte> content, uint64_t at) {
   const auto rest = content.subspan(at);
   if (rest.size() < kRecordOverhead) return std::nullopt;
@@ -74,10 +75,10 @@ Scan scan_naively(const std::string& content) {
   return scan;
 }
 
+ScanWithReasons scan_serially(const RandomAccessFile& file) { return collect(RecordScanner(file)); }
+
 ScanWithReasons scan_mapped(const std::string& content) {
-  SingleFileSystem files(content);
-  const auto file = files.map("memory");
-  return collect(RecordScanner(*file));
+  return scan_serially(*SingleFileSystem(content).map("memory"));
 }
 
 ScanWithReasons scan_stream(const std::string& content) {
@@ -85,10 +86,9 @@ ScanWithReasons scan_stream(const std::string& content) {
       RecordScanner(std::make_unique<MemorySource>(content), {.compression = Compression::none}));
 }
 
-ScanWithReasons scan_in_parallel(const std::string& content, size_t threads, uint64_t chunk_size) {
-  SingleFileSystem files(content);
-  const auto file = files.map("memory");
-  ParallelRecordScanner scanner(*file, {.threads = threads, .chunk_size = chunk_size});
+ScanWithReasons scan_in_parallel(const RandomAccessFile& file, const std::string& content,
+                                 size_t threads, uint64_t chunk_size) {
+  ParallelRecordScanner scanner(file, {.threads = threads, .chunk_size = chunk_size});
   ScanWithReasons result;
   while (const auto stretch = scanner.next()) {
     if (const auto* region = std::get_if<DamagedRegion>(&*stretch)) {
@@ -102,29 +102,37 @@ ScanWithReasons scan_in_parallel(const std::string& content, size_t threads, uin
       result.scan.records.emplace_back(at, end);
       at = end;
     }
-    // Wrong counts and ends show as records that aren't there.
+    // Wrong counts and ends appear as records that don't exist.
     if (at != intact.end) result.scan.records.emplace_back(at, intact.end);
   }
   return result;
 }
 
+ScanWithReasons scan_in_parallel(const std::string& content, size_t threads, uint64_t chunk_size) {
+  SingleFileSystem files(content);
+  return scan_in_parallel(*files.map("memory"), content, threads, chunk_size);
+}
+
 std::string compare_scans(const std::string& content) {
-  const ScanWithReasons serial = scan_mapped(content);
+  SingleFileSystem files(content);
+  const auto mapped = files.map("memory");
+  const UnstableFile unstable(content, "memory");
+  const ScanWithReasons serial = scan_serially(*mapped);
   if (serial.scan != scan_naively(content)) return "serial, not naive:" + describe(serial);
-  const auto is_same = [&](const ScanWithReasons& other) {
-    return other.scan == serial.scan && other.damage == serial.damage;
+  std::string difference;
+  const auto compare = [&](const std::string& name, const ScanWithReasons& other) {
+    if (other == serial) return;
+    difference += "serial:" + describe(serial) + "\n" + name + ":" + describe(other) + "\n";
   };
-  if (const auto stream = scan_stream(content); !is_same(stream)) {
-    return "serial:" + describe(serial) + "\nstream:" + describe(stream);
-  }
+  compare("stream", scan_stream(content));
+  compare("serial, not stable", scan_serially(unstable));
   for (const auto& [threads, chunk_size] :
        {std::pair<size_t, uint64_t>{1, 40}, {2, 100}, {3, 1000}}) {
-    if (const auto parallel = scan_in_parallel(content, threads, chunk_size); !is_same(parallel)) {
-      return "serial:" + describe(serial) + "\nparallel, chunks of " + std::to_string(chunk_size) +
-             ":" + describe(parallel);
-    }
+    const std::string chunks = "parallel, chunks of " + std::to_string(chunk_size);
+    compare(chunks, scan_in_parallel(*mapped, content, threads, chunk_size));
+    compare(chunks + ", not stable", scan_in_parallel(unstable, content, threads, chunk_size));
   }
-  return "";
+  return difference;
 }
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// All ways to scan a content for intact records, beside one that is too plain to be wrong.
+// All ways of scanning content for intact records, and a naive one.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/file.h"
 #include "recordpipe/toolkit/damaged_region.h"
 
 namespace recordpipe {
@@ -20,18 +21,25 @@ struct Scan {
 struct ScanWithReasons {
   Scan scan = {};
   std::vector<DamagedRegion> damage = {};
+
+  bool operator==(const ScanWithReasons&) const = default;
 };
 
-// By trying every record at every place.
+// Tries every record at every position.
 Scan scan_naively(const std::string& content);
 
-// By RecordScanner, of a mapped file and of a stream.
+// With RecordScanner and ParallelRecordScanner; `content` is what the file had when it was opened.
+ScanWithReasons scan_serially(const RandomAccessFile& file);
+ScanWithReasons scan_in_parallel(const RandomAccessFile& file, const std::string& content,
+                                 size_t threads, uint64_t chunk_size);
+
+// With RecordScanner, on a mapped file and on a stream.
 ScanWithReasons scan_mapped(const std::string& content);
 ScanWithReasons scan_stream(const std::string& content);
 ScanWithReasons scan_in_parallel(const std::string& content, size_t threads, uint64_t chunk_size);
 
-// What is different between these; empty where nothing is. Chunks are small, so that there are
-// many.
+// The differences between these, also of a file that is not stable(); empty if there are none. Chunks
+// are small, so that there are many.
 std::string compare_scans(const std::string& content);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// A file system in memory that holds one file, to be read: as a stream or mapped.
+// A file system in memory with one readable file, as a stream or mapped.
 #pragma once
 
 #include <memory>
@@ -36,6 +36,9 @@ class SingleFileSystem : public FileSystem {
   void remove_empty_directory(const std::string& path) override { refuse(path); }
   void sync_directory(const std::string& path) override { refuse(path); }
   std::unique_ptr<FileLock> lock(const std::string& path) override { refuse(path); }
+
+ protected:
+  const std::string& content() const { return content_; }
 
  private:
   class Mapping final : public MappedFile {

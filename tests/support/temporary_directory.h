@@ -1,4 +1,4 @@
-// A folder of its own for a test, removed at the end with all that is in it.
+// A separate folder for a test, removed with all its contents at the end.
 #pragma once
 
 #include <cstdlib>

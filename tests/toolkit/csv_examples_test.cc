@@ -1,4 +1,4 @@
-// Examples made of CSV, and features written as cells, through the public headers alone.
+// Examples from CSV, and features as cells, through the public headers alone.
 #include "recordpipe/toolkit/csv_examples.h"
 
 #include <algorithm>
@@ -122,10 +122,11 @@ TEST(CsvExamples, Mistakes) {
   EXPECT_EQ(csv_complaint("a,b\n1\n"), "a.csv: line 2: 1 cells, where the header has 2");
   EXPECT_EQ(csv_complaint("a\n1\n", {.kinds = {{"b", "float"}}, .called = "--types"}),
             "--types names b, which is no column");
-  EXPECT_EQ(csv_complaint("a\n16777217\n0.5\n"),
-            "a.csv: line 2: column a: 16777217 is a whole number that a float, which all cells of "
-            "the column fit, can't hold exactly (types a=float rounds it, types a=bytes keeps its "
-            "digits)");
+  EXPECT_EQ(
+      csv_complaint("a\n16777217\n0.5\n"),
+      "a.csv: line 2: column a: 16777217 is a whole number that a float, which all cells of "
+      "the column fit, can't represent exactly (types a=float rounds it, types a=bytes keeps its "
+      "digits)");
   EXPECT_EQ(csv_complaint("a\nx\n", {.kinds = {{"a", "int64"}}}),
             "a.csv: line 2: column a: \"x\" is no int64");
 }

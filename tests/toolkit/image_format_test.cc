@@ -1,4 +1,4 @@
-// Image files, told by their first bytes from text and from other files.
+// Image files, recognised by their first bytes among text and other files.
 #include "recordpipe/toolkit/image_format.h"
 
 #include <gtest/gtest.h>

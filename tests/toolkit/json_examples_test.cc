@@ -1,4 +1,4 @@
-// Records made of JSON and written as JSON again, through the public headers alone.
+// Records from JSON and back to JSON, through the public headers alone.
 #include "recordpipe/toolkit/json_examples.h"
 
 #include <string>
@@ -22,7 +22,7 @@ std::string record_of(std::string_view line, const FeatureTypes& types = {}) {
   return JsonExamples(types).record(line, {.file = 0, .line = 1});
 }
 
-// What record_json.h writes of a record.
+// The output of record_json.h for a record.
 std::string json_of(const std::string& record) {
   MessageView message;
   message.read(bytes_of(record));
@@ -82,8 +82,8 @@ TEST(JsonSurvey, OneKindInPlainLines) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "a.jsonl: line 2: \"x\" is float, where line 1 has int64 (whoever reads the "
-                 "records expects one kind: types x=float makes it one)");
+                 "a.jsonl: line 2: \"x\" is float, where line 1 has int64 (readers of the "
+                 "records expect one kind: types x=float makes it one)");
   }
 }
 

@@ -1,4 +1,4 @@
-// tfrecord's JSON writer against what nlohmann's parser reads back.
+// tfrecord's JSON writer, checked with nlohmann's parser.
 #include "recordpipe/toolkit/json_text.h"
 
 #include <cmath>
@@ -77,7 +77,7 @@ TEST(JsonText, TextIsUtf8WithoutControlCharacters) {
 }
 
 TEST(JsonText, Base64) {
-  // RFC 4648, section 10, with a byte in front that is no text.
+  // RFC 4648, section 10, after a byte that isn't text.
   const auto of = [](std::string_view text) {
     return written([&](JsonText& json) { json.base64(as_bytes(text)); });
   };

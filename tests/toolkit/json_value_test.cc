@@ -1,4 +1,4 @@
-// tfrecord's JSON reader: what kinds numbers have, and what is refused.
+// tfrecord's JSON reader: the kinds of numbers, and rejected input.
 #include "dataset/toolkit/formats/json_value.h"
 
 #include <string>
@@ -64,27 +64,27 @@ TEST(JsonValue, RefusesOtherWordsForNumbersThatAreNotFinite) {
        {"-NaN", "+NaN", "nan", "NaN0", "1NaN", "NaN.5", "NaNNaN", "-", "--Infinity", "+Infinity",
         "Infinity2", "-Infinity.0", "2Infinity", "inf", "Infinit", "NaN1e5", "-NaN1"}) {
     const std::string list = "[1, " + std::string(word) + ", 2]";
-    EXPECT_THAT(reason_of(list), testing::HasSubstr("no JSON at byte")) << list;
-    // A good one beside it changes nothing.
+    EXPECT_THAT(reason_of(list), testing::HasSubstr("invalid JSON at byte")) << list;
+    // A valid one beside it makes no difference.
     const std::string beside = "[1, NaN, " + std::string(word) + ", 2]";
-    EXPECT_THAT(reason_of(beside), testing::HasSubstr("no JSON at byte")) << beside;
+    EXPECT_THAT(reason_of(beside), testing::HasSubstr("invalid JSON at byte")) << beside;
   }
 }
 
 TEST(JsonValue, DoesNotEndAtANul) {
   constexpr std::string_view kBehind("{\"a\": 1}\0{\"a\": 2", 16);
-  EXPECT_EQ(reason_of(kBehind), "no JSON at byte 9: a NUL byte");
+  EXPECT_EQ(reason_of(kBehind), "invalid JSON at byte 9: a NUL byte");
   constexpr std::string_view kInside("{\"a\": \"x\0y\"}", 12);
-  EXPECT_EQ(reason_of(kInside), "no JSON at byte 9: a NUL byte");
+  EXPECT_EQ(reason_of(kInside), "invalid JSON at byte 9: a NUL byte");
 }
 
 TEST(JsonValue, RefusesAMemberTwiceAndWhatDoesNotFit) {
   EXPECT_EQ(reason_of(R"({"a": 1, "b": 2, "a": 3})"), "\"a\" twice");
   EXPECT_EQ(reason_of("9223372036854775808"), "9223372036854775808 is too large for an int64");
-  EXPECT_EQ(reason_of("[[[[[[[[[1]]]]]]]]]"), "nested too deep");
+  EXPECT_EQ(reason_of("[[[[[[[[[1]]]]]]]]]"), "nested too deeply");
 }
 
-// Looking for each name among those before it would take minutes.
+// Comparing each name with all names before it would take minutes.
 TEST(JsonValue, TakesAHundredThousandMembers) {
   std::string json = "{";
   for (int i = 0; i < 200'000; ++i) json += "\"name" + std::to_string(i) + "\":1,";

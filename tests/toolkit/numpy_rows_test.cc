@@ -1,4 +1,4 @@
-// Arrays written to an .npz file and read as records, through the public headers alone.
+// Arrays of an .npz file as records, through the public headers alone.
 #include "recordpipe/toolkit/numpy_rows.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ class Read final : public ByteSource {
   size_t place_ = 0;
 };
 
-// Little-endian, as this test's machine is.
+// Little-endian, like the machine of this test.
 template <typename Number>
 std::string array(const std::string& type, const std::vector<uint64_t>& shape,
                   const std::vector<Number>& values) {

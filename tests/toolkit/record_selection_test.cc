@@ -18,7 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Example i: {"id": [i], "name": ["..."]}; now and then one that is longer than a block.
+// Example i: {"id": [i], "name": ["..."]}; some are longer than a block.
 std::vector<std::string> numbered_examples(int64_t count) {
   std::vector<std::string> records;
   for (int64_t i = 0; i < count; ++i) {
@@ -128,7 +128,8 @@ TEST(RecordSelection, ExactSamples) {
   EXPECT_FALSE(sample.take_next());
 }
 
-// With a limit, the first that match are taken in order; without one, they may be matched anywhere.
+// With a limit, the first matches are taken in order; without one, records may be matched in any
+// order.
 TEST(RecordFilter, GivesTheFirstThatMatch) {
   const auto records = numbered_examples(6);
   size_t next = 0;

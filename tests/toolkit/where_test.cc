@@ -147,7 +147,7 @@ TEST(Where, FeatureLists) {
   EXPECT_TRUE(Where("has(words) and label == 3").matches(message));
 }
 
-// The message of require_possible() after some records, or "possible".
+// The message of require_possible() after these records, or "possible".
 std::string complaint_after(const std::string& expression, const std::vector<std::string>& records,
                             bool looked_at_all = true) {
   const Where where(expression, "--where");
@@ -168,22 +168,22 @@ TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
   const std::string a = ExampleBuilder().set_int64("label", 3).set_bytes("name", "cat").serialize();
   const std::string b = ExampleBuilder().set_bytes("id", "x").set_float("rare", 1).serialize();
   EXPECT_EQ(complaint_after("nme == 'x'", {a, b}),
-            "--where asks for nme, which no record has; there are name, id, rare, label");
+            "--where names nme, which no record has; there are name, id, rare, label");
   EXPECT_EQ(complaint_after("nme == 'x'", {}), "possible");
   const std::string missing =
-      "--where asks for nme, which no record has; there are name, id, rare, label";
+      "--where names nme, which no record has; there are name, id, rare, label";
   EXPECT_EQ(complaint_after("nme == 'x' or label == 3", {a, b}), missing);
   EXPECT_EQ(complaint_after("not nme == 'x' and label == 4", {a, b}), missing);
   EXPECT_EQ(complaint_after("nme not in ['x'] and label == 4", {a, b}), missing);
-  EXPECT_EQ(complaint_after("label == 3 or nme == 'x' or aa == 1", {a, b}).substr(0, 21),
-            "--where asks for aa, ");
-  // Others may have it.
+  EXPECT_EQ(complaint_after("label == 3 or nme == 'x' or aa == 1", {a, b}).substr(0, 18),
+            "--where names aa, ");
+  // Other records may have it.
   EXPECT_EQ(complaint_after("nme == 'x' or label == 3", {a, b}, false), "possible");
   EXPECT_EQ(complaint_after("nme == 'x'", {a, b}, false),
-            "--where asks for nme, which no record that was read has; there are name, id, rare, "
+            "--where names nme, which no record that was read has; there are name, id, rare, "
             "label");
   EXPECT_EQ(complaint_after("nme == 'x'", {"foo"}),
-            "--where asks for nme, which no record has; there are none");
+            "--where names nme, which no record has; there are none");
   EXPECT_EQ(complaint_after("rare == 2 and id == 5", {a, b}), "possible");
   EXPECT_EQ(complaint_after("rare == 1 and id == 5", {a, b}),
             "--where compares id with a number, but its values are bytes (a string stands in "
@@ -192,7 +192,7 @@ TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
             "--where compares label with a string, but its values are int64 (a number stands "
             "without quotes)");
   EXPECT_EQ(complaint_after("has(nme)", {a, b}), "possible");
-  // Steps of a list have kinds, too.
+  // Steps of a list have kinds too.
   const std::string sequence =
       from_hex("1217 0a15 0a05 776f726473 120c 0a08 0a06 0a0161 0a0162 0a00");
   EXPECT_EQ(complaint_after("words == 'c'", {sequence}), "possible");
@@ -244,7 +244,7 @@ TEST(Where, MistakesNameTheColumn) {
   for (const char* nonfinite : {"nan", "NaN", "-inf", "Infinity"}) {
     EXPECT_EQ(complaint(std::string("label == ") + nonfinite),
               std::string("--where, column 10: ") + nonfinite +
-                  " is no number to compare with (x < 0 or x >= 0 finds what is no NaN, x > 1e39 "
+                  " can't be compared with (x < 0 or x >= 0 selects all but NaN, x > 1e39 "
                   "infinities)");
   }
   EXPECT_EQ(complaint("label == 3 && x == 1"), "--where, column 12: expected and, or, or the end");
@@ -265,11 +265,11 @@ TEST(Where, DepthIsLimited) {
   };
   EXPECT_TRUE(matches(nested(99)));
   EXPECT_EQ(complaint(nested(100000)),
-            "--where, column 101: parentheses and nots more than 100 deep");
+            "--where, column 101: parentheses and nots nested more than 100 deep");
   std::string nots;
   for (int i = 0; i < 100000; ++i) nots += "not ";
   EXPECT_EQ(complaint(nots + "label == 3").substr(0, 24), "--where, column 400: par");
-  // Width isn't.
+  // The width isn't limited.
   std::string wide = "label == 3";
   for (int i = 0; i < 100000; ++i) wide += " and label == 3";
   EXPECT_TRUE(matches(wide));

@@ -1,4 +1,4 @@
-// AtomicFolder: a whole folder or none, whatever fails, and never anybody else's files.
+// AtomicFolder: a complete folder or none after any failure; files of others are never touched.
 #include "tools/tfrecord/io/atomic_folder.h"
 
 #include <cerrno>
@@ -26,7 +26,7 @@ class AtomicFolderTest : public testing::Test {
   FileSystem& files = posix_file_system();
 
   std::vector<std::string> names() { return files.list(directory.path()); }
-  // Two files, one of them in a folder.
+  // Writes two files, one of them in a subfolder.
   static void fill(FileSystem& files, const AtomicFolder& folder) {
     files.make_directories(folder.partial() + "/cat");
     for (const char* name : {"/cat/1", "/2"}) {
@@ -77,7 +77,7 @@ TEST_F(AtomicFolderTest, RemovesLinksAndNotWhatTheyLeadTo) {
   EXPECT_THAT(names(), ElementsAre("photos"));
 }
 
-// In /tmp, a link that somebody else has put there can be neither removed nor trusted.
+// In /tmp, another user's link can be neither removed nor trusted.
 TEST_F(AtomicFolderTest, FollowsNoLinkThatItCannotRemove) {
   files.make_directories(directory / "photos");
   write_file(directory / "photos/mine", "precious");

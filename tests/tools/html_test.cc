@@ -1,4 +1,4 @@
-// Data in a page: what is read from a file stays data.
+// Text from a file stays text in a page.
 #include "tools/tfrecord/view/html.h"
 
 #include <cmath>

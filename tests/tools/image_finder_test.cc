@@ -1,4 +1,4 @@
-// Which feature is the image, and what its bytes are taken for.
+// Which feature is the image, and how its bytes are interpreted.
 #include "tools/tfrecord/view/image_finder.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class FindsTest : public testing::Test {
  protected:
-  // What is found in an Example of these features.
+  // The image found in an Example with these features.
   std::optional<FoundImage> find(ImageFinder& finder, const ExampleBuilder& example) {
     bytes_ = example.serialize();
     message_.read(as_bytes(bytes_));

@@ -1,11 +1,11 @@
-// The library's hints in terms of options: by the kind of remedy, whatever the words.
+// Maps the library's hints to options, by the kind of remedy and not by the text.
 #include "tools/tfrecord/command_line/option_hints.h"
 
 #include <array>
 
 #include <gtest/gtest.h>
 
-#include "dataset/record/record_error.h"
+#include "dataset/record/record_framing.h"
 
 namespace recordpipe {
 namespace {
@@ -24,8 +24,9 @@ TEST(OptionHints, FollowTheRemedy) {
   EXPECT_EQ(text_for(Remedy::salvage),
             "a: broken at 3 (do something; tfrecord salvage takes out what is intact)");
   EXPECT_NE(text_for(Remedy::crc_check_off).find("read it with --no-crc"), std::string::npos);
-  EXPECT_NE(text_for(Remedy::raise_max_record_size).find("raise --max-record-size"),
-            std::string::npos);
+  EXPECT_EQ(text_for(Remedy::raise_max_record_size),
+            "a: broken at 3 (if the length is correct, raise --max-record-size; otherwise the file "
+            "is damaged)");
   EXPECT_NE(text_for(Remedy::compression_gzip).find("leave out --input-compression"),
             std::string::npos);
   EXPECT_NE(text_for(Remedy::compression_zlib).find("give --input-compression zlib"),

@@ -1,5 +1,4 @@
-// Samples of long streams: the first records, or ones evenly spread, never more than there is room
-// for.
+// Samples of long streams: the first records, or evenly spaced ones, up to the capacity.
 #include "tools/tfrecord/view/record_sample.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +7,7 @@
 namespace recordpipe {
 namespace {
 
-// Offers records "0", "1", ...; how many were offered before it was full is `offered`.
+// Offers records "0", "1", ...; `offered` counts those offered before the sample was full.
 struct Offered {
   RecordSample sample;
   size_t offered = 0;
@@ -33,7 +32,7 @@ TEST(RecordSample, TakesTheFirstThatFit) {
   const Offered result = offer(RecordSample(Sampling::first, 30, 35), 100, padding);
   EXPECT_EQ(result.sample.texts().size(), 3u);
   EXPECT_TRUE(result.sample.lacks_room());
-  // One must be shown, however large.
+  // At least one must be shown, however large.
   EXPECT_EQ(offer(RecordSample(Sampling::first, 30, 5), 100, padding).sample.texts().size(), 1u);
 }
 
@@ -44,7 +43,7 @@ TEST(RecordSample, SpreadsEvenlyOverAnyNumber) {
     ASSERT_EQ(texts.size(), std::min<size_t>(records, 10));
     ASSERT_EQ(sample.size(), texts.size());
     ASSERT_FALSE(sample.lacks_room());
-    // Each stands near the beginning of its tenth of all records.
+    // Each is near the beginning of its tenth of all records.
     for (size_t i = 0; i < texts.size(); ++i) {
       const double place = std::stod(std::string(texts[i])) / double(records);
       ASSERT_NEAR(place, double(i) / double(texts.size()), 0.1) << records;
@@ -66,7 +65,7 @@ TEST(RecordSample, SpreadsWhatFits) {
   const std::string padding(99, 'x');
   const RecordSample sample =
       offer(RecordSample(Sampling::spread, 1000, 1000), 500, padding).sample;
-  EXPECT_GE(sample.size(), 5u);  // half of what there is room for
+  EXPECT_GE(sample.size(), 5u);  // half of the capacity
   EXPECT_LE(sample.size(), 10u);
   EXPECT_TRUE(sample.lacks_room());
 }

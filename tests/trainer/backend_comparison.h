@@ -15,8 +15,8 @@
 
 namespace recordpipe {
 
-// √(Σ difference² / Σ expected²): of numbers with few bits, where now and then a rectifier or a
-// pooling decides otherwise for rounding, and one gradient goes another way.
+// √(Σ difference² / Σ expected²): for low precision, where rounding may occasionally change a
+// ReLU's or pooling's decision, so that one gradient takes another path.
 inline double mean_error(const std::vector<float>& got, const std::vector<float>& expected) {
   EXPECT_EQ(got.size(), expected.size());
   double squares = 0, differences = 0;
@@ -28,16 +28,16 @@ inline double mean_error(const std::vector<float>& got, const std::vector<float>
   return std::sqrt(squares == 0 ? differences : differences / squares);
 }
 
-// What backends are compared by, and how much they may differ.
+// The tolerances of a comparison of backends.
 struct Closeness {
   double (*error)(const std::vector<float>& got, const std::vector<float>& expected);
-  double outputs;    // of nodes, and the loss
-  double gradients;  // and updated values
-  // Whether numbers are so exact that the same images are classified correctly.
+  double outputs;    // of nodes, and of the loss
+  double gradients;  // and of updated values
+  // Whether precision is high enough that the same images are classified correctly.
   bool same_classes;
 };
 
-// A network's variables and a runner on a backend, all starting from the same numbers.
+// A network's variables and a runner on a backend, with the same initial values on both sides.
 struct Side {
   Side(Backend& backend, const Network& network, const RunnerOptions& options)
       : variables(backend.make_variables(network)),
@@ -49,7 +49,7 @@ struct Side {
   std::unique_ptr<Runner> runner;
 };
 
-// Steps on both; compares every node's output, the loss, every gradient, then every variable.
+// Makes steps on both; compares every node's output, the loss, every gradient, then every variable.
 inline void compare_steps(Backend& backend, const Network& network, size_t images,
                           const Closeness& close, size_t steps = 1) {
   ReferenceBackend<double> reference_backend;
@@ -71,7 +71,7 @@ inline void compare_steps(Backend& backend, const Network& network, size_t image
     reference.runner->load(batch);
     const BatchResult got = own.runner->forward(), expected = reference.runner->forward();
     EXPECT_NEAR(got.loss, expected.loss, close.outputs * std::max(1.0, expected.loss));
-    // Where two logits are as good as equal, rounding decides.
+    // If two logits are almost equal, rounding decides.
     if (close.same_classes) {
       EXPECT_EQ(got.correct, expected.correct);
     }
@@ -96,7 +96,7 @@ inline void compare_steps(Backend& backend, const Network& network, size_t image
                   reference.variables->half_squared_norm());
 }
 
-// A full batch, then one that isn't.
+// A full batch, then an incomplete one.
 inline void compare_inference(Backend& backend, const Network& network, const Closeness& close) {
   ReferenceBackend<double> reference_backend;
   const RunnerOptions options = {.batch_size = 4, .mode = Mode::inference};

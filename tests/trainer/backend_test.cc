@@ -1,4 +1,4 @@
-// What every backend promises, asked of each: what reaches the loss, and what is refused.
+// Guarantees of every backend: values that reach the loss, and rejected arguments.
 #include "recordpipe/trainer/backend/backend.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ TYPED_TEST(EachBackend, MovesItsStatisticsTowardsTheBatchs) {
   EXPECT_NEAR(runner->output(normal)[3], 0.25 / deviation, 1e-5);
 }
 
-// Values that lie close together but far from zero, where sums of squares lose their digits.
+// Values that are close together but far from zero, where sums of squares lose precision.
 TYPED_TEST(EachBackend, NormalisesWhatVariesLittle) {
   Network network({1, 8, 8});
   const NodeId x = network.conv2d(0, "conv", {.filters = 1, .kernel = 1, .padding = 0});
@@ -87,7 +87,7 @@ TYPED_TEST(EachBackend, NormalisesWhatVariesLittle) {
                 2e-3);
 }
 
-// A runner may keep copies of variables, but not past a write.
+// A runner may keep copies of variables, but must renew them after a write.
 TYPED_TEST(EachBackend, SeesWhatIsWrittenBetweenTwoBatches) {
   const Network network = small_resnet();
   const auto variables = this->backend.make_variables(network);
@@ -105,8 +105,8 @@ TYPED_TEST(EachBackend, SeesWhatIsWrittenBetweenTwoBatches) {
   EXPECT_EQ(anew->forward().loss, after);
 }
 
-// A ReLU that made zeros of them would hide that a network has lost its numbers, and so would a
-// pooling that takes another number of the window.
+// A ReLU that turned NaN into 0, or a pooling that ignored NaN, would hide that a network has
+// diverged.
 TYPED_TEST(EachBackend, LetsWhatIsNoNumberThroughToTheLoss) {
   const auto check = [&](const Network& network, const std::vector<const char*>& names) {
     for (const char* name : names)
@@ -130,7 +130,7 @@ TYPED_TEST(EachBackend, LetsWhatIsNoNumberThroughToTheLoss) {
          "local4/biases", "softmax_linear/weights"});
 }
 
-// One pixel of an image that is no number, wherever it lies in the windows that see it.
+// One NaN pixel in an image, at any position in the windows that cover it.
 TYPED_TEST(EachBackend, PoolsNoNumberAwayThatIsNone) {
   Network network({1, 5, 5}, {.scale = 1, .shift = 0});
   const NodeId pooled = network.max_pool(0, "pool");
@@ -143,7 +143,7 @@ TYPED_TEST(EachBackend, PoolsNoNumberAwayThatIsNone) {
     reinterpret_cast<float*>(batch.image_at(0))[pixel] = std::numeric_limits<float>::quiet_NaN();
     runner->load(batch);
     runner->forward();
-    // The windows are about pixels 0, 2 and 4: an odd row or column is seen by two of them.
+    // The windows are centred at pixels 0, 2 and 4: an odd row or column is covered by two of them.
     const std::vector<float> y = runner->output(pooled);
     const auto lost = std::ranges::count_if(y, [](float value) { return std::isnan(value); });
     EXPECT_EQ(lost, (1 + pixel / 5 % 2) * (1 + pixel % 5 % 2)) << pixel;
@@ -196,9 +196,9 @@ TYPED_TEST(EachBackend, RefusesWhatMakesNoSense) {
 
 TYPED_TEST(EachBackend, SaysThatMemoryRanOut) {
 #ifdef RECORDPIPE_SANITIZED
-  GTEST_SKIP() << "AddressSanitizer ends the program where so much memory is asked for";
+  GTEST_SKIP() << "AddressSanitizer ends programs that request so much memory";
 #endif
-  // More than there are addresses: the attempt takes nothing on any machine.
+  // More than the address space, so the attempt allocates nothing on any machine.
   const Network network = resnet({.layers = 8, .input = {3, 256, 256}});
   const auto variables = this->backend.make_variables(network);
   const Error error = error_of(

@@ -29,7 +29,7 @@ Network small_network(size_t filters = 4) {
   return network;
 }
 
-// All numbers, in order.
+// All values, in order.
 std::vector<float> numbers(const Variables& variables) {
   std::vector<float> all;
   for (VariableId id = 0; id < variables.specs().size(); ++id)
@@ -41,7 +41,7 @@ std::vector<float> numbers(const Variables& variables) {
   return all;
 }
 
-// Values and momenta that differ from seed to seed.
+// Values and momenta that depend on the seed.
 void fill(Variables& variables, uint64_t seed) {
   randomize(variables, seed);
   for (VariableId id = 0; id < variables.specs().size(); ++id)
@@ -101,7 +101,7 @@ TEST_F(CheckpointFolderTest, SavesWhereAnOldOneCannotBeRemoved) {
   folder.save(variables, {.step = 1});
   const uint64_t before = faulty.calls();
   folder.save(variables, {.step = 2});
-  // The last call of the one above has removed the first.
+  // The last call of the save above has removed the first checkpoint.
   const uint64_t removal = faulty.calls() + faulty.calls() - before;
   faulty.fail_call(removal, FaultyFileSystem::Fault::error, EPERM);
   EXPECT_EQ(folder.save(variables, {.step = 3}), job_dir + "/checkpoint-3.safetensors");
@@ -110,7 +110,7 @@ TEST_F(CheckpointFolderTest, SavesWhereAnOldOneCannotBeRemoved) {
   EXPECT_THAT(names(), ElementsAre("checkpoint-4.safetensors")) << "it was tried again";
 }
 
-// A disk that is full of checkpoints: the next run is told to keep fewer.
+// A disk full of checkpoints: the next run is configured to keep fewer.
 TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyWhenItResumes) {
   {
     CheckpointFolder folder(posix_file_system(), job_dir);
@@ -118,12 +118,12 @@ TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyWhenItResumes) {
   }
   write_file(job_dir + "/checkpoint-4.safetensors", "damaged");
   CheckpointFolder folder(posix_file_system(), job_dir, 1);
-  EXPECT_THAT(names(), testing::SizeIs(4)) << "which one is whole isn't known yet";
+  EXPECT_THAT(names(), testing::SizeIs(4)) << "which one is intact isn't known yet";
   ASSERT_EQ(folder.restore(variables)->state.step, 3u);
   EXPECT_THAT(names(), ElementsAre("checkpoint-3.safetensors", "checkpoint-4.safetensors"));
 }
 
-// An old one gives its place, but never the newest whole one.
+// An old checkpoint is removed to make room, but never the newest intact one.
 TEST_F(CheckpointFolderTest, MakesRoomOnAFullDisk) {
   for (const size_t keep : {1, 2, 3}) {
     const std::string job = job_dir + std::to_string(keep);
@@ -162,7 +162,7 @@ TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
   EXPECT_EQ(restored->damaged[1].path(), second);
 }
 
-// A copy under another name, which would be resumed from at every start.
+// A copy under another name would otherwise be resumed from at every start.
 TEST_F(CheckpointFolderTest, TakesNoFileOfAnotherStepThanItsNameSays) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   write_file(job_dir + "/checkpoint-99.safetensors",
@@ -196,7 +196,7 @@ TEST_F(CheckpointFolderTest, PassesOverAFolderWithACheckpointsName) {
   EXPECT_TRUE(restored->damaged.empty());
 }
 
-// After falling back from them, what is saved must not be taken for too old.
+// After falling back to an older checkpoint, new ones must not be removed as too old.
 TEST_F(CheckpointFolderTest, KeepsWhatItSavesBesideDamagedNewerOnes) {
   CheckpointFolder folder(posix_file_system(), job_dir, 1);
   write_file(job_dir + "/checkpoint-700.safetensors", "damaged");
@@ -213,7 +213,7 @@ TEST_F(CheckpointFolderTest, ListsTheNewestFirstByNumber) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   EXPECT_FALSE(folder.has_checkpoint());
   folder.save_best(variables, {.step = 50, .validation_accuracy = 0.5});
-  EXPECT_FALSE(folder.has_checkpoint()) << "the best is none to go on from";
+  EXPECT_FALSE(folder.has_checkpoint()) << "a run never resumes from the best";
   EXPECT_FALSE(folder.restore(variables));
   for (const uint64_t step : {9, 100, 0, 10}) folder.save(variables, {.step = step});
   std::vector<uint64_t> steps;
@@ -240,8 +240,8 @@ TEST_F(CheckpointFolderTest, KeepsTheBestBesideTheNewest) {
   EXPECT_EQ(folder.best_accuracy(), std::nullopt) << "the next one replaces it";
 }
 
-// What lists the folder while another process removes the oldest checkpoints: here the newest, so
-// that it shows. A link that leads nowhere is listed and is not there.
+// Lists the folder while another process removes the oldest checkpoints; here the newest, so that
+// the effect is visible. A dangling link is listed but doesn't exist.
 TEST_F(CheckpointFolderTest, PassesOverWhatHasDisappeared) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   folder.save(variables, {.step = 1});
@@ -278,7 +278,7 @@ TEST_F(CheckpointFolderTest, NoticesAFlippedBitWhereverItIs) {
       ASSERT_EQ(numbers(variables), saved) << "bit of byte " << at;
     }
   }
-  // Not those of the checksum's own name: a file without one is believed.
+  // Except in the name of the checksum itself: a file without a checksum is accepted.
   EXPECT_GE(noticed, second.size() - 8);
 }
 
@@ -323,7 +323,7 @@ TEST_F(CheckpointFolderTest, DoesNotStartAnewWhereAllAreDamaged) {
   write_file(job_dir + "/checkpoint-3.safetensors", "short");
   const Error error = error_of([&] { folder.restore(variables); });
   EXPECT_EQ(error.kind(), ErrorKind::truncated);
-  EXPECT_THAT(error.what(), HasSubstr("no checkpoint in this folder is whole"));
+  EXPECT_THAT(error.what(), HasSubstr("no checkpoint in this folder is intact"));
 }
 
 TEST_F(CheckpointFolderTest, RefusesAnotherNetworks) {

@@ -1,4 +1,4 @@
-// What the hooks of a session do that write checkpoints.
+// The session hooks that write checkpoints.
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
@@ -45,7 +45,8 @@ TEST(CheckpointSaverHook, SavesAtTheStartWhenItIsDueAndAtTheEnd) {
   EXPECT_THAT(run.steps(), ElementsAre(7, 6, 3, 0));
   saved.steps.clear();
   run.run(10);
-  EXPECT_THAT(saved.steps, ElementsAre(10)) << "neither what was restored, nor the end twice";
+  EXPECT_THAT(saved.steps, ElementsAre(10))
+      << "no save of the restored step, and the end only once";
 }
 
 TEST(CheckpointSaverHook, KeepsTheNewest) {
@@ -55,7 +56,7 @@ TEST(CheckpointSaverHook, KeepsTheNewest) {
   EXPECT_THAT(run.steps(), ElementsAre(5, 4));
 }
 
-// Each call to the file system fails once, for want of space.
+// Each file system call fails once, with a full disk.
 TEST(CheckpointSaverHook, OutlivesAFullDiskButNotAtTheEnd) {
   TestRun whole;
   whole.save_every = 2;
@@ -89,7 +90,7 @@ TEST(CheckpointSaverHook, OutlivesAFullDiskButNotAtTheEnd) {
   EXPECT_TRUE(thrown);
 }
 
-// Whatever the error is: a folder in the place of the file is one that no waiting helps.
+// For any error: a folder in the place of the file is one that no retry can fix.
 TEST(CheckpointSaverHook, OutlivesACheckpointThatCannotBeWritten) {
   TestRun run;
   run.save_every = 2;
@@ -117,10 +118,10 @@ TEST(CheckpointSaverHook, IsNotOutlivedWhereItFailsAtTheStart) {
   EXPECT_EQ(error_of([&] { run.run(5); }).kind(), ErrorKind::invalid_argument);
 }
 
-// The loss of a batch doesn't show it: batch norm's averages matter only to an evaluation.
+// The batch's loss doesn't reveal it: batch norm's averages affect evaluations only.
 TEST(CheckpointSaverHook, EndsARunWhoseVariablesAreNotFinite) {
   for (const NanPolicy policy : {NanPolicy::fail, NanPolicy::stop})
-    for (const uint64_t every : {4, 100}) {  // found in the middle, and at the end
+    for (const uint64_t every : {4, 100}) {  // detected during the run, and at the end
       TestRun run;
       run.save_every = 0;
       FunctionHook spoiler;
@@ -156,7 +157,7 @@ TEST(CheckpointSaverHook, EndsARunWhoseVariablesAreNotFinite) {
       EXPECT_EQ(last_step, 0u);
       EXPECT_EQ(ended, weights) << "those of the newest checkpoint";
       EXPECT_THAT(run.steps(), ElementsAre(0));
-      EXPECT_THAT(run.notes, ElementsAre(HasSubstr("training stops, with the weights of")));
+      EXPECT_THAT(run.notes, ElementsAre(HasSubstr("training stops with the weights of")));
     }
 }
 
@@ -204,7 +205,7 @@ TEST(EvalHook, KeepsTheBestOfAllRuns) {
   EXPECT_EQ(state.validation_accuracy, 0.75);
 }
 
-// Killed so often that no run gets as far as from one evaluation to the next.
+// Killed so often that no run reaches the next evaluation.
 TEST(EvalHook, EvaluatesARunThatIsResumedOften) {
   TestRun run;
   Evaluations evaluations = {.correct = {{5, 3}, {10, 4}}};
@@ -213,7 +214,7 @@ TEST(EvalHook, EvaluatesARunThatIsResumedOften) {
   EXPECT_THAT(evaluations.seen, ElementsAre(Pair(5, true), Pair(10, true)));
 }
 
-// "The best so far" would be one that no number of its own can be compared with.
+// A NaN loss can't be compared with later results, so it must not become the best.
 TEST(EvalHook, TakesNoLossThatIsNoNumberForTheBest) {
   TestRun run;
   std::vector<bool> seen;
@@ -239,7 +240,7 @@ TEST(EvalHook, LeavesOutTheEndIfToldSo) {
   EXPECT_THAT(evaluations.seen, ElementsAre(Pair(2, true)));
 }
 
-// As where a signal comes during an evaluation: what was learned before it is saved.
+// As after a signal during an evaluation: the variables learned before are saved.
 TEST(EvalHook, EndsTheRunWhereItIsCancelled) {
   TestRun run;
   run.save_every = 100;
@@ -253,7 +254,7 @@ TEST(EvalHook, EndsTheRunWhereItIsCancelled) {
   EXPECT_THAT(run.steps(), ElementsAre(2, 0));
 }
 
-// In the middle and at the end: the hook that saves comes after it.
+// During the run and at the end: the saving hook comes after it.
 TEST(EvalHook, LosesNoTrainingWhereItFails) {
   TestRun run;
   run.save_every = 0;
@@ -272,7 +273,7 @@ TEST(EvalHook, LosesNoTrainingWhereItFails) {
                                      "not evaluated: no such validation"));
 }
 
-// A best one that could not be saved is not the one to beat.
+// A best result that could not be saved is not the one to beat.
 TEST(EvalHook, TakesTheNextBestWhereTheDiskWasFull) {
   bool noted = false;
   for (uint64_t call = 1; !noted; ++call) {

@@ -35,7 +35,7 @@ class CheckpointTest : public testing::Test {
   }
   TrainingState read(Variables& to) { return read_checkpoint(posix_file_system(), path, to); }
 
-  // Of the first variable that is trained.
+  // The averages of the first trained variable.
   static std::vector<float> averages(const Variables& of) { return of.read(0, Slot::average); }
 
   TemporaryDirectory directory;
@@ -75,7 +75,7 @@ TEST_F(CheckpointTest, KeepsAverages) {
   write();
   ReferenceVariables<float> other(network.variables());
   read(other);
-  ASSERT_TRUE(other.has_averages()) << "where the file has some";
+  ASSERT_TRUE(other.has_averages()) << "if the file has averages";
   EXPECT_EQ(averages(other), mine);
 }
 
@@ -120,7 +120,7 @@ TEST_F(CheckpointTest, WhoseChecksumHasLostItsNameIsRefused) {
   EXPECT_THAT(error_of([&] { read(variables); }).reason(), HasSubstr("its checksum is missing"));
 }
 
-// As another program may have written it, without a checksum.
+// A file of another program, without a checksum.
 TEST_F(CheckpointTest, OfAnotherProgramMustHoldNumbers) {
   std::map<std::string, std::vector<float>> values;
   const auto write_others = [&] {

@@ -23,7 +23,7 @@ void compare_steps(const Network& network, size_t images, double tolerance,
   compare_steps(backend, network, images, {relative_error, tolerance, tolerance, true});
 }
 
-// As the reference; some layers' outputs have channels beside them that only fill a register.
+// As in the reference; some layers' outputs have padding channels that fill a register.
 TEST(CpuBackend, CountsTheZerosOfWhatANodeGave) {
   size_t most = 0;
   for (const auto& [name, network] : layer_networks()) {
@@ -64,8 +64,8 @@ TEST(CpuBackend, AgreesWithTheReferenceWhereLayersBranch) {
   compare_steps(branching_network(), 5, 5e-5);
 }
 
-// Large enough for what oneDNN 2 takes Winograd's algorithm for in a training, whose rounding
-// errors are larger.
+// Large enough that oneDNN 2 uses Winograd's algorithm in training, whose rounding errors are
+// larger.
 TEST(CpuBackend, AgreesWithTheReferenceInConvolutionsOfATrainingsSize) {
   for (const FeatureShape& shape : {FeatureShape{32, 16, 16}, FeatureShape{64, 8, 8}}) {
     SCOPED_TRACE(shape.channels);
@@ -78,7 +78,7 @@ TEST(CpuBackend, AgreesWithTheReferenceInConvolutionsOfATrainingsSize) {
   }
 }
 
-// Threads share out the work in other ways, but must not change what is computed.
+// The division of work between threads must not change the result.
 TEST(CpuBackend, AgreesWithTheReferenceWithAnyNumberOfThreads) {
   const std::string by_default = CpuBackend().name();
   for (const size_t threads : {1u, 3u, 8u}) {
@@ -92,8 +92,7 @@ TEST(CpuBackend, AgreesWithTheReferenceWithAnyNumberOfThreads) {
   EXPECT_THROW(CpuBackend({.threads = 1025}), Error);
 }
 
-// Zeros everywhere, from weights that are zero: their gradient tells which pixels had the
-// pooling's.
+// Zero weights make all outputs zero: the gradient then shows which pixels the pooling chose.
 TEST(CpuBackend, PoolsTheFirstOfEqualValuesAsTheReferenceDoes) {
   for (const size_t channels : {1u, 16u}) {
     Network network({3, 7, 6});

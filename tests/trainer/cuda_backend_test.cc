@@ -1,6 +1,6 @@
 // The CUDA backend against the reference in double precision. Compiled twice: as cuda_backend_test,
-// which needs a GPU, and as cuda_emulation_test, where loops on the CPU run the same kernels and
-// stand for cuDNN and cuBLASLt.
+// which needs a GPU, and as cuda_emulation_test, which runs the same kernels as loops on the CPU
+// and replaces cuDNN and cuBLASLt.
 #include "trainer/backend/cuda/cuda_backend.h"
 
 #include <algorithm>
@@ -32,19 +32,19 @@ namespace {
 struct Precision {
   std::string name;
   CudaPrecision precision;
-  Closeness smooth_layer;    // among a few
-  Closeness deciding_layer;  // the same with rectifiers or max pooling
-  Closeness network;         // a whole one
-  size_t network_steps;      // that are compared
+  Closeness smooth_layer;    // for a few layers
+  Closeness deciding_layer;  // the same with ReLU or max pooling
+  Closeness network;         // for a whole network
+  size_t network_steps;      // the number of compared steps
 
   friend void PrintTo(const Precision& printed, std::ostream* out) { *out << printed.name; }
 };
 
-// A number is rounded by up to 6e-8 of it in fp32, 5e-4 in fp16 and tf32 (whose activations stay
-// fp32), 4e-3 in bf16, and a handful of roundings lie between a network's input and a gradient.
-// Where a rectifier's input is close to zero, or two values that a pooling chooses from are close
-// to each other, rounding may decide which way a gradient goes: an error of its whole size, in a
-// share of the values that grows with the roundings.
+// One rounding has a relative error of up to 6e-8 in fp32, 5e-4 in fp16 and tf32 (whose activations
+// stay fp32), and 4e-3 in bf16; there are a few roundings between a network's input and a gradient.
+// If a ReLU's input is close to zero, or two candidates of a pooling are close to each other,
+// rounding may redirect a gradient: an error of its whole size, in a fraction of values that grows
+// with the number of roundings.
 std::vector<Precision> precisions() {
   const auto of = [](const std::string& name, CudaPrecision precision, double outputs,
                      double gradients, double with_decisions) {
@@ -76,8 +76,8 @@ Closeness closeness(const Precision& precision, const Network& network) {
   return decides(network) ? precision.deciding_layer : precision.smooth_layer;
 }
 
-// One for each precision, made once, since starting CUDA's libraries takes longer than most tests,
-// and never destroyed, since they may be gone first when the program ends.
+// One per precision, made once, because starting CUDA's libraries takes longer than most tests.
+// Never destroyed, because those libraries may be unloaded first at the program's end.
 CudaBackend& backend_of(const Precision& precision) {
   static auto& backends = *new std::map<CudaPrecision, CudaBackend>;
   const CudaBackendOptions options = {.precision = precision.precision, .loss_scale = 64};
@@ -115,8 +115,8 @@ INSTANTIATE_TEST_SUITE_P(All, CudaLayers,
 
 class CudaNetworks : public testing::TestWithParam<Precision> {
  protected:
-  // Three steps: the first starts kernels one by one, the second captures graphs, the third starts
-  // them again.
+  // Three steps: the first launches kernels one by one, the second captures graphs, the third
+  // launches the graphs.
   void compare(const Network& network, size_t images) {
     CudaBackend& backend = backend_of(GetParam());
     compare_steps(backend, network, images, GetParam().network, GetParam().network_steps);
@@ -154,8 +154,8 @@ TEST_P(CudaNetworks, GiveTheSameBitsAtEveryRunWithGraphsAndWithout) {
   EXPECT_EQ(weights[0], weights[2]) << "without graphs";
 }
 
-// Batches are uploaded while others are computed: none may be mixed up with another, whatever its
-// format, nor with one that was loaded and never used.
+// Batches are uploaded while others are computed. None may be confused with another, of any format,
+// nor with one that was loaded but not used.
 TEST(CudaBackend, TakesBatchesOfEachFormatInTurn) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   const RunnerOptions options = {.batch_size = 4, .mode = Mode::inference};
@@ -192,8 +192,7 @@ TEST(CudaBackend, TakesBatchesOfEachFormatInTurn) {
   }
 }
 
-// Zeros everywhere, from weights that are zero: their gradient tells which pixels had the
-// pooling's.
+// Zero weights make all outputs zero: the gradient then shows which pixels the pooling chose.
 TEST(CudaBackend, PoolsTheFirstOfEqualValuesAsTheReferenceDoes) {
   Network network({3, 7, 6});
   const NodeId x = network.conv2d(0, "conv", {.filters = 5, .kernel = 1, .padding = 0});
@@ -212,7 +211,8 @@ TEST(CudaBackend, PoolsTheFirstOfEqualValuesAsTheReferenceDoes) {
   EXPECT_LE(relative_error(gradient_on(backend), gradient_on(reference)), 2e-5);
 }
 
-// A gradient that float16 can't hold: the step is left out and the scale halved, until one fits.
+// A gradient that overflows in float16: the step is skipped and the scale halved, until a step
+// succeeds.
 TEST(CudaBackend, LeavesOutStepsThatOverflowAndScalesLess) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   CudaBackend backend({.precision = CudaPrecision::fp16, .loss_scale = 1 << 24});
@@ -232,7 +232,7 @@ TEST(CudaBackend, LeavesOutStepsThatOverflowAndScalesLess) {
   for (const float value : side.variables->read(0)) EXPECT_TRUE(std::isfinite(value));
 }
 
-// The scale doubles after so many good steps; the update must not notice.
+// The scale doubles after a number of good steps; this must not affect the update.
 TEST(CudaBackend, TrainsAlikeWhateverTheLossScale) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   std::vector<std::vector<float>> weights;
@@ -259,7 +259,7 @@ TEST(CudaBackend, ProcessesGradientsAsTheReferenceDoes) {
       compare_gradient_processing(backend, network, seed);
 }
 
-// Each batch norm with a decay of its own, and some alike.
+// Each batch norm with its own decay, some of them equal.
 TEST(CudaBackend, MovesStatisticsByEachBatchNormsDecay) {
   Network network({3, 4, 4});
   NodeId x = network.conv2d(0, "conv", {.filters = 5});
@@ -276,8 +276,8 @@ TEST(CudaBackend, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error_of([] { CudaBackend({.loss_scale_growth_interval = 0}); }).kind(),
             ErrorKind::invalid_argument);
 
-  // Variables of the same shapes in the same precision, but dense layers that read 2x2x3 values
-  // have their weights in another order than those that read 1x4x3.
+  // The variables have the same shapes and precision, but a dense layer that reads 2x2x3 values
+  // stores its weights in another order than one that reads 1x4x3.
   const auto network_of = [](const FeatureShape& input) {
     Network network(input);
     network.softmax_cross_entropy(network.dense(0, "dense", 3));

@@ -25,7 +25,7 @@ struct Drawn {
   std::vector<int32_t> labels;
   std::vector<CropFlipColor> distortions;
 
-  // `spread`: how far an image's values lie apart, at most 256.
+  // `spread`: the range of an image's values, at most 256.
   Drawn(size_t images, size_t image_channels, const ImageSize& image_size, uint32_t spread)
       : size(image_size),
         channels(image_channels),
@@ -50,7 +50,7 @@ struct Drawn {
   }
 };
 
-// A network that sees the images as they are.
+// A network that sees the images unchanged.
 struct Eye {
   explicit Eye(const FeatureShape& input, size_t images, float scale = 1, float shift = 0)
       : network(input, {.scale = scale, .shift = shift}) {
@@ -86,7 +86,7 @@ TEST(CudaDistortion, CropsAndFlipsAsPadCropFlipDoes) {
     pad_crop_flip(drawn.image(i), crop, batch.format(), batch.image_at(i));
     batch.set_label(i, 0);
   }
-  // As ResNet takes them, too.
+  // Also scaled as for ResNet.
   for (const float scale : {1.0f, 1.0f / 128}) {
     Eye eye({3, 32, 32}, images, scale, scale == 1 ? 0 : -1);
     EXPECT_EQ(eye.sees(drawn.images(Colors::kept)), eye.sees(batch));
@@ -112,7 +112,7 @@ TEST(CudaDistortion, ChangesColoursAsCropFlipColorDoes) {
         for (size_t i = 0; i < images; ++i) {
           Random random(derive_key(3, 1), 2, i);
           drawn.distortions[i] = CropFlipColor::draw(random, size, crop_size);
-          if (i % 4 == 0) drawn.distortions[i].top -= 30;  // beyond the image in part
+          if (i % 4 == 0) drawn.distortions[i].top -= 30;  // partly outside the image
           crop_flip_color(drawn.image(i), size, drawn.distortions[i], batch.format(),
                           batch.image_at(i), standardize);
           batch.set_label(i, 0);

@@ -1,5 +1,5 @@
-// Runs the tests of a program that uses CudaBackend, or says why it can't: with the exit status 77,
-// which CTest takes for a test that was skipped.
+// Runs the tests of a program that uses CudaBackend. Without a usable GPU it prints the reason and
+// exits with status 77, which CTest reports as skipped.
 #include <cstdio>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// Uploads that overtake the host: each batch must arrive whole, though nobody waits in between.
+// Uploads queued faster than the device consumes them: each batch must arrive intact, without waits
+// in between.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,7 @@ TEST(CudaUpload, MixesUpNoBatchesThatAreSentOneAfterTheOther) {
   device.activate();
   Tensor input(images, {.channels = 3, .height = 16, .width = 16}, Element::float32);
   Upload upload(device, {.scale = 1, .shift = 0}, input);
-  // What the network would have seen, kept on the device.
+  // Copies of the network's inputs, kept on the device.
   std::vector<Buffer> seen, labels;
   for (size_t i = 0; i < batches; ++i) {
     seen.emplace_back(input.bytes());

@@ -1,5 +1,5 @@
-// Data parallelism over a communicator, with threads for processes; mpi_training_test.cc asks the
-// same of processes.
+// Data parallelism over a communicator, with threads instead of processes; mpi_training_test.cc
+// runs the same tests with processes.
 #include "recordpipe/trainer/backend/replicated/distributed_backend.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::unique_ptr<Backend> one_thread() {
 }
 std::unique_ptr<Backend> reference() { return std::make_unique<ReferenceBackend<>>(); }
 
-// The processes' trainings, each on its share of batches of 12 images.
+// Trains in all processes, each on its share of batches of 12 images.
 template <class MakeBackend>
 std::vector<Trained> train_together(size_t processes, const Network& network,
                                     MakeBackend make_backend) {
@@ -55,7 +55,7 @@ TEST(DistributedBackend, LearnsWhatOneProcessLearnsFromAllImages) {
   }
 }
 
-// Statistics of a tower's own images, the moving ones tower 0's: bit for bit what towers do.
+// Each tower's own statistics, tower 0's moving ones: bit for bit as with towers.
 TEST(DistributedBackend, TrainsAsTowersDo) {
   for (const Network& network : {small_cnn(), small_resnet()})
     for (const size_t processes : {2u, 4u}) {
@@ -67,8 +67,8 @@ TEST(DistributedBackend, TrainsAsTowersDo) {
     }
 }
 
-// With the statistics of all images together batch norm makes no difference. The gradients are
-// those of double precision, given away as floats.
+// With shared statistics, batch norm makes no difference. Gradients are computed in double
+// precision and exchanged as floats.
 template <class Inner>
 void compare_with_shared_statistics(double tolerance) {
   for (const Network& network : {small_resnet(), branching_network()}) {
@@ -128,7 +128,7 @@ TEST(DistributedBackend, CountsTheImagesOfAllProcesses) {
   });
 }
 
-// Where one process has others, all refuse; where the first's were shared, none does.
+// If one process has other variables, all throw; if those of the first were shared, none does.
 TEST(DistributedBackend, WantsTheSameStartOfAll) {
   const Network network = small_resnet();
   in_threads(3, [&](Communicator& communicator) {
@@ -164,7 +164,7 @@ TEST(DistributedBackend, WantsTheSameStartOfAll) {
   });
 }
 
-// As where only the first evaluates.
+// As when only the first process evaluates.
 TEST(DistributedBackend, LeavesProcessesAloneInInference) {
   const Network network = small_cnn();
   in_threads(2, [&](Communicator& communicator) {
@@ -200,7 +200,7 @@ TEST(DistributedBackend, LooksIntoTheImagesOfItsOwnProcess) {
   });
 }
 
-// One process's loss is no number: all stop at that step, none waits for the others.
+// The loss of one process is NaN: all stop at that step, and none waits for the others.
 TEST(DistributedBackend, StopsAllWhereOneLosesItsNumbers) {
   Network network({1, 2, 2}, {.scale = 1, .shift = 0});
   network.softmax_cross_entropy(network.dense(0, "dense", 2));

@@ -1,4 +1,4 @@
-// What evaluate_in_detail() tells beyond evaluate(), whose test is in trainer_test.cc.
+// The results of evaluate_in_detail() beyond evaluate(), which trainer_test.cc tests.
 #include "recordpipe/trainer/training/evaluate.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace recordpipe {
 namespace {
 
-// The logits of an image are the three values of its only pixel.
+// An image's logits are the three values of its only pixel.
 Network pixel_is_logits() {
   Network network({3, 1, 1}, {.scale = 1, .shift = 0});
   network.softmax_cross_entropy(network.dense(0, "dense", 3));
@@ -111,7 +111,7 @@ TEST(EvaluateInDetail, KeepsTheMostConfidentMistakes) {
       {.label = 0, .values = {9, 0, 0}},              // right
       {.label = 1, .values = {9, 0, 0}},              // wrong, sure
       {.label = 2, .values = {0, 4, 0}},              // wrong
-      {.label = 2, .values = {9, 0, 0}},              // wrong, as sure as that above
+      {.label = 2, .values = {9, 0, 0}},              // wrong, with the same confidence as above
       {.label = 0, .values = {0, std::nanf(""), 0}},  // maybe wrong, without a probability
   };
   const Evaluation all = evaluate_pixels(backend, pixels, {.batch_size = 4});
@@ -147,7 +147,7 @@ TEST(EvaluateInDetail, KeepsMistakesToLookAt) {
   EXPECT_EQ(pixels({0, 510, 256}, DType::float32), (Pixels{0, 255, 128}));
 }
 
-// The channels of a pixel side by side, however the batch has them.
+// The channels of a pixel are adjacent, for any layout of the batch.
 TEST(EvaluateInDetail, KeepsPixelsInTheOrderOfImageFiles) {
   Network network({2, 1, 3}, {.scale = 1, .shift = 0});
   network.softmax_cross_entropy(network.dense(0, "dense", 2));
@@ -161,7 +161,7 @@ TEST(EvaluateInDetail, KeepsPixelsInTheOrderOfImageFiles) {
       for (size_t row = 0; row < 2; ++row) {
         for (size_t i = 0; i < 6; ++i)
           batch.image_at(row)[i] = static_cast<std::byte>(10 * row + i);
-        batch.set_label(row, 1);  // all logits are 0: taken for 0
+        batch.set_label(row, 1);  // all logits are 0: predicted as 0
       }
       return batch;
     });

@@ -24,8 +24,8 @@ std::string event_of_step(uint64_t step) {
       {.step = step, .what = std::vector<SummaryValue>{{"loss", ScalarSummary{0.5}}}});
 }
 
-// What the whole records of a file hold: "file_version 0", "summary 3", ... A piece of a record at
-// its end is passed over.
+// The whole records of a file: "file_version 0", "summary 3", ... Ignores a partial record at the
+// end.
 std::vector<std::string> events_of(const std::string& path) {
   std::vector<std::string> events;
   RecordReader reader(posix_file_system(), path);
@@ -49,7 +49,7 @@ TEST(EventFile, BeginsWithTheVersion) {
   EventFile file(posix_file_system(), folder / "new/run", 1234.9, "host");
   EXPECT_EQ(file.path(), folder / "new/run/events.out.tfevents.0000001234.host");
   file.write(event_of_step(7));
-  // Without another call.
+  // Visible without another call.
   EXPECT_THAT(events_of(file.path()), ElementsAre("file_version 0", "summary 7"));
 }
 
@@ -69,7 +69,7 @@ TEST(EventFile, ComesAfterTheFilesThatAreThere) {
   EXPECT_EQ(new_name(1900000000), "events.out.tfevents.1900000000.host");
 }
 
-// Each write and each call of the folder's: an Error, and no file that is less than a beginning.
+// Each write and folder operation fails once: an Error, and no incomplete file.
 TEST(EventFile, LeavesNothingWhereItCannotBeMade) {
   for (uint64_t n = 1;; ++n) {
     const TemporaryDirectory folder;
@@ -93,7 +93,7 @@ TEST(EventFile, LeavesNothingWhereItCannotBeMade) {
   }
 }
 
-// Killed anywhere, also in the middle of a record.
+// Killed at any point, also in the middle of a record.
 TEST(EventFile, HoldsWholeRecordsWhereverItWasKilled) {
   const TemporaryDirectory folder;
   const std::string run = folder / "run";
@@ -118,7 +118,7 @@ TEST(EventFile, HoldsWholeRecordsWhereverItWasKilled) {
   EXPECT_EQ(found.back(), 4u);
 }
 
-// What was synced is there after a power loss.
+// Synced records survive a power loss.
 TEST(EventFile, KeepsWhatWasSynced) {
   const TemporaryDirectory folder;
   const std::string run = folder / "run";

@@ -30,7 +30,7 @@ ImageBatch grey_batch(size_t images) {
   return batch;
 }
 
-// Written out by hand after https://protobuf.dev/programming-guides/encoding and TensorFlow's
+// Written by hand from https://protobuf.dev/programming-guides/encoding and TensorFlow's
 // event.proto and summary.proto.
 TEST(Event, IsOnTheWireWhatTensorFlowWrites) {
   EXPECT_EQ(to_hex(encode_event({.wall_time = 1.5})),
@@ -60,7 +60,7 @@ TEST(Event, HoldsTheStatusOfASession) {
   EXPECT_EQ(status(SessionStatus::checkpoint), proto::SessionLog::CHECKPOINT);
 }
 
-// protobuf would print a complaint of its own, and write what no reader takes.
+// protobuf would print an error and write a message that no reader accepts.
 TEST(Event, WritesAPathThatIsNotUtf8AsOneThatCanBePrinted) {
   const proto::Event event = parsed({.what = SessionLog{.checkpoint_path = "jn\n\xff/a"}});
   EXPECT_EQ(event.session_log().checkpoint_path(), "jn\\x0a\\xff/a");

@@ -26,7 +26,7 @@ std::vector<SummaryValue> loss(double value) { return {{"loss", ScalarSummary{va
 class GatedFileSystem final : public FileSystem {
  public:
   void open_gate() { gate_.set_value(); }
-  // Returns when so many have been made.
+  // Returns after `count` syncs.
   void await_syncs(int count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return syncs_ >= count; });
@@ -146,7 +146,7 @@ TEST(EventWriter, HasWrittenAllWhenFlushReturns) {
   }
 }
 
-// Nobody asks for it, and nothing more is added.
+// Without any further call.
 TEST(EventWriter, SyncsByItself) {
   const TemporaryDirectory folder;
   GatedFileSystem files;
@@ -174,7 +174,7 @@ TEST(EventWriter, LetsCallersWaitWhileTheQueueIsFull) {
   const auto histogram = [](size_t bytes) {
     return std::vector<SummaryValue>{{"x", HistogramSummary{std::vector<float>(bytes / 4)}}};
   };
-  events.add_summary(1, histogram(50'000));  // alone it may be larger
+  events.add_summary(1, histogram(50'000));  // a single event may exceed the limit
   auto second = std::async(std::launch::async, [&] { events.add_summary(2, histogram(4)); });
   EXPECT_EQ(second.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   files.open_gate();
@@ -183,7 +183,8 @@ TEST(EventWriter, LetsCallersWaitWhileTheQueueIsFull) {
   EXPECT_THAT(summary_steps_in(folder.path()), ElementsAre(1, 2));
 }
 
-// A full disk: the failure is told once, one event is lost at most, and the rest is in a new file.
+// A full disk: the failure is thrown once, at most one event is lost, and the rest is in a new
+// file.
 TEST(EventWriter, TellsOfEachFailureOnceAndGoesOnInANewFile) {
   std::set<std::string> met;
   for (uint64_t n = 1;; ++n) {
@@ -219,7 +220,7 @@ TEST(EventWriter, TellsOfEachFailureOnceAndGoesOnInANewFile) {
   EXPECT_THAT(met, testing::IsSupersetOf({"create", "write", "sync"}));
 }
 
-// What waits behind the failure is not lost, and the call that throws has not taken its event.
+// Events queued behind the failure are not lost; the event of the throwing call is not added.
 TEST(EventWriter, ThrowsAtTheNextCallOfAnyKind) {
   for (const bool by_flush : {false, true}) {
     const TemporaryDirectory folder;
@@ -250,7 +251,7 @@ TEST(EventWriter, EndsInPeaceAfterAFailureNobodyAskedFor) {
   events.add_summary(1, loss(1));
 }
 
-// Nothing is wrong with the file then.
+// The file itself is intact then.
 TEST(EventWriter, KeepsItsFileWhenAnEventCannotBeEncoded) {
   const TemporaryDirectory folder;
   EventWriter events(posix_file_system(), folder.path());
@@ -265,7 +266,7 @@ TEST(EventWriter, KeepsItsFileWhenAnEventCannotBeEncoded) {
   EXPECT_THAT(summary_steps_in(folder.path()), ElementsAre(1, 3));
 }
 
-// The next sync is due before anybody calls.
+// The next sync is due before the next call.
 TEST(EventWriter, KeepsAFailureUntilItHasBeenTold) {
   const TemporaryDirectory folder;
   EventWriter events(posix_file_system(), folder.path(), {.flush_seconds = 0.001});

@@ -1,5 +1,5 @@
-// A backend's processing of gradients, its updates and averages against the reference's in double
-// precision.
+// Compares a backend's processing of gradients, its updates and averages with those of the
+// reference in double precision.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace recordpipe {
 
-// Random numbers of each slot on both sides, then the same operations. Of frozen, multiplied and
-// clipped variables there are some with most seeds.
+// Random values in each slot on both sides, then the same operations. Most seeds freeze, multiply
+// and clip some variables.
 inline void compare_gradient_processing(Backend& backend, const Network& network, uint64_t seed) {
   SCOPED_TRACE(seed);
   Random random(derive_key(seed, 0), 0, 0);

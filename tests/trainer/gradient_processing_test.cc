@@ -1,4 +1,4 @@
-// Multiplying, clipping and averaging, by hand in each backend.
+// Multiplying, clipping and averaging, computed by hand, in each backend.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -95,8 +95,8 @@ TYPED_TEST(GradientsOfEachBackend, AreClippedAllTogether) {
   this->expect(2, {6, 8});
 }
 
-// Twice the first (10), a quarter and turned round the third (2.5); each at most 5; together
-// √(5² + 2.5²) = 5.590..., twice as long as is allowed.
+// The first is doubled (10), the third multiplied by -1/4 (2.5); each is clipped to 5; the global
+// norm √(5² + 2.5²) = 5.590... is twice the limit.
 TYPED_TEST(GradientsOfEachBackend, AreMultipliedThenClippedThenClippedTogether) {
   const std::vector<double> multipliers = {2, 1, -0.25, 1};
   this->variables->process_gradients(
@@ -106,7 +106,7 @@ TYPED_TEST(GradientsOfEachBackend, AreMultipliedThenClippedThenClippedTogether) 
   this->expect(2, {-0.75f, -1});
 }
 
-// 0.5 · 2 of each weight: 1.
+// The decay adds 0.5 · 2 = 1 to the gradient of each weight.
 TYPED_TEST(GradientsOfEachBackend, HaveTheDecayInTheirNorm) {
   this->set({2, -1, -1, 3}, {-1, -1}, {5, 7}, {-1});
   this->variables->process_gradients({.weight_decay = 0.5, .clip_norm = 5});
@@ -129,7 +129,7 @@ TYPED_TEST(GradientsOfEachBackend, DoNotCountWhereTheyAreFrozen) {
   EXPECT_EQ(this->variables->read(2, Slot::gradient)[0], 6);
 }
 
-// Were an infinite norm divided by, zeros would come of the other numbers.
+// Dividing by an infinite norm would turn the other values into zeros.
 TYPED_TEST(GradientsOfEachBackend, StayNoNumbersInClipping) {
   const auto all_nan = [&](VariableId id) {
     return std::ranges::all_of(this->variables->read(id, Slot::gradient),
@@ -147,14 +147,14 @@ TYPED_TEST(GradientsOfEachBackend, StayNoNumbersInClipping) {
     this->variables->process_gradients({.clip_global_norm = 1});
     for (VariableId id = 0; id < 4; ++id) EXPECT_TRUE(all_nan(id)) << lost;
   }
-  // Zero times infinity is no number either.
+  // Zero times infinity is NaN.
   this->set({3, 0, 0, 4}, {0, 0}, {6, infinity}, {0});
   const std::vector<double> multipliers = {1, 1, 0, 1};
   this->variables->process_gradients({.multipliers = multipliers});
   EXPECT_TRUE(std::isnan(this->variables->gradient_norms()[2]));
 }
 
-// Squares of large numbers would overflow in float.
+// Squares of large values would overflow in float.
 TYPED_TEST(GradientsOfEachBackend, MayBeLarge) {
   this->set({3e30f, 0, 0, 4e30f}, {0, 0}, {0, 0}, {0});
   this->variables->process_gradients({.clip_global_norm = 5});
@@ -225,7 +225,7 @@ TYPED_TEST(GradientsOfEachBackend, AveragesAreCopiedForAnEvaluation) {
   for (VariableId id = 0; id < normalised.variables().size(); ++id) {
     EXPECT_EQ(averaged->read(id), expected[id]) << normalised.variables()[id].name;
     if (normalised.variables()[id].trained) {
-      EXPECT_EQ(trained->read(id)[0], 9) << "what is trained stays";
+      EXPECT_EQ(trained->read(id)[0], 9) << "the trained values stay";
     }
   }
   EXPECT_THROW(trained->read(id_of(normalised, "bn/moving_mean"), Slot::average), Error);

@@ -14,7 +14,7 @@
 namespace recordpipe {
 namespace {
 
-// Step `step` of 64 images, `step` of them right, with a loss of 1 / step.
+// Step `step` of 64 images, `step` of them correct, with a loss of 1 / step.
 StepResult result_of(uint64_t step) {
   return {.step = step,
           .learning_rate = 0.5 * static_cast<double>(step),
@@ -87,7 +87,7 @@ TEST(HistoryRecorder, ForgetsWhatIsMadeAgain) {
   }
 }
 
-// Destroyed without a word at any step, as by SIGKILL, and resumed from the last checkpoint.
+// Destroyed without notice at any step, as by SIGKILL, and resumed from the last checkpoint.
 TEST(HistoryRecorder, TellsOfAllOfARunThatWasResumed) {
   const TemporaryDirectory directory;
   const std::string path = directory / "history";
@@ -129,7 +129,7 @@ TEST(HistoryRecorder, GoesOnAfterALineThatWasCutShort) {
   EXPECT_EQ(steps_of(recorder), (Steps{4}));
 }
 
-// Opening it would wait for a writer, for ever.
+// Opening it would block forever, waiting for a writer.
 TEST(HistoryRecorder, RefusesAFifo) {
   const TemporaryDirectory directory;
   const std::string path = directory / "history";

@@ -17,7 +17,7 @@ const OperationCost& operation(const ModelAnalysis& analysis, const std::string&
   return *std::ranges::find(analysis.operations, name, &OperationCost::name);
 }
 
-// Every kind of operation but those of the next test.
+// Every kind of operation except those of the next test.
 Network analyzed_network() {
   Network network({1, 4, 4});
   NodeId x = network.conv2d(0, "conv", {.filters = 2, .relu = true, .biases = ParameterOptions{}});
@@ -101,7 +101,7 @@ TEST(ModelAnalyzer, KnowsResNet44) {
     flops += each.flops;
     bytes += each.activation_bytes;
   }
-  EXPECT_EQ(parameters, 658'651u) << "each variable is one operation's";
+  EXPECT_EQ(parameters, 658'651u) << "each variable belongs to one operation";
   EXPECT_EQ(flops, analysis.totals.flops);
   EXPECT_EQ(bytes, analysis.totals.activation_bytes);
 }

@@ -1,10 +1,10 @@
-// A small training as a program with --sync makes it: by itself or in several processes, with
-// checkpoints, resumed where there are some, and with processes that fail.
+// A small training run like a program with --sync: alone or in several processes, with checkpoints,
+// resumed if there are any, and with failing processes.
 //
 //   mpi_trainee JOB_DIR STEPS [kill|throw AT_STEP]
 //
-// The last process kills itself, or throws, before the step that is given. The first process prints
-// the CRC of all variables after the last step.
+// Before the given step, the last process kills itself or throws. The first process prints the CRC
+// of all variables after the last step.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -28,7 +28,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t images = 24;  // in the batches of all processes together
+constexpr size_t images = 24;  // per step, over all processes
 
 struct Arguments {
   std::string job_dir;

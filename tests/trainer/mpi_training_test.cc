@@ -1,5 +1,5 @@
-// Processes that mpirun started train together. tests/cli/mpi_training_test.py starts them; each
-// runs all tests, and compares with a training that it makes by itself.
+// Training in processes started by mpirun. tests/cli/mpi_training_test.py starts them; each process
+// runs all tests and compares with its own single-process training.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +25,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t images = 12;  // in the batches of all processes together
+constexpr size_t images = 12;  // per step, over all processes
 
 Communicator* processes = nullptr;
 
@@ -42,7 +42,7 @@ Trained train_together(std::unique_ptr<Backend> backend, const Network& network,
   });
 }
 
-// Whether all processes hold the bytes that the first holds.
+// Whether all processes have the same CRC as the first.
 bool same_everywhere(uint32_t crc) {
   uint32_t first = crc;
   processes->broadcast(std::as_writable_bytes(std::span(&first, 1)));
@@ -70,7 +70,7 @@ TEST(MpiTraining, LearnsWhatOneProcessLearnsFromAllImages) {
   }
 }
 
-// The tutorial's own size of images.
+// The tutorial's image size.
 TEST(MpiTraining, LearnsTheTutorialsNetwork) {
   const Network network = tutorial_cnn();
   const Trained expected = train(*one_thread(), network, images, [&](uint64_t step) {
@@ -79,14 +79,15 @@ TEST(MpiTraining, LearnsTheTutorialsNetwork) {
   EXPECT_LE(greatest_error(train_together(one_thread(), network), expected), 4e-6);
 }
 
-// Batch norm takes each process's statistics, and the first's stay.
+// Batch norm uses each process's statistics; those of the first are kept.
 TEST(MpiTraining, TrainsResNetAsTowersDo) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   TowerBackend towers(one_thread(), {.towers = processes->size()});
   const Trained expected = train(
       towers, network, images, [&](uint64_t step) { return random_batch(network, images, step); });
   const Trained got = train_together(one_thread(), network);
-  EXPECT_TRUE(processes->size() > 2 || got == expected) << "of two numbers there is but one sum";
+  EXPECT_TRUE(processes->size() > 2 || got == expected)
+      << "the order of two summands doesn't matter";
   EXPECT_LE(greatest_error(got, expected), 1e-4);
   EXPECT_TRUE(same_everywhere(crc_of(got)));
 }
@@ -101,7 +102,7 @@ TEST(MpiTraining, TrainsResNetAsOneProcessWhereStatisticsAreShared) {
   EXPECT_TRUE(same_everywhere(crc_of(got)));
 }
 
-// Several GPUs in each process, emulated, their gradients by the host.
+// Several emulated GPUs in each process; gradients are averaged on the host.
 TEST(MpiTraining, LearnsOnSeveralGpus) {
   const Network network = tutorial_cnn({.input = {3, 8, 8}});
   const size_t share = images / processes->size();
@@ -117,7 +118,7 @@ TEST(MpiTraining, LearnsOnSeveralGpus) {
   EXPECT_TRUE(same_everywhere(crc_of(got)));
 }
 
-// From none to more than any algorithm's segment, and numbers whose sum depends on the order.
+// Sizes from 0 to more than any algorithm's segment, with values whose sum depends on the order.
 TEST(MpiCommunicator, AddsUpAlikeInAllProcesses) {
   for (const size_t size : {0u, 1u, 3u, 1000u, 30011u, 1068298u}) {
     std::vector<float> floats(size);
@@ -150,7 +151,7 @@ TEST(MpiCommunicator, GivesAllWhatTheFirstHas) {
   }
 }
 
-// mpirun -n N without hosts starts all on this machine.
+// mpirun -n N without hosts starts all processes on this machine.
 TEST(MpiCommunicator, KnowsItsPlaceOnTheMachine) {
   EXPECT_EQ(processes->rank_on_machine(), processes->rank());
 }
@@ -169,6 +170,6 @@ int main(int argc, char** argv) {
   const int status = RUN_ALL_TESTS();
   std::printf("%zu of %zu: exit status %d\n", communicator->rank(), communicator->size(), status);
   std::fflush(stdout);
-  // The others may wait for what a failed test didn't send.
+  // The others may be waiting for data that a failed test didn't send.
   if (status != 0) std::_Exit(status);
 }

@@ -1,5 +1,5 @@
-// Several GPUs in one process against one runner for the whole batch. Where there aren't as many,
-// these tests are skipped; the emulation has as many as are asked for.
+// Several GPUs in one process against one runner for the whole batch. Skipped if there are too few
+// GPUs; the emulation has any number.
 #include "trainer/backend/cuda/multi_gpu_backend.h"
 
 #include <memory>
@@ -49,7 +49,7 @@ TEST_P(MultiGpu, LearnWhatOneLearnsFromTheWholeBatch) {
   EXPECT_EQ(train_on(*backend_, network), got) << "other bits at the second run";
 }
 
-// Batch norm takes each GPU's statistics, and the first one's stay.
+// Batch norm uses each GPU's statistics; those of the first are kept.
 TEST_P(MultiGpu, TrainResNetAsTowersDo) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   TowerBackend towers(std::make_unique<ReferenceBackend<float>>(), {.towers = GetParam()});

@@ -53,7 +53,7 @@ TEST(ResNet, ShrinksTheImageTwiceAndGrowsChannels) {
   EXPECT_EQ(network.classes(), 11u);
 }
 
-// What a block consists of and what it reads, batch norm's constants and the paddings.
+// The parts of a block, their inputs, batch norm's constants and the paddings.
 TEST(ResNet, IsVersionOneWithoutParametersInItsShortcuts) {
   const Network network = resnet({.layers = 14});
   const auto node = [&](const std::string& name) {
@@ -125,7 +125,7 @@ TEST(TutorialCnn, HasThePublishedSize) {
   EXPECT_EQ(network.classes(), 10u);
 }
 
-// The names are the tutorial's; what decays are the hidden layers' weights only.
+// The tutorial's names; only the weights of the hidden layers decay.
 TEST(TutorialCnn, HasTheTutorialsVariables) {
   const auto weights = [](const char* name, std::vector<size_t> shape, double deviation,
                           double decay_factor) {
@@ -203,7 +203,7 @@ TEST(TutorialCnn, IsALineOfLayers) {
   }
 }
 
-// TensorFlow's SAME: ceil(length / stride) windows, and of the padding the odd pixel at the end.
+// TensorFlow's SAME: ceil(length / stride) windows, with the odd pixel of padding at the end.
 TEST(Network, PadsMaxPoolingAsTensorFlowsSame) {
   const auto pooled = [](size_t length, size_t window, size_t stride) {
     Network network({1, length, 1});
@@ -217,7 +217,7 @@ TEST(Network, PadsMaxPoolingAsTensorFlowsSame) {
   EXPECT_EQ(pooled(7, 3, 1), std::pair(size_t{7}, size_t{1})) << "1 before, 1 after";
   EXPECT_EQ(pooled(8, 2, 2), std::pair(size_t{4}, size_t{0})) << "none";
   EXPECT_EQ(pooled(7, 2, 3), std::pair(size_t{3}, size_t{0})) << "0 before, 1 after";
-  EXPECT_EQ(pooled(6, 1, 2), std::pair(size_t{3}, size_t{0})) << "the last pixel is seen by none";
+  EXPECT_EQ(pooled(6, 1, 2), std::pair(size_t{3}, size_t{0})) << "no window covers the last pixel";
   EXPECT_EQ(pooled(2, 7, 4), std::pair(size_t{1}, size_t{2})) << "2 before, 3 after";
 }
 
@@ -225,11 +225,11 @@ TEST(Network, RefusesShapesThatDoNotFit) {
   Network network({3, 6, 6});
   const NodeId x = network.conv2d(0, "a", {.filters = 4});
   EXPECT_THROW(network.conv2d(0, "b", {.kernel = 9}), Error);
-  EXPECT_THROW(network.conv2d(0, "a"), Error) << "two variables of one name";
+  EXPECT_THROW(network.conv2d(0, "a"), Error) << "two variables with the same name";
   EXPECT_THROW(network.conv2d(17, "b"), Error) << "no such node";
   EXPECT_THROW(network.batch_norm(x, "b", {.residual = 0}), Error);
   EXPECT_THROW(network.pool_and_pad(x, "b", 4, 8), Error);
-  EXPECT_THROW(network.pool_and_pad(x, "b", 2, 5), Error) << "zeros go equally on both sides";
+  EXPECT_THROW(network.pool_and_pad(x, "b", 2, 5), Error) << "zero channels are split equally";
   EXPECT_THROW(network.max_pool(x, "b", {.window = 0}), Error);
   EXPECT_THROW(network.max_pool(x, "b", {.stride = 0}), Error);
   EXPECT_THROW(network.local_response_norm(x, "b", {.bias = 0}), Error);

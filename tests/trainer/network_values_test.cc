@@ -1,5 +1,5 @@
-// The layers of the tutorial's network, and a step of its training, against what another program
-// worked out (data/make_network_values.py, which takes no gradient as this project does).
+// The layers and a training step of the tutorial's network against values computed by another
+// program (data/make_network_values.py, which computes gradients in a different way).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -35,7 +35,7 @@ const json& golden() {
   return values;
 }
 
-// A layer of the file, and what the reference makes of its numbers.
+// A layer in the file, and the reference's results for its values.
 struct Case {
   explicit Case(const json& values)
       : json_values(values),
@@ -105,7 +105,7 @@ TEST(NetworkValues, DenseLayerWithReluIsThatOfNumPy) {
   }
 }
 
-// The shape and the paddings are the network's.
+// The shape and the paddings are those of the network.
 TEST(NetworkValues, MaxPoolingIsThatOfNumPy) {
   for (Case& c : cases_of("max_pool")) {
     Network network(c.input);
@@ -134,7 +134,7 @@ TEST(NetworkValues, LocalResponseNormIsThatOfNumPy) {
   }
 }
 
-// noise() of data/make_network_values.py: the numbers of a stream, from [-scale, scale).
+// noise() of data/make_network_values.py: the numbers of a stream in [-scale, scale).
 std::vector<float> noise(uint32_t stream, float scale, size_t size) {
   std::vector<float> values(size);
   for (uint32_t i = 0; i < size; ++i) {
@@ -168,7 +168,7 @@ ImageBatch golden_images(const Network& network) {
   return batch;
 }
 
-// The numbers of `all` at the indices that the file speaks of, to `tolerance` of the greatest.
+// Compares `all` at the indices given in the file, with `tolerance` relative to the largest value.
 void expect_sample(const json& variable, const char* what, const std::vector<float>& all,
                    double tolerance) {
   const std::vector<size_t> indices = variable["indices"];
@@ -185,7 +185,7 @@ class NetworkValuesOnEachBackend : public testing::Test {};
 using Backends = testing::Types<CpuBackend, ReferenceBackend<float>, ReferenceBackend<double>>;
 TYPED_TEST_SUITE(NetworkValuesOnEachBackend, Backends);
 
-// Logits, loss, penalty, gradients and the updated variables, whose decay is the hidden layers'.
+// Logits, loss, penalty, gradients and updated variables; only the hidden layers decay.
 TYPED_TEST(NetworkValuesOnEachBackend, AStepOfTheTutorialCnnIsThatOfNumPy) {
   const json& step = golden()["tutorial_cnn_step"];
   const double tolerance = std::is_same_v<TypeParam, ReferenceBackend<double>> ? 1e-6 : 5e-5;

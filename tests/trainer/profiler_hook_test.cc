@@ -81,7 +81,7 @@ TEST(ProfilerHook, DoesNotEndATrainingWhenItCannotWrite) {
   EXPECT_THAT(session.notes[0], testing::HasSubstr("file/trace"));
 }
 
-// Where nodes stand in the order in which they are computed.
+// For nodes traced in the order of computation.
 TEST(Runner, TracesItsNodesUntilToldToStop) {
   const Network network = TestSession().network;
   CpuBackend cpu;
@@ -97,7 +97,7 @@ TEST(Runner, TracesItsNodesUntilToldToStop) {
     runner->backward();
     runner->trace_to(nullptr);
     EXPECT_EQ(trace.use_count(), 1);
-    runner->forward();  // each name stands there once: spans_in() checks it
+    runner->forward();  // each name occurs once, as spans_in() checks
     const auto spans = spans_in(trace->json());
     Span before = {};
     for (const NetworkNode& node : network.nodes()) {

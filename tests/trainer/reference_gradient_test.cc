@@ -12,9 +12,9 @@
 namespace recordpipe {
 namespace {
 
-// Compares up to `samples` numbers of each variable's gradient with (loss(w + h) - loss(w - h)) /
-// 2h, whose error is about h² from the curve and 1e-16 / h from rounding. A ReLU that switches
-// within h would show; the seeds are such that none does.
+// Compares up to `samples` values of each variable's gradient with (loss(w + h) - loss(w - h)) /
+// 2h, whose error is about h² from curvature and 1e-16 / h from rounding. A ReLU that switches
+// within h would be noticed; with these seeds none does.
 void check_gradients(const Network& network, size_t images, size_t samples) {
   ReferenceVariables<double> variables(network.variables());
   randomize(variables, 3);
@@ -52,7 +52,7 @@ class ReferenceGradient : public testing::TestWithParam<NamedNetwork> {};
 TEST_P(ReferenceGradient, IsThatOfFiniteDifferences) { check_gradients(GetParam().network, 3, 12); }
 
 TEST_P(ReferenceGradient, IsThatOfFiniteDifferencesForOneImage) {
-  // Batch norm of one image of one pixel would have nothing to normalise; of one image it has its
+  // Batch norm of one image with one pixel would have nothing to normalise; a larger image has its
   // pixels.
   check_gradients(GetParam().network, 1, 12);
 }

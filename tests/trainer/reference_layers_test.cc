@@ -1,5 +1,5 @@
-// The reference's layers against numbers worked out by hand. Finite differences show that a
-// gradient fits its forward pass, but not that the forward pass is the right one.
+// The reference's layers against values computed by hand. Finite differences show that a gradient
+// matches its forward pass, but not that the forward pass is right.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -42,7 +42,7 @@ TEST(ReferenceLayers, Conv2dIsCrossCorrelation) {
                              1 * 1 + 10 * 2 + 100 * 3 + 1000 * 4));
 }
 
-// With stride 2 and one row of padding, the windows lie about pixels 0 and 2 of four.
+// With stride 2 and one row of padding, the windows are centred at pixels 0 and 2 of four.
 TEST(ReferenceLayers, Conv2dStridesFromTheFirstPixel) {
   Numbers x(16);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
@@ -83,7 +83,7 @@ TEST(ReferenceLayers, ReluCutsNegativeValuesAndTheirGradientsOff) {
   EXPECT_THAT(dy, ElementsAre(0, 0, 30));
 }
 
-// Windows of 3x3 at every second pixel; the last ones hang over the right and lower edge.
+// Windows of 3x3 at every second pixel; the last ones exceed the right and lower edge.
 TEST(ReferenceLayers, MaxPoolTakesTheGreatestOfEachWindow) {
   const Numbers x = {1,  2,  3,  4,   //
                      5,  9,  7,  8,   //
@@ -92,7 +92,7 @@ TEST(ReferenceLayers, MaxPoolTakesTheGreatestOfEachWindow) {
   const MaxPoolShape shape = {1, {1, 4, 4}, {1, 2, 2}, 3, 2, 0, 0};
   Numbers y(4), dx(16, 1000);
   max_pool_forward<double>(shape, x, y);
-  EXPECT_THAT(y, ElementsAre(10, 8, 10, -1)) << "what lies outside is no zero";
+  EXPECT_THAT(y, ElementsAre(10, 8, 10, -1)) << "pixels outside are not zeros";
   max_pool_backward<double>(shape, x, Numbers{1, 2, 3, 4}, dx);
   EXPECT_THAT(dx, ElementsAre(1000, 1000, 1000, 1000,  //
                               1000, 1000, 1000, 1002,  //
@@ -127,7 +127,7 @@ TEST(ReferenceLayers, LocalResponseNormDividesByTheNeighboursSquares) {
   EXPECT_THAT(dx, are_near({10 + 2.5 / 12.25, 10 - 2 / 12.25, 10}));
 }
 
-// The tutorial's constants: nine channels in the middle of sixteen, five at their ends.
+// The tutorial's constants: windows of nine channels in the middle of sixteen, of five at the ends.
 TEST(ReferenceLayers, LocalResponseNormsWindowEndsWithTheChannels) {
   const size_t pixels = 2;
   Numbers x(16 * pixels), y(x.size());
@@ -171,7 +171,7 @@ TEST(ReferenceLayers, DenseIsWeightsTimesInputPlusBias) {
   EXPECT_THAT(y, ElementsAre(121, 242, 363, 143, 286, 429));
 }
 
-// Logits that are logarithms of probabilities, moved by a constant, which changes nothing.
+// Logits are logarithms of probabilities, shifted by a constant, which has no effect.
 TEST(ReferenceLayers, SoftmaxCrossEntropyIsTheMeanOfMinusLogP) {
   const Numbers logits = {std::log(0.5) + 7,    std::log(0.25) + 7,   std::log(0.25) + 7,
                           std::log(0.2) - 1000, std::log(0.7) - 1000, std::log(0.1) - 1000};

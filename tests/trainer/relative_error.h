@@ -1,4 +1,4 @@
-// How far numbers are from those that are expected.
+// The relative error of values.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 
 namespace recordpipe {
 
-// The greatest difference, relative to the greatest number that is expected. Rounding errors of
-// float sums are relative to the terms, not to a sum that may cancel to nothing.
+// The largest difference, relative to the largest expected value. Rounding errors of float sums are
+// relative to the terms, not to a sum whose terms may cancel.
 inline double relative_error(const std::vector<float>& got, const std::vector<float>& expected) {
   EXPECT_EQ(got.size(), expected.size());
   double scale = 0, error = 0;
   for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i) {
     scale = std::max(scale, std::abs(static_cast<double>(expected[i])));
     const double off = std::abs(static_cast<double>(got[i]) - expected[i]);
-    if (!(off <= error)) error = off;  // what is no number too
+    if (!(off <= error)) error = off;  // also for NaN
   }
   return scale == 0 ? error : error / scale;
 }

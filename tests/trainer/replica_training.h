@@ -1,4 +1,4 @@
-// Trainings that replicas and a single process can do, to be compared.
+// Training runs that replicas and a single process can make, for comparison.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace recordpipe {
 
-// Every `size`-th image of the batch, from the one at `rank`.
+// Every `size`-th image of the batch, starting with image `rank`.
 ImageBatch share_of(const ImageBatch& batch, size_t rank, size_t size);
 
-// What a training leaves behind.
+// The result of a training run.
 struct Trained {
   std::vector<double> losses;              // of each step
   std::vector<std::vector<float>> values;  // and averages, of each variable
@@ -23,13 +23,13 @@ struct Trained {
   bool operator==(const Trained&) const = default;
 };
 
-// Four steps of `backend`, with clipped gradients, from the initial values, with batches of
-// `batch_size` that `batch_of` gives for each step.
+// Makes four steps on `backend`, with clipped gradients, from the initial values. `batch_of` gives
+// the batch of `batch_size` images for each step.
 Trained train(Backend& backend, const Network& network, size_t batch_size,
               const std::function<ImageBatch(uint64_t step)>& batch_of);
 
-// The greatest relative error of any variable of `got`, and of the losses. Where only the order of
-// sums differs it is up to 1e-6 on one machine; 4e-6 leaves other vector widths some room.
+// The largest relative error of the variables and losses in `got`. If only the order of sums
+// differs, it is up to 1e-6 on one machine; 4e-6 leaves a margin for other vector widths.
 double greatest_error(const Trained& got, const Trained& expected);
 
 }  // namespace recordpipe

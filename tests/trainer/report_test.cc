@@ -1,4 +1,4 @@
-// How a report gets to its place. What its page holds: tests/view/report_test.py.
+// The writing of a report's file. tests/view/report_test.py tests the page.
 #include "recordpipe/trainer/report/report.h"
 
 #include <cerrno>
@@ -28,7 +28,7 @@ TEST(WriteReport, IsWrittenWholeOrNotAtAll) {
   EXPECT_EQ(read_file(path), report_html(report));
 }
 
-// (A page is too long to be printed where a test fails.)
+// (The page is too long to print when a test fails.)
 bool shows(const RunReport& report, std::string_view text) {
   return report_html(report).find(text) != std::string::npos;
 }
@@ -36,10 +36,10 @@ bool shows(const RunReport& report, std::string_view text) {
 TEST(ReportHtml, SaysWhichStepsItDoesNotKnow) {
   RunReport report;
   report.history.training = {{.step = 20, .steps = 10}, {.step = 30, .steps = 10}};
-  EXPECT_TRUE(shows(report, "From step 10 on; what was before is not recorded. 20 steps in"));
+  EXPECT_TRUE(shows(report, "From step 10 on; earlier steps are not recorded. 20 steps in"));
   EXPECT_FALSE(shows(report, "between are not"));
   report.history.training.push_back({.step = 50, .steps = 10});
-  EXPECT_TRUE(shows(report, "10 steps between are not recorded."));
+  EXPECT_TRUE(shows(report, "10 steps in between are not recorded."));
 }
 
 TEST(ReportHtml, ShowsMistakesOfAnyImageItCanAndNoOthers) {

@@ -26,7 +26,7 @@ std::string length_of(uint64_t size) {
 
 class Safetensors : public testing::Test {
  protected:
-  // A file with this header and so many bytes of data.
+  // A file with this header and `data_size` bytes of data.
   const std::string& file(const std::string& header, size_t data_size) {
     write_file(path, length_of(header.size()) + header + std::string(data_size, '\1'));
     return path;
@@ -61,7 +61,7 @@ TEST_F(Safetensors, AreReadBackAsTheyWereWritten) {
   EXPECT_THAT(reader.read_floats("empty", std::vector<size_t>{0, 4}), ElementsAre());
 }
 
-// As the format's documentation describes it, so that any reader of safetensors can read it.
+// The bytes described in the format's documentation, readable by any safetensors reader.
 TEST_F(Safetensors, HaveTheDocumentedBytes) {
   write_safetensors(posix_file_system(), path, {{"x", floats({2}, {1, 2})}}, {{"step", "3"}});
   std::string header =
@@ -71,7 +71,7 @@ TEST_F(Safetensors, HaveTheDocumentedBytes) {
             length_of(header.size()) + header + from_hex("00 00 80 3f 00 00 00 40"));
 }
 
-// Bytes come last, whatever their name, so that numbers lie at multiples of their size.
+// Bytes come last, whatever their names, so that values are aligned to their size.
 TEST_F(Safetensors, KeepNumbersAligned) {
   write_safetensors(posix_file_system(), path,
                     {{"a", SafetensorsTensor::bytes("xyz")}, {"b", floats({1}, {1})}}, {});
@@ -180,7 +180,7 @@ TEST_F(Safetensors, WithABadHeaderAreRefused) {
            "{\"" + std::string(100'000, 'a') + "\":{\"b\":1}}",   //
            "{\"" + std::string(100'000, 'a') + "\":" + good.substr(0, good.size() - 2) + "8]}}",
            "{\"x\":" + std::string(100'000, '['),  // deep
-           // dimensions and offsets without end
+           // endless dimensions and offsets
            R"({"x":{"dtype":"F32","data_offsets":[0,4],"shape":[1)" + ones + "]}}",
            R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4)" + ones + "]}}",
            "{\"x\":" + std::string(100'000, '{'),
@@ -208,7 +208,7 @@ TEST_F(Safetensors, WithTensorsThatDoNotFitAreRefused) {
     ErrorKind kind;
   };
   for (const auto& [header, data_size, kind] : {
-           // Overlapping, with a hole, backwards, in the wrong place.
+           // Overlapping, with a gap, reversed, in the wrong place.
            Case{R"({"x":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},)"
                 R"("y":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
                 6, ErrorKind::corrupted},
@@ -222,18 +222,18 @@ TEST_F(Safetensors, WithTensorsThatDoNotFitAreRefused) {
                 ErrorKind::corrupted},
            Case{R"({"x":{"dtype":"U8","shape":[4],"data_offsets":[4,0]}})", 4,
                 ErrorKind::corrupted},
-           // Bytes behind the last tensor, or with no tensor at all.
+           // Bytes after the last tensor, or without any tensor.
            Case{R"({"x":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", 5,
                 ErrorKind::corrupted},
            Case{"{}", 1, ErrorKind::corrupted},
-           // Shapes that don't make so many bytes, by being wrong or too large.
+           // Shapes whose size doesn't match, because they are wrong or too large.
            Case{R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4,
                 ErrorKind::corrupted},
            Case{R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0,
                 ErrorKind::corrupted},
            Case{R"({"x":{"dtype":"F32","shape":[4611686018427387905],"data_offsets":[0,4]}})", 4,
                 ErrorKind::corrupted},
-           // More than the file has.
+           // Larger than the file.
            Case{R"({"x":{"dtype":"F32","shape":[1000000000000],"data_offsets":[0,4000000000000]}})",
                 4, ErrorKind::truncated},
            Case{R"({"x":{"dtype":"Q7","shape":[4],"data_offsets":[0,4]}})", 4,

@@ -1,4 +1,4 @@
-// What the hooks of a session do that write no files.
+// The session hooks that write no files.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -65,7 +65,7 @@ TEST(StepTimer, WantsOneOfTheTwo) {
   expect_invalid([] { StepTimer("me", {.steps = 1, .seconds = 1}); });
   expect_invalid([] { StepTimer("me", {.seconds = -1}); });
   expect_invalid([] { StepTimer("me", {.seconds = std::nan("")}); });
-  EXPECT_THAT(error_of([] { StepTimer("me", {}); }).what(), HasSubstr("me wants"));
+  EXPECT_THAT(error_of([] { StepTimer("me", {}); }).what(), HasSubstr("me needs"));
 }
 
 TEST(StopAtStepHook, CountsTheStepsOfAllRunsOrOfThisOne) {
@@ -78,7 +78,7 @@ TEST(StopAtStepHook, CountsTheStepsOfAllRunsOrOfThisOne) {
   EXPECT_EQ(run.steps().front(), 7u);
 }
 
-// Which is one way to say: until something else stops it.
+// Equivalent to: until something else stops it.
 TEST(StopAtStepHook, CountsToTheMostThereIs) {
   TestRun run;
   run.run(3);
@@ -104,7 +104,7 @@ TEST(StopAtStepHook, WantsOneOfTheTwo) {
   expect_invalid([] { StopAtStepHook({.last_step = 1, .num_steps = 1}); });
 }
 
-// A restored session goes on to the same step.
+// A restored session continues to the same step.
 TEST(StopAtStepHook, CountsOnceThroughFailures) {
   TestRun run;
   run.save_every = 2;
@@ -137,7 +137,7 @@ TEST(LoggingHook, TellsValuesAndSeconds) {
   options.every = {.steps = 2};
   run.run(4, hooks(LoggingHook(options)));
   ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines[0], "step = 1, images = 4") << "at once; of no time before it";
+  EXPECT_EQ(lines[0], "step = 1, images = 4") << "at once, without the time before";
   EXPECT_THAT(lines[1], testing::MatchesRegex(R"(step = 3, images = 4 \(0\.[0-9]+ sec\))"));
 }
 
@@ -160,7 +160,7 @@ TEST(ExamplesPerSecondHook, TellsTheAverageAndTheLatest) {
   TestRun run;
   double now = 100;
   FunctionHook clock;
-  // Steps of a second, the last two of half a second.
+  // Steps of a second; the last two of half a second.
   clock.on_before = [&](TrainingSession&, RunContext& context) {
     now += context.step < 2 ? 1 : 0.5;
   };
@@ -205,7 +205,7 @@ TEST(FeedHook, TrainsOnWhatItIsGiven) {
   }));
   run.run(3, std::move(list));
   EXPECT_THAT(asked, ElementsAre(0, 1, 2));
-  // The pipeline has stayed where it was.
+  // The pipeline's position has not changed.
   EXPECT_THAT(labels, ElementsAre(plain_labels[0], ElementsAre(2, 2, 2, 2), plain_labels[1]));
 }
 

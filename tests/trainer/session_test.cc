@@ -1,4 +1,4 @@
-// Training sessions: the order of calls, runs that are stopped and resumed, steps that fail.
+// Training sessions: the order of calls, stopped and resumed runs, failing steps.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Fails, after it was made, the `at`th step, so many times.
+// Fails after the `at`-th step was made, `times` times.
 FunctionHook failing(uint64_t at, int times, ErrorKind kind = ErrorKind::io) {
   FunctionHook hook;
   hook.on_after = [=](TrainingSession&, const RunValues& values) mutable {
@@ -35,7 +35,7 @@ FunctionHook failing(uint64_t at, int times, ErrorKind kind = ErrorKind::io) {
   return hook;
 }
 
-// A batch whose loss is no number.
+// A batch with a NaN loss.
 ImageBatch bad_batch(const ImageBatch& good) {
   ImageBatch batch;
   batch.reset(good.format(), good.size());
@@ -47,7 +47,7 @@ ImageBatch bad_batch(const ImageBatch& good) {
   return batch;
 }
 
-// Feeds a bad batch to the step that makes the `at`th.
+// Feeds a bad batch to the `at`-th step.
 FunctionHook bad_at(uint64_t at, std::vector<double>* losses = nullptr) {
   FunctionHook hook;
   auto bad = std::make_shared<ImageBatch>();
@@ -124,7 +124,7 @@ TEST(TrainingSession, CallsNoEndWhereAHookThrows) {
   EXPECT_FALSE(ended);
 }
 
-// All that a checkpoint holds: values, momenta, statistics, averages and the place in the data.
+// Everything in a checkpoint: values, momenta, statistics, averages and the input position.
 TEST(TrainingSession, GoesOnAsIfItHadNeverStopped) {
   constexpr uint64_t last = 13;  // more than two passes over the data
   TestRun unbroken;
@@ -151,7 +151,7 @@ TEST(TrainingSession, SaysFromWhereItGoesOn) {
   run.learning_rate = 0.1;
   run.run(3);
   EXPECT_THAT(run.notes, ElementsAre("resumed from " + run.path(2) + " at step 2",
-                                     "learning_rate was 0.05, is 0.1 from here on"));
+                                     "learning_rate was 0.05 and is now 0.1"));
 }
 
 TEST(TrainingSession, StartsTheDataAnewForAnotherBatchSize) {
@@ -160,14 +160,14 @@ TEST(TrainingSession, StartsTheDataAnewForAnotherBatchSize) {
     each->run(3);
     each->batch_size = 5;
     each->run(each == &run ? 9 : 6);
-    EXPECT_THAT(each->notes, Contains(StartsWith("the data start anew")));
+    EXPECT_THAT(each->notes, Contains(StartsWith("the input starts over")));
   }
   again.run(9);
   EXPECT_THAT(again.notes, ElementsAre(StartsWith("resumed from")));
   EXPECT_EQ(again.content(9), run.content(9));
   const TrainingState state = read_training_state(posix_file_system(), run.path(9));
   EXPECT_EQ(state.seed, 7u);
-  EXPECT_NE(state.data_seed, 7u) << "not the distortions that the steps before have had";
+  EXPECT_NE(state.data_seed, 7u) << "not the distortions of earlier steps";
 }
 
 TEST(TrainingSession, StartsTheDataAnewForAnotherSeed) {
@@ -176,8 +176,8 @@ TEST(TrainingSession, StartsTheDataAnewForAnotherSeed) {
     each->run(3);
     each->seed = 8;
     each->run(each == &run ? 9 : 6);
-    EXPECT_THAT(each->notes, Contains(AllOf(StartsWith("the data start anew"),
-                                            HasSubstr("another seed was given"))));
+    EXPECT_THAT(each->notes, Contains(AllOf(StartsWith("the input starts over"),
+                                            HasSubstr("the seed has changed"))));
   }
   again.run(9);
   EXPECT_THAT(again.notes, ElementsAre(StartsWith("resumed from")));
@@ -198,7 +198,7 @@ TEST(TrainingSession, EndsByALossThatIsNoNumber) {
     std::vector<double> losses;
     Hooks list = hooks(bad_at(3, &losses));
     if (with_hook) list.push_back(std::make_unique<NanHook>(NanPolicy::fail));
-    // The last step, too: being there must not hide what has happened.
+    // Also in the last step: reaching it must not hide the error.
     EXPECT_THROW(run.run(3, std::move(list)), NotFiniteError);
     ASSERT_EQ(losses.size(), 3u);
     EXPECT_TRUE(std::isnan(losses.back())) << "after_run sees it";
@@ -212,7 +212,7 @@ TEST(TrainingSession, EndsAsAskedByNanHook) {
   Hooks list = hooks(bad_at(3));
   list.push_back(std::make_unique<NanHook>(NanPolicy::stop));
   run.run(9, std::move(list));
-  EXPECT_THAT(run.notes, ElementsAre(HasSubstr("the loss is not a number at step 3")));
+  EXPECT_THAT(run.notes, ElementsAre(HasSubstr("the loss is not finite at step 3")));
   EXPECT_THAT(run.steps(), ElementsAre(2, 0));
   before.run(2);
   EXPECT_EQ(run.content(2), before.content(2)) << "the weights before";
@@ -221,7 +221,7 @@ TEST(TrainingSession, EndsAsAskedByNanHook) {
 TEST(TrainingSession, TriesAStepAgainThatAHookHasFailed) {
   TestRun whole;
   whole.run(9);
-  // The 9th is the last one: the hook that ends the run has been called, or not yet.
+  // The 9th is the last step: the stopping hook has been called, or not yet.
   for (const uint64_t at : {1, 5, 9})
     for (const bool first : {true, false}) {
       TestRun run;
@@ -237,7 +237,7 @@ TEST(TrainingSession, TriesAStepAgainThatAHookHasFailed) {
     }
 }
 
-// Though the hook asks no second time.
+// Although the hook requests the stop only once.
 TEST(TrainingSession, StopsWhereItWasAskedToInAStepThatFailed) {
   for (const uint64_t save_every : {1, 3}) {
     TestRun run;
@@ -270,7 +270,7 @@ TEST(TrainingSession, TriesAStepAgainThatThePipelineHasFailed) {
   EXPECT_EQ(run.content(12), whole.content(12));
 }
 
-// The step fails long after the checkpoint: that the ones between are made again is no success.
+// The step fails long after the checkpoint: repeating the steps in between is not a success.
 TEST(TrainingSession, GivesUpWhatAlwaysFails) {
   TestRun run;
   run.save_every = 3;
@@ -287,7 +287,7 @@ TEST(TrainingSession, GivesUpWhatAlwaysFails) {
   Hooks list;
   for (const uint64_t at : {2, 3, 4, 5})
     list.push_back(std::make_unique<FunctionHook>(failing(at, 2)));
-  other.run(6, std::move(list));  // each is tried again as often
+  other.run(6, std::move(list));  // each may be retried as often
 }
 
 TEST(TrainingSession, TriesNothingElseAgain) {

@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// A session whose every step takes a quarter of a second.
+// A session in which every step takes a quarter of a second.
 struct SteadySession : TestSession {
   double time = 100;
 

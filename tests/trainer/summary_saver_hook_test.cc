@@ -31,7 +31,7 @@ std::vector<double> counts_of(const proto::Summary::Value& value) {
 struct SummarySession : TestSession {
   const std::string events_folder = folder / "events";
 
-  // With a hook before the summaries' one.
+  // With a hook that is called before the summary hook.
   void run_with(uint64_t last_step, const SummarySaverOptions& options, AfterRun::Function before,
                 FileSystem& file_system = posix_file_system()) {
     EventWriter events(file_system, events_folder);
@@ -101,7 +101,7 @@ TEST(SummarySaverHook, SummarizesWhatTheTutorialsDo) {
         values.at("input/image/" + std::to_string(row)).image().encoded_image_string();
     EXPECT_EQ(as_text(images[row]), png);
   }
-  // Each ReLU is there, and nothing that was not asked for.
+  // Each ReLU is there, and nothing else.
   size_t sparsities = 0;
   for (const auto& [tag, value] : values)
     if (tag.ends_with("/sparsity")) {
@@ -113,7 +113,7 @@ TEST(SummarySaverHook, SummarizesWhatTheTutorialsDo) {
   EXPECT_EQ(values.size(), 5 + histograms.size() + 7 + 3);
 }
 
-// Two processes that do the same.
+// Emulates two processes with equal values.
 class Twins final : public Communicator {
  public:
   size_t rank() const override { return 0; }
@@ -128,7 +128,7 @@ class Twins final : public Communicator {
   void barrier() override {}
 };
 
-// A step's result counts the images of all processes, a runner's zeros are those of one.
+// A step's result counts the images of all processes, a runner's zeros those of one.
 TEST(SummarySaverHook, TellsTheShareOfZerosAmongTheNumbersOfItsOwnProcess) {
   std::map<std::string, double> alone;
   Twins twins;
@@ -155,7 +155,7 @@ TEST(SummarySaverHook, LeavesOutWhatIsNotWanted) {
   EXPECT_EQ(values_of(events_in(session.events_folder)[2]).size(), 5u);
 }
 
-// TensorBoard must not forget the step that the checkpoint was saved after.
+// TensorBoard must not drop the step after which the checkpoint was saved.
 TEST(SummarySaverHook, StartsAtTheFirstStepThatIsMadeAgain) {
   SummarySession session;
   session.save_after = 5;
@@ -169,7 +169,7 @@ TEST(SummarySaverHook, StartsAtTheFirstStepThatIsMadeAgain) {
   EXPECT_THAT(summary_steps_in(session.events_folder), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 6, 7));
 }
 
-// Whichever call fails, all steps are made, and somebody is told.
+// Whichever call fails, all steps are made and the failure is reported.
 TEST(SummarySaverHook, DoesNotEndATrainingWhenTheDiskIsFull) {
   uint64_t failures = 0;
   for (uint64_t n = 1;; ++n) {
@@ -191,7 +191,7 @@ TEST(SummarySaverHook, DoesNotEndATrainingWhenTheDiskIsFull) {
   EXPECT_GE(failures, 10u);
 }
 
-// The weights' and the layers' numbers then say where it came from.
+// The values of weights and layers then show the cause.
 TEST(SummarySaverHook, ShowsALossThatIsNoNumber) {
   SummarySession session;
   session.learning_rate = 1e30;

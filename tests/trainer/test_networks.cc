@@ -11,7 +11,7 @@
 namespace recordpipe {
 namespace {
 
-// input → convolution → the layer in question → dense → loss
+// input → convolution → the layer under test → dense → loss
 template <class AddLayer>
 Network around(const FeatureShape& input, size_t channels, AddLayer add_layer) {
   Network network(input);
@@ -22,7 +22,8 @@ Network around(const FeatureShape& input, size_t channels, AddLayer add_layer) {
   return network;
 }
 
-// input → convolution → the layer → another layer that reads it → the sum of both → dense → loss
+// input → convolution → the layer under test → another layer that reads it → the sum of both →
+// dense → loss
 template <class AddLayer>
 Network read_twice(const FeatureShape& input, size_t channels, AddLayer add_layer) {
   return around(input, channels, [&](Network& network, NodeId x) {
@@ -37,7 +38,7 @@ Network with_convolution(const FeatureShape& input, size_t channels, const Conv2
                 [&](Network& network, NodeId x) { return network.conv2d(x, "layer", options); });
 }
 
-// A batch norm's residual may be what it normalises.
+// A batch norm's residual may be its own input.
 Network with_residual_of_itself() {
   return around({3, 4, 4}, 5, [](Network& network, NodeId x) {
     return network.batch_norm(x, "layer", {.residual = x});
@@ -142,7 +143,7 @@ std::vector<NamedNetwork> layer_networks() {
     add("MaxPoolOfImages", std::move(network));
   }
 
-  // An alpha that makes itself felt.
+  // An alpha with a noticeable effect.
   const auto response_norm = [&](const std::string& name, const FeatureShape& input,
                                  size_t channels, const LocalResponseNormOptions& options) {
     add("LocalResponseNorm" + name, around(input, channels, [&](Network& network, NodeId x) {
@@ -170,7 +171,7 @@ std::vector<NamedNetwork> layer_networks() {
                               bool relu, bool residual) {
     add("BatchNorm" + name, around(input, channels, [&](Network& network, NodeId x) {
           BatchNormOptions options = {.relu = relu};
-          // The residual comes from another convolution, and the result is read twice, as between
+          // The residual comes from another convolution, and the result has two readers, as between
           // two blocks with an identity shortcut.
           if (residual) options.residual = network.conv2d(0, "beside", {.filters = channels});
           const NodeId first = network.batch_norm(x, "layer", options);
@@ -198,7 +199,7 @@ std::vector<NamedNetwork> layer_networks() {
   pool_and_pad("OddSizes", {2, 6, 9}, 5, 3, 11);
   pool_and_pad("OneChannel", {1, 2, 2}, 1, 2, 3);
   pool_and_pad("StrideOne", {1, 3, 3}, 4, 1, 4);
-  // Straight from the images.
+  // Directly from the images.
   {
     Network network({3, 4, 4});
     network.softmax_cross_entropy(network.dense(network.pool_and_pad(0, "layer", 2, 7), "d", 4));

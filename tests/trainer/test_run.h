@@ -1,5 +1,5 @@
-// A small training run in a folder of its own, for the tests of sessions: a network with batch
-// norm, momentum and averages on the CPU, fed by a pipeline that shuffles and draws.
+// A small training run in its own folder, for tests of sessions: a network with batch norm,
+// momentum and averages on the CPU, with a pipeline that shuffles and uses random numbers.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace recordpipe {
 
 using Hooks = std::vector<std::unique_ptr<SessionHook>>;
 
-// The hooks of a run that has one.
+// The list of hooks with a single hook.
 template <class Hook>
 Hooks hooks(Hook hook) {
   Hooks one;
@@ -50,27 +50,28 @@ struct FunctionHook final : SessionHook {
 
 class TestRun {
  public:
-  // Trains to `last_step`, or to where a hook stops it, from the newest checkpoint in the folder:
-  // with a backend, variables, a trainer and a session made for it.
+  // Trains from the newest checkpoint in the folder to `last_step`, or until a hook stops it, with
+  // a new backend, variables, trainer and session.
   void run(std::optional<uint64_t> last_step = {}, Hooks hooks = {});
 
-  // What checkpoint-STEP.safetensors says: its metadata and the checksum of each tensor, by name.
+  // The contents of checkpoint-STEP.safetensors: its metadata and the checksum of each tensor, by
+  // name.
   std::map<std::string, std::string> content(uint64_t step) const;
   std::string path(uint64_t step) const;
-  // The steps of the checkpoints that are there, the newest first.
+  // The steps of the existing checkpoints, newest first.
   std::vector<uint64_t> steps() const;
 
-  // How it is run.
+  // The settings of the run.
   uint64_t seed = 7;
   size_t batch_size = 4;
   double learning_rate = 0.05;
-  uint64_t save_every = 1;  // and at the start and the end; 0: never
+  uint64_t save_every = 1;  // also at the start and the end; 0: never
   size_t keep = 100;
   int recoveries = 3;
   CheckpointSettings settings = {};
   FileSystem* files = &posix_file_system();
-  std::function<void()> on_image = [] {};  // called by the pipeline, for each image
-  // Called with the folder that run() has open, for hooks that want one.
+  std::function<void()> on_image = [] {};  // called by the pipeline for each image
+  // Called with the folder that run() has opened, for hooks that need one.
   std::function<Hooks(CheckpointFolder&)> more_hooks = [](CheckpointFolder&) { return Hooks(); };
 
   TemporaryDirectory folder = {};

@@ -46,7 +46,7 @@ class TestSession {
   const Network network;
   std::unique_ptr<Backend> backend = std::make_unique<CpuBackend>();
   double learning_rate = 0.05;
-  uint64_t save_after = 0;              // a checkpoint, after this step
+  uint64_t save_after = 0;              // saves a checkpoint after this step
   std::vector<std::string> notes = {};  // of the last run
 };
 

@@ -1,4 +1,4 @@
-// The backends that tests of what every backend promises are run with.
+// The backends for tests of guarantees that every backend gives.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Threads that train together as processes would: what needs no MPI is tested with them.
+// Threads that train together as processes would: for all tests that don't need MPI.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace recordpipe {
 
-// Sums are made in the order of the ranks.
+// Sums are added in the order of the ranks.
 class ThreadCommunicator final : public Communicator {
  public:
-  // What the threads share.
+  // Shared by the threads.
   struct Group {
     explicit Group(size_t size) : barrier(static_cast<ptrdiff_t>(size)), data(size) {}
     std::barrier<> barrier;
-    std::vector<void*> data;  // of the call in progress, one for each rank
+    std::vector<void*> data;  // of the current call, one per rank
   };
   ThreadCommunicator(Group& group, size_t rank) : group_(group), rank_(rank) {}
 
@@ -56,7 +56,7 @@ class ThreadCommunicator final : public Communicator {
   const size_t rank_;
 };
 
-// Runs `work` in `size` threads, each with its communicator.
+// Runs `work` in `size` threads, each with its own communicator.
 inline void in_threads(size_t size, const std::function<void(Communicator&)>& work) {
   ThreadCommunicator::Group group(size);
   std::vector<std::jthread> threads;

@@ -64,7 +64,7 @@ TYPED_TEST(Towers, GiveWhatTheWholeBatchGives) {
   }
 }
 
-// Gradients are the mean of what each tower's images give; the moving statistics are tower 0's.
+// Gradients are the mean over the towers; the moving statistics are tower 0's.
 TYPED_TEST(Towers, NormaliseByThemselves) {
   const Network network = small_resnet();
   const ImageBatch batch = random_batch(network, 12, 5);
@@ -170,7 +170,7 @@ TEST(TowerBackend, RefusesWhatCanNotBeDealtOut) {
   const Error error =
       error_of([&] { backend.make_runner(network, *variables, {.batch_size = 8}); });
   EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
-  EXPECT_EQ(error.reason(), "a batch of 8 images can't be dealt out to 3 towers in equal parts");
+  EXPECT_EQ(error.reason(), "a batch of 8 images can't be divided into 3 towers of equal size");
   EXPECT_THROW(backend.make_runner(network, *variables, {.batch_size = 0}), Error);
   EXPECT_THROW(TowerBackend(std::make_unique<CpuBackend>(), {.towers = 0}), Error);
 

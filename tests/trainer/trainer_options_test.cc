@@ -1,4 +1,4 @@
-// What a step does beside its plain update: clipping, multipliers, frozen variables, averages,
+// Options of a step beyond the plain update: clipping, multipliers, frozen variables, averages,
 // checks.
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 double constant(uint64_t) { return 0.05; }
 
-// Every number of a network.
+// All values of a network.
 struct State {
   explicit State(const Variables& variables) {
     for (VariableId id = 0; id < variables.specs().size(); ++id) {
@@ -69,7 +69,7 @@ template <class BackendType>
 class TrainerOptionsOnEachBackend : public testing::Test {};
 TYPED_TEST_SUITE(TrainerOptionsOnEachBackend, TestedFloatBackends);
 
-// To look at gradients, and limits that none reaches, leave a training as it is, bit for bit.
+// Checks of gradients, and limits that are never reached, don't change a bit of the training.
 TYPED_TEST(TrainerOptionsOnEachBackend, WatchingChangesNoBit) {
   const auto after_three = [](const TrainerOptions& options) {
     Training<TypeParam> run(options);
@@ -90,7 +90,7 @@ TYPED_TEST(TrainerOptionsOnEachBackend, TellsTheNormOfTheGradient) {
   for (VariableId id = 0; id < run.network.variables().size(); ++id)
     before.push_back(run.variables->read(id));
   const StepResult result = run.step();
-  // Of the loss's gradient, by itself.
+  // The gradient of the loss alone.
   Training<TypeParam> other({.batch_size = 4, .weight_decay = 0.01});
   EXPECT_EQ(other.step().gradient_norm, std::nullopt) << "nobody asked";
   double squares = 0;
@@ -104,7 +104,7 @@ TYPED_TEST(TrainerOptionsOnEachBackend, TellsTheNormOfTheGradient) {
   EXPECT_NEAR(*result.gradient_norm, std::sqrt(squares), 1e-5 * std::sqrt(squares));
 }
 
-// A first step from no momentum is learning rate times gradient long.
+// Without momentum, the length of the first step is the learning rate times the gradient norm.
 TYPED_TEST(TrainerOptionsOnEachBackend, ClipsAStepsLength) {
   const auto length_of_step = [](const TrainerOptions& options, double* norm = nullptr) {
     Training<TypeParam> run(options);
@@ -167,11 +167,11 @@ TYPED_TEST(TrainerOptionsOnEachBackend, MultipliesGradientsByName) {
   const Floats once = one.read("dense/biases"), twice = two.read("dense/biases");
   for (size_t i = 0; i < once.size(); ++i)
     EXPECT_NEAR(twice[i] - before[i], 2 * (once[i] - before[i]), 1e-7);
-  EXPECT_EQ(two.read("conv/weights"), weights) << "its decay is part of what is multiplied";
+  EXPECT_EQ(two.read("conv/weights"), weights) << "the multiplier includes its decay";
   EXPECT_EQ(two.read("dense/weights"), one.read("dense/weights"));
 }
 
-// d = min(0.25, (1 + t) / (10 + t)): 2/11, 3/12, 4/13 is cut off.
+// d = min(0.25, (1 + t) / (10 + t)): 2/11, 3/12; 4/13 is limited to 0.25.
 TYPED_TEST(TrainerOptionsOnEachBackend, KeepsAverages) {
   Training<TypeParam> run({.batch_size = 4, .average_decay = 0.25});
   Floats average = run.read("conv/weights");
@@ -189,7 +189,7 @@ TYPED_TEST(TrainerOptionsOnEachBackend, KeepsAverages) {
   EXPECT_NE(run.read("conv/weights"), run.read("conv/weights", Slot::average));
 }
 
-// There are averages already, a checkpoint's maybe: they go on.
+// Averages that already exist, for example from a checkpoint, continue.
 TEST(TrainerOptions, StartsNoAveragesAnewThatAreThere) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   CpuBackend backend;
@@ -201,7 +201,7 @@ TEST(TrainerOptions, StartsNoAveragesAnewThatAreThere) {
   EXPECT_EQ(variables->read(0, Slot::average)[0], 3);
 }
 
-// Nothing would move them on, and an evaluation would take them.
+// They would not be updated, and an evaluation would use them.
 TEST(TrainerOptions, DropsAveragesOfARunBeforeThatItDoesNotKeep) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   CpuBackend backend;
@@ -215,8 +215,8 @@ TEST(TrainerOptions, DropsAveragesOfARunBeforeThatItDoesNotKeep) {
   }
 }
 
-// The first layer that gives such numbers is named, and a run that catches this saves what the
-// step before left: batch norm's statistics too.
+// The first layer with such values is named, and a run that catches the error saves the state after
+// the previous step, including batch norm's statistics.
 TYPED_TEST(TrainerOptionsOnEachBackend, ALossThatIsNoNumberChangesNothing) {
   Training<TypeParam> run({.batch_size = 4, .average_decay = 0.9});
   run.step();
@@ -225,8 +225,9 @@ TYPED_TEST(TrainerOptionsOnEachBackend, ALossThatIsNoNumberChangesNothing) {
   const State before(*run.variables);
   const Error error = error_of([&] { run.trainer.step(batch, constant); });
   EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
-  EXPECT_THAT(error.reason(), testing::EndsWith("at step 2: the first layer without finite numbers "
-                                                "is input"));
+  EXPECT_THAT(error.reason(),
+              testing::EndsWith("at step 2: the first layer with non-finite outputs "
+                                "is input"));
   EXPECT_TRUE(State(*run.variables) == before);
   EXPECT_EQ(run.trainer.steps_done(), 1u);
   run.step();
@@ -236,8 +237,8 @@ TYPED_TEST(TrainerOptionsOnEachBackend, ALossThatIsNoNumberChangesNothing) {
   EXPECT_THROW(run.step(), NotFiniteError);
 }
 
-// hidden = 0 and four equal logits: a finite loss. What reaches hidden is -¾ · 3e38 + 3 · ¼ ·
-// -3e38, more than a float can hold.
+// hidden = 0 and four equal logits: a finite loss. The gradient at hidden is -¾ · 3e38 + 3 · ¼ ·
+// -3e38, which overflows in float.
 TYPED_TEST(TrainerOptionsOnEachBackend, AGradientThatIsNotFiniteIsNamedAndChangesNothing) {
   Network network({1, 1, 1}, {.scale = 1, .shift = 0});
   network.softmax_cross_entropy(network.dense(network.dense(0, "hidden", 1), "logits", 4));
@@ -261,7 +262,7 @@ TYPED_TEST(TrainerOptionsOnEachBackend, AGradientThatIsNotFiniteIsNamedAndChange
     EXPECT_TRUE(State(*variables) == before);
     EXPECT_EQ(trainer.steps_done(), 0u);
   }
-  // Nobody looks: the next loss tells.
+  // Without checks, the next loss reveals it.
   Trainer trainer(backend, network, *variables, {.batch_size = 1, .weight_decay = 0});
   trainer.step(batch, constant);
   EXPECT_THROW(trainer.step(batch, constant), NotFiniteError);
@@ -286,8 +287,8 @@ TEST(TrainerOptions, RefuseWhatMakesNoSense) {
   EXPECT_THAT(reason({.gradient_multipliers = {{"bn/gamma", std::nan("")}}}),
               testing::HasSubstr("bn/gamma"));
   for (const double limit : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
-    EXPECT_THAT(reason({.clip_gradient_norm = limit}), testing::HasSubstr("clipped")) << limit;
-    EXPECT_THAT(reason({.clip_global_norm = limit}), testing::HasSubstr("clipped")) << limit;
+    EXPECT_THAT(reason({.clip_gradient_norm = limit}), testing::HasSubstr("clipping")) << limit;
+    EXPECT_THAT(reason({.clip_global_norm = limit}), testing::HasSubstr("clipping")) << limit;
   }
   for (const double decay : {-0.1, 1.0, std::nan("")})
     EXPECT_THAT(reason({.average_decay = decay}), testing::HasSubstr("averages")) << decay;

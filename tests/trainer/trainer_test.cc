@@ -34,7 +34,7 @@ class TrainerOnEachBackend : public testing::Test {};
 using TrainerBackends = testing::Types<CpuBackend, ReferenceBackend<float>>;
 TYPED_TEST_SUITE(TrainerOnEachBackend, TrainerBackends);
 
-// Random images with random labels can only be learnt by heart: that takes all layers' gradients.
+// Random images with random labels can only be memorised, which needs the gradients of all layers.
 TYPED_TEST(TrainerOnEachBackend, LearnsATinySetByHeart) {
   const Network network = small_resnet();
   TypeParam backend;
@@ -116,7 +116,7 @@ TEST(Trainer, GivesTheSameWeightsAtEveryRun) {
     }
 }
 
-// A step more, from the numbers of a checkpoint, is the step that would have followed.
+// A step from restored values equals the step that would have followed.
 TEST(Trainer, GoesOnFromValuesAndMomentum) {
   const Network network = small_resnet();
   CpuBackend backend;
@@ -156,7 +156,7 @@ TEST(Trainer, StopsWhereTheLossIsNoNumber) {
   EXPECT_EQ(variables->read(0), weights);
 }
 
-// What the tutorial's log calls loss: all trained variables pay, biases and batch norm's too.
+// The tutorial's logged loss: all trained variables are penalised, biases and batch norm's too.
 TEST(Trainer, AddsThePenaltyOfWeightDecayToTheLoss) {
   const Network network = small_resnet();
   CpuBackend backend;
@@ -185,7 +185,7 @@ TEST(Trainer, RefusesBatchesThatDoNotFit) {
   EXPECT_EQ(trainer.steps_done(), 0u);
 }
 
-// As numbers from -1 to 1, or as they are.
+// Values from -1 to 1, or unscaled.
 TEST(Trainer, TakesEveryFormatOfImages) {
   for (const InputOp& op : {InputOp(), InputOp{.scale = 1, .shift = 0}}) {
     Network network({3, 8, 8}, op);
@@ -231,7 +231,7 @@ TEST(Trainer, TakesEveryFormatOfImages) {
   }
 }
 
-// 11 images in batches of 4: each counts once, the last batch has 3.
+// 11 images in batches of 4: each counts once, and the last batch has 3.
 TEST(Evaluate, CountsEachImageOnce) {
   const Network network = small_resnet();
   CpuBackend backend;

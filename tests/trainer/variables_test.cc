@@ -1,4 +1,4 @@
-// The numbers of a network, in each backend: what they start from, and an update by hand.
+// The variables of a network, in each backend: initial values, and an update computed by hand.
 #include "recordpipe/trainer/backend/variables.h"
 
 #include <algorithm>
@@ -52,7 +52,8 @@ TYPED_TEST(VariablesOfEachBackend, DescendsWithMomentumAndDecaysAllTrainedVariab
   }
 }
 
-// Each by its factor: of the two hidden layers' weights only, in the tutorial's network.
+// Each variable by its factor; in the tutorial's network only the weights of the two hidden layers
+// decay.
 TYPED_TEST(VariablesOfEachBackend, DecaysEachVariableByItsFactor) {
   Network network({1, 2, 2});
   const NodeId hidden =
@@ -85,8 +86,7 @@ TYPED_TEST(VariablesOfEachBackend, DecaysEachVariableByItsFactor) {
   }
 }
 
-// N(0, σ²) without what lies beyond 2σ: of the rest the variance is 0.774 σ², and 71.5% lie within
-// σ.
+// N(0, σ²) truncated at 2σ: the variance is 0.774 σ², and 71.5% of the values are within σ.
 TYPED_TEST(VariablesOfEachBackend, StartsFromTheTutorialsTruncatedNormal) {
   const Network network = tutorial_cnn();
   const auto variables = this->backend.make_variables(network);
@@ -123,7 +123,8 @@ TYPED_TEST(VariablesOfEachBackend, StartsFromTheTutorialsTruncatedNormal) {
   all_are("softmax_linear/biases", 0);
 }
 
-// U(-a, a) with a = sqrt(6 / (fan in + fan out)), each variable another; batch norm neutral.
+// U(-a, a) with a = sqrt(6 / (fan in + fan out)), different for each variable; batch norm is
+// neutral.
 TYPED_TEST(VariablesOfEachBackend, StartsFromGlorotsUniformDistribution) {
   const Network network = resnet({.layers = 8});
   const auto variables = this->backend.make_variables(network);
@@ -154,7 +155,7 @@ TYPED_TEST(VariablesOfEachBackend, StartsFromGlorotsUniformDistribution) {
   all_are("bn/moving_mean", 0);
   all_are("bn/moving_variance", 1);
   all_are("dense/biases", 0);
-  // No two of them draw the same numbers.
+  // No two variables draw the same numbers.
   std::set<float> draws;
   size_t random = 0;
   for (VariableId id = 0; id < network.variables().size(); ++id) {

@@ -1,5 +1,5 @@
-"""Headless Chromium for tests of pages: what it makes of them, how they fit into windows, and
-screenshots for somebody to look at. Standard library only, but for the browser.
+"""Headless Chromium for tests of pages: the parsed page, its layout in windows, and screenshots for
+inspection. Standard library only, except for the browser.
 
 Environment: CHROMIUM, the browser (chromium).
 """
@@ -14,7 +14,7 @@ BROWSER = os.environ.get("CHROMIUM", "chromium")
 
 
 class Document(html.parser.HTMLParser):
-    """Elements by tag, with their attributes, and all text that is shown."""
+    """Elements by tag, with their attributes, and all visible text."""
 
     def __init__(self, text):
         super().__init__()
@@ -38,8 +38,8 @@ class Document(html.parser.HTMLParser):
 
 
 class Browsing:
-    """For a unittest.TestCase that keeps its pages in self.folder."""
-    screenshots = pathlib.Path()  # where they go
+    """For a unittest.TestCase with its pages in self.folder."""
+    screenshots = pathlib.Path()  # their folder
 
     def browse(self, page, *options):
         """Chromium's standard output and error for a page of the test's folder."""
@@ -55,7 +55,7 @@ class Browsing:
         return Document(self.browse(page, "--dump-dom", *options))
 
     def change(self, page, script):
-        """Writes changed.html, where `script` runs last. (The page's policy forbids it.)"""
+        """Writes changed.html, in which `script` runs last. (The page's policy would forbid it.)"""
         text = (self.folder / page).read_text()
         text, count = re.subn('<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
         self.assertEqual(count, 1)
@@ -64,8 +64,8 @@ class Browsing:
         return "changed.html"
 
     def measure(self, page, width, height):
-        """What changed.html posts in a window of this size (of its own: Chromium's has at least 500
-        pixels)."""
+        """The message posted by changed.html in a window of this size (an inner frame, because
+        Chromium's windows have at least 500 pixels)."""
         (self.folder / "frame.html").write_text(
             "<body><script>onmessage = (event) => { document.body.dataset.found = event.data; };"
             f"</script><iframe src={page} style='border: 0' width={width} height={height}></iframe>")

@@ -33,7 +33,7 @@ class Reports(Browsing, unittest.TestCase):
             self.write(case)
             document = self.document("page.html")
             self.assertEqual(len(document.all("svg", **{"class": "plot"})), 0 if case == "empty" else 5)
-            self.assertNotIn("run", document.text)  # the title that a script would give it
+            self.assertNotIn("run", document.text)  # the title that a script would set
             self.photograph("page.html", f"report-{case}")
 
     def test_pages_fit_into_wide_and_narrow_windows(self):
@@ -59,7 +59,7 @@ class Reports(Browsing, unittest.TestCase):
                 for left, right, line_width in lines:
                     self.assertGreaterEqual(left, 0)
                     self.assertLessEqual(right, width)
-                for height in text:  # is not stretched
+                for height in text:  # not stretched
                     self.assertTrue(12 <= height <= 18, height)
                 if case == "run":
                     self.assertEqual(hidden, [0, 0], width)  # no table must be scrolled

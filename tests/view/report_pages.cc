@@ -1,4 +1,4 @@
-// report_pages CASE FILE: writes the report of a run that never was, for the tests of the page.
+// report_pages CASE FILE: writes the report of an invented run, for the tests of the page.
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -15,7 +15,7 @@ namespace recordpipe {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-// Text that would run, load or break out, were it taken for anything but text.
+// Text that would run, load or break out unless it is escaped.
 const std::string kHostile =
     "</title></style><script>document.title='run'</script><img src=x "
     "onerror=\"document.title='run'\">'\"&<>\xff]]><!--";
@@ -126,7 +126,7 @@ RunReport one_point() {
   return report;
 }
 
-// A run that ends in numbers that are none, with a window that took no time.
+// A run that ends in NaN, with a window that took no time.
 RunReport not_finite() {
   RunReport report = {.title = "Not finite", .history = history(0, 400, 10)};
   std::vector<TrainingPoint>& points = report.history.training;

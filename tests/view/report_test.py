@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The page of a training report, read without a browser: that it is well formed and whole, holds no
-number that is none, loads nothing, and takes text for text.
+"""The page of a training report, parsed without a browser: it is well formed and complete, has no
+NaN, loads nothing, and escapes text.
 
-Run by CTest. Environment: RECORDPIPE_REPORT_PAGES, the program that writes reports. Standard library
-only.
+Run by CTest. Environment: RECORDPIPE_REPORT_PAGES, the program that writes reports. Standard
+library only.
 """
 import base64
 import html.parser
@@ -20,7 +20,7 @@ import xml.etree.ElementTree
 
 PROGRAM = os.environ["RECORDPIPE_REPORT_PAGES"]
 CASES = ["empty", "hostile", "not-finite", "one-point", "resumed", "run"]
-# Elements that have no end.
+# Elements without an end tag.
 VOID = {"br", "img", "meta"}
 CHARTS = ["Loss", "Accuracy", "Learning rate", "Speed", "Time spent waiting for input"]
 
@@ -28,27 +28,27 @@ CHARTS = ["Loss", "Accuracy", "Learning rate", "Speed", "Time spent waiting for 
 class Element:
     def __init__(self, tag, attributes, parent):
         self.tag, self.attributes, self.parent = tag, attributes, parent
-        self.children, self.text, self.parts = [], "", []  # parts: texts and children in their order
+        self.children, self.text, self.parts = [], "", []  # parts: texts and children in order
 
     def add(self, child):
         self.children.append(child)
         self.parts.append(child)
 
     def all(self, tag, **attributes):
-        """Those below it, in the page's order."""
+        """The elements below it, in page order."""
         for child in self.children:
             if child.tag == tag and attributes.items() <= child.attributes.items():
                 yield child
             yield from child.all(tag, **attributes)
 
     def shown(self):
-        """Its text, that of drawings aside."""
+        """Its text, without that of drawings."""
         return "" if self.tag in ("style", "svg") else "".join(
             part if isinstance(part, str) else part.shown() for part in self.parts)
 
 
 class Page(html.parser.HTMLParser):
-    """A tree of elements; refuses ends that don't fit."""
+    """A tree of elements; rejects end tags that don't match."""
 
     def __init__(self, text):
         super().__init__()
@@ -212,8 +212,8 @@ class Content(ReportTest):
     def test_a_run_that_was_resumed(self):
         page = self.page("resumed")
         text = page.shown()
-        self.assertIn("From step 20000 on; what was before is not recorded. 80000 steps", text)
-        self.assertIn("Drawn points are means of 8 neighbours.", text)
+        self.assertIn("From step 20000 on; earlier steps are not recorded. 80000 steps", text)
+        self.assertIn("Each drawn point is the mean of 8 neighbouring points.", text)
         alert, = page.all("p", **{"class": "alert"})
         self.assertIn("synthetic", alert.text)
         for path in page.all("path"):
@@ -239,8 +239,8 @@ class Content(ReportTest):
         self.assertEqual([path.count("M") for path in paths], [2, 2, 1, 2, 2])
         notes = [note.text for figure in page.all("figure", **{"class": "chart"})
                  for note in figure.all("p")]
-        self.assertEqual(notes, ["4 values are not drawn: not a finite number."] +
-                         ["1 value is not drawn: not a finite number."] * 3)
+        self.assertEqual(notes, ["4 values are not drawn: not finite."] +
+                         ["1 value is not drawn: not finite."] * 3)
         self.assertRegex(page.shown(), r"→ \w+ –")
 
     def test_hostile_text_stays_text(self):

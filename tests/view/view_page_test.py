@@ -21,7 +21,7 @@ from tfrecord_create_case import png  # noqa: E402
 
 from browser import Browsing
 
-# Text that would run, load or break out, were it taken for anything but text.
+# Text that would run, load or break out unless it is escaped.
 HOSTILE = ["</script><script>document.title='run'</script>", "<img src=x onerror=\"document.title='run'\">",
            "'\"&<>\u2028", "]]><!--", "{{7*7}}"]
 NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
@@ -57,7 +57,7 @@ class Pages(Browsing, TfrecordTest):
         self.photograph("page.html", "view-images")
 
     def test_one_record(self):
-        """Its buttons stay in reach, whatever the window and the record."""
+        """Its buttons stay visible, for any window and record."""
         name = "image/object/bbox/a name that is rather long/xmin"
         self.write("a.tfrecords", *[
             named_example({"image": [smooth_image(i)], "label": ["a long label " * (i * 4)],
@@ -86,7 +86,7 @@ class Pages(Browsing, TfrecordTest):
             for left, right, top, bottom in places:
                 self.assertGreaterEqual(min(left, top), 0)
                 self.assertLessEqual((right <= width, bottom <= height), (True, True))
-                self.assertEqual((top, bottom), tuple(places[0][2:]))  # in a line
+                self.assertEqual((top, bottom), tuple(places[0][2:]))  # on one line
                 self.assertGreaterEqual(right - left, 40)
             lines = dict(names)
             self.assertGreater(lines.pop(name), 1)

@@ -23,6 +23,7 @@
 #include "dataset/base/one_line.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/file_system.h"
+#include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_line.h"
 #include "tools/tfrecord/command_line/option_hints.h"
@@ -37,6 +38,18 @@ constexpr int status_of(ExitCode code) { return static_cast<int>(code); }
 int fail(const std::string& name, const char* what, int status) {
   std::fprintf(stderr, "tfrecord %s: %s\n", name.c_str(), one_line(what).c_str());
   return status;
+}
+
+// Wrong usage is reported in the words of the command line, which may hold URLs with secrets.
+std::string without_url_secrets(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const bool is_url = is_http_url(text);
+    const std::string_view part = text.substr(0, is_url ? text.find(' ') : 1);
+    shown += is_url ? without_secrets(part) : std::string(part);
+    text.remove_prefix(part.size());
+  }
+  return shown;
 }
 
 // As a shell tells of a program that SIGPIPE ended.
@@ -59,7 +72,8 @@ int run_command(const ChosenCommand& chosen, const Interrupt& interrupt) {
     return status_of(chosen.run({files, progress, interrupt.token()}));
   } catch (const UsageError& error) {
     progress.clear();
-    return fail(chosen.name, error.what(), status_of(ExitCode::trouble));
+    return fail(chosen.name, without_url_secrets(error.what()).c_str(),
+                status_of(ExitCode::trouble));
   } catch (const Error& error) {
     progress.clear();
     const bool interrupted = error.kind() == ErrorKind::cancelled && interrupt.exit_code() != 0;
@@ -130,7 +144,7 @@ int run(int argc, char** argv) {
     const std::string program = line.name_so_far();
     const std::string reason = line.reason(error, arguments.empty() ? "" : arguments.front());
     std::fprintf(stderr, "%s: %s\n\"%s --help\" says more\n", program.c_str(),
-                 one_line(reason).c_str(), program.c_str());
+                 one_line(without_url_secrets(reason)).c_str(), program.c_str());
     return status_of(ExitCode::trouble);
   }
   return run_command(line.chosen(), interrupt);

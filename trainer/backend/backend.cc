@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t most_images = size_t{1} << 30;  // so that sizes of tensors can't overflow
+constexpr size_t most_images = size_t{1} << 30;  // tensor sizes can't overflow
 
 [[noreturn]] void refuse(const std::string& reason) {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
@@ -21,13 +21,13 @@ size_t Runner::count_zeros(NodeId node) const {
 }
 
 void check_runner(const Network& network, const Variables* own, const RunnerOptions& options) {
-  if (!own) refuse("the variables are another backend's");
+  if (!own) refuse("the variables belong to another backend");
   if (!std::ranges::equal(own->specs(), network.variables()))
-    refuse("the variables are another network's");
+    refuse("the variables belong to another network");
   if (!std::holds_alternative<SoftmaxCrossEntropyOp>(network.nodes().back().op))
     refuse("the network doesn't end in a loss");
   if (options.batch_size == 0 || options.batch_size > most_images)
-    refuse("no batch can have " + std::to_string(options.batch_size) + " images");
+    refuse("invalid batch size: " + std::to_string(options.batch_size) + " images");
 }
 
 void check_batch(const ImageBatch& batch, const Network& network, const RunnerOptions& options) {
@@ -58,14 +58,13 @@ void check_labels(std::span<const int32_t> labels, const Network& network,
 }
 
 void require_training(const RunnerOptions& options) {
-  if (options.mode != Mode::training)
-    refuse("there are no gradients or new statistics in inference");
+  if (options.mode != Mode::training) refuse("inference has no gradients and no new statistics");
 }
 
 void fail_for_memory() {
   throw Error({.kind = ErrorKind::limit_exceeded,
-               .reason = "there is not enough memory for the network",
-               .hint = "a smaller batch or fewer layers need less"});
+               .reason = "not enough memory for the network",
+               .hint = "use a smaller batch or fewer layers"});
 }
 
 }  // namespace recordpipe

@@ -12,8 +12,8 @@
 namespace recordpipe {
 namespace {
 
-// FNV-1a. A variable's random numbers are keyed by its name, so that they stay the same when other
-// variables come or go.
+// FNV-1a. A variable's random numbers are keyed by its name, so they don't change when other
+// variables are added or removed.
 uint64_t hash(std::string_view text) {
   uint64_t value = 0xCBF29CE484222325;
   for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3;
@@ -39,8 +39,8 @@ std::vector<float> glorot_uniform(const VariableSpec& variable, uint64_t seed) {
   return values;
 }
 
-// Von Neumann's rejection: a value x from [-2, 2) stays with probability exp(-x²/2). Unlike a
-// transformation of uniform numbers, this gives the same bits with every mathematical library.
+// Von Neumann's rejection sampling: a value x from [-2, 2) is accepted with probability exp(-x²/2).
+// Unlike a transformation of uniform numbers, this gives the same bits with every math library.
 std::vector<float> truncated_normal(const VariableSpec& variable, double deviation, uint64_t seed) {
   std::vector<float> values(variable.size());
   Random random = random_of(variable, seed);
@@ -77,7 +77,7 @@ void Variables::require_averages() const {
   if (has_averages()) return;
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = "there are no averages of the variables",
-               .hint = "training with an average decay keeps them"});
+               .hint = "train with an average decay to get them"});
 }
 
 bool is_in(std::span<const VariableId> ids, VariableId id) {

@@ -35,14 +35,14 @@ std::string name_of(const VariableSpec& spec, Slot slot) {
   }
 }
 
-// What is kept of a variable.
+// The saved slots of a variable.
 std::vector<Slot> slots_of(const VariableSpec& spec, bool averages) {
   if (!spec.trained) return {Slot::value};
   if (!averages) return {Slot::value, Slot::momentum};
   return {Slot::value, Slot::momentum, Slot::average};
 }
 
-// The whole of `text` as a number.
+// Parses the whole of `text` as a number.
 template <class Number, class... Base>
 std::optional<Number> parse(std::string_view text, Base... base) {
   Number number{};
@@ -52,8 +52,8 @@ std::optional<Number> parse(std::string_view text, Base... base) {
   return number;
 }
 
-// The CRC-32C of all that a checkpoint says, in hexadecimal: the format has no checksum of its own.
-// Of the step first, then of the other metadata and of the tensors, each by name.
+// The CRC-32C of a checkpoint's contents, in hexadecimal: the format has no checksum of its own. It
+// covers the step first, then the other metadata and the tensors, each in the order of names.
 class Checksum {
  public:
   explicit Checksum(const SafetensorsMetadata& metadata) {
@@ -77,7 +77,7 @@ class Checksum {
  private:
   void add(std::string_view word) {
     crc_ = crc32c_extend(crc_, std::as_bytes(std::span(word)));
-    crc_ = crc32c_extend(crc_, std::array{std::byte{0}});  // where the word ends
+    crc_ = crc32c_extend(crc_, std::array{std::byte{0}});  // a terminator
   }
 
   uint32_t crc_ = 0;
@@ -96,8 +96,8 @@ SafetensorsMetadata metadata_of(const TrainingState& state) {
   return metadata;
 }
 
-// A checkpoint's metadata, after its checksum was found right. A file without one was written by
-// another program, and is believed; all that write_checkpoint() writes names a plan, too.
+// A checkpoint's metadata, with a verified checksum. A file without a checksum was written by
+// another program and is accepted; every file of write_checkpoint() also has a plan.
 TrainingState checked_state(const SafetensorsReader& reader) {
   const auto fail = [&](const std::string& reason) {
     return Error({.kind = ErrorKind::corrupted, .path = reader.path(), .reason = reason});
@@ -111,7 +111,7 @@ TrainingState checked_state(const SafetensorsReader& reader) {
     if (!value) throw fail("its " + std::string(key) + " is not a number");
     return *value;
   };
-  if (!metadata.contains(step_key)) throw fail("not a checkpoint: its metadata name no step");
+  if (!metadata.contains(step_key)) throw fail("not a checkpoint: its metadata have no step");
   TrainingState state = {.step = number(step_key, uint64_t{0}),
                          .seed = number(seed_key, uint64_t{0}),
                          .data_seed = number(data_seed_key, uint64_t{0}),
@@ -132,7 +132,7 @@ TrainingState checked_state(const SafetensorsReader& reader) {
   Checksum checksum(metadata);
   for (const auto& [name, tensor] : reader.tensors())
     checksum.add_tensor(name, tensor.dtype, tensor.shape, tensor.data);
-  if (checksum.text() != expected->second) throw fail("its checksum doesn't fit");
+  if (checksum.text() != expected->second) throw fail("its checksum doesn't match");
   return state;
 }
 
@@ -154,8 +154,8 @@ bool all_finite(std::span<const float> values) {
   return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
 }
 
-// Reads everything before it writes anything: a checkpoint that turns out to be bad half-way leaves
-// the variables as they were.
+// Reads everything before it writes anything, so that damage found half-way leaves the variables
+// unchanged.
 void restore_from(const SafetensorsReader& reader, Variables& variables) {
   struct Value {
     VariableId id;
@@ -172,7 +172,7 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
       if (!all_finite(values.back().numbers))
         throw Error({.kind = ErrorKind::corrupted,
                      .path = reader.path(),
-                     .reason = name + " holds values that are no finite numbers"});
+                     .reason = name + " has values that are not finite"});
     }
   }
   const size_t others = reader.tensors().contains(input_state_name) ? 1 : 0;
@@ -183,7 +183,7 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
                            " tensors, the network has " + std::to_string(values.size())});
   for (const Value& value : values)
     if (value.slot != Slot::average) variables.write(value.id, value.numbers, value.slot);
-  // They start from the values, where the checkpoint has none.
+  // They start from the values if the checkpoint has no averages.
   if (averages || variables.has_averages()) variables.start_averages();
   for (const Value& value : values)
     if (value.slot == Slot::average) variables.write(value.id, value.numbers, value.slot);
@@ -192,11 +192,10 @@ void restore_from(const SafetensorsReader& reader, Variables& variables) {
 void require_finite(const std::string& path, const std::string& name,
                     std::span<const float> values) {
   if (all_finite(values)) return;
-  throw VariableNotFiniteError(
-      {.kind = ErrorKind::invalid_argument,
-       .path = path,
-       .reason = "not saved: " + name + " has grown beyond what a number can hold",
-       .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
+  throw VariableNotFiniteError({.kind = ErrorKind::invalid_argument,
+                                .path = path,
+                                .reason = "not saved: " + name + " has values that are not finite",
+                                .hint = "use a lower learning rate or a longer warm-up"});
 }
 
 }  // namespace

@@ -13,14 +13,14 @@ namespace {
 constexpr std::string_view prefix = "checkpoint-", suffix = ".safetensors";
 constexpr std::string_view best_name = "best.safetensors";
 
-// The step in a checkpoint's name; nothing for another file's.
+// The step in a checkpoint's name; empty for other files.
 std::optional<uint64_t> step_of(std::string_view name) {
   if (name.size() <= prefix.size() + suffix.size() || !name.starts_with(prefix) ||
       !name.ends_with(suffix))
     return {};
   const std::string_view text =
       name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
-  if (text.size() > 1 && text.front() == '0') return {};  // no name that save() gives
+  if (text.size() > 1 && text.front() == '0') return {};  // not a name that save() makes
   uint64_t step = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
   if (error != std::errc() || end != text.data() + text.size()) return {};
@@ -62,14 +62,15 @@ std::optional<RestoredCheckpoint> restore_newest(FileSystem& file_system,
       restored.state = read_checkpoint(file_system, file.path, variables, file.step);
       return restored;
     } catch (const Error& error) {
-      // One that was there a moment ago was too old, and is removed by the run that writes them.
+      // It was listed but is gone: the training run has removed it as too old.
       if (error.kind() == ErrorKind::not_found && !file_system.status(file.path)) continue;
       if (is_another_networks(error.kind()))
         throw Error({.kind = error.kind(),
                      .path = error.path(),
                      .reason = error.reason(),
-                     .hint = "is it another network's checkpoint? name another job folder, or the "
-                             "network's own number of layers"});
+                     .hint =
+                         "is it the checkpoint of another network? use another job folder, or the "
+                         "number of layers of that network"});
       if (!is_unreadable(error.kind())) throw;
       restored.damaged.push_back(error);
     }
@@ -80,7 +81,7 @@ std::optional<RestoredCheckpoint> restore_newest(FileSystem& file_system,
                .path = newest.path(),
                .offset = newest.offset(),
                .reason = newest.reason(),
-               .hint = "no checkpoint in this folder is whole: remove them to start anew"});
+               .hint = "no checkpoint in this folder is intact: remove them to start over"});
 }
 
 CheckpointFolder::CheckpointFolder(FileSystem& file_system, std::string directory, size_t keep)
@@ -102,7 +103,7 @@ void CheckpointFolder::open() {
 std::string CheckpointFolder::save(const Variables& variables, const TrainingState& state) {
   const std::string path =
       directory_ + "/" + std::string(prefix) + std::to_string(state.step) + std::string(suffix);
-  if (!file_system_.status(directory_)) open();  // somebody has removed it under the run
+  if (!file_system_.status(directory_)) open();  // removed during the run
   try {
     write_checkpoint(file_system_, path, variables, state);
   } catch (const Error& error) {
@@ -126,14 +127,14 @@ bool CheckpointFolder::prune(size_t keep) noexcept {
   bool removed = false;
   if (!newest_whole_) return removed;
   try {
-    // Newer ones don't count: they were damaged, or this run would have gone on from them.
+    // Newer ones don't count: they were damaged, or this run would have resumed from them.
     size_t kept = 0;
     for (const CheckpointFile& file : list_checkpoints(file_system_, directory_)) {
       if (file.step > *newest_whole_ || ++kept <= keep) continue;
       try {
         file_system_.remove(file.path);
         removed = true;
-      } catch (const Error&) {  // it is tried again after the next one
+      } catch (const Error&) {  // retried after the next one
       }
     }
   } catch (...) {
@@ -156,7 +157,7 @@ std::optional<double> CheckpointFolder::best_accuracy() const {
     return read_training_state(file_system_, best_path()).validation_accuracy;
   } catch (const Error& error) {
     if (!is_unreadable(error.kind())) throw;
-    return {};  // the next one replaces it
+    return {};  // the next one will replace it
   }
 }
 

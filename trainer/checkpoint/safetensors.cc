@@ -17,11 +17,11 @@ namespace recordpipe {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "tensors are copied as they lie in memory");
+              "safetensors files need a little-endian machine");
 
 constexpr size_t length_bytes = 8;
 
-// Nothing for a type that isn't known. Types of less than a byte are left out.
+// Empty for an unknown type. Types smaller than a byte are not supported.
 std::optional<uint64_t> bytes_per_value(std::string_view dtype) {
   static const std::map<std::string_view, uint64_t> sizes = {
       {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
@@ -32,7 +32,7 @@ std::optional<uint64_t> bytes_per_value(std::string_view dtype) {
   return found->second;
 }
 
-// Nothing where the product overflows.
+// Empty if the product overflows.
 std::optional<uint64_t> byte_count(const SafetensorsHeader::Entry& entry, uint64_t value_size) {
   uint64_t bytes = value_size;
   for (const uint64_t length : entry.shape)
@@ -71,7 +71,7 @@ SafetensorsReader::SafetensorsReader(FileSystem& file_system, const std::string&
     throw fail(ErrorKind::corrupted, length_bytes, "the header doesn't start with {");
   SafetensorsHeader header = parse_safetensors_header(json, path);
 
-  // In the order of their data, each must start where the one before ended.
+  // In the order of their data, each tensor must start at the end of the one before.
   const std::span<const std::byte> data = bytes.subspan(length_bytes + header_size);
   std::vector<SafetensorsHeader::Entry*> by_offset;
   for (SafetensorsHeader::Entry& entry : header.entries) by_offset.push_back(&entry);
@@ -84,14 +84,16 @@ SafetensorsReader::SafetensorsReader(FileSystem& file_system, const std::string&
     const auto value_size = bytes_per_value(entry->dtype);
     if (!value_size)
       throw fail(ErrorKind::unsupported, length_bytes,
-                 name + " is of an unknown type " + in_quotes(entry->dtype));
+                 name + " has an unknown type " + in_quotes(entry->dtype));
     if (begin != reached || end < begin)
       throw fail(ErrorKind::corrupted, length_bytes,
-                 name + " overlaps another or leaves a hole: it lies at [" + std::to_string(begin) +
-                     ", " + std::to_string(end) + ") and not from " + std::to_string(reached));
+                 name + " overlaps another tensor or leaves a gap: it is at [" +
+                     std::to_string(begin) + ", " + std::to_string(end) + ") instead of at " +
+                     std::to_string(reached));
     if (byte_count(*entry, *value_size) != end - begin)
-      throw fail(ErrorKind::corrupted, length_bytes,
-                 name + " has " + std::to_string(end - begin) + " bytes, not what its shape needs");
+      throw fail(
+          ErrorKind::corrupted, length_bytes,
+          name + " has " + std::to_string(end - begin) + " bytes, which doesn't match its shape");
     if (end > data.size()) throw fail(ErrorKind::truncated, bytes.size(), "ends within " + name);
     tensors_.emplace(std::move(entry->name), Tensor{.dtype = std::move(entry->dtype),
                                                     .shape = std::move(entry->shape),
@@ -100,7 +102,7 @@ SafetensorsReader::SafetensorsReader(FileSystem& file_system, const std::string&
   }
   if (reached != data.size())
     throw fail(ErrorKind::corrupted, length_bytes + header_size + reached,
-               "bytes that belong to no tensor");
+               "there are bytes after the last tensor");
   metadata_ = std::move(header.metadata);
 }
 
@@ -128,7 +130,7 @@ std::vector<float> SafetensorsReader::read_floats(std::string_view name,
   if (file_->damaged())
     throw Error({.kind = ErrorKind::io,
                  .path = path(),
-                 .reason = "was cut short or could not be read while it was being read"});
+                 .reason = "was truncated or became unreadable during reading"});
   return values;
 }
 
@@ -146,7 +148,7 @@ SafetensorsTensor SafetensorsTensor::bytes(std::string_view values) {
 void write_safetensors(FileSystem& file_system, const std::string& path,
                        const std::map<std::string, SafetensorsTensor>& tensors,
                        const SafetensorsMetadata& metadata) {
-  // Large values first, so that all lie at multiples of their size.
+  // Larger types first, so that every value is aligned to its size.
   std::vector<const std::pair<const std::string, SafetensorsTensor>*> in_order;
   for (const auto& tensor : tensors) in_order.push_back(&tensor);
   std::ranges::stable_sort(in_order, std::greater(), [](const auto* tensor) {

@@ -11,7 +11,7 @@
 namespace recordpipe {
 namespace {
 
-// Takes JSON's events where the format allows them and refuses everything else.
+// Accepts the JSON events that the format allows and rejects all others.
 class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
  public:
   SafetensorsHeader take() { return std::move(header_); }
@@ -28,7 +28,7 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
     if (place_ == Place::metadata) {
       metadata_key_ = name;
       if (header_.metadata.contains(name))
-        return fail(fmt::format("metadata {} is there twice", in_quotes(name)));
+        return fail(fmt::format("metadata {} occurs twice", in_quotes(name)));
       return true;
     }
     if (place_ == Place::tensor) {
@@ -39,7 +39,7 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
       member_ = name;
       return true;
     }
-    if (!names_.insert(name).second) return fail(fmt::format("{} is there twice", in_quotes(name)));
+    if (!names_.insert(name).second) return fail(fmt::format("{} occurs twice", in_quotes(name)));
     if (name == "__metadata__") return move_to(Place::metadata_value);
     entry_ = {.name = name, .dtype = {}, .shape = {}, .offsets = {}};
     members_.clear();
@@ -117,14 +117,14 @@ class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
   bool refuse(const std::string& what) {
-    return fail("the header has " + what + " where none can be");
+    return fail("the header has " + what + " in an invalid place");
   }
 
   Place place_ = Place::start;
   SafetensorsHeader header_;
   std::set<std::string> names_;
   std::string metadata_key_;
-  SafetensorsHeader::Entry entry_;  // the tensor whose members are being read
+  SafetensorsHeader::Entry entry_;  // the tensor being parsed
   std::set<std::string> members_;
   std::string member_;
   std::string problem_;

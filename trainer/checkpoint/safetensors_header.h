@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file, checked for form but not against the file.
+// The JSON header of a safetensors file. Its form is checked, but not its offsets against the file.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct SafetensorsHeader {
   SafetensorsMetadata metadata;
 };
 
-// A name or another text of the file for an error message: 'TEXT', one printable line, cut where it
-// is long.
+// A name or another text of the file for an error message: 'TEXT', one printable line, truncated if
+// long.
 std::string in_quotes(std::string_view text);
 
-// Memory stays in proportion to the header: nesting beyond what the format has is refused where it
-// starts. Throws Error{corrupted} with `path`.
+// Memory use is proportional to the header: nesting deeper than the format allows is rejected where
+// it starts. Throws Error{corrupted} with `path`.
 SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& path);
 
 }  // namespace recordpipe

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* dtype = "float32";
 
-// Fills in what depends on the kind of a node.
+// Sets the values that depend on the kind of a node.
 struct Analyze {
   const Network& network;
   const NetworkNode& node;

@@ -129,7 +129,7 @@ NodeId Network::max_pool(NodeId input, const std::string& name, const MaxPoolOpt
 NodeId Network::local_response_norm(NodeId input, const std::string& name,
                                     const LocalResponseNormOptions& options) {
   require(options.bias > 0 && options.alpha >= 0, name,
-          "the bias must be positive and alpha not negative: nothing may be divided by zero");
+          "the bias must be positive and alpha not negative, to exclude a division by zero");
   return add(name, shape_of(input),
              LocalResponseNormOp{.input = input,
                                  .radius = options.radius,
@@ -193,7 +193,7 @@ NodeId Network::add(std::string name, FeatureShape shape, decltype(NetworkNode::
 
 VariableId Network::add_variable(VariableSpec spec) {
   for (const VariableSpec& other : variables_)
-    require(other.name != spec.name, spec.name, "there are two variables of this name");
+    require(other.name != spec.name, spec.name, "two variables have this name");
   variables_.push_back(std::move(spec));
   return variables_.size() - 1;
 }

@@ -10,7 +10,7 @@ Network resnet(const ResNetOptions& options) {
   if (options.layers < 8 || (options.layers - 2) % 6 != 0)
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "a ResNet of " + std::to_string(options.layers) +
-                           " layers can't be built: it has 6 n + 2",
+                           " layers can't be built: the number must be 6 n + 2",
                  .hint = "8, 14, 20, 32, 44, 56 and 110 are usual"});
   const size_t blocks = (options.layers - 2) / 6;
 

@@ -19,7 +19,7 @@ void require(bool condition, const char* reason) {
 LearningRateSchedule piecewise_constant(std::vector<uint64_t> boundaries,
                                         std::vector<double> values) {
   require(values.size() == boundaries.size() + 1 && std::ranges::is_sorted(boundaries),
-          "a piecewise schedule takes ascending boundaries and one value more");
+          "a piecewise schedule needs ascending boundaries and one value more than boundaries");
   return [boundaries = std::move(boundaries), values = std::move(values)](uint64_t step) {
     const auto reached = std::lower_bound(boundaries.begin(), boundaries.end(), step);
     return values[static_cast<size_t>(reached - boundaries.begin())];
@@ -44,8 +44,8 @@ LearningRateSchedule cosine_schedule(double peak, uint64_t warmup_steps, uint64_
 
 LearningRateSchedule exponential_decay(const ExponentialDecayOptions& options) {
   require(options.decay_rate > 0 && std::isfinite(options.decay_rate),
-          "a rate can decay to a part above 0 only");
-  require(options.decay_steps > 0, "a rate can't decay within no step");
+          "the decay rate must be above 0");
+  require(options.decay_steps > 0, "the number of decay steps must be above 0");
   return [options](uint64_t step) {
     const double exponent =
         options.staircase ? static_cast<double>(step / options.decay_steps)
@@ -58,7 +58,7 @@ LearningRateSchedule tutorial_cnn_schedule(const TutorialCnnScheduleOptions& opt
   const auto [images, batch_size, epochs, initial_rate, decay_rate] = options;
   require(batch_size > 0 && images > 0 && epochs > 0 && epochs <= UINT64_MAX / images &&
               images * epochs >= batch_size,
-          "the epochs until the learning rate decays make no number of steps");
+          "the epochs per decay don't give a valid number of steps");
   return exponential_decay({.initial_rate = initial_rate,
                             .decay_rate = decay_rate,
                             .decay_steps = images * epochs / batch_size,
@@ -67,8 +67,8 @@ LearningRateSchedule tutorial_cnn_schedule(const TutorialCnnScheduleOptions& opt
 
 LearningRateSchedule one_cycle_schedule(const OneCycleOptions& options) {
   for (const double rate : {options.initial_rate, options.peak_rate, options.final_rate})
-    require(std::isfinite(rate) && rate >= 0, "a learning rate is a finite number from 0 on");
-  require(options.rise_steps <= options.total_steps, "a cycle can't rise beyond its last step");
+    require(std::isfinite(rate) && rate >= 0, "a learning rate must be finite and not negative");
+  require(options.rise_steps <= options.total_steps, "rise_steps must not exceed total_steps");
   return [options](uint64_t step) {
     const auto between = [step](double from, double to, uint64_t begin, uint64_t end) {
       return std::lerp(from, to,

@@ -26,8 +26,8 @@ std::vector<VariableId> frozen_variables(std::span<const VariableSpec> variables
       chosen[id] = found = true;
     }
     if (!found)
-      refuse("there is no variable to train named " + printable(name),
-             "names are a variable's, or a layer's for all its variables");
+      refuse("no trained variable is named " + printable(name),
+             "use the name of a variable, or of a layer for all its variables");
   }
   std::vector<VariableId> frozen;
   for (VariableId id = 0; id < variables.size(); ++id)
@@ -42,8 +42,7 @@ std::vector<double> gradient_multipliers(std::span<const VariableSpec> variables
   for (const auto& [name, multiplier] : multipliers) {
     const auto variable = std::ranges::find(variables, name, &VariableSpec::name);
     if (variable == variables.end() || !variable->trained)
-      refuse("no gradient can be multiplied: there is no trained variable named " +
-             printable(name));
+      refuse("gradient multipliers: no trained variable is named " + printable(name));
     if (!std::isfinite(multiplier)) refuse("the gradient multiplier of " + name + " is not finite");
     numbers[static_cast<size_t>(variable - variables.begin())] = multiplier;
   }

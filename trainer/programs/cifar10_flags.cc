@@ -12,11 +12,11 @@ namespace {
 
 constexpr const char* description =
     "Trains a ResNet on CIFAR-10's TFRecord files and evaluates it on the eval split.\n"
-    "A job folder that holds checkpoints is resumed. SIGINT, SIGTERM and SIGHUP save one more.";
+    "If the job folder has checkpoints, the run is resumed. SIGINT, SIGTERM and SIGHUP stop the\n"
+    "run and save a checkpoint.";
 
 constexpr const char* footer =
-    "Every eval image is counted exactly once, whatever the batch size: the number of images need\n"
-    "not be a multiple of it.\n\n"
+    "Every eval image is counted exactly once, for any --eval-batch-size.\n\n"
     "Flags may be written with _ or -: --data_dir is --data-dir.\n\n"
     "Exit status: 0 success, 1 failure, 2 usage, 129, 130 or 143 interrupted (a "
     "checkpoint is saved).\n\n"
@@ -26,11 +26,11 @@ constexpr const char* footer =
 
 void add_data_flags(CLI::App& app, Cifar10Flags& flags) {
   app.add_option("--data-dir", flags.data_dir,
-                 "Folder with train and eval files, as generate_cifar10_tfrecords writes them")
+                 "Folder with the train and eval files of generate_cifar10_tfrecords")
       ->required();
   app.add_option("--job-dir", flags.job_dir, "Folder for checkpoints")->required();
   add_number<size_t>(app, "--train-batch-size", flags.train_batch_size, 1, most_images,
-                     "Images in a training step; with --sync, of each process");
+                     "Images per training step; with --sync, per process");
   add_number<size_t>(app, "--eval-batch-size", flags.eval_batch_size, 1, most_images,
                      "Images evaluated at once");
   add_boolean(app, "--use-distortion-for-training", flags.use_distortion_for_training,
@@ -40,7 +40,7 @@ void add_data_flags(CLI::App& app, Cifar10Flags& flags) {
          [&flags](const std::string& name) {
            flags.data_format = name == "channels_first" ? Layout::nchw : Layout::nhwc;
          },
-         "Layout in which batches are made")
+         "Memory layout of batches")
       ->type_name("channels_first|channels_last")
       ->default_str(flags.data_format == Layout::nchw ? "channels_first" : "channels_last")
       ->check(CLI::IsMember({"channels_first", "channels_last"}).description(""));
@@ -51,43 +51,44 @@ void add_model_flags(CLI::App& app, Cifar10Flags& flags) {
       app, "--num-layers", flags.num_layers, 8, 2000, "6 n + 2: 8, 14, 20, 32, 44, 56, 110, ...",
       [](size_t layers) { return (layers - 2) % 6 == 0; }, "2 more than a multiple of 6");
   add_number(app, "--batch-norm-decay", flags.batch_norm_decay, 0.0, 1.0,
-             "Of the moving statistics");
+             "Decay of the moving statistics");
   add_number(app, "--batch-norm-epsilon", flags.batch_norm_epsilon, smallest, largest,
-             "Added to the variance");
+             "Constant added to the variance");
 }
 
 void add_training_flags(CLI::App& app, Cifar10Flags& flags) {
-  auto* steps =
-      add_number<uint64_t>(app, "--train-steps", flags.train_steps, 0, most_steps,
-                           "Steps in all, those of earlier runs in the job folder included");
+  auto* steps = add_number<uint64_t>(app, "--train-steps", flags.train_steps, 0, most_steps,
+                                     "Total steps, including earlier runs in the job folder");
   add_number(app, "--minutes", flags.minutes, 0.001, largest,
-             "Train as many steps as fit into so many minutes; the speed is measured first, "
-             "and the number of steps is printed")
+             "Train for this time: the speed is measured first, and the resulting number of "
+             "steps is printed")
       ->default_str("")
       ->excludes(steps);
-  add_number(app, "--learning-rate", flags.learning_rate, smallest, largest, "At its highest");
+  add_number(app, "--learning-rate", flags.learning_rate, smallest, largest, "Peak learning rate");
   app.add_option(
          "--learning-rate-schedule", flags.learning_rate_schedule,
          "piecewise: times 0.1, 0.01, 0.002 after 82, 123, 300 epochs; cosine: down to zero "
-         "at the last step; one-cycle: up from a tenth, straight, then straight down to zero")
+         "at the last step; one-cycle: linear from a tenth to the peak, then linear to zero")
       ->check(CLI::IsMember({"piecewise", "cosine", "one-cycle"}));
-  add_number<uint64_t>(app, "--warmup-steps", flags.warmup_steps, 0, most_steps,
-                       "Linear rise before the cosine; of one-cycle, 0: 3 steps of 10");
-  add_number(app, "--momentum", flags.momentum, 0.0, 1.0, "Of the gradient descent");
+  add_number<uint64_t>(
+      app, "--warmup-steps", flags.warmup_steps, 0, most_steps,
+      "Steps of linear warm-up for cosine and one-cycle (one-cycle with 0: 30% of all "
+      "steps)");
+  add_number(app, "--momentum", flags.momentum, 0.0, 1.0, "Momentum of gradient descent");
   add_number(app, "--weight-decay", flags.weight_decay, 0.0, largest,
-             "Of the L2 penalty on all trained variables");
+             "Factor of the L2 penalty on all trained variables");
   add_number(app, "--label-smoothing", flags.label_smoothing, 0.0, 0.999,
-             "Probability spread over all classes");
+             "Probability distributed over all classes");
   add_number(app, "--moving-average-decay", flags.moving_average_decay, 0.0, 0.9999999,
-             "Evaluate with averages of the weights, of this decay; 0: with the weights");
+             "Evaluate moving averages of the weights with this decay; 0: the weights themselves");
   add_number(app, "--clip-gradient-norm", flags.clip_gradient_norm, 0.0, largest,
-             "Scale each longer gradient down to this norm; 0: none");
+             "Clip each gradient to this norm; 0: no clipping");
   add_number(app, "--clip-global-norm", flags.clip_global_norm, 0.0, largest,
-             "Scale all gradients down to this norm together; 0: none");
+             "Clip all gradients to this global norm; 0: no clipping");
   add_boolean(app, "--check-numerics", flags.check_numerics,
-              "Name the first variable whose gradient is NaN or infinite");
+              "Fail at the first gradient that is NaN or infinite, and name its variable");
   add_boolean(app, "--stop-on-nan", flags.stop_on_nan,
-              "End the training, rather than fail, if the loss is NaN or infinite");
+              "Stop training, instead of failing, if the loss is NaN or infinite");
   add_seed(app, flags.seed);
 }
 
@@ -95,36 +96,34 @@ void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
   add_device(app, flags.device);
   add_precision(app, flags.precision);
   add_number<size_t>(app, "--num-gpus", flags.num_gpus, 0, 1024,
-                     "GPUs that each batch is dealt out to; on another device towers, which take "
-                     "turns");
+                     "GPUs that share each batch; on other devices towers, which run one after the "
+                     "other");
   add_sync(app, flags.sync);
   add_boolean(app, "--sync-batch-norm", flags.sync_batch_norm,
-              "Batch norm takes the statistics of the images of all towers and processes, not of "
-              "each one's own");
+              "Batch norm uses the statistics of all towers and processes together");
   app.add_option("--variable-strategy", flags.variable_strategy,
-                 "Where several GPUs, each with a copy of the variables, have their gradients "
-                 "averaged: CPU: on the host; GPU: by NCCL; by default GPU where NCCL is there. "
-                 "Without GPUs all is on the CPU")
+                 "Where the gradients of several GPUs are averaged: CPU (on the host) or GPU (by "
+                 "NCCL). Default: GPU if NCCL is available. Every GPU has a copy of the variables")
       ->check(CLI::IsMember({"CPU", "GPU"}));
   add_threads(app, flags.num_intra_threads, flags.num_inter_threads);
   add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
-  add_number<uint64_t>(app, "--validation-steps", flags.validation_steps, 0, most_steps,
-                       "Steps between two evaluations on the validation split, the best of which "
-                       "is kept as best.safetensors; 0: none");
-  add_number<uint64_t>(app, "--summary-steps", flags.summary_steps, 0, most_steps,
-                       "Steps between two summaries for TensorBoard in the job folder; 0: none");
   add_number<uint64_t>(
-      app, "--profile-steps", flags.profile_steps, 0, most_steps,
-      "Steps between two timelines, timeline-STEP.json, in the job folder; 0: none");
-  app.add_option("--report", flags.report, "Write the run as an HTML page to this file");
+      app, "--validation-steps", flags.validation_steps, 0, most_steps,
+      "Steps between evaluations on the validation split; the best result is saved as "
+      "best.safetensors; 0: none");
+  add_number<uint64_t>(app, "--summary-steps", flags.summary_steps, 0, most_steps,
+                       "Steps between summaries for TensorBoard in the job folder; 0: none");
+  add_number<uint64_t>(app, "--profile-steps", flags.profile_steps, 0, most_steps,
+                       "Steps between timelines, timeline-STEP.json, in the job folder; 0: none");
+  app.add_option("--report", flags.report, "File for a report of the run as an HTML page");
   add_boolean(app, "--log-device-placement", flags.log_device_placement,
-              "Say where each operation and variable lives");
+              "Log the device of each operation and variable");
   add_confusion_matrix(app, flags.confusion_matrix);
   app.add_option("--analyze-model", flags.analyze_model,
-                 "Print the network's variables, operations and what they cost, and end")
+                 "Print the network's variables, operations and their cost, and exit")
       ->check(CLI::IsMember({"text", "json"}));
   add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
-                       "Steps between two lines of the log");
+                       "Steps between log lines");
 }
 
 }  // namespace
@@ -142,18 +141,19 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
     if (flags.variable_strategy == "GPU" && flags.device != "cuda" && flags.device != "auto")
       throw CLI::ValidationError("--variable-strategy", "GPU needs --device cuda");
     check_precision(flags.precision, flags.device);
-    // Its loss is scaled up until gradients overflow now and then; those steps are left out.
+    // The loss scale grows until gradients overflow occasionally; those steps are skipped.
     const bool checks =
         flags.check_numerics || flags.clip_gradient_norm > 0 || flags.clip_global_norm > 0;
     if (flags.precision == "fp16" && checks)
-      throw CLI::ValidationError("--precision",
-                                 "fp16 goes with neither --check-numerics nor clipping, which end "
-                                 "at the first gradient that is no number: take bf16");
+      throw CLI::ValidationError(
+          "--precision",
+          "fp16 can't be combined with --check-numerics or clipping, which fail "
+          "at the first gradient that is not finite: use bf16");
     if (flags.num_gpus > 1 && flags.train_batch_size % flags.num_gpus != 0)
       throw CLI::ValidationError("--train-batch-size", "must be a multiple of --num-gpus");
     if (flags.warmup_steps > 0 && flags.learning_rate_schedule == "piecewise")
       throw CLI::ValidationError("--warmup-steps",
-                                 "goes with --learning-rate-schedule cosine and one-cycle");
+                                 "needs --learning-rate-schedule cosine or one-cycle");
   });
   return flags;
 }

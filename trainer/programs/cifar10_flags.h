@@ -1,4 +1,4 @@
-// The command line of cifar10_main: the tutorial's flags with its defaults, and ours.
+// The command line of cifar10_main: the tutorial's flags with its defaults, and additional ones.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct Cifar10Flags {
   double batch_norm_epsilon = 1e-5;
 
   uint64_t train_steps = 80'000;
-  double minutes = 0;  // where it is more than 0, the number of steps follows from it
+  double minutes = 0;  // above 0: determines the number of steps
   size_t train_batch_size = 128;
   size_t eval_batch_size = 100;
   bool use_distortion_for_training = true;
@@ -34,7 +34,7 @@ struct Cifar10Flags {
   double weight_decay = 2e-4;
   double label_smoothing = 0;
   double moving_average_decay = 0;  // 0: no averages
-  double clip_gradient_norm = 0;    // 0: as long as they are
+  double clip_gradient_norm = 0;    // 0: no clipping
   double clip_global_norm = 0;
   bool check_numerics = false;
   bool stop_on_nan = false;
@@ -44,21 +44,21 @@ struct Cifar10Flags {
 
   uint64_t checkpoint_steps = 1000;
   size_t keep_checkpoints = 5;
-  uint64_t validation_steps = 0;  // 0: no evaluation while it trains
+  uint64_t validation_steps = 0;  // 0: no evaluation during training
   uint64_t log_frequency = 100;
   uint64_t summary_steps = 100;  // 0: no event file
   uint64_t profile_steps = 0;
   bool log_device_placement = false;
   bool confusion_matrix = false;
-  size_t num_gpus = 0;            // GPUs, or towers on another device; 0 as 1
+  size_t num_gpus = 0;            // GPUs, or towers on another device; 0: one
   std::string variable_strategy;  // "CPU", "GPU", or empty: see TrainingDevice
-  bool sync = false;              // train in all processes that mpirun has started
+  bool sync = false;              // train in all processes started by mpirun
   bool sync_batch_norm = false;
   std::string report;         // empty: none
-  std::string analyze_model;  // "text" or "json": print what the network costs, and end
+  std::string analyze_model;  // "text" or "json": print the network's cost and exit
 };
 
-// Prints help or what is wrong, and throws UsageError (usage_error.h), where there is nothing to
+// Prints help or the usage error, and throws UsageError (usage_error.h), if there is nothing to
 // run.
 Cifar10Flags parse_cifar10_flags(int argc, char** argv);
 

@@ -27,8 +27,8 @@ struct Cifar10Data {
   bool synthetic;
 };
 
-// Refuses what can't be trained on and evaluated, before anything is taken or made for it.
-// `batch_size` is that of a step.
+// Checks all data for training and evaluation before anything is allocated or created. `batch_size`
+// is that of a step.
 Cifar10Data open_data(const Cifar10Flags& flags, size_t batch_size) {
   Cifar10Data data = {.train_files = cifar10_files(flags.data_dir, Cifar10Subset::train),
                       .eval_files = cifar10_files(flags.data_dir, Cifar10Subset::eval),
@@ -71,7 +71,7 @@ size_t pipeline_threads(const Cifar10Flags& flags) {
   return flags.num_inter_threads == 0 ? 1 : flags.num_inter_threads;
 }
 
-// A process's share.
+// This process's share.
 Dataset<ImageBatch> training_batches(const Cifar10Flags& flags, const Cifar10Data& data,
                                      const Communicator& processes, uint64_t seed) {
   const size_t in_a_step = flags.train_batch_size * processes.size();
@@ -96,7 +96,7 @@ Dataset<ImageBatch> evaluation_batches(const Cifar10Flags& flags,
                                  .threads = pipeline_threads(flags)});
 }
 
-// What a resumed run may change, and says so.
+// The settings that a resumed run may change; it reports changes.
 CheckpointSettings settings_of(const Cifar10Flags& flags, size_t batch_size,
                                const Backend& backend) {
   return {{"batch_norm_decay", fmt::format("{}", flags.batch_norm_decay)},

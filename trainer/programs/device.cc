@@ -34,8 +34,8 @@ std::unique_ptr<Backend> make_cuda_backend([[maybe_unused]] const std::string& p
 #else
   throw Error({.kind = ErrorKind::unsupported,
                .reason = "this program was built without the CUDA backend",
-               .hint = "build with -DRECORDPIPE_CUDA=ON, which wants nvcc and cuDNN 9; or leave "
-                       "--device auto, or cpu"});
+               .hint = "build with -DRECORDPIPE_CUDA=ON, which needs nvcc and cuDNN 9; or use "
+                       "--device auto or cpu"});
 #endif
 }
 
@@ -57,7 +57,7 @@ std::unique_ptr<Backend> make_for(const std::string& device, size_t threads,
       log_info("device auto: {}", backend->name());
       return backend;
     } catch (const Error& error) {
-      // None, or none that has memory left.
+      // No GPU, or none with free memory.
       if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::limit_exceeded)
         throw;
       require_fp32(precision, error.reason());
@@ -74,8 +74,8 @@ std::unique_ptr<Backend> make_gpus([[maybe_unused]] const TrainingDevice& device
 #ifdef RECORDPIPE_CUDA
   if (device.sync_batch_norm)
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "on several GPUs batch norm takes each one's own statistics",
-                 .hint = "leave --sync-batch-norm, or train on the cpu"});
+                 .reason = "batch norm statistics can't be shared between several GPUs",
+                 .hint = "omit --sync-batch-norm, or use --device cpu"});
   const std::string& strategy = device.variable_strategy;
   return std::make_unique<MultiGpuBackend>(
       processes, MultiGpuBackendOptions{.gpus = device.num_gpus,
@@ -108,7 +108,7 @@ std::unique_ptr<Backend> make_training_backend(const TrainingDevice& device,
   if (device.variable_strategy == "GPU")
     throw Error(
         {.kind = ErrorKind::invalid_argument,
-         .reason = "--variable-strategy GPU needs GPUs, and the device is " + backend->name()});
+         .reason = "--variable-strategy GPU needs GPUs, but the device is " + backend->name()});
   if (device.num_gpus > 1)
     backend = std::make_unique<TowerBackend>(
         std::move(backend),

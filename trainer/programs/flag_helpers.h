@@ -1,5 +1,5 @@
-// What the command lines of the trainer's programs have in common: strict numbers and booleans, the
-// flags that all of them take, and how a wrong command line ends.
+// Common parts of the command lines of the trainer's programs: strict numbers and booleans, shared
+// flags, and usage errors.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace recordpipe {
 
 constexpr size_t most_images = 1 << 20;  // in a batch
 constexpr uint64_t most_steps = 1'000'000'000'000;
-constexpr double smallest = 1e-12, largest = 1e6;  // of numbers without natural limits
+constexpr double smallest = 1e-12, largest = 1e6;  // limits of numbers without natural ones
 
-// An option whose value is a number in [least, most] that `fits`.
+// An option whose value is a number in [least, most] for which `fits` is true.
 template <class Number>
 CLI::Option* add_number(
     CLI::App& app, const std::string& name, Number& value, Number least, Number most,
@@ -42,7 +42,7 @@ CLI::Option* add_number(
       ->default_str(fmt::format("{}", value));
 }
 
-// "True", "false", "1", ...: the tutorial's own flags took any word for true.
+// "True", "false", "1", ...; the tutorial's own flags accepted any word as true.
 void add_boolean(CLI::App& app, const std::string& name, bool& value, const std::string& text);
 // Whether add_boolean made it.
 bool is_boolean(const CLI::Option& option);
@@ -53,7 +53,7 @@ void add_device(CLI::App& app, std::string& device);
 void add_sync(CLI::App& app, bool& sync);
 // --precision
 void add_precision(CLI::App& app, std::string& precision);
-// Throws CLI::ValidationError where no such device computes in this precision.
+// Throws CLI::ValidationError if no such device supports this precision.
 void check_precision(const std::string& precision, const std::string& device);
 // --confusion-matrix
 void add_confusion_matrix(CLI::App& app, bool& confusion_matrix);
@@ -64,15 +64,15 @@ void add_threads(CLI::App& app, size_t& intra, size_t& inter);
 // --checkpoint-steps and --keep-checkpoints
 void add_checkpoints(CLI::App& app, uint64_t& steps, size_t& keep);
 
-// For a new `app`, before its options: --version, defaults shown in --help, and the last one taken
-// where a flag is given twice.
+// For a new `app`, before its options: adds --version, shows defaults in --help, and lets the last
+// occurrence of a repeated flag win.
 void set_up(CLI::App& app);
 
-// Those of main() after the program's name.
+// The arguments of main(), without the program's name.
 std::vector<std::string> arguments_of(int argc, char** argv);
 
-// Parses `arguments`, then calls `check`, which may throw CLI::ValidationError too. Prints help or
-// what is wrong, and throws UsageError, where there is nothing to run.
+// Parses `arguments`, then calls `check`, which may also throw CLI::ValidationError. Prints help or
+// the usage error, and throws UsageError, if there is nothing to run.
 void parse_or_throw(
     CLI::App& app, std::vector<std::string> arguments, const std::function<void()>& check = [] {});
 

@@ -1,4 +1,4 @@
-// The training programs' log: lines with the time, on standard error.
+// The training programs' log: lines with timestamps, on standard error.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace recordpipe {
 
-// Before the first line. `name` is the program's.
+// Must be called before the first line. `name` is the program's.
 void set_up_log(const std::string& name);
-// From here on only errors are written, which name this process: it is one of several.
+// Writes only errors from now on, with the number of this process, one of several.
 void log_errors_only(size_t process);
 
 enum class LogLevel { info, warning, error };

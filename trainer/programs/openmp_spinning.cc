@@ -11,11 +11,11 @@ namespace recordpipe {
 void limit_openmp_spinning(char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
   ::setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/1);
-  // By its own path: started as /proc/self/exe, it would be called "exe" in lists of processes.
+  // By its own path: after an exec of /proc/self/exe, process lists would show "exe".
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) ::execv(program.c_str(), argv);
-  // It can't be started again: it works all the same, but for the time it takes.
+  // If the restart fails, the program still works, but more slowly.
 }
 
 }  // namespace recordpipe

@@ -1,14 +1,14 @@
-// How long idle OpenMP threads spin.
+// Limits the time for which idle OpenMP threads spin.
 #pragma once
 
 namespace recordpipe {
 
-// Call it first in main. libgomp's threads spin for some ten milliseconds at each barrier before
-// they sleep. That is right on a machine of one's own; where another program wants a core, or the
-// input pipeline does, a step takes ten times as long or worse. A spin of some microseconds is
-// enough to bridge the gaps within a step. libgomp takes the length from the environment when it
-// is loaded, so this sets GOMP_SPINCOUNT and starts the program again, once; an environment that
-// says something about it already is left alone.
+// Call it first in main. At each barrier, libgomp's threads spin for some ten milliseconds before
+// they sleep. That suits a dedicated machine; if another program or the input pipeline needs a
+// core, a step takes ten times as long or worse. A spin of some microseconds bridges the gaps
+// within a step. libgomp reads the duration from the environment when it is loaded, so this
+// function sets GOMP_SPINCOUNT and restarts the program once. An environment that already sets the
+// spinning is not changed.
 void limit_openmp_spinning(char** argv);
 
 }  // namespace recordpipe

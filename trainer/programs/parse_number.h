@@ -1,4 +1,4 @@
-// A number that is a text's whole content.
+// Strict parsing of numbers.
 #pragma once
 
 #include <charconv>
@@ -8,8 +8,8 @@
 
 namespace recordpipe {
 
-// The number that is the whole of `text`. Not CLI11's: that takes -1 for 2^64 - 1, 010 for 8, and
-// NaN for a number in any range.
+// Parses the whole of `text` as a number. CLI11's own parser accepts -1 as 2^64 - 1, 010 as 8, and
+// NaN for any range.
 template <class Number>
 std::optional<Number> parse_number(const std::string& text) {
   Number number{};

@@ -19,7 +19,7 @@
 namespace recordpipe {
 namespace {
 
-// What mpirun says about the processes it starts: Open MPI's and MPICH's.
+// The variables in which mpirun describes its processes: Open MPI's and MPICH's.
 size_t number_of(const char* open_mpis, const char* mpichs) {
   for (const char* name : {open_mpis, mpichs})
     if (const char* text = std::getenv(name)) return parse_number<size_t>(text).value_or(0);
@@ -31,8 +31,8 @@ void refuse_several() {
   if (size <= 1) return;
   if (number_of("OMPI_COMM_WORLD_RANK", "PMI_RANK") == 0)
     log_error(
-        "mpirun has started {} processes: give them --sync, to train one network together, or "
-        "start one",
+        "mpirun has started {} processes: use --sync to train one network together, or "
+        "start a single process",
         size);
   throw UsageError{2};
 }
@@ -62,7 +62,7 @@ void require_same_settings(Communicator& processes, const CheckpointSettings& se
   processes.broadcast(std::as_writable_bytes(std::span(first)));
   if (!any(processes, text != first)) return;
   throw Error({.kind = ErrorKind::invalid_argument,
-               .reason = "the processes were given different settings",
+               .reason = "the processes have different settings",
                .hint = "give every process that mpirun starts the same flags"});
 }
 

@@ -1,4 +1,4 @@
-// --sync: the processes that mpirun has started train one network together.
+// --sync: the processes started by mpirun train one network together.
 #pragma once
 
 #include <memory>
@@ -8,20 +8,20 @@
 
 namespace recordpipe {
 
-// With `sync`, joins the others (join_mpi); they, rank 0 excepted, log nothing but errors from then
-// on. Else this process is alone, and where mpirun has started more than one, which would all train
-// in the same folder, it says so and throws UsageError. Throws Error{unsupported} for `sync` in a
-// build without MPI.
+// With `sync`, joins the other processes (join_mpi); all but rank 0 then log errors only. Without,
+// this process is alone. If mpirun has nevertheless started more than one process, which would all
+// train in the same folder, logs this and throws UsageError. Throws Error{unsupported} for `sync`
+// in a build without MPI.
 //
-// What is said in join_mpi() about the end holds: whatever the first process does for all, saving,
-// evaluating, printing, must be done when this goes.
+// The rules of join_mpi() for the end apply: the work of the first process for all (saving,
+// evaluating, printing) must be done before the destructor runs.
 std::unique_ptr<Communicator> join_processes(bool sync);
 
-// Throws Error{invalid_argument} in all processes where one of them has other settings than the
-// first. What depends on the machine, the setting "device", may differ.
+// Throws Error{invalid_argument} in all processes if one has other settings than the first. The
+// setting "device", which depends on the machine, may differ.
 void require_same_settings(Communicator& processes, const CheckpointSettings& settings);
 
-// The signal that came to any of the processes, or 0; all are told the same.
+// The signal received by any of the processes, or 0; the same in all processes.
 int interrupted_anywhere(Communicator& processes);
 
 }  // namespace recordpipe

@@ -14,10 +14,10 @@ namespace recordpipe {
 int program_main(const char* name, int argc, char** argv,
                  const std::function<int(int argc, char** argv)>& run) {
   open_standard_descriptors();
-  limit_openmp_spinning(argv);  // it may start the program again: before signals are blocked
+  limit_openmp_spinning(argv);  // may restart the program, so before signals are blocked
   set_up_log(name);
   try {
-    // A step may be long, and its checkpoint large.
+    // Without a deadline: a step may be long, and its checkpoint large.
     const Interrupt interrupt(std::nullopt);
     return run(argc, argv);
   } catch (const UsageError& usage) {

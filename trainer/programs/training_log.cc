@@ -18,7 +18,7 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-// One that understands the status line's control sequences.
+// Whether standard error is a terminal that supports the status line's control sequences.
 bool is_terminal() {
   const char* type = std::getenv("TERM");
   return ::isatty(STDERR_FILENO) == 1 && (type == nullptr || std::string_view(type) != "dumb");
@@ -72,7 +72,7 @@ void TrainingLog::note(const std::string& text) {
   log_info("{}", text);
 }
 
-// The mean since the lines before; it includes the weight decay's penalty, as the tutorial's does.
+// The mean since the last log line, with the penalty of weight decay, as in the tutorial.
 double TrainingLog::recent_loss() const {
   return trainer_.total_loss({.loss = recent_.mean_loss()});
 }
@@ -98,7 +98,7 @@ void TrainingLog::write_status(const StepResult& result) {
       result.step, options_.last_step, recent_loss(), 100 * recent_.accuracy(),
       result.learning_rate, total_.images_per_second(), total_.wait_percent(),
       time_left(result.step), suffix_);
-  // Without line wrap: a narrow terminal shows what fits, in the same line.
+  // Without line wrap, a narrow terminal shows the beginning of the status in a single line.
   std::fprintf(stderr, "\r\x1b[?7l%s\x1b[K\x1b[?7h", status.c_str());
   std::fflush(stderr);
   status_shown_ = true;

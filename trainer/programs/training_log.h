@@ -1,5 +1,5 @@
-// What a training program shows while it trains: lines with the tutorial's words, or one status
-// line where a terminal can show it.
+// The output of a training program during training: log lines in the tutorial's format, or a single
+// status line if the terminal supports it.
 #pragma once
 
 #include <chrono>
@@ -11,18 +11,18 @@
 
 namespace recordpipe {
 
-// Whose words the lines have.
+// The format of the log lines.
 enum class LogWords {
-  resnet,    // the ResNet tutorial's hooks: "learning_rate = R, loss = L, ...", "Average
+  resnet,    // as the ResNet tutorial's hooks: "learning_rate = R, loss = L, ...", "Average
              // examples/sec"
   tutorial,  // cifar10_train's: "step N, loss = L (E examples/sec; S sec/batch)"
 };
 
 struct TrainingLogOptions {
   uint64_t last_step = 0;
-  uint64_t log_frequency = 100;  // steps from line to line
+  uint64_t log_frequency = 100;  // steps between lines
   LogWords words = LogWords::resnet;
-  bool synthetic = false;  // the data are: every figure says so
+  bool synthetic = false;  // synthetic data: mentioned with every figure
 };
 
 class TrainingLog {
@@ -31,12 +31,12 @@ class TrainingLog {
   TrainingLog(const Trainer& trainer, const TrainingLogOptions& options);
   ~TrainingLog();  // ends the status line
 
-  // After each step. `waited` are the seconds that it waited for its batch.
+  // Must be called after each step. `waited` is the time in seconds that it waited for its batch.
   void step(const StepResult& result, double waited);
-  // A line of its own, above the status line.
+  // A separate line, above the status line.
   void note(const std::string& text);
 
-  // What came since the last step was none: an evaluation, say. It doesn't count in speeds.
+  // Excludes the time since the last step from speeds, for example that of an evaluation.
   void skip_time() { last_step_time_ = std::chrono::steady_clock::now(); }
 
  private:

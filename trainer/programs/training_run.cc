@@ -30,7 +30,7 @@
 namespace recordpipe {
 namespace {
 
-// Ends a run after the step in which a signal came; the saver's end saves it then.
+// Ends a run after the step in which a signal arrived; the saver's end() then saves it.
 class InterruptHook final : public SessionHook {
  public:
   void after_create_session(TrainingSession& session) override { stop_if_interrupted(session); }
@@ -44,7 +44,7 @@ class InterruptHook final : public SessionHook {
   }
 };
 
-// Finds out what would keep the report from being written before the training, not after it.
+// Finds errors that would prevent the report before the training, not after it.
 void check_report(const std::string& report, const std::string& job_dir) {
   const std::filesystem::path path(report);
   std::error_code none;
@@ -52,7 +52,7 @@ void check_report(const std::string& report, const std::string& job_dir) {
       std::filesystem::equivalent(path.has_parent_path() ? path.parent_path() : ".", job_dir, none))
     throw Error({.kind = ErrorKind::invalid_argument,
                  .path = report,
-                 .reason = "the report would take the place of a checkpoint",
+                 .reason = "the report would overwrite a checkpoint",
                  .hint = "give it another name"});
   AtomicFile(posix_file_system(), report);
 }
@@ -140,7 +140,7 @@ std::vector<std::unique_ptr<SessionHook>> TrainingRun::make_hooks(uint64_t last_
     checkpoint_ = path;
     note("saved " + printable(path));
     if (options_.summary_steps == 0) return;
-    // Of an earlier summary that couldn't be written, too. The checkpoint is saved all the same.
+    // May also report the error of an earlier summary. The checkpoint is already saved.
     write_or_note(note, [&] {
       events.add_session_log(step, {.status = SessionStatus::checkpoint, .checkpoint_path = path});
     });
@@ -171,13 +171,12 @@ int TrainingRun::train() {
                             : TrainingSession(trainer_, options, std::move(hooks));
   if (checkpoint_.empty()) checkpoint_ = session.restored_path();
   if (session.restored_step() && step() >= last_step)
-    log.note(
-        fmt::format("nothing left to train: {} steps are made, of {} in all", step(), last_step));
+    log.note(fmt::format("nothing left to train: {} of {} steps are done", step(), last_step));
   session.run();
-  // Asked by all: the first process may have gone back to a checkpoint, the others not.
+  // All processes call it: the first may have gone back to a checkpoint, the others not.
   const int signal = interrupted_anywhere(processes_);
   if (!signal || step() >= last_step) return 0;
-  log.note(fmt::format("interrupted at step {} of {}; {} to go on", step(), last_step,
+  log.note(fmt::format("interrupted at step {} of {}; {} to continue", step(), last_step,
                        options_.minutes > 0 ? fmt::format("run it with --train-steps {}", last_step)
                                             : "run it again"));
   return signal;
@@ -189,9 +188,9 @@ CheckpointSettings TrainingRun::settings_to(uint64_t last_step) const {
   return settings;
 }
 
-// How many steps fit into the minutes that were asked for: makes steps for a few seconds, which the
-// session that follows forgets, so that a run with --train-steps repeats this one from its first
-// step. (Not one that was resumed: its schedule has another end than the steps before had.)
+// Estimates the number of steps for the given minutes: makes steps for a few seconds and discards
+// them, so that a run with --train-steps repeats this one from its first step. (Not exactly for a
+// resumed run: its schedule ends at another step than before.)
 uint64_t TrainingRun::measure_last_step() {
   const double budget = options_.minutes * 60, trial = std::min(10.0, 0.03 * budget);
   initialize(*variables_, options_.seed);
@@ -215,7 +214,7 @@ uint64_t TrainingRun::measure_last_step() {
   const double left = std::max(0.0, budget - (steady_seconds() - start));
   uint64_t last_step = first_step + 1 + static_cast<uint64_t>(left / per_step);
   processes_.broadcast(std::as_writable_bytes(std::span(&last_step, 1)));
-  log_info("{:.1f} ms a step{}: training to step {}{}", 1e3 * per_step,
+  log_info("{:.1f} ms per step{}: training to step {}{}", 1e3 * per_step,
            options_.synthetic ? " on synthetic data" : "", last_step,
            restored ? "" : fmt::format("; --train-steps {} repeats this run", last_step));
   return last_step;

@@ -1,4 +1,4 @@
-// A training as the programs run it: a session with the hooks that they all have, in a job folder.
+// A training run of the programs: a session with their common hooks, in a job folder.
 #pragma once
 
 #include <cstdint>
@@ -32,49 +32,48 @@ struct TrainingRunOptions {
   uint64_t seed = 7;
   CheckpointSettings settings = {};
   std::function<Dataset<ImageBatch>(uint64_t data_seed)> batches;
-  // The schedule of a run of so many steps.
+  // The schedule of a run with this last step.
   std::function<LearningRateSchedule(uint64_t last_step)> schedule;
-  bool schedule_has_end = false;  // it depends on last_step, which is a setting then
+  bool schedule_has_end = false;  // depends on last_step, which is then a setting
   uint64_t last_step = 0;
-  double minutes = 0;  // more than 0: as many steps as fit in, in place of last_step
+  double minutes = 0;  // above 0: replaces last_step by the steps that fit in this time
   NanPolicy nan = NanPolicy::fail;
-  bool synthetic = false;  // the data are: every figure says so
+  bool synthetic = false;  // synthetic data: mentioned with every figure
   LogWords words = LogWords::resnet;
   uint64_t log_frequency = 100;
 
-  // Every so many steps an evaluation on images that are not trained on; 0: none.
+  // The steps between evaluations on images that are not trained on; 0: none.
   uint64_t validation_steps = 0;
   std::function<Dataset<ImageBatch>()> validation_batches = {};
   size_t eval_batch_size = 100;
 
-  uint64_t summary_steps = 100;  // from summary to summary in an event file; 0: none
-  uint64_t profile_steps = 0;    // from timeline to timeline; 0: none
-  std::string report = {};       // the file of an HTML report; empty: none
+  uint64_t summary_steps = 100;  // between summaries in an event file; 0: none
+  uint64_t profile_steps = 0;    // between timelines; 0: none
+  std::string report = {};       // the path of an HTML report; empty: none
   std::string report_title = {};
 };
 
 class TrainingRun {
  public:
-  // All but the options must outlive it. The first of the processes takes the job folder, and
-  // saves, logs and evaluates for all; they all must have the same options, but for their share of
-  // the batches. Throws Error where the report can't be written.
+  // All arguments but the options must outlive it. The first process uses the job folder; it saves,
+  // logs and evaluates for all. All processes must have the same options, except for their shares
+  // of the batches. Throws Error if the report can't be written.
   TrainingRun(Backend& backend, const Network& network, Communicator& processes,
               TrainingRunOptions options);
 
-  // Trains to the last step. Returns the signal that interrupted it in any of the processes, or 0.
+  // Trains to the last step. Returns the signal that interrupted any of the processes, or 0.
   int train();
 
-  // The rest is for the first process.
+  // The following members are for the first process only.
 
-  // With the averages of the variables, where there are some. Throws Error{cancelled} once a signal
-  // has come.
+  // Uses the averages of the variables, if they exist. Throws Error{cancelled} after a signal.
   Evaluation evaluate(const Dataset<ImageBatch>& batches);
 
-  // The report, where one was asked for; of the run so far, and an evaluation, if there was one.
+  // Writes the report, if requested, of the run so far, with an evaluation if there was one.
   void write_report(std::optional<FinalEvaluation> evaluation);
 
   uint64_t step() const { return trainer_.steps_done(); }
-  // The newest, or empty.
+  // The path of the newest checkpoint, or empty.
   const std::string& checkpoint() const { return checkpoint_; }
 
  private:
@@ -88,7 +87,7 @@ class TrainingRun {
   const Network& network_;
   Communicator& processes_;
   const TrainingRunOptions options_;
-  std::optional<CheckpointFolder> checkpoints_;  // the first process's
+  std::optional<CheckpointFolder> checkpoints_;  // in the first process only
   const std::unique_ptr<Variables> variables_;
   Trainer trainer_;
   HistoryRecorder history_;  // for the report

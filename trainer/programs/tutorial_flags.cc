@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* train_description =
     "Trains the network of TensorFlow's CIFAR-10 tutorial on CIFAR-10's TFRecord files.\n"
-    "A train folder that holds checkpoints is resumed, never deleted. SIGINT, SIGTERM and\n"
-    "SIGHUP save one more.";
+    "If the train folder has checkpoints, the run is resumed; they are not deleted. SIGINT,\n"
+    "SIGTERM and SIGHUP stop the run and save a checkpoint.";
 
 constexpr const char* train_footer =
     "Flags may be written with _ or -: --train_dir is --train-dir.\n\n"
@@ -22,13 +22,12 @@ constexpr const char* train_footer =
     "saved).";
 
 constexpr const char* eval_description =
-    "Evaluates the checkpoints of cifar10_train, each image exactly once: the newest one now, and\n"
-    "then every so often whichever is the newest.";
+    "Evaluates the newest checkpoint of cifar10_train, each image exactly once, and repeats this\n"
+    "every --eval-interval-secs for new checkpoints.";
 
 constexpr const char* eval_footer =
     "Flags may be written with _ or -: --eval_dir is --eval-dir.\n"
-    "--seed, --checkpoint-steps and --keep-checkpoints, which every program takes, change nothing\n"
-    "here.\n\n"
+    "--seed, --checkpoint-steps and --keep-checkpoints are accepted for uniformity and ignored.\n\n"
     "Exit status: 0 success, 1 failure, 2 usage, 129, 130 or 143 interrupted.";
 
 constexpr uint64_t most_images_in_all = 1'000'000'000'000;
@@ -37,9 +36,9 @@ constexpr size_t most_devices = 1024;
 
 void add_tutorial_flags(CLI::App& app, TutorialFlags& flags) {
   add_number<size_t>(app, "--batch-size", flags.batch_size, 1, most_images,
-                     "Images in a batch of one device, in each process");
+                     "Images per step, device and process");
   app.add_option("--data-dir", flags.data_dir,
-                 "Folder with train and eval files, as generate_cifar10_tfrecords writes them");
+                 "Folder with the train and eval files of generate_cifar10_tfrecords");
   add_boolean(app, "--use-fp16", flags.use_fp16,
               "Half precision, as --precision fp16; needs --device cuda");
 }
@@ -52,7 +51,8 @@ void add_our_flags(CLI::App& app, TutorialFlags& flags) {
   add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
 }
 
-// The frame of all three: `add` adds the program's own flags between the common ones.
+// The common frame of the three programs: `add` adds the program's own flags between the common
+// ones.
 void parse(const std::string& program, const char* description, const char* footer,
            TutorialFlags& flags, const std::function<void(CLI::App&)>& add, int argc, char** argv) {
   CLI::App app(description, program);
@@ -74,13 +74,13 @@ void parse(const std::string& program, const char* description, const char* foot
 void add_train_flags(CLI::App& app, TutorialTrainFlags& flags) {
   app.add_option("--train-dir", flags.train_dir, "Folder for checkpoints and event files");
   add_number<uint64_t>(app, "--max-steps", flags.max_steps, 0, most_steps,
-                       "Steps in all, those of earlier runs in the train folder included");
+                       "Total steps, including earlier runs in the train folder");
   add_boolean(app, "--log-device-placement", flags.log_device_placement,
-              "Print the device of each operation");
+              "Log the device of each operation");
   add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
-                       "Steps between two lines of the log");
+                       "Steps between log lines");
   add_sync(app, flags.sync);
-  app.add_option("--report", flags.report, "Write the run's curves as an HTML page to this file")
+  app.add_option("--report", flags.report, "File for a report of the run's curves as an HTML page")
       ->type_name("FILE");
 }
 
@@ -101,7 +101,7 @@ TutorialTrainFlags parse_cifar10_multi_gpu_train_flags(int argc, char** argv) {
       [&](CLI::App& app) {
         add_train_flags(app, flags);
         add_number<size_t>(app, "--num-gpus", flags.num_gpus, 1, most_devices,
-                           "Devices to train on, a batch each");
+                           "Devices to train on, each with its own batch");
       },
       argc, argv);
   return flags;
@@ -114,15 +114,16 @@ TutorialEvalFlags parse_cifar10_eval_flags(int argc, char** argv) {
     app.add_option("--eval-data", flags.eval_data,
                    "test: the eval files; train_eval: the train files")
         ->check(CLI::IsMember({"test", "train_eval"}));
-    app.add_option("--checkpoint-dir", flags.checkpoint_dir,
-                   "The train folder of cifar10_train; or one checkpoint, evaluated once");
+    app.add_option(
+        "--checkpoint-dir", flags.checkpoint_dir,
+        "The train folder of cifar10_train, or a single checkpoint, which is evaluated once");
     add_number<uint64_t>(app, "--eval-interval-secs", flags.eval_interval_secs, 1, most_seconds,
-                         "Seconds between two evaluations");
+                         "Seconds between evaluations");
     add_number<uint64_t>(app, "--num-examples", flags.num_examples, 1, most_images_in_all,
-                         "Evaluate at most so many images");
-    add_boolean(app, "--run-once", flags.run_once, "Evaluate once and end");
+                         "Maximum number of images to evaluate");
+    add_boolean(app, "--run-once", flags.run_once, "Evaluate once and exit");
     add_boolean(app, "--moving-averages", flags.moving_averages,
-                "Evaluate the averages of the weights, not the weights");
+                "Evaluate the moving averages of the weights instead of the weights");
     add_confusion_matrix(app, flags.confusion_matrix);
   };
   parse("cifar10_eval", eval_description, eval_footer, flags, add, argc, argv);

@@ -1,8 +1,8 @@
 // The command lines of cifar10_train, cifar10_multi_gpu_train and cifar10_eval: the flags of
-// TensorFlow's CIFAR-10 tutorial with its defaults, and ours.
+// TensorFlow's CIFAR-10 tutorial with its defaults, and additional ones.
 //
-// Names may be written as the tutorial's, --train_dir, or as ours, --train-dir; booleans also
-// --run_once and --norun_once. The programs end with 2 where a flag makes no sense.
+// Names may be written as in the tutorial (--train_dir) or with hyphens (--train-dir); booleans
+// also as --run_once and --norun_once. The exit status is 2 for invalid flags.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,31 @@
 
 namespace recordpipe {
 
-// Those of all three programs.
+// Common to all three programs.
 struct TutorialFlags {
   size_t batch_size = 128;
   std::string data_dir = "/tmp/cifar10_data";
-  bool use_fp16 = false;  // the tutorial's name for `precision`, which it makes "fp16"
+  bool use_fp16 = false;  // the tutorial's flag; sets `precision` to "fp16"
 
   std::string device = "cpu";      // or "reference", "cuda", "auto"
   std::string precision = "fp32";  // or "tf32", "bf16", "fp16": on a GPU
   uint64_t seed = 7;
-  uint64_t checkpoint_steps = 1000;  // an evaluation, which writes none, leaves these two alone
+  uint64_t checkpoint_steps = 1000;  // this and the next are unused in evaluations, which write no
+                                     // checkpoints
   size_t keep_checkpoints = 5;
-  size_t num_intra_threads = 0;  // that compute; 0: one for each core
-  size_t num_inter_threads = 0;  // that make batches; 0: one
+  size_t num_intra_threads = 0;  // for computing; 0: one per core
+  size_t num_inter_threads = 0;  // for batches; 0: one
 };
 
 struct TutorialTrainFlags : TutorialFlags {
   std::string train_dir =
       "/tmp/cifar10_train";        // checkpoints and event files; resumed, not deleted
-  uint64_t max_steps = 1'000'000;  // in all, those of earlier runs in train_dir included
+  uint64_t max_steps = 1'000'000;  // in total, including earlier runs in train_dir
   bool log_device_placement = false;
-  uint64_t log_frequency = 10;  // steps between two lines of the log
-  size_t num_gpus = 1;          // devices to train on, a batch each; cifar10_multi_gpu_train's only
-  bool sync = false;            // train in all processes that mpirun has started, a batch each
+  uint64_t log_frequency = 10;  // steps between log lines
+  size_t num_gpus = 1;          // devices to train on, a batch for each; cifar10_multi_gpu_train
+                                // only
+  bool sync = false;            // train in all processes started by mpirun, a batch in each
   std::string report;           // file for an HTML report; empty: none
 };
 
@@ -41,14 +43,14 @@ struct TutorialEvalFlags : TutorialFlags {
   std::string eval_dir = "/tmp/cifar10_eval";         // event files
   std::string eval_data = "test";                     // or "train_eval": the training images
   std::string checkpoint_dir = "/tmp/cifar10_train";  // train_dir of the training, or a checkpoint
-  uint64_t eval_interval_secs = 300;                  // between two evaluations, at least 1
-  uint64_t num_examples = 10'000;                     // at most; each image counts once
+  uint64_t eval_interval_secs = 300;                  // between evaluations, at least 1
+  uint64_t num_examples = 10'000;                     // the maximum; each image counts once
   bool run_once = false;
   bool confusion_matrix = false;
   bool moving_averages = true;  // evaluates the averages of the weights, as the tutorial does
 };
 
-// Each prints help or what is wrong, and throws UsageError (usage_error.h), where there is nothing
+// Each prints help or the usage error, and throws UsageError (usage_error.h), if there is nothing
 // to run.
 TutorialTrainFlags parse_cifar10_train_flags(int argc, char** argv);
 TutorialTrainFlags parse_cifar10_multi_gpu_train_flags(int argc, char** argv);

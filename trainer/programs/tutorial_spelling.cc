@@ -32,7 +32,7 @@ std::vector<std::string> with_our_spelling(const CLI::App& app,
         argument = name + "=true";
       } else {
         argument.replace(0, end, name);
-        // The next one is its value, whatever that looks like.
+        // The next argument is its value, whatever it looks like.
         if (alone && option->get_items_expected_min() > 0) ++i;
       }
     }

@@ -1,4 +1,4 @@
-// The ways to write flags that the tutorial's programs understood, as the ones that CLI11 does.
+// Converts the tutorial's spellings of flags to those that CLI11 understands.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace recordpipe {
 
-// `arguments` with --train_dir as --train-dir; with a boolean alone, --run_once, as
-// --run-once=true, and --norun_once as --run-once=false. Only names of `app`'s options are changed,
-// only up to "--", and no values.
+// `arguments` with --train_dir as --train-dir, a boolean alone, --run_once, as --run-once=true, and
+// --norun_once as --run-once=false. Only names of `app`'s options before "--" are changed, never
+// values.
 std::vector<std::string> with_our_spelling(const CLI::App& app, std::vector<std::string> arguments);
 
 }  // namespace recordpipe

@@ -48,7 +48,7 @@ bool is_synthetic(const TutorialFlags& flags) {
   return is_marked_synthetic(posix_file_system(), flags.data_dir);
 }
 
-// Waits, but not for a signal. False once there was one.
+// Waits until a signal arrives or the time is over. Returns false after a signal.
 bool pause(uint64_t seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (!interrupted() && std::chrono::steady_clock::now() < end)
@@ -64,13 +64,13 @@ Error with_hint(const Error& error, std::string hint) {
                 .hint = std::move(hint)});
 }
 
-// Which says nothing of whose checkpoint it is, and may pass.
+// Errors that may be temporary and don't tell whose checkpoint it is.
 bool cannot_be_read(const Error& error) {
   return is_damage(error.kind()) || error.kind() == ErrorKind::io ||
          error.kind() == ErrorKind::unsupported;
 }
 
-// Not a folder of them.
+// A single checkpoint, not a folder.
 bool names_a_checkpoint(const std::string& path) {
   const auto status = posix_file_system().status(path);
   return status ? status->kind == FileKind::regular : path.ends_with(".safetensors");
@@ -94,7 +94,7 @@ class TutorialEvaluation {
     files_ = files;
   }
 
-  // The newest checkpoint, if there is one that wasn't evaluated before.
+  // Evaluates the newest checkpoint unless it was already evaluated.
   void evaluate_newest() {
     const auto newest = list();
     if (newest.empty() || newest.front().step == evaluated_step_) return;
@@ -103,7 +103,7 @@ class TutorialEvaluation {
     evaluate(restored->path, restored->state.step);
   }
 
-  // The one at `path`.
+  // Evaluates the checkpoint at `path`.
   void evaluate_one(const std::string& path) {
     uint64_t step = 0;
     try {
@@ -118,7 +118,7 @@ class TutorialEvaluation {
   bool has_evaluated() const { return evaluated_step_.has_value(); }
 
  private:
-  // What was restored from `path`.
+  // Evaluates the variables restored from `path`.
   void evaluate(const std::string& path, uint64_t step) {
     const Evaluation evaluation = run_evaluation();
     const BatchResult& result = evaluation.total;
@@ -132,8 +132,8 @@ class TutorialEvaluation {
     print_accuracy(result, step, is_synthetic(flags_));
   }
 
-  // The newest that is whole. One that can't be read may be on its way here, by rsync(1) say: who
-  // waits for checkpoints waits for it to become whole.
+  // The newest intact checkpoint. An unreadable one may still be in transfer, for example by
+  // rsync(1): the loop waits until it is complete.
   std::optional<RestoredCheckpoint> restore() {
     try {
       auto restored = restore_newest(posix_file_system(), flags_.checkpoint_dir, *variables_);
@@ -142,7 +142,7 @@ class TutorialEvaluation {
       return restored;
     } catch (const Error& error) {
       if (!cannot_be_read(error)) throw with_hint(error, "is it a checkpoint of cifar10_train?");
-      if (flags_.run_once) throw with_hint(error, "no checkpoint in this folder is whole");
+      if (flags_.run_once) throw with_hint(error, "no checkpoint in this folder is intact");
       warn_once(error);
       return {};
     }
@@ -153,7 +153,8 @@ class TutorialEvaluation {
       log_warning("skipped: {}: {}", printable(damaged.path()), damaged.reason());
   }
 
-  // The scalar has the tutorial's name. An evaluation is worth having without its event file.
+  // The scalar has the tutorial's name. If the event file can't be written, the evaluation is still
+  // useful.
   void write_summary(uint64_t step, double precision, double loss) {
     write_or_note([](const std::string& text) { log_warning("{}", text); },
                   [&] {
@@ -187,7 +188,7 @@ class TutorialEvaluation {
   std::vector<std::string> files_;
   uint64_t images_ = 0;
   std::optional<uint64_t> evaluated_step_;
-  std::set<std::string> warned_;  // of which files
+  std::set<std::string> warned_;  // files with a warning
 };
 
 }  // namespace
@@ -196,7 +197,7 @@ int train_tutorial_cnn(const TutorialTrainFlags& flags) {
   const std::unique_ptr<Communicator> processes = join_processes(flags.sync);
   const std::vector<std::string> files = training_files(flags.data_dir);
   const size_t images = cifar10_count(files);
-  const size_t share = flags.batch_size * flags.num_gpus;  // of a batch, a process's
+  const size_t share = flags.batch_size * flags.num_gpus;  // of a process, in the batch
   const size_t batch_size = share * processes->size();
   if (images < batch_size)
     throw Error(

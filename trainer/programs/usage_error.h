@@ -1,9 +1,9 @@
-// A command line that leaves nothing to run.
+// Thrown if a command line leaves nothing to run.
 #pragma once
 
 namespace recordpipe {
 
-// Help was printed, or what is wrong with the flags: the program ends.
+// Help or a usage error was printed; the program must end.
 struct UsageError {
   int exit_code;  // 0 after --help, else 2
 };

@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-// The least of 1, 2 and 5 times a power of ten of which `most` cover `range`.
+// The smallest of 1, 2 and 5 times a power of ten such that `most` ticks cover `range`.
 double tick_distance(double range, int most) {
   const double least = range / most;
   const double power = std::pow(10, std::floor(std::log10(least)));
@@ -17,7 +17,7 @@ double tick_distance(double range, int most) {
   return 10 * power;
 }
 
-// Multiples of `distance`, from the first that is not below `low` to the last not above `high`.
+// The multiples of `distance` in [low, high].
 std::vector<double> multiples(double distance, double low, double high) {
   std::vector<double> ticks;
   const double last = std::floor(high / distance + 1e-9);

@@ -14,12 +14,12 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostDots = 100;   // of a line that is marked
-constexpr size_t kMostBands = 150;  // each says what is under the pointer
+constexpr size_t kMostDots = 100;   // per marked line
+constexpr size_t kMostBands = 150;  // each has a tooltip
 
 bool plottable(const ChartPoint& point) { return recordpipe::plottable(point.value); }
 
-// A chart with its axes: numbers become percentages of the drawing's width and height.
+// A chart with its axes. Values become percentages of the drawing's width and height.
 struct Drawing {
   const Chart& chart;
   std::vector<std::vector<ChartPoint>> lines;  // thinned
@@ -67,7 +67,7 @@ std::string grid(const Drawing& drawing) {
   return svg + "</g>";
 }
 
-// The lines lie in a drawing of their own, which is stretched; their strokes aren't.
+// The lines are in a separate drawing that is stretched; their strokes are not.
 std::string paths(const Drawing& drawing) {
   std::string svg =
       R"(<svg width="100%" height="100%" viewBox="0 0 100 100" preserveAspectRatio="none">)";
@@ -85,7 +85,7 @@ std::string paths(const Drawing& drawing) {
   return svg + "</svg>";
 }
 
-// On the points of lines that want it, and on points without neighbours, which no line shows.
+// For lines drawn with dots, and for points without neighbours, which are not part of a line.
 std::string dots(const Drawing& drawing) {
   std::string svg;
   for (size_t i = 0; i < drawing.lines.size(); ++i) {
@@ -102,7 +102,7 @@ std::string dots(const Drawing& drawing) {
   return svg;
 }
 
-// What the lines have nearest to `step`, a line of text each.
+// The values of the lines nearest to `step`, one line of text each.
 std::string values_at(const Drawing& drawing, double step) {
   std::string text;
   for (size_t i = 0; i < drawing.lines.size(); ++i) {
@@ -118,7 +118,7 @@ std::string values_at(const Drawing& drawing, double step) {
   return text;
 }
 
-// Upright bands, invisible until the pointer rests on one.
+// Vertical bands, visible only under the pointer.
 std::string bands(const Drawing& drawing) {
   std::vector<double> steps;
   for (const std::vector<ChartPoint>& points : drawing.lines)
@@ -141,7 +141,7 @@ std::string bands(const Drawing& drawing) {
   return svg + "</g>";
 }
 
-// The last value of each line, which is what one asks for first.
+// Shows the last value of each line.
 std::string legend(const Drawing& drawing) {
   std::string html = "<ul class=\"legend\">";
   for (size_t i = 0; i < drawing.lines.size(); ++i) {
@@ -181,11 +181,11 @@ std::string note(const Chart& chart) {
   }
   std::string text;
   if (most > kMostChartPoints)
-    text += fmt::format("Drawn points are means of {} neighbours. ",
+    text += fmt::format("Each drawn point is the mean of {} neighbouring points. ",
                         (most + kMostChartPoints - 1) / kMostChartPoints);
   if (left_out > 0)
-    text += fmt::format("{} value{} not drawn: not a finite number.", left_out,
-                        left_out == 1 ? " is" : "s are");
+    text +=
+        fmt::format("{} value{} not drawn: not finite.", left_out, left_out == 1 ? " is" : "s are");
   return text.empty() ? "" : "<p class=\"note\">" + text + "</p>";
 }
 

@@ -29,13 +29,13 @@ std::vector<std::string> escaped_names(const ConfusionMatrix& matrix,
   return escaped;
 }
 
-// A cell's shade, 0 to 10, grows with the square root of its share of the row's images: most
-// mistakes are few percent.
+// A cell's shade, 0 to 10, is proportional to the square root of its share of the row's images,
+// because most mistakes are a few percent.
 std::string cell(const ConfusionMatrix& matrix, const std::vector<std::string>& names, size_t label,
                  size_t prediction) {
   const uint64_t count = matrix.count(label, prediction), images = matrix.images(label);
   const double share = images > 0 ? static_cast<double>(count) / static_cast<double>(images) : 0.0;
-  // What is there is seen, however little.
+  // Nonzero values are always visible.
   const int shade =
       count == 0 ? 0 : std::max(1, static_cast<int>(std::lround(10 * std::sqrt(share))));
   return fmt::format(
@@ -91,10 +91,9 @@ std::string mistakes_html(const Evaluation& evaluation, const std::vector<std::s
   const bool have_picture = channels == 1 || channels == 3;
   if (evaluation.mistakes.empty() || !have_picture) return "";
   std::string html = fmt::format(
-      "<h3>Taken for something else</h3>\n<p class=\"note\">{} of the {} images that were "
-      "classified wrongly, those first of which the network was surest. Below each what it is, "
-      "what "
-      "it was taken for and how sure the network was.</p>\n<div class=\"mistakes\">\n",
+      "<h3>Misclassified images</h3>\n<p class=\"note\">{} of the {} misclassified images, the "
+      "most confident first. Below each: its class, the predicted class and its "
+      "probability.</p>\n<div class=\"mistakes\">\n",
       evaluation.mistakes.size(), wrong);
   for (const Mistake& mistake : evaluation.mistakes)
     html += fmt::format(

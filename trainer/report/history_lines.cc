@@ -76,7 +76,7 @@ RunHistory parse_history(std::string_view text, uint64_t last_step) {
   RunHistory history;
   while (!text.empty()) {
     const size_t end = text.find('\n');
-    if (end == std::string_view::npos) break;  // cut short
+    if (end == std::string_view::npos) break;  // truncated
     const Json line = Json::parse(text.substr(0, end), nullptr, false);
     text.remove_prefix(end + 1);
     if (!line.is_object()) continue;

@@ -12,7 +12,7 @@
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 30;  // some seven million points
+constexpr size_t kMostBytes = size_t{1} << 30;  // about seven million points
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -43,7 +43,7 @@ HistoryRecorder::HistoryRecorder(FileSystem& file_system, std::string path,
     : file_system_(file_system), path_(std::move(path)), options_(options) {
   if (options.window == 0)
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "a point of a report's curves has at least one step"});
+                 .reason = "a point of a report's curves must have at least one step"});
 }
 
 void HistoryRecorder::start(uint64_t step) {

@@ -49,7 +49,7 @@ std::string facts(const RunReport& report) {
   return html + "</dl>\n</section>\n";
 }
 
-// A line of what each point of training has.
+// A chart line of one value of each training point.
 template <class Value>
 ChartLine training_line(const RunHistory& history, const Value& value) {
   ChartLine line;
@@ -114,7 +114,7 @@ std::string steps_text(uint64_t steps) {
 
 std::string summary(const RunHistory& history, uint64_t first_step) {
   std::string text =
-      first_step > 0 ? fmt::format("From step {} on; what was before is not recorded. ", first_step)
+      first_step > 0 ? fmt::format("From step {} on; earlier steps are not recorded. ", first_step)
                      : "";
   if (history.training.empty()) return text;
   double seconds = 0, waited = 0;
@@ -133,7 +133,8 @@ std::string summary(const RunHistory& history, uint64_t first_step) {
                     short_text(static_cast<double>(images) / seconds), percent(waited, seconds));
   text += window > 1 ? fmt::format(". A point is the mean of {} steps.", window) : ".";
   const uint64_t made = history.training.back().step - first_step;
-  if (made > steps) text += fmt::format(" {} between are not recorded.", steps_text(made - steps));
+  if (made > steps)
+    text += fmt::format(" {} in between are not recorded.", steps_text(made - steps));
   return text;
 }
 

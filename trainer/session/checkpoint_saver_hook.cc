@@ -15,14 +15,14 @@ CheckpointSaverHook::CheckpointSaverHook(CheckpointFolder& checkpoints,
 
 void CheckpointSaverHook::after_create_session(TrainingSession& session) {
   saved_step_ = session.restored_step();
-  // What will not pass is better known now than after a day.
+  // A permanent error must be reported now, not after a day of training.
   try_to_save(session, [](const Error& error) {
     return error.kind() == ErrorKind::no_space || error.kind() == ErrorKind::io;
   });
 }
 
 void CheckpointSaverHook::after_run(TrainingSession& session, const RunValues& values) {
-  // Of a step that failed there is nothing to save: the session is where it was before.
+  // A failed step has nothing to save: the session has been restored to an earlier step.
   if (session.step() == values.result.step && timer_.is_due(values.result.step))
     try_to_save(session, [](const Error& error) {
       return dynamic_cast<const VariableNotFiniteError*>(&error) == nullptr;
@@ -44,13 +44,13 @@ void CheckpointSaverHook::save(TrainingSession& session) {
   for (const auto& listener : options_.listeners) listener(path, session.step());
 }
 
-// No step follows, so that the place in the data, and other processes' variables, don't matter.
+// No step follows, so the input position and the variables of other processes don't matter.
 bool CheckpointSaverHook::go_back(TrainingSession& session, const std::string& why) {
   const auto restored = checkpoints_.restore(session.trainer().variables());
   if (!restored) return false;
   session.trainer().set_steps_done(restored->state.step);
   saved_step_ = session.step();
-  session.note(why + "; training stops, with the weights of " + printable(restored->path));
+  session.note(why + "; training stops with the weights of " + printable(restored->path));
   session.request_stop();
   return true;
 }
@@ -63,7 +63,7 @@ void CheckpointSaverHook::try_to_save(TrainingSession& session,
   } catch (const Error& error) {
     if (!is_outlived(error)) throw;
     session.note(std::string("no checkpoint at step ") + std::to_string(session.step()) +
-                 ", the one before stays: " + error.what());
+                 ", the previous one stays: " + error.what());
   }
 }
 

@@ -14,7 +14,7 @@ LoggingHook::LoggingHook(LoggingOptions options)
   if (options_.every) timer_.emplace("LoggingHook", *options_.every, options_.now);
   if (!options_.every && !options_.at_end)
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "LoggingHook wants a number of steps or seconds, or the end"});
+                 .reason = "LoggingHook needs a number of steps or seconds, or at_end"});
 }
 
 void LoggingHook::after_create_session(TrainingSession&) {

@@ -16,7 +16,7 @@ ProfilerHook::ProfilerHook(FileSystem& file_system, std::string folder, Profiler
 
 void ProfilerHook::after_create_session(TrainingSession& session) {
   timer_.reset();
-  // Of a step that failed.
+  // A failed step may have left one.
   trace_.reset();
   session.trainer().trace_to(nullptr);
   write_events(session, [&] {
@@ -30,7 +30,7 @@ void ProfilerHook::after_create_session(TrainingSession& session) {
 void ProfilerHook::before_run(TrainingSession& session, RunContext& context) {
   const uint64_t step = context.step + 1;
   if (!timer_.is_due(step)) return;
-  if (!timer_.update(step)) return;  // the first
+  if (!timer_.update(step)) return;  // the first step
   trace_ = std::make_shared<ChromeTrace>();
   trace_->name_thread("training");
   session.trainer().trace_to(trace_);

@@ -18,7 +18,7 @@ StepTimer::StepTimer(const char* who, Every every, Clock now)
   const bool by_time = every.seconds != 0;
   if (by_time == (every.steps > 0) || !std::isfinite(every.seconds) || every.seconds < 0)
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = std::string(who) + " wants either a number of steps or of seconds"});
+                 .reason = std::string(who) + " needs either a number of steps or of seconds"});
 }
 
 bool StepTimer::is_due(uint64_t step) const {

@@ -11,18 +11,18 @@ StopAtStepHook::StopAtStepHook(const StopAtStepOptions& options)
     : options_(options), last_step_(options.last_step) {
   if (options.last_step.has_value() == options.num_steps.has_value())
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "StopAtStepHook wants either the last step or a number of steps"});
+                 .reason = "StopAtStepHook needs either the last step or a number of steps"});
 }
 
 void StopAtStepHook::after_create_session(TrainingSession& session) {
-  // Once: a session that is restored after a failure goes on to the same step.
+  // Only once: a session restored after a failure continues to the same step.
   if (!last_step_)
     last_step_ = session.step() + std::min(*options_.num_steps, UINT64_MAX - session.step());
   if (session.step() >= *last_step_) session.request_stop();
 }
 
 void StopAtStepHook::after_run(TrainingSession& session, const RunValues&) {
-  // A last step that failed was not made: it must not end the run as if it had been.
+  // If the last step failed, it must not end the run.
   if (session.step() >= *last_step_) session.request_stop();
 }
 

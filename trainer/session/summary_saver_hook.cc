@@ -68,7 +68,7 @@ std::vector<SummaryValue> SummarySaverHook::summarize(const Trainer& trainer,
     summary.push_back({"gradient_norm", ScalarSummary{*values.result.gradient_norm}});
 
   const Variables& variables = trainer.variables();
-  // Where the loss is no number, nothing went backward.
+  // If the loss is not finite, there was no backward pass.
   const bool gradients = options_.gradients && std::isfinite(batch.loss);
   for (VariableId id = 0; id < variables.specs().size(); ++id) {
     const VariableSpec& spec = variables.specs()[id];
@@ -77,8 +77,8 @@ std::vector<SummaryValue> SummarySaverHook::summarize(const Trainer& trainer,
       summary.push_back(
           {spec.name + "/gradients", HistogramSummary{variables.read(id, Slot::gradient)}});
   }
-  // Layers give far more numbers than there are variables: these are not copied. They are of the
-  // runner's own batch, which the result of several processes has more images than.
+  // Layers have far more values than variables, so they are not copied. The counts are those of the
+  // runner's own batch; with several processes, the result covers more images.
   if (options_.activations)
     for (NodeId id = 0; id < network_.nodes().size(); ++id) {
       const NetworkNode& node = network_.nodes()[id];

@@ -38,13 +38,13 @@ void TrainingSession::run() {
   last_step_end_ = steady_seconds();
   int failures = 0;
   uint64_t furthest = step();
-  // Where a stop was requested in a step that failed: it holds once the step was made again.
+  // Set if a stop was requested in a step that failed: it takes effect after the retry.
   std::optional<uint64_t> stop_at;
   while (!is_to_stop()) {
     const uint64_t next = step() + 1;
     try {
       run_step();
-      // Steps that are made again don't count: one that fails for ever may come long after the
+      // Repeated steps don't reset the count: a step that always fails may be far from the
       // checkpoint.
       if (step() > furthest) {
         furthest = step();
@@ -62,7 +62,7 @@ void TrainingSession::run() {
   end_hooks();
 }
 
-// All of them, whatever one throws: the one that saves what was learned may be the last.
+// Calls all of them even if one throws: the last one may be the one that saves the variables.
 void TrainingSession::end_hooks() {
   std::exception_ptr first;
   for (const auto& hook : hooks_) {
@@ -75,7 +75,7 @@ void TrainingSession::end_hooks() {
   if (first) std::rethrow_exception(first);
 }
 
-// What one process was asked, all do.
+// A stop requested in one process stops all.
 bool TrainingSession::is_to_stop() {
   if (options_.processes) stop_requested_ = any(*options_.processes, stop_requested_);
   return stop_requested_;
@@ -95,8 +95,8 @@ void TrainingSession::run_step() {
   const double waited = steady_seconds() - asked;
   if (!batch)
     throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "the batches to train on have come to an end",
-                 .hint = "repeat() without a count never ends"});
+                 .reason = "the training batches have ended",
+                 .hint = "use repeat() without a count"});
 
   StepResult result;
   std::exception_ptr not_finite;
@@ -118,7 +118,7 @@ void TrainingSession::run_step() {
   if (not_finite && !stop_requested_) std::rethrow_exception(not_finite);
 }
 
-// The newest checkpoint that is whole, or the start.
+// Restores the newest intact checkpoint, or the initial state.
 void TrainingSession::restore() {
   initialize(trainer_.variables(), options_.seed);
   std::optional<RestoredCheckpoint> restored;
@@ -149,9 +149,9 @@ void TrainingSession::open_batches() {
 void TrainingSession::restore_batches(const TrainingState& state) {
   std::string reason;
   if (state.input_state.empty()) {
-    reason = "the checkpoint doesn't say where the run was in its data";
+    reason = "the checkpoint has no input position";
   } else if (state.seed != options_.seed) {
-    reason = "another seed was given";
+    reason = "the seed has changed";
   } else {
     data_seed_ = state.data_seed;
     open_batches();
@@ -163,23 +163,24 @@ void TrainingSession::restore_batches(const TrainingState& state) {
       reason = (error.path().empty() ? "" : printable(error.path()) + ": ") + error.reason();
     }
   }
-  // Not the order and the distortions that the steps before have had.
+  // Must differ from the order and the distortions of the steps before.
   data_seed_ = derive_key(options_.seed, state.step);
   open_batches();
-  note("the data start anew, in an order of their own: " + reason);
+  note("the input starts over, in a new order: " + reason);
 }
 
 void TrainingSession::note_changes(const TrainingState& state) const {
   for (const auto& [name, now] : options_.settings) {
     const auto before = state.settings.find(name);
     if (before != state.settings.end() && before->second != now)
-      note(name + " was " + before->second + ", is " + now + " from here on");
+      note(name + " was " + before->second + " and is now " + now);
   }
 }
 
-// An iterator tells its place by what it has kept on the way there: that depends on how far its
-// threads were ahead, and on where it began. A new one that goes there has nothing but the place
-// and the files that it opened on its way; a second one goes there straight.
+// An iterator's state includes values kept on the way to its position, which depend on how far its
+// threads have read ahead and on where it started. A new iterator restored to this position keeps
+// only the position and the files that it opened on the way; a second one restored from that state
+// opens no others.
 std::string TrainingSession::input_state() const {
   const auto at = [this](const std::string& state) {
     Iterator<ImageBatch> there = dataset_->iterate();

@@ -13,7 +13,7 @@ size_t bytes_of(const ScalarSummary&) { return 0; }
 size_t bytes_of(const HistogramSummary& summary) { return summary.values.size() * sizeof(float); }
 size_t bytes_of(const ImageSummary& summary) { return summary.images.bytes().size(); }
 
-// Puts a value into a Summary.
+// Encodes a value into a Summary.
 struct ValueEncoder {
   const std::string& tag;
   proto::Summary& out;
@@ -82,7 +82,7 @@ struct ContentEncoder {
         message.set_status(proto::SessionLog::CHECKPOINT);
         break;
     }
-    message.set_checkpoint_path(printable(log.checkpoint_path));  // protobuf wants UTF-8
+    message.set_checkpoint_path(printable(log.checkpoint_path));  // protobuf requires UTF-8
   }
 };
 

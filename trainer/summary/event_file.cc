@@ -17,13 +17,14 @@ namespace {
 
 constexpr std::string_view kPrefix = "events.out.tfevents.";
 
-// The time in the name of an event file; 0 for another file's.
+// The time in the name of an event file; 0 for other files.
 uint64_t seconds_in(std::string_view name) {
   if (!name.starts_with(kPrefix)) return 0;
   name.remove_prefix(kPrefix.size());
   uint64_t seconds = 0;
   std::from_chars(name.data(), name.data() + name.size(), seconds);
-  // Of another program's; more digits could not be passed by a name with ten.
+  // Larger numbers are another program's and are ignored: a name with ten digits can't sort after
+  // them.
   return seconds < 9'999'999'999 ? seconds : 0;
 }
 
@@ -50,7 +51,7 @@ EventFile::EventFile(FileSystem& file_system, const std::string& folder, double 
     file_.reset();
     try {
       file_system.remove(path);
-    } catch (const Error&) {  // the first one says what is wrong
+    } catch (const Error&) {  // the first error has the cause
     }
     throw;
   }

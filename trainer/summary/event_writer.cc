@@ -9,10 +9,11 @@ namespace recordpipe {
 namespace {
 
 std::chrono::steady_clock::duration to_interval(double seconds) {
-  constexpr double year = 366 * 86400.0;  // what a clock can surely count
+  constexpr double year = 366 * 86400.0;  // a duration that every clock can represent
   if (!(seconds >= 0 && seconds <= year))
-    throw Error({.kind = ErrorKind::invalid_argument,
-                 .reason = "event files are flushed every 0 seconds to a year"});
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "the flush interval of event files must be between 0 seconds and a year"});
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double>(seconds));
 }
@@ -71,7 +72,7 @@ void EventWriter::flush() {
   throw_failure();
 }
 
-// With the mutex held. The writing thread goes on then.
+// The mutex must be held. Lets the writing thread continue.
 void EventWriter::throw_failure() {
   if (!failure_) return;
   work_.notify_one();
@@ -90,7 +91,7 @@ void EventWriter::run() {
     if (stopping_ && (failure_ || (queue_.empty() && !sync_at_))) return;
 
     const bool sync_due = sync_at_ && Clock::now() >= *sync_at_;
-    // It stays in the queue, and counts, while it is written.
+    // While it is written it stays in the queue and counts as queued.
     const Event* const event = queue_.empty() || sync_due ? nullptr : &queue_.front();
     lock.unlock();
     std::exception_ptr failure;
@@ -111,7 +112,8 @@ void EventWriter::run() {
 }
 
 void EventWriter::write(const Event& event) {
-  const std::string record = encode_event(event);  // before the file, which is sound if this fails
+  const std::string record = encode_event(event);  // before the file is touched, so that a failure
+                                                   // leaves it intact
   or_leave_file([&] {
     if (!file_) file_ = std::make_unique<EventFile>(file_system_, folder_, event.wall_time, host_);
     if (!sync_at_) sync_at_ = Clock::now() + flush_interval_;

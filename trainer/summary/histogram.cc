@@ -12,7 +12,7 @@ namespace {
 
 std::vector<double> make_limits() {
   std::vector<double> limits = {0};
-  // Added up factor by factor, as TensorFlow does it: the same doubles.
+  // Repeated multiplication, as in TensorFlow, for identical doubles.
   for (double limit = 1e-12; limit < 1e20; limit *= 1.1) limits.push_back(limit);
   limits.push_back(std::numeric_limits<double>::max());
   for (size_t i = limits.size(); --i > 0;) limits.push_back(-limits[i]);
@@ -25,15 +25,15 @@ size_t search_bucket(double value) {
   return static_cast<size_t>(std::ranges::lower_bound(limits, value) - limits.begin());
 }
 
-// The same as search_bucket() for finite floats, without a search. Floats whose sign, exponent and
-// first four bits of the mantissa are alike make a cell. They are less than a factor of 1.1 apart,
-// so that one limit at most is among them: a value's bucket is that of its cell's least value or
-// the next one.
+// Equivalent to search_bucket() for finite floats, without a search. A cell is the set of floats
+// with the same sign, exponent and first four bits of the mantissa. A cell spans less than a factor
+// of 1.1 and so contains at most one limit: the bucket of a value is that of its cell's least
+// value, or the next one.
 class BucketTable {
  public:
   BucketTable() {
     for (uint32_t cell = 0; cell < first_.size(); ++cell) {
-      // The least value has the smallest magnitude, or of the negative ones the greatest.
+      // The least value has the smallest magnitude; in negative cells, the largest.
       const bool is_negative = cell >= first_.size() / 2;
       const uint32_t rest = is_negative ? (uint32_t{1} << kShift) - 1 : 0;
       const auto least = std::bit_cast<float>(cell << kShift | rest);
@@ -53,7 +53,7 @@ class BucketTable {
   std::array<uint16_t, (size_t{1} << (32 - kShift))> first_ = {};
 };
 
-// Those of neighbouring empty buckets become one.
+// Merges adjacent empty buckets.
 void append_buckets(std::span<const double> counts, Histogram& histogram) {
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0)

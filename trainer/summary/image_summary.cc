@@ -9,7 +9,7 @@
 namespace recordpipe {
 namespace {
 
-// Image `row` of `all`, with the channels of a pixel side by side.
+// Image `row` of `all`, with the channels of a pixel adjacent.
 template <class T>
 std::vector<T> interleaved(std::span<const T> all, const ImageFormat& format, size_t row) {
   const size_t count = format.values_per_image(), pixels = format.height * format.width;

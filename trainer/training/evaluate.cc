@@ -10,7 +10,7 @@
 namespace recordpipe {
 namespace {
 
-// Runs the network over all batches; `each` sees the runner after every forward pass.
+// Runs the network over all batches; calls `each` with the runner after every forward pass.
 template <class Each>
 BatchResult run_over(Backend& backend, const Network& network, Variables& variables,
                      const Dataset<ImageBatch>& batches, size_t batch_size,
@@ -32,21 +32,21 @@ BatchResult run_over(Backend& backend, const Network& network, Variables& variab
   return total;
 }
 
-// The softmax of the greatest logit; no number where one of them is none.
+// The softmax of the largest logit; NaN if any logit is.
 double greatest_probability(std::span<const float> logits, float greatest) {
   double sum = 0;
   for (const float logit : logits) sum += std::exp(static_cast<double>(logit - greatest));
   return 1 / sum;
 }
 
-// Confident mistakes before others, those without a probability last, equals in the data's order.
+// Descending confidence; those without a probability last, equal ones in the order of the data.
 bool comes_before(const Mistake& a, const Mistake& b) {
   const auto rank = [](double probability) { return std::isnan(probability) ? -1 : probability; };
   if (rank(a.probability) != rank(b.probability)) return rank(a.probability) > rank(b.probability);
   return a.image < b.image;
 }
 
-// Keeps the `most` mistakes that come first.
+// Keeps the first `most` mistakes.
 class MistakeList {
  public:
   explicit MistakeList(size_t most) : most_(most) {}
@@ -70,7 +70,7 @@ class MistakeList {
 
  private:
   const size_t most_;
-  std::vector<Mistake> heap_;  // the one that comes last in front
+  std::vector<Mistake> heap_;  // the last in order is at the front
 };
 
 }  // namespace

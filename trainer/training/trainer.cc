@@ -16,13 +16,13 @@ const TrainerOptions& checked(const TrainerOptions& options) {
   };
   for (const auto& limit : {options.clip_gradient_norm, options.clip_global_norm})
     require(!limit || (std::isfinite(*limit) && *limit > 0),
-            "gradients can be clipped to a finite norm above 0 only");
+            "the norm for gradient clipping must be finite and above 0");
   require(!options.average_decay || (*options.average_decay >= 0 && *options.average_decay < 1),
-          "the decay of averages must be in [0, 1)");
+          "the decay of moving averages must be in [0, 1)");
   return options;
 }
 
-// How many numbers a new average has seen little of, it follows fast.
+// A smaller decay at first, so that a new average adapts quickly.
 double decay_at(double most, uint64_t steps) {
   const auto t = static_cast<double>(steps);
   return std::min(most, (1 + t) / (10 + t));
@@ -60,7 +60,7 @@ StepResult Trainer::step(const ImageBatch& batch, const LearningRateSchedule& le
   phases.begin("update");
   if (processes_gradients()) result.gradient_norm = process_gradients(result.step);
   runner_->update_statistics();
-  // The decay is part of gradients that were processed.
+  // Processed gradients already include the decay.
   variables_.apply_momentum({.learning_rate = result.learning_rate,
                              .momentum = options_.momentum,
                              .weight_decay = result.gradient_norm ? 0 : options_.weight_decay,
@@ -76,7 +76,7 @@ bool Trainer::processes_gradients() const {
          options_.clip_gradient_norm || options_.clip_global_norm;
 }
 
-// Returns the norm of all.
+// Returns the global norm.
 double Trainer::process_gradients(uint64_t step) {
   variables_.process_gradients({.weight_decay = options_.weight_decay,
                                 .multipliers = multipliers_,
@@ -90,24 +90,24 @@ double Trainer::process_gradients(uint64_t step) {
       throw NotFiniteError({.kind = ErrorKind::invalid_argument,
                             .reason = "the gradient of " + variables_.specs()[id].name +
                                       " is not finite at step " + std::to_string(step),
-                            .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
+                            .hint = "use a lower learning rate or a longer warm-up"});
     squares += norms[id] * norms[id];
   }
   return std::sqrt(squares);
 }
 
 void Trainer::fail_for_loss(uint64_t step) const {
-  std::string reason = "the loss is not a number at step " + std::to_string(step);
-  // The last is the loss, whose output can't be read.
+  std::string reason = "the loss is not finite at step " + std::to_string(step);
+  // The last node is the loss, whose output can't be read.
   for (NodeId node = 0; node + 1 < layers_.size(); ++node) {
     if (std::ranges::all_of(runner_->output(node), [](float x) { return std::isfinite(x); }))
       continue;
-    reason += ": the first layer without finite numbers is " + layers_[node];
+    reason += ": the first layer with non-finite outputs is " + layers_[node];
     break;
   }
   throw NotFiniteError({.kind = ErrorKind::invalid_argument,
                         .reason = reason,
-                        .hint = "a lower learning rate, or a longer warm-up, keeps it finite"});
+                        .hint = "use a lower learning rate or a longer warm-up"});
 }
 
 void Trainer::trace_to(std::shared_ptr<ChromeTrace> trace) {

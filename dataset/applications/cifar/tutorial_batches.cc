@@ -30,9 +30,9 @@ struct DrawDistortion {
   }
   // The sizes are parameters of the collator.
   std::vector<Parameter> parameters() const {
-    return {{"max_brightness", shortest_text(ranges.max_brightness)},
-            {"min_contrast", shortest_text(ranges.min_contrast)},
-            {"max_contrast", shortest_text(ranges.max_contrast)}};
+    return {{"max_brightness", ranges.max_brightness},
+            {"min_contrast", ranges.min_contrast},
+            {"max_contrast", ranges.max_contrast}};
   }
 };
 

@@ -23,8 +23,9 @@
 // looks again. A file that was made from other operators, parameters or source files is refused by
 // name, and so is one where a file that the inputs of interleave and flat_map have read has
 // changed. Remove the cache yourself where functions are others, or values in a vector, or where
-// such an input's file was moved, was read through another FileSystem than the cache, or not by
-// tfrecord_files: that is not seen.
+// such an input's file was moved, has a URL with a user name or query (which are never written to
+// the cache), was read through another FileSystem than the cache, or not by tfrecord_files: that is
+// not seen.
 //
 // Saved: how many elements this pass has handed on. An iterator that is restored over an empty
 // cache fills it from the first element.

@@ -86,9 +86,10 @@ class Iterator {
   // Error{invalid_argument}, naming the operator or the file, where it was saved from another plan
   // or the sources' files have changed: then the iterator stays where it is. Compared are name and
   // content (a sample of it) of the files that the saving iterator had opened, and name and size of
-  // the others; folders don't count, so data may be moved. Where the place can't be reached all the
-  // same, it throws what comes in between, and starts its own epoch over: a file that an input of
-  // interleave or flat_map has read has changed, say.
+  // the others; folders and the queries of URLs don't count, so data may be moved and URLs signed
+  // again. Where the place can't be reached all the same, it throws what comes in between, and
+  // starts its own epoch over: a file that an input of interleave or flat_map has read has changed,
+  // say.
   void restore(std::string_view state) { iterator_.restore(state); }
 
   // The epoch of this pass: of a restored one, that of the state.

@@ -6,7 +6,6 @@
 #include <concepts>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace recordpipe {
 
@@ -17,11 +16,15 @@ std::string shortest_text(std::floating_point auto number) {
 }
 
 struct Parameter {
-  Parameter(std::string_view parameter, std::string text)
-      : name(parameter), value(std::move(text)) {}
-  Parameter(std::string_view parameter, std::integral auto number)
+  // `text` may be any bytes.
+  Parameter(std::string_view parameter, std::string_view text) : name(parameter), value(text) {}
+  Parameter(std::string_view parameter,
+            std::integral auto number) requires(!std::same_as<decltype(number), bool>)
       : name(parameter), value(std::to_string(number)) {}
-  Parameter(std::string_view parameter, bool yes)
+  Parameter(std::string_view parameter, std::floating_point auto number)
+      : name(parameter), value(shortest_text(number)) {}
+  // A template, because pointers and numbers would convert to bool.
+  Parameter(std::string_view parameter, std::same_as<bool> auto yes)
       : name(parameter), value(yes ? "true" : "false") {}
 
   std::string name;

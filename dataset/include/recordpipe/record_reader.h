@@ -1,4 +1,4 @@
-// Reading TFRecord files: sequentially from any stream, or at random from a mapped file.
+// Reading TFRecord files: sequentially from any stream, or at random from a file.
 //
 // A read has three results: a record, a clean end (an empty optional), or an exception. Messages,
 // after the path:
@@ -37,9 +37,9 @@ struct RecordReadOptions {
   std::optional<Compression> compression = {};
   // Default: once. `never` is for files whose writers computed wrong CRCs.
   CrcCheck crc = CrcCheck::once;
-  // For streams: the longest record, in bytes (default: 1 GiB); a longer one throws
-  // Error{limit_exceeded}. Mapped files have no limit. Buffers grow as bytes arrive, so a wrong
-  // length takes no memory.
+  // For streams and files that are not mapped: the longest record, in bytes (default: 1 GiB); a
+  // longer one throws Error{limit_exceeded}. Mapped files have no limit. A stream's buffer grows as
+  // bytes arrive, so a wrong length takes no memory.
   uint64_t max_record_size = uint64_t{1} << 30;
 };
 
@@ -79,11 +79,16 @@ struct RecordMapOptions {
   //     throws for the damaged record only, and the records after it can be read.
   // In all other cases, and with CrcCheck::never, the index is ignored.
   bool use_index = false;
+  // Open the file with FileSystem::open_random() instead of map() (default: false), for example a
+  // URL. Each read() and view() then reads the record anew: the record owns its bytes, and its CRC
+  // is checked at every read().
+  bool unmapped = false;
   // Opening throws Error{cancelled} soon after a stop was requested.
   std::stop_token stop = {};
 };
 
-// An uncompressed file, mapped, with O(1) access to each record. Thread-safe.
+// An uncompressed file, mapped (or read, RecordMapOptions), with O(1) access to each record.
+// Thread-safe.
 //
 // Opening walks the headers (and checks every length CRC, except with CrcCheck::never), or takes
 // the offsets from an index (RecordMapOptions). read() checks the record's data CRC and, if the
@@ -110,7 +115,7 @@ class MappedRecordFile {
   // Prefetches the bytes that read(i) will touch into the CPU cache, for random access: the first
   // 4 KiB if the CRC will be checked, else both ends of the record. Never fails.
   void prefetch(size_t i) const;
-  // The whole file.
+  // The whole file; empty if it is not mapped.
   std::span<const std::byte> bytes() const;
   // Whether the file was truncated, or could not be read, since it was mapped.
   bool damaged() const;

@@ -40,10 +40,11 @@ namespace recordpipe {
 // With more than one thread, up to 4 plain files that come next are opened ahead, on the threads
 // that compute elements. That changes no element and no error.
 //
-// With random access where all files are plain and can be mapped: global_shuffle over others throws
-// Error{unsupported} when its first element is wanted. Saved: the file, the record in it, and what
-// files there were (iterator_state.h); a file that is read as a stream is read again up to the
-// place.
+// Random access (global_shuffle) requires plain files that are regular files or URLs whose server
+// supports range requests; others throw Error{unsupported} when the first element is wanted. Of a
+// URL, all headers are read before the first element, unless it has an index, then each record by
+// its own request; the records own their bytes. Saved: the file, the record in it, and what files
+// there were (iterator_state.h); a file that is read as a stream is read again up to the place.
 Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options = {});
 // The same through another file system than the operating system's, which must outlive it and be
 // safe to use from several threads.

@@ -7,6 +7,7 @@
 
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/philox.h"
 
 namespace recordpipe::internal {
@@ -15,8 +16,10 @@ namespace {
 constexpr uint64_t kBlockSize = 4096;
 constexpr uint64_t kBlocks = 18;
 
-uint64_t name_fingerprint(const std::string& path) {
-  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+// Without the query of a URL: a presigned URL is another one in each run.
+uint64_t name_fingerprint(std::string_view path) {
+  std::string_view name = without_query(path);
+  name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
   uint64_t hash = name.size();
   for (const char c : name) hash = derive_key(hash, static_cast<unsigned char>(c));
   return hash;

@@ -17,8 +17,9 @@
 
 namespace recordpipe::internal {
 
-// Neither the time of the last change nor the folder counts: copies are the same files. Of what is
-// no regular file, and of a URL whose server tells no size, only the name counts.
+// Neither the time of the last change nor the folder counts, nor the query of a URL: copies are the
+// same files, and a presigned URL may be signed again. Of what is no regular file, and of a URL
+// whose server tells no size, only the name counts.
 struct FileFingerprint {
   uint64_t name = 0;
   uint64_t name_and_size = 0;

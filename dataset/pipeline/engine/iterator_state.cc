@@ -159,10 +159,9 @@ void check_files(const PlanDescription& plan, const proto::IteratorState& state,
     if (saved[static_cast<int>(i)] == here[i]) continue;
     const size_t first = i * per_fingerprint;
     const size_t last = std::min(first + per_fingerprint, files.size()) - 1;
-    refuse(first == last
-               ? kHasChanged
-               : "or one of the files up to " + printable(without_secrets(files[last].path)) +
-                     " is another than the state was saved with, or has changed since",
+    refuse(first == last ? kHasChanged
+                         : "or one of the files up to " + shown_path(files[last].path) +
+                               " is another than the state was saved with, or has changed since",
            files[first].path);
   }
 }

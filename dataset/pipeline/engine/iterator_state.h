@@ -11,7 +11,7 @@
 //     became): name and content, where restoring opens them again. That are all files from which
 //     records before the place are still to come, or from which some had come and not all. Files
 //     that are opened after the place was reached are not compared.
-// Folders don't count, so data may be moved.
+// Folders don't count, so data may be moved, nor do the queries of URLs, which may be presigned.
 #pragma once
 
 #include <cstdint>

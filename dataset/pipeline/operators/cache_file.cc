@@ -68,8 +68,8 @@ bool check_input_files(FileSystem& file_system, const std::string& cache, std::s
     const std::string path(next(size));
     if (!file_system.status(path)) continue;
     if (fingerprint_of(file_system, path).content != content) {
-      refuse(cache, printable(without_secrets(path)) +
-                        ": is another file than it was made from, or has changed since");
+      refuse(cache,
+             shown_path(path) + ": is another file than it was made from, or has changed since");
     }
   }
   return true;
@@ -156,7 +156,7 @@ void CacheWriter::write() {
 void CacheWriter::finish(const FileFingerprints& files) {
   std::string end = end_of(elements_);
   for (const FileFingerprints::Opened& file : files.opened_besides(sources_)) {
-    if (file.file_system != &file_system_) continue;
+    if (file.file_system != &file_system_ || without_secrets(file.path) != file.path) continue;
     append_number(file.fingerprint.content, end);
     append_number(file.path.size(), end);
     end += file.path;

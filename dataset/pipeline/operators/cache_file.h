@@ -8,7 +8,8 @@
 //   last record    "recordpipe cache end\n", the number of elements, 8 bytes, little-endian, and
 //                  for each file that the inputs of interleave and flat_map have read through the
 //                  cache's own FileSystem: the fingerprint of its content and the length of its
-//                  path, 8 bytes each, and the path
+//                  path, 8 bytes each, and the path. URLs with a user name, password or query are
+//                  left out: these may be secrets, and without them the file can't be read
 #pragma once
 
 #include <cstddef>

@@ -19,12 +19,11 @@
 
 namespace recordpipe::internal {
 
-// A file of tfrecord_files that is mapped.
+// A file of tfrecord_files with random access: mapped, or read by ranges.
 struct OpenRecordFile {
-  OpenRecordFile(MappedRecordFile mapped, std::shared_ptr<MemoryAccount> account)
-      : file(std::move(mapped)),
-        fingerprint(fingerprint_of(file.path(), file.bytes())),
-        index_memory(std::move(account)) {
+  OpenRecordFile(MappedRecordFile opened, const FileFingerprint& content,
+                 std::shared_ptr<MemoryAccount> account)
+      : file(std::move(opened)), fingerprint(content), index_memory(std::move(account)) {
     index_memory.set(file.size() * sizeof(uint64_t));
   }
 

@@ -30,7 +30,11 @@ class RecordProducer final : public Producer {
       const MappedRecordFile& file = files_[ref.file()]->file;
       try {
         out[i] = check_crc_ ? file.read(ref.record()) : file.view(ref.record());
-        out[i].path = file.path();
+        if (out[i].owner) {
+          out[i] = keep_record(out[i], file.path());  // the path must live as long
+        } else {
+          out[i].path = file.path();
+        }
       } catch (...) {
         failures.push_back({i, std::current_exception()});
       }

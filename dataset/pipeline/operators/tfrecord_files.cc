@@ -1,4 +1,4 @@
-// The source of records: mapped files by number, streams by value.
+// The source of records: files that are mapped, or read at any offset, by number; streams by value.
 #include "recordpipe/tfrecord_files.h"
 
 #include <algorithm>
@@ -172,7 +172,7 @@ class RecordPlan final : public Plan {
     }
   }
 
-  // For random access: mapped, or an error that says why it can't be.
+  // For random access: mapped, or else read by ranges; or an error that says why neither works.
   const MappedRecordFile& mapped_file(size_t number) {
     if (!mapped_[number] && !take_opened(number)) {
       const std::string& path = paths_[number];
@@ -184,12 +184,23 @@ class RecordPlan final : public Plan {
         keep(number, map(number, {}));
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::unsupported) throw;
-        refuse_random_access(path, error.reason(),
-                             "decompress or download it first, or use shuffle");
+        open_unmapped(number);
       }
     }
     open_ahead(number + 1);
     return mapped_[number]->file;
+  }
+
+  void open_unmapped(size_t number) {
+    const std::string& path = paths_[number];
+    try {
+      MappedRecordFile file(file_system_, path, options_, {.use_index = true, .unmapped = true});
+      keep(number, std::make_shared<const OpenRecordFile>(
+                       std::move(file), fingerprint_of(file_system_, path), memory_));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      refuse_random_access(path, error.reason(), "decompress or download it first, or use shuffle");
+    }
   }
 
   [[noreturn]] static void refuse_random_access(const std::string& path, const std::string& why,
@@ -205,7 +216,8 @@ class RecordPlan final : public Plan {
   OpenRecordFilePtr map(size_t number, const std::stop_token& stop) const {
     const std::string& path = paths_[number];
     MappedRecordFile mapped(file_system_, path, options_, {.use_index = true, .stop = stop});
-    auto file = std::make_shared<const OpenRecordFile>(std::move(mapped), memory_);
+    const FileFingerprint fingerprint = fingerprint_of(path, mapped.bytes());
+    auto file = std::make_shared<const OpenRecordFile>(std::move(mapped), fingerprint, memory_);
     if (!open_files_) return file;
     std::string version = file->file.identity();
     if (!version.empty()) version += " " + std::to_string(static_cast<int>(options_.crc));

@@ -41,7 +41,7 @@ class Literal {
     const char quote = rest_.empty() ? '\0' : rest_.front();
     if (quote != '\'' && quote != '"') corrupted("a string is missing in its header");
     const size_t end = rest_.find(quote, 1);
-    if (end == rest_.npos) corrupted("a string in its header doesn't end");
+    if (end == rest_.npos) corrupted("unterminated string in the header");
     const std::string_view text = rest_.substr(1, end - 1);
     rest_.remove_prefix(end + 1);
     return text;
@@ -93,7 +93,7 @@ void parse_type(std::string_view type, NpyHeader& header) {
   const char order = type.empty() ? '?' : type.front();
   const std::string shown = "dtype " + printable(type);
   if (type.size() < 3 || std::string_view("<>|=").find(order) == std::string_view::npos) {
-    unsupported(shown + ", which is none of numbers or strings");
+    unsupported(shown + ", which is neither a numeric nor a string type");
   }
   header.kind = type[1];
   header.big_endian = order == '>';
@@ -120,7 +120,7 @@ void parse_type(std::string_view type, NpyHeader& header) {
     default:
       break;
   }
-  unsupported(shown + ", which is none of numbers or strings",
+  unsupported(shown + ", which is neither a numeric nor a string type",
               header.kind == 'O' ? "objects are pickles, which are not executed here" : "");
 }
 
@@ -146,7 +146,7 @@ uint64_t NpyHeader::row_values() const { return product(std::span(shape).subspan
 NpyHeader parse_npy_header(std::span<const std::byte> file) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(kMagic)) corrupted("it doesn't begin with \\x93NUMPY");
-  if (text.size() < 12) corrupted("it is cut in its header");
+  if (text.size() < 12) corrupted("truncated header");
   const auto version = static_cast<unsigned char>(text[6]);
   if (version < 1 || version > 3) unsupported("version " + std::to_string(version) + " of .npy");
   const size_t length_size = version == 1 ? 2 : 4;
@@ -156,7 +156,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> file) {
   header.data_begin = 8 + length_size + length;
   if (header.data_begin > kMaxNpyHeader)
     unsupported("a header of " + std::to_string(length) + " bytes");
-  if (header.data_begin > text.size()) corrupted("it is cut in its header");
+  if (header.data_begin > text.size()) corrupted("truncated header");
 
   Literal literal(text.substr(8 + length_size, length));
   bool has_type = false;

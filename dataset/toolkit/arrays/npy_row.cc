@@ -52,7 +52,7 @@ float load_float_value(const NpyHeader& header, const std::byte* from) {
 
 void append_utf8(uint64_t code, std::string& out) {
   if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
-    throw Error({.kind = ErrorKind::corrupted, .reason = "text that is no Unicode"});
+    throw Error({.kind = ErrorKind::corrupted, .reason = "text that is not valid Unicode"});
   }
   if (code < 0x80) {
     out += static_cast<char>(code);

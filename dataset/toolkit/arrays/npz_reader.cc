@@ -142,7 +142,7 @@ NpzArray read_member(ZipReader& zip, std::string name, const std::string& path,
   while (true) {
     throw_if_stopped(options.stop, path);
     if (array.values.size() + values.size() > size) {
-      fail(ErrorKind::corrupted, path, "it is longer than its header says");
+      fail(ErrorKind::corrupted, path, "longer than its header specifies");
     }
     array.values.append(values);
     count = zip.read(buffer);
@@ -150,7 +150,7 @@ NpzArray read_member(ZipReader& zip, std::string name, const std::string& path,
     values = std::span(buffer).first(count);
   }
   if (array.values.size() < size)
-    fail(ErrorKind::truncated, path, "it is shorter than its header says");
+    fail(ErrorKind::truncated, path, "shorter than its header specifies");
   return array;
 }
 
@@ -162,7 +162,7 @@ std::vector<NpzArray> read_all_arrays(ZipReader& zip, const NumpyReadOptions& op
     if (!name.ends_with(kEnding)) fail(ErrorKind::unsupported, member, "not a .npy file");
     name.resize(name.size() - kEnding.size());
     if (std::ranges::any_of(arrays, [&](const NpzArray& array) { return array.name == name; })) {
-      fail(ErrorKind::corrupted, member, "it is there twice");
+      fail(ErrorKind::corrupted, member, "duplicate member");
     }
     if (arrays.size() == kMostArrays)
       fail(ErrorKind::limit_exceeded, zip.path(), "more than 10,000 arrays");

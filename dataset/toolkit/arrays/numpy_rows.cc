@@ -29,8 +29,8 @@ class NpyRows final : public NumpyRows {
       const bool is_short = file_->size() < header_.data_begin + size;
       throw Error({.kind = is_short ? ErrorKind::truncated : ErrorKind::corrupted,
                    .path = file_->path(),
-                   .reason = is_short ? "it is shorter than its header says"
-                                      : "it is longer than its header says"});
+                   .reason = is_short ? "shorter than its header specifies"
+                                      : "longer than its header specifies"});
     }
   }
 
@@ -43,7 +43,7 @@ class NpyRows final : public NumpyRows {
     if (file_->read_at(header_.data_begin + i * values.size(), values) != values.size()) {
       throw Error({.kind = ErrorKind::truncated,
                    .path = file_->path(),
-                   .reason = "was cut while it was read"});
+                   .reason = "was truncated while it was read"});
     }
     if (on_read_) on_read_(values.size());
     SerializedFeatures features;

@@ -89,7 +89,7 @@ std::optional<PixelGuess::Shape> PixelGuess::shape_of(const MessageView& record,
     if (!height || !width || bytes % (*height * *width) != 0) continue;
     const size_t channels = bytes / (*height * *width);
     if (channels < 1 || channels > kMostChannels) continue;
-    return Shape{{*height, *width, channels}, "as the record's height and width say"};
+    return Shape{{*height, *width, channels}, "from the record's height and width"};
   }
   for (const KnownSize& known : kKnownSizes) {
     if (known.bytes != bytes) continue;

@@ -77,7 +77,7 @@ CsvCell CsvReader::read_cell() {
     read_quoted(cell);
     if (peek() == '\r') pass_carriage_return();
     const int c = peek();
-    if (c != ',' && c != '\n' && c != kEnd) fail("text behind a closing quote");
+    if (c != ',' && c != '\n' && c != kEnd) fail("text after a closing quote");
     return cell;
   }
   for (int c = peek(); c != ',' && c != '\n' && c != kEnd; c = peek()) {
@@ -104,7 +104,7 @@ void CsvReader::read_quoted(CsvCell& cell) {
   get();
   while (true) {
     const int c = get();
-    if (c == kEnd) fail("a quote that doesn't end");
+    if (c == kEnd) fail("a quote that isn't closed");
     if (c == '"') {
       if (peek() != '"') return;
       get();

@@ -120,7 +120,7 @@ std::string_view CsvColumnGuess::type(const std::string& name,
                .reason = "line " + std::to_string(rounded_->line) + ": column " + printable(name) +
                          ": " + rounded_->text +
                          " is a whole number that a float, which all cells of the column fit, "
-                         "can't hold exactly",
+                         "can't represent exactly",
                .hint = types_called + " " + printable(name) + "=float rounds it, " + types_called +
                        " " + printable(name) + "=bytes keeps its digits"});
 }

@@ -35,7 +35,7 @@ std::string bytes_of(const JsonValue& value) {
 
 float float_of(const JsonValue& value, const std::string& name) {
   if (const auto number = parse_float(value.text)) return *number;
-  fail(name, value.text + " is no number that a float can hold");
+  fail(name, value.text + " is out of the range of float");
 }
 
 // 3.0, too: what a program wrote that knows no integers.
@@ -48,7 +48,7 @@ int64_t integer_of(const JsonValue& value, const std::string& name) {
   if (is_number && std::abs(number) <= kExact && number == std::floor(number)) {
     return static_cast<int64_t>(number);
   }
-  fail(name, value.text + " is no whole number, where int64 is wanted");
+  fail(name, value.text + " is not a whole number, but the feature is int64");
 }
 
 std::string kind_of(std::span<const JsonValue> values, const std::string& name) {
@@ -62,11 +62,11 @@ std::string kind_of(std::span<const JsonValue> values, const std::string& name) 
   };
   if (std::ranges::all_of(values, is_number)) return "float";
   if (std::ranges::any_of(values, [](const JsonValue& v) { return v.kind == Kind::array; })) {
-    fail(name, "lists in lists, which an Example can't hold");
+    fail(name, "nested lists, which an Example can't represent");
   }
   if (std::ranges::any_of(
           values, [](const JsonValue& v) { return v.kind == Kind::object && !is_base64(v); })) {
-    fail(name, "an object in a list, which an Example can't hold");
+    fail(name, "an object in a list, which an Example can't represent");
   }
   fail(name, "values of several kinds in one list");
 }
@@ -79,7 +79,7 @@ void require_exact(std::span<const JsonValue> values, const std::string& name,
     throw Error({.kind = ErrorKind::corrupted,
                  .reason = "\"" + printable(name) + "\": " + value.text +
                            " is a whole number that a float, which all values of the list fit, "
-                           "can't hold exactly",
+                           "can't represent exactly",
                  .hint = types_called + " " + printable(name) + "=float rounds it"});
   }
 }
@@ -90,7 +90,7 @@ std::string feature_of_values(std::span<const JsonValue> values, std::string kin
   const bool are_numbers = found == "int64" || found == "float";
   const bool fits = kind.empty() || found.empty() || kind == found ||
                     (are_numbers && (kind == "float" || kind == "int64"));
-  if (!fits) fail(name, "values of kind " + found + ", where " + kind + " is wanted");
+  if (!fits) fail(name, "values of kind " + found + ", expected " + kind);
   if (kind.empty()) {
     kind = found;
     if (kind == "float") require_exact(values, name, types_called);
@@ -123,7 +123,7 @@ std::string feature_of(const JsonValue& value, const std::string& kind, const st
                        const std::string& types_called) {
   if (value.kind == Kind::array) return feature_of_values(value.items, kind, name, types_called);
   if (value.kind == Kind::object && !is_base64(value)) {
-    fail(name, "an object, which an Example can't hold");
+    fail(name, "an object, which an Example can't represent");
   }
   return feature_of_values(std::span(&value, 1), kind, name, types_called);
 }

@@ -85,7 +85,7 @@ void JsonSurvey::require_one_kind(const std::string& name, const Kinds& kinds,
   fail(second->second, paths,
        "\"" + printable(name) + "\" is " + std::string(json_kind(second->first)) + ", where " +
            in_words(first, second->second, paths) + " has " + std::string(json_kind(first_kind)),
-       "whoever reads the records expects one kind: " +
+       "readers of the records expect one kind: " +
            (are_numbers ? types_called_ + " " + printable(name) + "=float makes it one"
                         : "write it the same way in all lines, or null"));
 }

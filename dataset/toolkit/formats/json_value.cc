@@ -75,7 +75,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
                    const nlohmann::detail::exception& error) override {
     const std::string_view what = error.what();
     const size_t colon = what.find(": ");
-    fail("no JSON at byte " + std::to_string(position) +
+    fail("invalid JSON at byte " + std::to_string(position) +
          (colon == what.npos ? "" : printable(what.substr(colon))));
   }
 
@@ -91,7 +91,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool open(JsonValue::Kind kind) {
-    if (open_.size() == kDeepest) fail("nested too deep");
+    if (open_.size() == kDeepest) fail("nested too deeply");
     JsonValue& value = place();
     value.kind = kind;
     // It stays where it is while it is open: nothing is put beside it.
@@ -151,7 +151,7 @@ bool may_hold_non_finite(std::string_view text) {
 JsonValue parse_json(std::string_view text) {
   // The parser takes it for the end of the text.
   if (const size_t nul = text.find('\0'); nul != text.npos) {
-    fail("no JSON at byte " + std::to_string(nul + 1) + ": a NUL byte");
+    fail("invalid JSON at byte " + std::to_string(nul + 1) + ": a NUL byte");
   }
   const FiniteJson finite = may_hold_non_finite(text) ? without_non_finite(text) : FiniteJson();
   const std::string_view json = finite.words.empty() ? text : std::string_view(finite.text);

@@ -20,7 +20,7 @@ uint64_t resident(uint64_t chunk) { return std::max(chunk, uint64_t{256} << 10);
 // Gives back the pages of a part of the file when it was read.
 class ReleaseAtEnd {
  public:
-  ReleaseAtEnd(const MappedFile& file, uint64_t begin, const uint64_t& end)
+  ReleaseAtEnd(const RandomAccessFile& file, uint64_t begin, const uint64_t& end)
       : file_(file), begin_(begin), end_(end) {}
   ~ReleaseAtEnd() {
     if (end_ > begin_) file_.hint(begin_, end_ - begin_, ReadHint::done);
@@ -29,18 +29,19 @@ class ReleaseAtEnd {
   ReleaseAtEnd& operator=(const ReleaseAtEnd&) = delete;
 
  private:
-  const MappedFile& file_;
+  const RandomAccessFile& file_;
   const uint64_t begin_;
   const uint64_t& end_;
 };
 
 }  // namespace
 
-ChunkFacts scan_chunk(const MappedFile& file, uint64_t begin, uint64_t end, std::stop_token stop) {
+ChunkFacts scan_chunk(const RandomAccessFile& file, uint64_t begin, uint64_t end,
+                      std::stop_token stop) {
   ChunkFacts facts;
   uint64_t touched = std::min(begin + kSearch, end);
   const ReleaseAtEnd release(file, begin, touched);
-  MappedScanInput input(file, begin, end, resident(end - begin));
+  FileScanInput input(file, begin, end, resident(end - begin));
   RecordWalk walk(input, begin, {.horizon = end + (end - begin) / 2}, std::move(stop));
   if (!walk.find_before(touched)) return facts;
   const uint64_t first = walk.position();
@@ -52,11 +53,7 @@ ChunkFacts scan_chunk(const MappedFile& file, uint64_t begin, uint64_t end, std:
     }
     auto step = walk.next();
     if (!step) break;
-    if (auto* region = std::get_if<DamagedRegion>(&*step)) {
-      facts.stretches.push_back(std::move(*region));
-    } else {
-      facts.stretches.push_back(IntactRecords{from, walk.position(), 1});
-    }
+    facts.stretches.push_back(*std::move(step));
   }
   touched = std::max(touched, walk.position());
   // The record that was found may be gone: another program may change the file.
@@ -66,10 +63,10 @@ ChunkFacts scan_chunk(const MappedFile& file, uint64_t begin, uint64_t end, std:
   return facts;
 }
 
-IntactRecords check_records(const MappedFile& file, uint64_t begin, uint64_t end,
+IntactRecords check_records(const RandomAccessFile& file, uint64_t begin, uint64_t end,
                             std::stop_token stop) {
   const ReleaseAtEnd release(file, begin, end);
-  MappedScanInput input(file, begin, end, resident(end - begin));
+  FileScanInput input(file, begin, end, resident(end - begin));
   RecordWalk walk(input, begin, {.horizon = end}, std::move(stop));
   IntactRecords intact{begin, begin, 0};
   while (walk.position() < end) {
@@ -84,10 +81,10 @@ IntactRecords check_records(const MappedFile& file, uint64_t begin, uint64_t end
   return intact;
 }
 
-uint32_t check_piece(const MappedFile& file, uint64_t begin, uint64_t end) {
+uint32_t check_piece(const RandomAccessFile& file, uint64_t begin, uint64_t end) {
   // Of the pages that were mapped to read the record's header and footer.
   const ReleaseAtEnd release(file, begin, end);
-  return MappedScanInput(file, begin, end).crc_in_passing(begin, end);
+  return FileScanInput(file, begin, end).crc_in_passing(begin, end);
 }
 
 }  // namespace recordpipe

@@ -24,14 +24,15 @@ struct ChunkFacts {
 
 // Looks for an intact record that starts in the first 64 KiB of the chunk [begin, end), and goes on
 // from it until past the chunk's end, or to what can't be told without reading much further.
-ChunkFacts scan_chunk(const MappedFile& file, uint64_t begin, uint64_t end, std::stop_token stop);
+ChunkFacts scan_chunk(const RandomAccessFile& file, uint64_t begin, uint64_t end,
+                      std::stop_token stop);
 
 // How far records are intact, one after another, from `begin` on, and how many; `end` is where the
 // last of them should end.
-IntactRecords check_records(const MappedFile& file, uint64_t begin, uint64_t end,
+IntactRecords check_records(const RandomAccessFile& file, uint64_t begin, uint64_t end,
                             std::stop_token stop);
 
 // The CRC of [begin, end).
-uint32_t check_piece(const MappedFile& file, uint64_t begin, uint64_t end);
+uint32_t check_piece(const RandomAccessFile& file, uint64_t begin, uint64_t end);
 
 }  // namespace recordpipe

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
-#include "dataset/record/record_error.h"
 #include "dataset/record/record_framing.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
@@ -91,8 +90,8 @@ DamagedRegion DamageReason::region_to_end(uint64_t end, bool zeros) && {
     remedy_ = Remedy::none;
   } else if (what_ == What::length_crc && begin_ > 0) {
     reason_ =
-        "no record follows up to the end of the file: garbage, or a corrupted record whose "
-        "length's CRC does not fit";
+        "no record follows up to the end of the file: garbage, or a corrupted record with a "
+        "length CRC mismatch";
   }
   return {begin_, end, std::move(reason_), std::move(hint_), remedy_};
 }

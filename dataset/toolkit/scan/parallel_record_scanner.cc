@@ -55,9 +55,9 @@ struct Planned {
 
 class ParallelRecordScanner::State {
  public:
-  State(const MappedFile& file, const ParallelScanOptions& options)
+  State(const RandomAccessFile& file, const ParallelScanOptions& options)
       : file_(file),
-        bytes_(file.bytes()),
+        size_(file.size()),
         chunk_size_(chunk_size_of(options)),
         stop_(options.stop),
         input_(file),
@@ -78,8 +78,6 @@ class ParallelRecordScanner::State {
   uint64_t offset() const { return offset_; }
 
  private:
-  uint64_t size() const { return bytes_.size(); }
-
   std::optional<Stretch> next_stretch() {
     while (true) {
       while (!damaged_ && planned_.size() < most_planned_ && plan_next()) {
@@ -94,7 +92,7 @@ class ParallelRecordScanner::State {
 
   // Plans what begins at plan_end_; false where only a walk can tell, or at the end of the file.
   bool plan_next() {
-    if (plan_end_ >= size()) return false;
+    if (plan_end_ >= size_) return false;
     const ChunkFacts& facts = facts_of(plan_end_ / chunk_size_);
     if (facts.begin == plan_end_) {
       Planned planned{.begin = plan_end_, .end = facts.end};
@@ -125,10 +123,10 @@ class ParallelRecordScanner::State {
   // What is known of a chunk, with the threads set to work on it and on those after it.
   const ChunkFacts& facts_of(uint64_t chunk) {
     chunks_.erase(chunks_.begin(), chunks_.lower_bound(chunk));
-    for (uint64_t i = chunk; i < chunk + most_planned_ && i * chunk_size_ < size(); ++i) {
+    for (uint64_t i = chunk; i < chunk + most_planned_ && i * chunk_size_ < size_; ++i) {
       if (chunks_.contains(i)) continue;
       const uint64_t begin = i * chunk_size_;
-      const uint64_t end = std::min(begin + chunk_size_, size());
+      const uint64_t end = std::min(begin + chunk_size_, size_);
       chunks_[i].coming = threads_.submit(
           [&file = file_, begin, end, stop = stop_] { return scan_chunk(file, begin, end, stop); });
     }
@@ -138,9 +136,9 @@ class ParallelRecordScanner::State {
   }
 
   // Where the record at `begin` ends, if its header tells the truth.
-  std::optional<uint64_t> end_of_record(uint64_t begin) const {
-    const auto rest = bytes_.subspan(begin);
-    const RecordFrame frame = parse_record_header(rest, rest.size());
+  std::optional<uint64_t> end_of_record(uint64_t begin) {
+    const RecordFrame frame =
+        parse_record_header(input_.view(begin, kRecordHeaderSize), size_ - begin);
     if (!frame.ok()) return std::nullopt;
     return begin + frame.size();
   }
@@ -213,7 +211,8 @@ class ParallelRecordScanner::State {
       crc = crc32c_concat(crc, piece.get(), piece_size);
       at += piece_size;
     }
-    return load_little_endian<uint32_t>(bytes_.data() + data_end) == mask_crc(crc);
+    const auto footer = input_.view(data_end, kRecordFooterSize);
+    return load_little_endian<uint32_t>(footer.data()) == mask_crc(crc);
   }
 
   // What was planned from `place` on was believed wrongly.
@@ -229,20 +228,16 @@ class ParallelRecordScanner::State {
     const uint64_t begin = plan_end_;
     walk_.seek(begin);
     uint64_t records = walk_.pass_intact(walk_until_);
-    std::optional<RecordWalk::Step> met;
-    if (records == 0) {
+    std::optional<Stretch> met;
+    if (records > 0) {
+      met = IntactRecords{begin, walk_.position(), records};
+    } else {
       met = walk_.next();
-      records = 1;
     }
-    const bool at_end = walk_.position() == begin;
     plan_end_ = walk_.position();
     offset_ = plan_end_;
-    if (at_end) return std::nullopt;
-    if (met && std::holds_alternative<DamagedRegion>(*met)) {
-      walk_until_ = plan_end_ + kWalkOn;
-      return std::get<DamagedRegion>(*std::move(met));
-    }
-    return IntactRecords{begin, plan_end_, records};
+    if (met && std::holds_alternative<DamagedRegion>(*met)) walk_until_ = plan_end_ + kWalkOn;
+    return met;
   }
 
   struct Chunk {
@@ -250,11 +245,11 @@ class ParallelRecordScanner::State {
     ChunkFacts facts = {};
   };
 
-  const MappedFile& file_;
-  const std::span<const std::byte> bytes_;
+  const RandomAccessFile& file_;
+  const uint64_t size_;
   const uint64_t chunk_size_;
   const std::stop_token stop_;
-  MappedScanInput input_;
+  FileScanInput input_;
   RecordWalk walk_;
   const size_t most_planned_;
 
@@ -269,7 +264,7 @@ class ParallelRecordScanner::State {
   JobThreads threads_;  // last: joined before what its jobs use is gone
 };
 
-ParallelRecordScanner::ParallelRecordScanner(const MappedFile& file,
+ParallelRecordScanner::ParallelRecordScanner(const RandomAccessFile& file,
                                              const ParallelScanOptions& options)
     : state_(std::make_unique<State>(file, options)) {}
 ParallelRecordScanner::~ParallelRecordScanner() = default;

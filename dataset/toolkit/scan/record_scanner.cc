@@ -32,8 +32,8 @@ struct RecordScanner::State {
         walk(*input, 0, {.max_record_size = max_record_size, .max_region = max_record_size},
              std::move(stop)) {}
 
-  State(const MappedFile& file, std::stop_token stop)
-      : input(std::make_unique<MappedScanInput>(file)), walk(*input, 0, {}, std::move(stop)) {}
+  State(const RandomAccessFile& file, std::stop_token stop)
+      : input(std::make_unique<FileScanInput>(file)), walk(*input, 0, {}, std::move(stop)) {}
 };
 
 RecordScanner::RecordScanner(std::unique_ptr<ByteSource> source, const RecordReadOptions& reading,
@@ -45,14 +45,19 @@ RecordScanner::RecordScanner(DetectedSource detected, uint64_t max_record_size,
                              std::stop_token stop)
     : state_(std::make_unique<State>(std::move(detected), max_record_size, std::move(stop))) {}
 
-RecordScanner::RecordScanner(const MappedFile& file, std::stop_token stop)
+RecordScanner::RecordScanner(const RandomAccessFile& file, std::stop_token stop)
     : state_(std::make_unique<State>(file, std::move(stop))) {}
 
 RecordScanner::~RecordScanner() = default;
 RecordScanner::RecordScanner(RecordScanner&&) noexcept = default;
 RecordScanner& RecordScanner::operator=(RecordScanner&&) noexcept = default;
 
-std::optional<RecordScanner::Step> RecordScanner::next() { return state_->walk.next(); }
+std::optional<RecordScanner::Step> RecordScanner::next() {
+  auto step = state_->walk.next();
+  if (!step) return std::nullopt;
+  if (const auto* found = std::get_if<IntactRecords>(&*step)) return state_->walk.record(*found);
+  return std::get<DamagedRegion>(*std::move(step));
+}
 uint64_t RecordScanner::offset() const { return state_->walk.position(); }
 Compression RecordScanner::compression() const { return state_->compression; }
 const std::string& RecordScanner::path() const { return state_->input->path(); }

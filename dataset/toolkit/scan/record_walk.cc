@@ -38,50 +38,61 @@ void RecordWalk::seek(uint64_t position) {
 }
 
 uint32_t RecordWalk::data_crc(uint64_t begin, uint64_t end) {
-  if (!suspicious_) return input_.crc_in_passing(begin, end);
   return end - begin <= kShort ? input_.extend_crc(0, begin, end) : range_crc_.of(begin, end);
 }
 
 RecordWalk::Checked RecordWalk::check(uint64_t at) {
   if (limits_.horizon - at < kRecordOverhead) return {.verdict = Verdict::undecided};
-  const auto head = view(at, kRecordOverhead);
-  const RecordFrame frame = parse_record_header(head, input_.left(at).value_or(UINT64_MAX),
+  const auto left = input_.left(at);
+  const auto head = input_.window(at, kRecordOverhead);
+  const RecordFrame frame = parse_record_header(head, left.value_or(UINT64_MAX),
                                                 {.max_record_size = limits_.max_record_size});
   if (!frame.ok()) return {};
   const uint64_t size = frame.size();
   if (size > limits_.horizon - at) return {.verdict = Verdict::undecided};
-  if (view(at, size).size() < size) return {};
+  if (!left && input_.view(at, size).size() < size) return {};  // a stream may end before
   const uint64_t data = at + kRecordHeaderSize;
   const uint64_t data_end = data + frame.length;
-  const uint32_t crc = data_crc(data, data_end);
-  const auto footer = view(data_end, kRecordFooterSize);
-  const bool intact = load_little_endian<uint32_t>(footer.data()) == mask_crc(crc);
-  if (suspicious_) input_.release(data_end, data_end + kRecordFooterSize);
-  if (intact) {
+  uint32_t crc = 0;
+  std::span<const std::byte> footer;
+  if (!suspicious_ && size <= FileScanInput::kWindow) {
+    const auto record = input_.window(at, size);  // in one piece, for record()
+    crc = crc32c(frame.data(record));
+    footer = frame.footer(record);
+  } else if (!suspicious_) {
+    crc = input_.crc_in_passing(data, data_end);
+    footer = input_.window(data_end, kRecordFooterSize);
+  } else {
+    crc = data_crc(data, data_end);
+    footer = input_.view(data_end, kRecordFooterSize);
+    input_.release(data_end, data_end + kRecordFooterSize);
+  }
+  if (load_little_endian<uint32_t>(footer.data()) == mask_crc(crc)) {
     return {.verdict = Verdict::intact, .size = size, .crc = crc};
   }
   suspicious_ = true;
   return {.verdict = Verdict::damaged, .size = size, .crc = crc};
 }
 
-Record RecordWalk::record_at(uint64_t at, uint64_t size) {
-  const auto record = input_.view(at, size).first(size);
-  return {.data = record.subspan(kRecordHeaderSize, size - kRecordOverhead), .offset = at};
+Record RecordWalk::record(const IntactRecords& found) {
+  const uint64_t size = found.end - found.begin;
+  const auto data = input_.view(found.begin, size).subspan(kRecordHeaderSize);
+  return {.data = data.first(size - kRecordOverhead), .offset = found.begin};
 }
 
 std::optional<RecordWalk::Step> RecordWalk::next() {
   input_.forget(position_);
   throw_if_stopped(stop_, input_.path());
   if (ended_) return std::nullopt;
-  ended_ = input_.view(position_, 1).empty();
+  ended_ = input_.window(position_, 1).empty();
   if (ended_) return gap_here();
   const Checked checked = check(position_);
   if (checked.verdict == Verdict::undecided) return std::nullopt;
   if (checked.verdict == Verdict::damaged) return damage(checked);
   if (auto gap = gap_here()) return gap;
-  const Record record = record_at(position_, checked.size);
+  const uint64_t begin = position_;
   position_ += checked.size;
-  return record;
+  return IntactRecords{begin, position_, 1};
 }
 
 // Between intact records, or within the one before: a part of the content may be missing that was
@@ -99,7 +110,7 @@ uint64_t RecordWalk::pass_intact(uint64_t until) {
   // What is longer is next()'s, which doesn't read the same bytes for each of many lies.
   const bool trusting = in_vain_ <= position_ - start_ + kMostInVain;
   const FramingRules rules = {.max_record_size =
-                                  trusting ? MappedScanInput::kWindow - kRecordOverhead : kShort};
+                                  trusting ? FileScanInput::kWindow - kRecordOverhead : kShort};
   uint64_t records = 0;
   uint64_t wanted = kRecordOverhead;  // what is known of the next record's size
   while (position_ < until) {
@@ -141,7 +152,7 @@ uint64_t RecordWalk::zeros_from(uint64_t at) {
       std::min(at + std::min(limits_.max_region, UINT64_MAX - at), limits_.horizon);
   while (at < last) {
     throw_if_stopped(stop_, input_.path());
-    auto view = input_.view(at, 1);
+    auto view = input_.window(at, 1);
     view = view.first(std::min<uint64_t>({view.size(), kPlacesAtOnce, last - at}));
     const auto other = std::ranges::find_if(view, [](std::byte b) { return b != std::byte{0}; });
     at += static_cast<uint64_t>(other - view.begin());
@@ -158,7 +169,7 @@ RecordWalk::Found RecordWalk::search(uint64_t from, uint64_t end) {
   while (at < end) {
     throw_if_stopped(stop_, input_.path());
     if (limits_.horizon - at < kRecordOverhead) return {Found::How::undecided, at};
-    const auto here = view(at, kRecordOverhead);
+    const auto here = input_.window(at, kRecordOverhead);
     if (here.size() < kRecordOverhead) return {Found::How::content_end, at + here.size()};
     const uint64_t places = std::min<uint64_t>(
         {here.size() - kRecordOverhead + 1, kPlacesAtOnce, end - at, limits_.horizon - at});

@@ -15,6 +15,7 @@
 #include "dataset/toolkit/scan/scan_input.h"
 #include "recordpipe/record.h"
 #include "recordpipe/toolkit/damaged_region.h"
+#include "recordpipe/toolkit/parallel_record_scanner.h"
 
 namespace recordpipe {
 
@@ -29,14 +30,17 @@ struct RecordWalkLimits {
 
 class RecordWalk {
  public:
-  using Step = std::variant<Record, DamagedRegion>;
+  using Step = std::variant<IntactRecords, DamagedRegion>;
 
   RecordWalk(ScanInput& input, uint64_t begin, RecordWalkLimits limits, std::stop_token stop);
 
-  // The next intact record, whose data is valid until the next call, or the damaged region before
-  // it; nothing at the end of the content (or of `limits`), and ever after. Throws Error{cancelled}
-  // once a stop was requested, and what the input throws.
+  // The next intact record, alone, or the damaged region before it; nothing at the end of the
+  // content (or of `limits`), and ever after. Throws Error{cancelled} once a stop was requested,
+  // and what the input throws.
   std::optional<Step> next();
+
+  // The record that the last next() found; its data is valid until the next call.
+  Record record(const IntactRecords& found);
 
   // Passes over intact records that start before `until`; says how many. It ends at what isn't one,
   // and may end before.
@@ -60,10 +64,6 @@ class RecordWalk {
   };
 
   Checked check(uint64_t at);
-  // As the input's view(). Unless data CRCs didn't fit, the walk hardly ever goes back.
-  std::span<const std::byte> view(uint64_t offset, uint64_t size) {
-    return suspicious_ ? input_.view(offset, size) : input_.window(offset, size);
-  }
   uint32_t data_crc(uint64_t begin, uint64_t end);
   uint64_t zeros_from(uint64_t at);
   // The first intact record in [from, end): its place; or where the search ended, and how.
@@ -74,7 +74,6 @@ class RecordWalk {
   Found search(uint64_t from, uint64_t end);
   std::optional<Step> damage(const Checked& checked);
   std::optional<Step> gap_here();
-  Record record_at(uint64_t at, uint64_t size);
 
   ScanInput& input_;
   const RecordWalkLimits limits_;
@@ -83,7 +82,8 @@ class RecordWalk {
   const uint64_t start_;
   uint64_t position_;
   uint64_t in_vain_ = 0;  // bytes of data whose CRCs pass_intact() found wrong
-  // Whether a data CRC didn't fit: from then on ranges may overlap.
+  // Whether a data CRC didn't fit: from then on ranges may overlap, and the window stays at
+  // position_.
   bool suspicious_ = false;
   bool ended_ = false;
 };

@@ -42,33 +42,59 @@ uint32_t ScanInput::crc_in_passing(uint64_t begin, uint64_t end) {
   return crc;
 }
 
-// Read, not mapped: to map a page takes longer than to copy it.
-std::span<const std::byte> MappedScanInput::window(uint64_t offset, uint64_t size) {
-  const uint64_t file_size = file_.bytes().size();
-  size = std::min(size, file_size - offset);
+FileScanInput::FileScanInput(const RandomAccessFile& file, uint64_t begin, uint64_t end,
+                             uint64_t resident)
+    : ScanInput(file.stable() ? resident : std::min(resident, kResident)),
+      file_(file),
+      size_(file.size()),
+      stable_(file.stable()),
+      end_(end),
+      released_(begin) {}
+
+void FileScanInput::read(uint64_t offset, std::span<std::byte> out) {
+  const size_t filled = file_.read_at(offset, out);
+  if (filled == out.size()) return;
+  was_cut_ = true;
+  std::ranges::fill(out.subspan(filled), std::byte{0});
+}
+
+std::span<const std::byte> FileScanInput::view(uint64_t offset, uint64_t size) {
+  size = std::min(size, size_ - offset);
+  const auto known = kept(offset);
+  if (known.size() >= size && !known.empty()) return known;
+  if (stable_) return file_.read(offset, size_ - offset, {});
+  if (!aside_ || aside_->size() < size) aside_.emplace(std::max(size, kLeastRead));
+  read(offset, aside_->part(0, size));
+  return aside_->part(0, size);
+}
+
+// Read, also from a mapped file: to map a page takes longer than to copy it.
+std::span<const std::byte> FileScanInput::window(uint64_t offset, uint64_t size) {
+  size = std::min(size, size_ - offset);
   if (size > kWindow) return view(offset, size);
-  const bool is_inside = offset >= window_begin_ && offset - window_begin_ <= window_.size();
-  auto kept = is_inside ? window_.subspan(offset - window_begin_) : window_.first(0);
-  if (kept.size() >= size && !kept.empty()) return kept;
-  if (!buffer_) buffer_.emplace(std::min(kWindow, std::max<uint64_t>(file_size, 1)));
-  std::ranges::copy(kept, buffer_->data());
+  const auto known = kept(offset);
+  if (known.size() >= size && !known.empty()) return known;
+  if (buffer_ && !in_window(offset)) read_next_ = kLeastRead;
+  if (!buffer_) buffer_.emplace(std::min(kWindow, std::max<uint64_t>(size_, 1)));
+  std::ranges::copy(known, buffer_->data());
   const uint64_t ahead = std::min(end_ > offset ? end_ - offset : 0, read_next_);
-  const uint64_t filled = std::min(file_size - offset, std::max({size, ahead, kLeastRead}));
+  const uint64_t filled = std::min(size_ - offset, std::max({size, ahead, kLeastRead}));
   read_next_ = std::min(2 * read_next_, kWindow);
-  file_.read_at(offset + kept.size(), buffer_->part(kept.size(), filled));
+  window_ = {};
+  read(offset + known.size(), buffer_->part(known.size(), filled));
   window_ = buffer_->part(0, filled);
   window_begin_ = offset;
   return window_;
 }
 
-void MappedScanInput::forget(uint64_t offset) {
+void FileScanInput::forget(uint64_t offset) {
   if (offset < released_ + piece()) return;
   file_.hint(released_, offset - released_, ReadHint::done);
   released_ = offset;
 }
 
-void MappedScanInput::release(uint64_t begin, uint64_t end) {
-  if (begin >= end || file_.bytes().size() <= piece()) return;
+void FileScanInput::release(uint64_t begin, uint64_t end) {
+  if (begin >= end || size_ <= piece()) return;
   if (end - begin > kBlock) {
     file_.hint(begin, end - begin, ReadHint::done);
     return;
@@ -81,7 +107,7 @@ void MappedScanInput::release(uint64_t begin, uint64_t end) {
   }
 }
 
-void MappedScanInput::release_blocks() {
+void FileScanInput::release_blocks() {
   for (const uint64_t block : std::span(blocks_).first(block_count_)) {
     file_.hint(block * kBlock, kBlock, ReadHint::done);
   }

@@ -1,4 +1,4 @@
-// What a scan for records reads: a mapped file or a stream, by offsets that mostly grow.
+// What a scan for records reads: a file or a stream, by offsets that mostly grow.
 #pragma once
 
 #include <array>
@@ -64,42 +64,38 @@ class ScanInput {
   const uint64_t piece_;
 };
 
-// Part or all of a mapped file. No more than `resident` bytes of those that it viewed stay in
-// memory, and a few blocks besides. Giving pages back interrupts all threads of the process, and a
-// page that is wanted again has to be found again: it is done seldom. A file full of headers that
-// lie has a range to release at every few bytes.
-class MappedScanInput final : public ScanInput {
+// Part or all of a file. Views of a stable() file are its memory: at most `resident` bytes of them
+// stay in memory, and a few blocks besides. To unmap pages interrupts all threads of the process,
+// and a page that is needed again has to be mapped again, so it is done rarely: a file full of
+// wrong headers has a range to release at every few bytes. Views of other files are read, each with
+// exactly its bytes. Bytes that the file has lost since it was opened are zeros.
+class FileScanInput final : public ScanInput {
  public:
   static constexpr uint64_t kResident = uint64_t{1} << 20;
-  // What is read at a time for windows: it stays in a core's own cache.
+  // The size of a read for windows: they stay in a core's own cache.
   static constexpr uint64_t kWindow = uint64_t{256} << 10;
-  // And at first: a search for a record's start in 64 KiB often is all.
+  // The size of the first read: often, a search for a record's start in 64 KiB is all.
   static constexpr uint64_t kFirstWindow = (uint64_t{64} << 10) + kRecordOverhead;
-  // And behind the end, up to which alone the reading runs ahead.
+  // The size of the first read elsewhere, and of reads behind the end: only up to the end, reads
+  // run ahead.
   static constexpr uint64_t kLeastRead = uint64_t{16} << 10;
 
-  explicit MappedScanInput(const MappedFile& file)
-      : MappedScanInput(file, 0, file.bytes().size()) {}
+  explicit FileScanInput(const RandomAccessFile& file) : FileScanInput(file, 0, file.size()) {}
   // For what begins in [begin, end), wherever it ends.
-  MappedScanInput(const MappedFile& file, uint64_t begin, uint64_t end,
-                  uint64_t resident = kResident)
-      : ScanInput(resident), file_(file), end_(end), released_(begin) {}
-  ~MappedScanInput() override { release_blocks(); }
-  MappedScanInput(const MappedScanInput&) = delete;
-  MappedScanInput& operator=(const MappedScanInput&) = delete;
+  FileScanInput(const RandomAccessFile& file, uint64_t begin, uint64_t end,
+                uint64_t resident = kResident);
+  ~FileScanInput() override { release_blocks(); }
+  FileScanInput(const FileScanInput&) = delete;
+  FileScanInput& operator=(const FileScanInput&) = delete;
 
-  std::span<const std::byte> view(uint64_t offset, uint64_t) override {
-    return file_.bytes().subspan(offset);
-  }
+  std::span<const std::byte> view(uint64_t offset, uint64_t size) override;
   std::span<const std::byte> window(uint64_t offset, uint64_t size) override;
-  std::optional<uint64_t> left(uint64_t offset) const override {
-    return file_.bytes().size() - offset;
-  }
+  std::optional<uint64_t> left(uint64_t offset) const override { return size_ - offset; }
   void forget(uint64_t offset) override;
   void release(uint64_t begin, uint64_t end) override;
   const ContentGap* gap() const override { return nullptr; }
   void pass_gaps(uint64_t) override {}
-  bool changed() const override { return file_.damaged(); }
+  bool changed() const override { return was_cut_ || file_.damaged(); }
   const std::string& path() const override { return file_.path(); }
 
  private:
@@ -107,15 +103,29 @@ class MappedScanInput final : public ScanInput {
   static constexpr uint64_t kBlock = uint64_t{64} << 10;
   static constexpr size_t kMostBlocks = 4;
 
+  // Whether `offset` is in the last window, or at its end.
+  bool in_window(uint64_t offset) const {
+    return offset >= window_begin_ && offset - window_begin_ <= window_.size();
+  }
+  // What the last window holds from `offset` on.
+  std::span<const std::byte> kept(uint64_t offset) const {
+    return in_window(offset) ? window_.subspan(offset - window_begin_) : window_.first(0);
+  }
+  void read(uint64_t offset, std::span<std::byte> out);
   void release_blocks();
 
-  const MappedFile& file_;
+  const RandomAccessFile& file_;
+  const uint64_t size_;
+  const bool stable_;
   const uint64_t end_;
   uint64_t released_;
+  bool was_cut_ = false;
   // What was read for the last window, and where it begins in the file.
   std::optional<RawBuffer> buffer_;
   std::span<const std::byte> window_;
   uint64_t window_begin_ = 0;
+  // The last view outside of the window; unused for a stable file.
+  std::optional<RawBuffer> aside_;
   uint64_t read_next_ = kFirstWindow;
   // Numbers of blocks in which short ranges lie that are to be released, the latest last.
   std::array<uint64_t, kMostBlocks> blocks_ = {};

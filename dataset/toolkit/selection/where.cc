@@ -202,7 +202,7 @@ void require_comparable(const Where::Condition& condition, const std::string& ca
 [[noreturn]] void fail_missing(const std::string& name, const FirstNames& names, bool looked_at_all,
                                const std::string& called) {
   throw Error({.kind = ErrorKind::not_found,
-               .reason = called + " asks for " + printable(name) + ", which no record " +
+               .reason = called + " names " + printable(name) + ", which no record " +
                          (looked_at_all ? "" : "that was read ") + "has; " +
                          there_are(names.all(), name)});
 }

@@ -99,7 +99,7 @@ class Parser {
   }
 
   Condition part() {
-    if (depth_ == kMaxDepth) fail("parentheses and nots more than 100 deep");
+    if (depth_ == kMaxDepth) fail("parentheses and nots nested more than 100 deep");
     ++depth_;
     Condition result = nested_part();
     --depth_;
@@ -202,7 +202,7 @@ class Parser {
     const std::string_view number = text_.substr(begin, at_ - begin);
     if (parse_nonfinite(number)) {
       fail_at(begin, std::string(number) +
-                         " is no number to compare with (x < 0 or x >= 0 finds what is no NaN, "
+                         " can't be compared with (x < 0 or x >= 0 selects all but NaN, "
                          "x > 1e39 infinities)");
     }
     if (number.empty() || is_letter(number.front())) {

@@ -1,9 +1,9 @@
-"""CIFAR-10's TFRecord file for the peers that are fed from Python, and the fastest distortion that
-NumPy has been found to do.
+"""CIFAR-10's TFRecord file for the peers with Python input, and the fastest known distortion in
+NumPy.
 
-Records are found by number, in a file that is mapped: faster than any reader of TFRecords, and
-Grain wants it. Neither an index nor a CRC costs anything once the file is open. Examples are parsed
-by protobuf's C implementation.
+Records are accessed by number in a mapped file, which is faster than any reader of TFRecords and
+required by Grain. After the file is opened, neither an index nor CRCs cost any time. Examples are
+parsed by protobuf's C implementation.
 """
 import mmap
 
@@ -38,18 +38,18 @@ class Records:
         return len(self._places)
 
     def __getitem__(self, index):
-        """The bytes of the image, and its label."""
+        """The bytes of the image, and the label."""
         begin, end = self._places[index]
         features = self._example.FromString(self._bytes[begin:end]).features.feature
         return features["image"].bytes_list.value[0], features["label"].int64_list.value[0]
 
     def _getitems(self, indices):
-        """What Grain calls for many at once."""
+        """Called by Grain for several records at once."""
         return [self[index] for index in indices]
 
 
 def distort(row, random):
-    """One image, as one writes it for one image: float32 [32, 32, 3]; and its label."""
+    """A usual distortion of a single image: float32 [32, 32, 3]; and its label."""
     image = np.frombuffer(row[0], np.uint8).reshape(3, 32, 32).transpose(1, 2, 0)
     padded = np.zeros((32 + 2 * PAD, 32 + 2 * PAD, 3), np.float32)
     padded[PAD:-PAD, PAD:-PAD] = image
@@ -59,7 +59,8 @@ def distort(row, random):
 
 
 def distort_batch(rows, random):
-    """Images at once, while they are uint8 and channel-major: float32 [n, 32, 32, 3]; labels."""
+    """Distorts several images at once, while they are uint8 and channel-major: float32 [n, 32, 32,
+    3]; labels."""
     count = len(rows)
     images = np.frombuffer(b"".join(image for image, _ in rows), np.uint8)
     padded = np.zeros((count, 3, 32 + 2 * PAD, 32 + 2 * PAD), np.uint8)

@@ -1,8 +1,8 @@
-"""The training pipeline in Grain. usage: grain_loader.py FILE DESCRIPTORS; turns.py says what it
-prints.
+"""The training pipeline in Grain. usage: grain_loader.py FILE DESCRIPTORS; turns.py describes the
+output.
 
-An image at a time; and vectorised: records read and distorted a batch at a time. By threads, and by
-workers, which are processes. The shuffle is Grain's own, over all records.
+Variants: one image at a time, and vectorised, with records read and distorted in batches; with
+threads, and with worker processes. The shuffle is Grain's own, over all records.
 """
 import os
 import sys

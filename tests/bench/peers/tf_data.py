@@ -1,9 +1,9 @@
-"""The training pipeline in tf.data. usage: tf_data.py FILE; turns.py says what it prints.
+"""The training pipeline in tf.data. usage: tf_data.py FILE; turns.py describes the output.
 
-An image at a time with the tutorial's operations; and vectorised: batched first, cropped and
-flipped by one gather or by one projective transformation. Each with the records or what is parsed
-from them kept in memory after the first epoch, and without. AUTOTUNE for all that takes it, and any
-order among what is ready.
+Variants: one image at a time with the tutorial's operations; and vectorised, batched first, then
+cropped and flipped by one gather or by one projective transformation. Each with and without a cache
+in memory of the records or of the parsed values after the first epoch. AUTOTUNE wherever it is
+supported, and nondeterministic order.
 """
 import os
 import sys

@@ -1,8 +1,8 @@
 """Prints records as JSON, in a loop over tf.data. usage: tf_data_json.py FILE RECORDS
 
-For each line of standard input, prints RECORDS records to /dev/null as `tfrecord show --json` does
-and says how many a second that were. TensorFlow's Example (protobuf in C), base64 and json.dumps:
-the offset is counted along.
+For each line of standard input, prints RECORDS records to /dev/null in the format of `tfrecord show
+--json` and reports the records per second. Uses TensorFlow's Example (protobuf in C), base64 and
+json.dumps; it computes the offsets itself.
 """
 import base64
 import json

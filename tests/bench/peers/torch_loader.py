@@ -1,8 +1,8 @@
 """The training pipeline in torch's DataLoader. usage: torch_loader.py FILE DESCRIPTORS; turns.py
-says what it prints.
+describes the output.
 
-An image at a time; and vectorised: the batch's records read and distorted at once, which
-__getitems__ allows. Without workers and with. The shuffle is a permutation of all records.
+Variants: one image at a time, and vectorised: the batch's records are read and distorted at once by
+__getitems__. With and without workers. The shuffle is a permutation of all records.
 """
 import os
 import sys
@@ -15,7 +15,7 @@ from turns import BATCH_SIZE, serve
 
 
 class Epochs(Sampler):
-    """Numbers of records, each epoch shuffled anew, for ever."""
+    """Record numbers without end, shuffled anew in each epoch."""
 
     def __init__(self, count):
         self._count = count
@@ -31,7 +31,7 @@ class PerImage(Dataset):
         self._random = None
 
     def random(self):
-        """Seeded in the worker, each with another seed."""
+        """Seeded in the worker, differently in each."""
         if self._random is None:
             self._random = np.random.default_rng(torch.initial_seed())
         return self._random

@@ -1,6 +1,7 @@
-"""The trainer's networks in PyTorch, with the names of its variables. trainer/model says what they are.
+"""The trainer's networks in PyTorch, with the same variable names. They are defined in
+trainer/model.
 
-Modules are named as nodes are, with _ for /, so that variable stage1/block0/conv1/weights is
+Modules are named like nodes, with _ instead of /: variable stage1/block0/conv1/weights is
 stage1_block0_conv1.weight here.
 """
 import torch
@@ -12,7 +13,7 @@ SUFFIXES = {"weights": "weight", "biases": "bias", "gamma": "weight", "beta": "b
 
 
 def load(network, variables):
-    """`variables`: tensors by the trainer's names; each must find its place and none may be left."""
+    """`variables`: tensors by the trainer's names; the names must match exactly."""
     state = {name: tensor for name, tensor in network.state_dict().items()
              if name.endswith("num_batches_tracked")}
     for name, tensor in variables.items():
@@ -69,7 +70,7 @@ class TutorialCnn(nn.Module):
         super().__init__()
         self.conv1 = nn.Conv2d(3, 64, 5, padding=2)
         self.conv2 = nn.Conv2d(64, 64, 5, padding=2)
-        # Divides alpha by the window, which the tutorial's does not.
+        # Divides alpha by the window size; the tutorial's function does not.
         self.norm = nn.LocalResponseNorm(9, alpha=0.001, beta=0.75, k=1)
         self.local3 = nn.Linear(2304, 384)
         self.local4 = nn.Linear(384, 192)
@@ -77,8 +78,8 @@ class TutorialCnn(nn.Module):
 
     @staticmethod
     def _pool(x):
-        # Windows cover 25x25 of 24x24 pixels: those beyond, at the right and the bottom, don't
-        # count.
+        # Windows cover 25x25 of 24x24 pixels: those outside, at the right and the bottom, are
+        # ignored.
         return F.max_pool2d(x, 3, 2, ceil_mode=True)
 
     def forward(self, x):

@@ -1,13 +1,14 @@
-"""Training steps in PyTorch, in turns with another program's.
+"""Training steps in PyTorch, alternating with those of another program.
 
 usage: torch_trainer.py NETWORK START CORES [DEVICE [PRECISION [VARIANT ...]]]
 
-NETWORK and START are trainer_turns' (tests/bench/trainer_turns.cc), DEVICE is cpu or cuda, PRECISION
-fp32, tf32 or bf16. VARIANTs: those of VARIANTS below, channels_first and channels_last unless
-given. For each prints its name, the number of parameters and the losses of the first steps, or its
-name, "failed" and why; then for each line "VARIANT STEPS" of standard input the milliseconds a step.
+NETWORK and START as in trainer_turns (tests/bench/trainer_turns.cc); DEVICE is cpu or cuda,
+PRECISION fp32, tf32 or bf16. VARIANTs: those of VARIANTS below (default: channels_first and
+channels_last). For each, prints its name, the number of parameters and the losses of the first
+steps, or its name, "failed" and the reason. Then, for each line "VARIANT STEPS" of standard input,
+prints the milliseconds per step.
 
-On a GPU nobody looks at a loss but after the last step of a turn, which is PyTorch at its fastest.
+On a GPU the loss is read only after the last step of a turn, which is PyTorch's fastest mode.
 """
 import sys
 import time
@@ -18,9 +19,9 @@ from torch.nn import functional as F
 from torch_networks import load, make
 
 FIRST_STEPS = 3
-LEARNING_RATE = 0.01  # trainer_turns'
-# The memory format, what torch.compile is called with (None: it isn't), and whether the whole step,
-# the update included, is captured as one CUDA graph.
+LEARNING_RATE = 0.01  # as in trainer_turns
+# The memory format, the mode of torch.compile (None: not compiled), and whether the whole step
+# including the update is captured as one CUDA graph.
 VARIANTS = {
     "channels_first": (torch.contiguous_format, None, False),
     "channels_last": (torch.channels_last, None, False),
@@ -31,7 +32,7 @@ VARIANTS = {
 
 
 class Training:
-    """A network in one variant, with the batch that each step takes."""
+    """A network in one variant, with its fixed batch."""
 
     def __init__(self, name, start, device, precision, variant):
         memory_format, compiling, self._captures = VARIANTS[variant]
@@ -64,14 +65,14 @@ class Training:
         return loss.detach()
 
     def _capture(self):
-        """After steps that made what a graph can't: PyTorch's way to a whole network's graph."""
+        """Captures the whole network as a graph in PyTorch's way: after warm-up steps."""
         self._optimizer.zero_grad(set_to_none=True)
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph):
             self._loss = self._step()
 
     def step(self):
-        """Returns the loss before it, a tensor that the next step may overwrite."""
+        """Returns the loss before the update, a tensor that the next step may overwrite."""
         if self._graph:
             self._graph.replay()
             return self._loss
@@ -79,7 +80,7 @@ class Training:
         return self._step()
 
     def first_steps(self):
-        """The losses of the first steps. Then it is ready to be measured."""
+        """The losses of the first steps. Afterwards it is ready to be measured."""
         losses = []
         if self._captures:
             stream = torch.cuda.Stream()
@@ -98,7 +99,7 @@ class Training:
         for _ in range(steps):
             loss = self.step()
             if on_cpu:
-                loss.item()  # a training looks at it, ours does
+                loss.item()  # our training reads it too
         loss.item()
         if not on_cpu:
             torch.cuda.synchronize()
@@ -109,7 +110,7 @@ def main():
     name, start, cores, *rest = sys.argv[1:]
     device, precision, *variants = [*rest, *["cpu", "fp32"][len(rest):]]
     torch.set_num_threads(int(cores))
-    # By default PyTorch takes tf32 for convolutions, and not for matrix products.
+    # By default PyTorch uses tf32 for convolutions, but not for matrix products.
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.benchmark = True
     trainings = {}
@@ -117,7 +118,7 @@ def main():
         try:
             training = Training(name, start, device, precision, variant)
             losses = training.first_steps()
-        except Exception as error:  # one that this PyTorch can't do leaves the others
+        except Exception as error:  # one unsupported variant must not prevent the others
             if device == "cpu" and variant.startswith("channels"):
                 raise
             print(variant, "failed", type(error).__name__, " ".join(str(error).split())[:300],

@@ -1,12 +1,13 @@
-"""A whole training of ResNet in PyTorch on the files that ours trains on, to be cut off and resumed.
+"""A complete training of ResNet in PyTorch on the files of our training; can be interrupted and
+resumed.
 
 usage: torch_training.py DATA_DIR JOB_DIR LAYERS STEPS SEED DEVICE PRECISION
 
-The tutorial's recipe, as cifar10_main's defaults: batches of 128, images padded by 4, cropped and
-flipped at random, momentum 0.9, weight decay 2e-4 on all, rates after 82, 123 and 300 epochs; Glorot's
-initial weights. Images stay on the device and are distorted there. JOB_DIR/checkpoint.pt holds where
-it stands, written whole or not at all, also at SIGTERM, which ends it with 143. The last line is
-"eval accuracy P% (correct/total) at step N".
+The tutorial's recipe, with cifar10_main's defaults: batches of 128, images padded by 4, cropped and
+flipped at random, momentum 0.9, weight decay 2e-4 on all variables, learning rates for 82, 123 and
+300 epochs, Glorot's initial weights. Images stay on the device and are distorted there.
+JOB_DIR/checkpoint.pt holds the state and is written atomically, also after SIGTERM, which ends the
+program with status 143. The last line is "eval accuracy P% (correct/total) at step N".
 """
 import os
 import pathlib
@@ -27,8 +28,8 @@ IMAGE_BYTES = 3 * 32 * 32
 
 
 def read(path):
-    """Images [n, 3, 32, 32] and labels of a file of generate_cifar10_tfrecords, whose records are
-    all of one size and form; which is checked."""
+    """Images [n, 3, 32, 32] and labels of a file of generate_cifar10_tfrecords. Checks that all
+    records have the same size and form."""
     data = np.fromfile(path, np.uint8)
     size = int.from_bytes(data[:8].tobytes(), "little") + 16
     records = data.reshape(-1, size)
@@ -48,7 +49,7 @@ def scaled(images):
 
 
 class Batches:
-    """Batch number `step` of a training, the same however often it was cut off."""
+    """Batch number `step` of a training, the same after any interruptions."""
 
     def __init__(self, images, labels, seed, device):
         self._padded = F.pad(images.to(device), (PAD, PAD, PAD, PAD))

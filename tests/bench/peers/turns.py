@@ -1,15 +1,15 @@
-"""Lets the pipelines of a peer be measured, in turns with other programs."""
+"""Measures the pipelines of a peer, alternating with other programs."""
 import itertools
 import sys
 import time
 
 BATCH_SIZE = 128
 EPOCH = 40_000 // BATCH_SIZE
-BUFFERED = 64  # more than any of them keeps ready
+BUFFERED = 64  # more than any of them buffers
 
 
 def measure(batches, count):
-    """Images per second, of `count` batches, without those that were made before."""
+    """Images per second over `count` batches, without batches that were already buffered."""
     for _ in itertools.islice(batches, BUFFERED):
         pass
     start = time.perf_counter()
@@ -22,14 +22,14 @@ def measure(batches, count):
 
 
 def serve(variants):
-    """Picks the fastest variant, then measures two epochs of it for each line of standard input.
+    """Selects the fastest variant, then measures two epochs of it for each line of standard input.
 
     `variants`: names, and functions that return an endless iterator of batches.
     """
     speeds = {}
     for name, make in variants.items():
         batches = iter(make())
-        measure(batches, EPOCH)  # the first epoch: to warm up
+        measure(batches, EPOCH)  # the first epoch: warm-up
         speeds[name] = max(measure(batches, EPOCH), measure(batches, EPOCH))
         del batches
         print(f"variant {speeds[name]:.0f} {name}", flush=True)

@@ -1,4 +1,4 @@
-// cuDNN's part in plain loops: sums in float, the result rounded once.
+// Replaces cuDNN by plain loops: sums in float, the result rounded once.
 #include "trainer/backend/cuda/convolution.h"
 
 #include <vector>

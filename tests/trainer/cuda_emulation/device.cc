@@ -1,7 +1,7 @@
-// A GPU for the CUDA backend's tests where there is none. What is put into a stream waits there
-// until the host waits for something; then streams take turns at random, one piece of work at a
-// time, as far as events allow. So a copy that doesn't wait for what it needs, or memory that is
-// used again too early, shows as a wrong result. What can't be shown: what CUDA's libraries do.
+// An emulated GPU for the CUDA backend's tests. Work on a stream is deferred until the host waits
+// for something. Then a random stream executes one piece of work at a time, as far as events allow.
+// A copy that doesn't wait for its input, or memory that is reused too early, therefore shows as a
+// wrong result. The emulation doesn't cover CUDA's libraries.
 #include "trainer/backend/cuda/device.h"
 
 #include <algorithm>
@@ -17,14 +17,14 @@
 #include "trainer/backend/cuda/launch.h"
 
 struct CUevent_st {
-  uint64_t recorded = 0;  // how often that was put into a stream
+  uint64_t recorded = 0;  // number of recordings
   uint64_t passed = 0;
 };
 
 struct CUstream_st {
-  // Work that says whether it was done: false while it waits for an event.
+  // Work that returns whether it was done: false while it waits for an event.
   std::deque<std::function<bool()>> work;
-  // What is put into the stream goes there, while a graph is captured.
+  // The destination of the stream's work while a graph is captured.
   std::vector<std::function<bool()>>* graph = nullptr;
 
   void put(std::function<bool()> next) {
@@ -46,11 +46,11 @@ struct Scheduler {
   std::vector<Stream> streams;
   Random random{derive_key(1, 2), 0, 0};
 
-  // Runs what streams hold until `condition`.
+  // Runs the streams' work until `condition` holds.
   template <class Condition>
   void run_until(Condition condition) {
     while (!condition()) {
-      // Some stream can go on, unless one waits for what is never recorded.
+      // Some stream can always continue, unless one waits for an event that is never recorded.
       const size_t first = random.below(static_cast<uint32_t>(streams.size()));
       bool any = false;
       for (size_t i = 0; i < streams.size() && !any; ++i) {
@@ -71,7 +71,7 @@ struct Scheduler {
 };
 
 Scheduler& scheduler() {
-  static auto& only = *new Scheduler;  // outlives all that has streams
+  static auto& only = *new Scheduler;  // outlives everything that has streams
   return only;
 }
 

@@ -1,4 +1,4 @@
-// cuBLASLt's part in plain loops: sums in float, the result rounded once.
+// Replaces cuBLASLt by plain loops: sums in float, the result rounded once.
 #include "trainer/backend/cuda/matmul.h"
 
 #include "tests/trainer/cuda_emulation/factor.h"

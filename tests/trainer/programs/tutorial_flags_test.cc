@@ -1,4 +1,4 @@
-// The command lines of the tutorial's programs: its defaults, both spellings, and what is refused.
+// The command lines of the tutorial's programs: defaults, both spellings, and rejected flags.
 #include "trainer/programs/tutorial_flags.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Parses `arguments` as a main() gets them.
+// Parses `arguments` as in main().
 template <class Parse>
 auto parsed(Parse parse, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "program");
@@ -38,7 +38,7 @@ TutorialEvalFlags eval(std::vector<std::string> arguments) {
 }
 
 struct Ending {
-  int exit_code = -1;  // that: the flags were accepted
+  int exit_code = -1;  // this value: the flags were accepted
   std::string printed;
 };
 

@@ -34,8 +34,8 @@ inline CLI::Validator whole_number(uint64_t least = 0, uint64_t most = UINT64_MA
           return std::string();
         }
         return most == UINT64_MAX
-                   ? fmt::format("{} is no whole number from {} on", text, least)
-                   : fmt::format("{} is no whole number from {} to {}", text, least, most);
+                   ? fmt::format("{} is not a whole number from {} on", text, least)
+                   : fmt::format("{} is not a whole number from {} to {}", text, least, most);
       },
       "");
 }

@@ -18,7 +18,7 @@ std::string in_options(const std::string& hint, Remedy remedy) {
     case Remedy::crc_check_off:
       return hint;
     case Remedy::raise_max_record_size:
-      return "the length is a lie, or raise --max-record-size";
+      return "if the length is correct, raise --max-record-size; otherwise the file is damaged";
     case Remedy::compression_gzip:
       return "this file is compressed with gzip: leave out --input-compression";
     case Remedy::compression_zlib:

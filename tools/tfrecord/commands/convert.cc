@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/stop.h"
 #include "recordpipe/toolkit/external_shuffle.h"
 #include "recordpipe/toolkit/feature_names.h"
@@ -99,7 +100,7 @@ struct Skipped {
 struct ConvertReport {
   std::vector<WrittenFile> files = {};
   Skipped skipped = {};
-  // How many records were read, if --where fits none of them.
+  // How many records were read, if --where matches none of them.
   std::optional<uint64_t> read_in_vain = {};
 };
 
@@ -143,7 +144,7 @@ class Conversion {
   }
 
   void skip(const std::string& path, const DamagedRegion& region) {
-    context_.progress.warn("tfrecord convert: " + printable(path) + ": skipped " +
+    context_.progress.warn("tfrecord convert: " + shown_path(path) + ": skipped " +
                            describe(region));
     skipped_.regions += 1;
     skipped_.bytes += region.size();
@@ -215,7 +216,7 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
   } else if (arguments.output.path != "-") {
     const std::string why =
         report.read_in_vain
-            ? fmt::format("; --where fits none of {}", counted(*report.read_in_vain, "record"))
+            ? fmt::format("; --where matches none of {}", counted(*report.read_in_vain, "record"))
             : "";
     print_summary(context, describe(report.files) + why);
   }

@@ -54,10 +54,8 @@ std::string format_of(FileSystem& files, const std::string& path) {
       throw Error({.kind = ErrorKind::not_found, .path = path, .reason = "no such file or folder"});
     }
   }
-  throw UsageError(fmt::format("what {} holds can't be told from its name: give --from",
-                               is_standard_input(path) ? "standard input"
-                               : is_http_url(path)     ? HttpUrl(path).shown()
-                                                       : path));
+  throw UsageError(fmt::format("can't detect the format of {} from its name: give --from",
+                               is_standard_input(path) ? "standard input" : shown_path(path)));
 }
 
 FeatureTypes parse_types(const std::vector<std::string>& given) {
@@ -93,7 +91,7 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
     }
   }
   if (!arguments.types.empty() && format != "json" && format != "csv") {
-    throw UsageError("--types is for JSON and CSV: " + format + " says itself what it holds");
+    throw UsageError("--types is for JSON and CSV: " + format + " contains its types");
   }
   SourceOptions options = arguments.source;
   options.types = parse_types(arguments.types);

@@ -45,7 +45,7 @@ std::string format_of(const ExportArguments& arguments) {
   }
   if (arguments.target.output.ends_with('/')) return "images";
   throw UsageError(
-      "what to export to can't be told from -o, which should end in .jsonl, .csv, .npz or / (a "
+      "can't detect the output format from -o, which should end in .jsonl, .csv, .npz or / (a "
       "folder of images): give --to");
 }
 
@@ -63,7 +63,7 @@ std::unique_ptr<ExportTarget> open_target(const CommandContext& context, const s
   if (format == "json") return json_target(context, options);
   if (format == "csv") return csv_target(context, options);
   if (format == "npz") return npz_target(context, options);
-  if (options.output == "-") throw UsageError("standard output is no folder: give -o a name");
+  if (options.output == "-") throw UsageError("standard output is not a folder: give -o a name");
   return image_folder_target(context, options);
 }
 
@@ -72,7 +72,7 @@ std::unique_ptr<ExportTarget> open_target(const CommandContext& context, const s
 void require_example(const ExportedRecord& record, const std::string& hint) {
   if (record.message.kind() == MessageKind::example) return;
   throw Error({.kind = ErrorKind::unsupported,
-               .reason = fmt::format("record {} is no Example", record.number),
+               .reason = fmt::format("record {} is not an Example", record.number),
                .hint = hint});
 }
 

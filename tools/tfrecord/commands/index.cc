@@ -104,12 +104,14 @@ ExitCode index_file(const Arguments& arguments, const CommandContext& context,
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
                                            : write_index(arguments, context, path, progress);
   if (arguments.json) {
-    print_summary(context, {{"path", path}, {"index", index}, {"records", records}});
+    print_summary(
+        context,
+        {{"path", without_secrets(path)}, {"index", without_secrets(index)}, {"records", records}});
   } else if (arguments.check) {
-    print_line(fmt::format("{}: fits {}, {}", printable(index), printable(path),
+    print_line(fmt::format("{}: matches {}, {}", shown_path(index), shown_path(path),
                            counted(records, "record")));
   } else if (index != "-") {
-    print_summary(context, printable(index) + ": " + counted(records, "record"));
+    print_summary(context, shown_path(index) + ": " + counted(records, "record"));
   }
   return ExitCode::ok;
 }
@@ -122,11 +124,11 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
   if (!arguments.check) check_json_summary(arguments.json, arguments.index);
   for (const std::string& path : paths) {
     if (arguments.check && is_standard_input(path)) {
-      throw UsageError("--check reads a file at many places: standard input can't be");
+      throw UsageError("--check needs random access, which standard input does not support");
     }
     const bool has_no_folder = is_standard_input(path) || is_http_url(path);
     if (arguments.index.empty() && !arguments.check && has_no_folder) {
-      throw UsageError("there is no place beside " + path + " for its index: give -o FILE");
+      throw UsageError("can't write an index beside " + shown_path(path) + ": give -o FILE");
     }
   }
   InputProgress progress(context, "scan", paths);
@@ -164,7 +166,7 @@ or {path, error}.)",
       .examples = R"(  tfrecord index 'train-*.tfrecords'
   tfrecord index train.tfrecords -o train.index
   tfrecord index --check train.tfrecords || tfrecord index train.tfrecords)",
-      .answers_no = "with --check, an index does not fit its file",
+      .answers_no = "with --check, an index does not match its file",
       .define = [](CommandApp& app) -> CommandAction {
         const auto arguments = std::make_shared<Arguments>();
         add_files(app, arguments->files);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
@@ -80,7 +81,7 @@ std::string as_json(const std::vector<FileFacts>& files) {
   std::string lines;
   for (const FileFacts& file : files) {
     Json one;
-    one["path"] = file.path;
+    one["path"] = without_secrets(file.path);
     one["compression"] = file.compression ? Json(to_string(*file.compression)) : Json(nullptr);
     add_json(file, one);
     one["indexed"] = file.indexed;
@@ -147,7 +148,7 @@ std::string overview(const std::vector<FileFacts>& files) {
     const bool any = file.sizes.count() > 0;
     if (!file.was_read) {
       table.add({"?", file.bytes > 0 ? grouped(file.bytes) : "?", "?", "-", "-", "-", "?",
-                 printable(file.path) + "  (failed)"});
+                 shown_path(file.path) + "  (failed)"});
       continue;
     }
     table.add({grouped(file.records), grouped(file.bytes), compression_text(file),
@@ -155,7 +156,7 @@ std::string overview(const std::vector<FileFacts>& files) {
                any ? median_text(file.sizes) : "-",
                any ? grouped(static_cast<uint64_t>(file.sizes.max())) : "-",
                std::string(kind_text(file.sample)),
-               printable(file.path) + (file.error.empty() ? "" : "  (failed)")});
+               shown_path(file.path) + (file.error.empty() ? "" : "  (failed)")});
   }
   FileFacts total = total_of(files);
   total.compression = std::nullopt;
@@ -180,7 +181,7 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
   if (arguments.json) {
     output.write(as_json(files));
   } else if (files.size() == 1) {
-    if (files[0].was_read) output.write(printable(files[0].path) + "\n" + details(files[0]));
+    if (files[0].was_read) output.write(shown_path(files[0].path) + "\n" + details(files[0]));
   } else {
     output.write(overview(files));
   }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "recordpipe/error.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/man_page.h"
 #include "tools/tfrecord/commands/commands.h"
@@ -41,7 +42,7 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
   }
   const auto found = std::ranges::find(commands, arguments.command, &CommandText::name);
   if (found == commands.end() && !arguments.command.empty()) {
-    throw UsageError("there is no command " + arguments.command);
+    throw UsageError("unknown command '" + printable(arguments.command) + "'");
   }
   write_page(context, arguments.output,
              found == commands.end() ? man_page(commands) : man_page(*found));

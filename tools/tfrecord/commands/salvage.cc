@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/record/record_error.h"
+#include "dataset/record/record_framing.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_writer.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -96,7 +96,7 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
   }
   if (status != ExitCode::ok && writer.records() == 0) {
     throw Error({.kind = ErrorKind::corrupted,
-                 .reason = "not one intact record was found",
+                 .reason = "no intact record was found",
                  .hint = "nothing was written"});
   }
   writer.close();

@@ -114,7 +114,7 @@ void require_decodable(const InferredSchema& schema) {
   if (kind == MessageKind::example || kind == MessageKind::sequence_example) return;
   throw Error(
       {.kind = ErrorKind::unsupported,
-       .reason = fmt::format("no code reads {}: {}",
+       .reason = fmt::format("no code can be generated for {}: {}",
                              kind ? "records without features" : "records of several kinds",
                              kinds_text(schema)),
        .hint = kind ? "tfrecord show --json prints what is in them"

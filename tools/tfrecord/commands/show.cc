@@ -14,6 +14,7 @@
 #include "dataset/base/thread_count.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_writer.h"
 #include "recordpipe/toolkit/feature_names.h"
@@ -69,7 +70,7 @@ RecordRange parse_range(std::string_view text) {
     const auto read = std::from_chars(digits.data(), last, value);
     if (read.ptr == last && read.ec == std::errc() && value <= INT64_MAX) return value;
     throw UsageError(
-        fmt::format("--range {} makes no sense: it is FIRST:END, numbers from 0 to {}, as in "
+        fmt::format("invalid --range '{}': expected FIRST:END, numbers from 0 to {}, as in "
                     "100:200",
                     text, INT64_MAX));
   };
@@ -114,7 +115,7 @@ class Show {
                                           : InputProgress(context_, "show", std::nullopt);
     for (const std::string& path : paths) {
       if (left_ == 0) break;
-      show_file(path, progress, paths.size() > 1 ? std::string_view(path) : std::string_view());
+      show_file(path, progress, paths.size() > 1 ? without_secrets(path) : "");
     }
     // Others may have what those that were read don't.
     const bool looked_at_all = left_ > 0 && range_.all();
@@ -126,16 +127,14 @@ class Show {
   }
 
  private:
-  void show_file(const std::string& path, InputProgress& progress, std::string_view shown_path) {
+  void show_file(const std::string& path, InputProgress& progress, const std::string& shown) {
     RecordCursor cursor(context_, path, arguments_.inputs.reading, range_, progress);
     const uint64_t first = cursor.next();
     pass_over_records<Printed>(
         [&] { return read(cursor); }, first, thread_count(arguments_.threads),
-        [&](const RecordBlock& block) { return print_block(block, shown_path); },
+        [&](const RecordBlock& block) { return print_block(block, shown); },
         [&](const Printed& printed) { return write(printed); },
-        [&](uint64_t number, const Record& record) {
-          return write_large(number, record, shown_path);
-        },
+        [&](uint64_t number, const Record& record) { return write_large(number, record, shown); },
         {.growth = 2});
     if (arguments_.record && cursor.next() <= *arguments_.record) {
       throw Error(

@@ -59,7 +59,7 @@ class View {
 
   ExitCode run() {
     if (arguments_.output == "-" && ::isatty(STDOUT_FILENO) != 0) {
-      throw UsageError("a page is nothing for a terminal: give -o page.html");
+      throw UsageError("a page is not printed on a terminal: give -o page.html");
     }
     check_json_summary(arguments_.json, arguments_.output);
     Output out(context_, arguments_.output);  // before hours of reading for nothing

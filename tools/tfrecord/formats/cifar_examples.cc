@@ -8,6 +8,7 @@
 #include "dataset/applications/cifar/cifar_example.h"
 #include "recordpipe/cifar/archive.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/formats/example_source.h"
 #include "tools/tfrecord/io/inputs.h"
@@ -36,7 +37,7 @@ class CifarSource final : public ExampleSource {
       context_.progress.warn(
           fmt::format("tfrecord create: {}: training and test images together, in the archive's "
                       "order: {}",
-                      printable(path), batches));
+                      shown_path(path), batches));
     }
   }
 

@@ -142,7 +142,7 @@ class ImageFolderTarget final : public ExportTarget {
     const auto shape = pixels_.shape_of(record.message, pixels.size());
     if (!shape) {
       fail(record.number, pixels_.misfit(pixels.size()),
-           options_.pixels.shape ? "" : "say what raw pixels are with --shape HxWxC and --layout");
+           options_.pixels.shape ? "" : "describe raw pixels with --shape HxWxC and --layout");
     }
     return pixels_.png(pixels, *shape);
   }

@@ -101,7 +101,8 @@ class NpzTarget final : public ExportTarget {
       if (column.records != records_) fail(name, "is not in every record");
       if (column.kind == FeatureKind::none) fail(name, "has no values");
       if (column.kind == FeatureKind::bytes && !column.same_length() && column.ends_with_nul) {
-        fail(name, "has bytes of several lengths, some of which end with 0, as strings can't");
+        fail(name,
+             "has bytes of several lengths, and some end with 0, which strings of NumPy can't");
       }
       if (column.kind == FeatureKind::bytes) require_not_mostly_padding(name, column);
       if (name.empty() || name.front() == '/' || name.find("..") != name.npos) {
@@ -134,7 +135,7 @@ class NpzTarget final : public ExportTarget {
     output_.close();
     if (assumes_layout_) {
       progress_.note(
-          "tfrecord export: raw pixels taken as interleaved (hwc); --layout says otherwise");
+          "tfrecord export: raw pixels are assumed to be interleaved (hwc); --layout changes this");
     }
   }
 
@@ -184,7 +185,7 @@ class NpzTarget final : public ExportTarget {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "no feature has the " + byte_count(options_.pixels.shape->bytes()) +
                            " of --shape in every record",
-                 .hint = "tfrecord stats says how many each has"});
+                 .hint = "tfrecord stats shows how many each has"});
   }
 
   void require_not_mostly_padding(const std::string& name, const Column& column) const {

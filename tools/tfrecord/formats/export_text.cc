@@ -70,10 +70,11 @@ class CsvTarget final : public ExportTarget {
       const bool is_empty = !feature || feature->kind() == FeatureKind::none;
       // A row that is all empty would be an empty line, which is no row.
       if (is_empty && columns_.size() == 1) {
-        throw Error({.kind = ErrorKind::unsupported,
-                     .reason = "record " + std::to_string(record.number) +
-                               " has none of the features, which a table of one column can't say",
-                     .hint = kHint});
+        throw Error(
+            {.kind = ErrorKind::unsupported,
+             .reason = "record " + std::to_string(record.number) +
+                       " has none of the features, which a table of one column can't represent",
+             .hint = kHint});
       }
       if (!is_empty) write_csv_feature(*feature, output_);
     }

@@ -30,7 +30,7 @@ AtomicFolder::AtomicFolder(FileSystem& files, std::string path)
   if (files_.status(path_)) {
     throw Error({.kind = ErrorKind::already_exists,
                  .path = path_,
-                 .reason = "is there already",
+                 .reason = "already exists",
                  .hint = "give -o the name of a new folder"});
   }
   path_ = without_slashes(files_.resolve_link(path_));

@@ -116,7 +116,7 @@ void require_readable_twice(FileSystem& files, const std::vector<std::string>& p
     // Opening one that isn't there, or a folder, says what is wrong.
     if (!is_read_once(files, path)) continue;
     throw UsageError((is_standard_input(path) ? "standard input" : printable(path)) +
-                     " has to be read twice, first to look at its records, which only a file can: "
+                     " must be read twice, which requires a file: "
                      "use " +
                      instead);
   }

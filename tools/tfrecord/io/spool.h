@@ -1,4 +1,4 @@
-// What has to be read twice and can be read once only: a pipe, whose first reading is kept.
+// What must be read twice and can be read once only: a pipe, whose first reading is kept.
 #pragma once
 
 #include <memory>

@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "dataset/record/record_error.h"
+#include "dataset/record/record_framing.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/plain_file.h"
 

@@ -266,11 +266,11 @@ void RecordOutput::write(std::span<const std::span<const std::byte>> pieces) {
 std::vector<WrittenFile> RecordOutput::close() {
   State& state = *state_;
   if (state.arguments.shards > 0 && state.records != state.total) {
-    throw Error(
-        {.kind = ErrorKind::corrupted,
-         .path = state.arguments.path,
-         .reason = fmt::format("{} records were counted, and {} came", state.total, state.records),
-         .hint = "the input was changed while it was read"});
+    throw Error({.kind = ErrorKind::corrupted,
+                 .path = state.arguments.path,
+                 .reason = fmt::format("{} records were counted, but {} were read", state.total,
+                                       state.records),
+                 .hint = "the input was changed while it was read"});
   }
   while (state.written.size() + 1 < state.arguments.shards) {  // those without records
     state.end_file();

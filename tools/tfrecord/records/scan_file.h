@@ -31,7 +31,8 @@ struct ScanTotals {
   uint64_t records = 0;  // that are intact
   uint64_t regions = 0;
   uint64_t lost = 0;  // bytes in regions
-  // The file was cut while it was read: the sinks may have seen other bytes than were checked.
+  // The file was truncated while it was read: the sinks may have seen other bytes than were
+  // checked.
   bool cut = false;
 
   bool intact() const { return regions == 0; }

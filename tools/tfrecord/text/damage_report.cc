@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/option_hints.h"
 #include "tools/tfrecord/text/json_line.h"
 #include "tools/tfrecord/text/text_table.h"
@@ -27,9 +28,9 @@ std::string describe_damage(uint64_t regions, uint64_t bytes) {
 }
 
 void DamageReport::begin(const std::string& path) {
-  path_ = path;
+  path_ = without_secrets(path);
   records_ = since_damage_ = regions_ = 0;
-  if (json_) write_(fmt::format(R"({{"path": {}, "regions": [)", json_string(path)));
+  if (json_) write_(fmt::format(R"({{"path": {}, "regions": [)", json_string(path_)));
 }
 
 void DamageReport::damaged(const DamagedRegion& region) {

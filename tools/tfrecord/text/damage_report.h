@@ -12,7 +12,7 @@
 
 namespace recordpipe {
 
-// "[21, 67), 46 bytes: the length's CRC does not fit: corrupted record (hint)"
+// "[21, 67), 46 bytes: length CRC mismatch: corrupted record (hint)"
 std::string describe(const DamagedRegion& region);
 // "2 damaged regions of 50 bytes"
 std::string describe_damage(uint64_t regions, uint64_t bytes);
@@ -24,7 +24,7 @@ std::string describe_damage(uint64_t regions, uint64_t bytes);
 //     a.tfrecords.gz: intact, 3 records, 88 bytes, gzip
 //     b.tfrecords: damaged
 //       1 intact record
-//       [21, 67), 46 bytes: the length's CRC does not fit: corrupted record (hint)
+//       [21, 67), 46 bytes: length CRC mismatch: corrupted record (hint)
 //       1 intact record
 //       in all: 2 intact records, 1 damaged region of 46 bytes
 // JSON, one object a line:

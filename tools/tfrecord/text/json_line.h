@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "recordpipe/internal/url_path.h"
+
 namespace recordpipe {
 
 // On one line, without its end; what is not valid UTF-8 (names of files may be anything) becomes
@@ -16,7 +18,7 @@ inline std::string json_line(const nlohmann::ordered_json& json) { return json_t
 
 // Of a file that can't be read, by commands which print an object a file.
 inline std::string error_line(const std::string& path, const std::string& error) {
-  return json_line({{"path", path}, {"error", error}});
+  return json_line({{"path", without_secrets(path)}, {"error", error}});
 }
 
 }  // namespace recordpipe

@@ -6,6 +6,7 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
+#include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/formats/usual_features.h"
 #include "tools/tfrecord/text/text_table.h"
@@ -22,7 +23,7 @@ constexpr size_t kLongest = 80;
 
 std::vector<std::string> read_label_names(FileSystem& files, const std::string& given) {
   if (given.empty()) return {};
-  const bool is_file = files.status(given).has_value();
+  const bool is_file = is_http_url(given) || files.status(given).has_value();
   if (!is_file && given.find(',') == given.npos) {
     throw UsageError("--labels: there is no file " + printable(given) +
                      ", and names are separated by commas");

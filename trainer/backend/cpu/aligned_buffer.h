@@ -1,4 +1,4 @@
-// Floats in memory of their own, zero at first, aligned for vector loads and large pages.
+// An owned array of floats, initially zero, aligned for vector loads and large pages.
 #pragma once
 
 #include <cstddef>

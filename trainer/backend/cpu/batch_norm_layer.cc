@@ -14,7 +14,7 @@ CpuBatchNorm::CpuBatchNorm(CpuContext& context, const BatchNormOp& op, CpuTensor
     : context_(context), op_(op), input_(input), residual_(residual), output_(output) {
   if (residual && residual->lanes() != input.lanes())
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "images can't be a residual: they lie in another layout"});
+                 .reason = "the input images can't be a residual: they have another layout"});
   const size_t channels = output.channel_blocks() * output.lanes();
   for (AlignedBuffer* buffer : {&mean_, &inverse_deviation_, &scale_, &shift_, &a_, &b_, &c_})
     *buffer = AlignedBuffer(channels);
@@ -73,7 +73,8 @@ void CpuBatchNorm::take_batch_statistics() {
       batch_mean_[channel] += of_plane(plane_sums_[0], image, channel);
   }
   add_up(batch_mean_);
-  // A plane's Σ (x - its mean)², plus what its mean is off the whole mean.
+  // A plane's Σ (x - its mean)², plus the term for the difference between its mean and the total
+  // mean.
   for (size_t channel = 0; channel < channels; ++channel) {
     batch_mean_[channel] /= images;
     batch_variance_[channel] = 0;
@@ -126,8 +127,9 @@ void CpuBatchNorm::set_scale_and_shift() {
   }
 }
 
-// With a residual, the masked gradient is the residual's, kept in the memory of this node's own;
-// the input's gets memory of its own. Without, the input's takes the memory of this node's.
+// With a residual, the masked gradient is the residual's, stored in this node's own gradient; the
+// input's gradient gets its own memory. Without, the input's gradient takes over this node's
+// memory.
 void CpuBatchNorm::prepare_backward(GradientPool& pool) {
   std::vector<float*> parts = output_.gradient_parts;
   float* own = parts.front();
@@ -141,7 +143,7 @@ void CpuBatchNorm::prepare_backward(GradientPool& pool) {
   input_.gradient_parts.push_back(gradient_);
 }
 
-// Where it is the residual's gradient too, or the sum of two parts, which are read but once.
+// If it is also the residual's gradient, or the sum of two parts, which are then read only once.
 bool CpuBatchNorm::keeps_masked_gradient() const {
   return residual_ || output_.gradient_parts.size() == 2;
 }

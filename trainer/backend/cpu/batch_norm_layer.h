@@ -1,5 +1,5 @@
-// Batch norm with the residual sum and the ReLU after it, all in as few passes over memory as
-// there can be: in training two forward and two backward.
+// Batch norm with the residual sum and ReLU that follow it, in as few passes over memory as
+// possible: in training two forward and two backward.
 #pragma once
 
 #include <vector>
@@ -20,8 +20,8 @@ class CpuBatchNorm final : public CpuLayer {
   void update_statistics() override;
 
  private:
-  size_t replicas() const;                         // whose statistics are taken together
-  void add_up(std::vector<double>& values) const;  // over these
+  size_t replicas() const;                         // the processes that share statistics
+  void add_up(std::vector<double>& values) const;  // sums over these processes
   void take_batch_statistics();
   void take_moving_statistics();
   void set_scale_and_shift();
@@ -36,14 +36,15 @@ class CpuBatchNorm final : public CpuLayer {
   CpuTensor& output_;
   float* gradient_ = nullptr;  // of the input
 
-  std::vector<double> batch_mean_, batch_variance_;  // one number a channel; the unbiased variance
-  std::vector<double> gradient_sums_;  // of each channel Σ g, then Σ g · (x - mean)
-  // One number a channel, those that only fill the last block included.
+  std::vector<double> batch_mean_, batch_variance_;  // one value per channel; the variance is
+                                                     // unbiased
+  std::vector<double> gradient_sums_;                // per channel Σ g, then Σ g · (x - mean)
+  // One value per channel, including the padding channels of the last block.
   AlignedBuffer mean_, inverse_deviation_;  // 1 / sqrt(variance + epsilon)
-  AlignedBuffer scale_, shift_;             // normalise: x · scale + shift
+  AlignedBuffer scale_, shift_;             // normalisation: x · scale + shift
   AlignedBuffer a_, b_, c_;                 // the gradient: a · g + b · x + c
-  // One number a lane of each plane: sums that are added up in the order of the planes, so that
-  // the result doesn't depend on the threads.
+  // One value per lane of each plane. These sums are added in plane order, so that the result
+  // doesn't depend on the number of threads.
   AlignedBuffer plane_sums_[2];
 };
 

@@ -16,9 +16,9 @@ onednn::Desc bias_desc(const CpuContext& context, const Conv2dOp& op) {
   return op.bias ? onednn::make_desc(dims_of(context, *op.bias), onednn::Tag::x) : onednn::Desc();
 }
 
-// Left the choice, oneDNN 2 takes Winograd's algorithm (Lavin and Gray 2015,
+// By default, oneDNN 2 chooses Winograd's algorithm (Lavin and Gray 2015,
 // https://arxiv.org/abs/1509.09308) for 3x3 kernels with stride 1: 1.5 times as fast as the direct
-// one from 32 channels on, but slower below. oneDNN 3 has the direct one only.
+// algorithm from 32 channels on, but slower below. oneDNN 3 has only the direct one.
 dnnl::algorithm choose_algorithm(size_t channels) {
   return channels < 32 ? dnnl::algorithm::convolution_direct : dnnl::algorithm::convolution_auto;
 }

@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t most_threads = 1024;
 
-// OpenMP's own choice, asked for before a backend makes another. Unless the user has made it,
-// OpenMP knows nothing of a cgroup's CPU quota.
+// OpenMP's default, read before a backend changes it. Limited by available_cpus() unless
+// OMP_NUM_THREADS is set, because OpenMP ignores cgroup CPU quotas.
 int default_threads() {
   static const int threads =
       std::getenv("OMP_NUM_THREADS")

@@ -17,8 +17,8 @@
 namespace recordpipe {
 namespace {
 
-// How many channels lie side by side in the layout that this processor convolves fast: the first of
-// 16, 8 and 1 for which oneDNN has more than its plain reference loops, forward and backward.
+// The channel block size for fast convolutions on this processor: the first of 16, 8 and 1 for
+// which oneDNN has a forward and a backward implementation other than its plain reference loops.
 size_t preferred_lanes(const dnnl::engine& engine) {
   const auto is_fast = [&](onednn::Tag tag) {
     const onednn::Desc tensor = onednn::make_desc({1, 16, 8, 8}, tag);
@@ -82,7 +82,7 @@ size_t CpuRunner::lanes_of(NodeId node) const {
   if (std::holds_alternative<BatchNormOp>(op) || std::holds_alternative<MaxPoolOp>(op) ||
       std::holds_alternative<LocalResponseNormOp>(op))
     return tensors_[inputs_of(network_.nodes()[node]).front()]->lanes();
-  return 1;  // images have three channels, and what comes after the last pooling is a matrix
+  return 1;  // images have three channels, and the outputs after the last pooling are matrices
 }
 
 std::unique_ptr<CpuLayer> CpuRunner::make_layer(NodeId node) {

@@ -1,4 +1,5 @@
-// A network on the CPU: oneDNN for what multiplies, own loops for what moves memory.
+// A network on the CPU: oneDNN for convolutions and matrix products, own loops for memory-bound
+// layers.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,7 @@ class CpuRunner final : public Runner {
   size_t count_zeros(NodeId node) const override;
   void trace_to(std::shared_ptr<ChromeTrace> trace) override { trace_ = std::move(trace); }
 
-  // Where the time goes: seconds spent in a node since the runner was made.
+  // Seconds spent in a node since the runner was made.
   struct NodeTime {
     double forward = 0;
     double backward = 0;
@@ -43,12 +44,12 @@ class CpuRunner final : public Runner {
   CpuContext context_;
   size_t lanes_ = 1;                                 // of the tensors between convolutions
   std::vector<std::unique_ptr<CpuTensor>> tensors_;  // one for each node
-  std::vector<std::unique_ptr<CpuLayer>> layers_;    // one for each node
-  std::vector<NodeTime> times_;                      // one for each node
+  std::vector<std::unique_ptr<CpuLayer>> layers_;    // one per node
+  std::vector<NodeTime> times_;                      // one per node
   GradientPool gradients_;
   CpuInput* input_ = nullptr;  // the first layer
   CpuLoss* loss_ = nullptr;    // the last layer
-  size_t images_ = 0;          // that were loaded
+  size_t images_ = 0;          // in the loaded batch
   std::shared_ptr<ChromeTrace> trace_;
 };
 

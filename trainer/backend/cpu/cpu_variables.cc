@@ -10,7 +10,7 @@
 namespace recordpipe {
 namespace {
 
-// Variables start at multiples of a cache line. The gaps are zero and stay so.
+// Variables start at multiples of a cache line. The gaps always contain zeros.
 size_t padded(size_t size) { return (size + 15) / 16 * 16; }
 
 constexpr size_t piece_size = 4096;
@@ -104,8 +104,8 @@ void CpuVariables::update(const Run& run, const MomentumOptions& options) {
   }
 }
 
-// Both ways of clipping are one factor a variable, which the norms are enough to tell: gradients
-// are read once more only where theirs isn't 1.
+// Both kinds of clipping multiply each variable by one factor, which depends on the norms only: a
+// gradient is read a second time only if its factor isn't 1.
 void CpuVariables::process_gradients(const GradientOptions& options) {
   add_decay_and_multiply(options);
 
@@ -134,7 +134,7 @@ void CpuVariables::process_gradients(const GradientOptions& options) {
   }
 }
 
-// Takes the sums of squares on the way.
+// Computes the sums of squares in the same pass.
 void CpuVariables::add_decay_and_multiply(const GradientOptions& options) {
 #pragma omp parallel for schedule(static)
   for (Piece& piece : pieces_) {

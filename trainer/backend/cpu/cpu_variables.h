@@ -1,6 +1,6 @@
-// Variables on the CPU: all trained values one after the other in one buffer, their gradients,
-// momenta and averages in more of the same shape, so that the optimiser is one loop for all
-// neighbours that decay alike.
+// Variables on the CPU: all trained values are contiguous in one buffer; gradients, momenta and
+// averages have buffers of the same layout. The optimiser is therefore one loop per run of adjacent
+// variables with the same decay.
 #pragma once
 
 #include <cstddef>
@@ -28,39 +28,38 @@ class CpuVariables final : public Variables {
   void update_averages(double decay) override;
   double half_squared_norm() const override;
 
-  // Where a variable lies, for layers. Throws Error{invalid_argument} for a slot that there isn't
+  // The memory of a variable, for layers. Throws Error{invalid_argument} if the slot doesn't exist
   // (see Slot).
   std::span<float> at(VariableId id, Slot slot = Slot::value);
   std::span<const float> at(VariableId id, Slot slot = Slot::value) const;
 
-  // Grows whenever values may have changed: who keeps a copy in another layout knows when to
-  // make it anew.
+  // Increases whenever values may have changed: copies in other layouts must then be renewed.
   uint64_t version() const { return version_; }
 
  private:
-  // Neighbours in the trained buffers with the same decay factor.
+  // Adjacent variables in the trained buffers with the same decay factor.
   struct Run {
     size_t begin, end;
     double decay_factor;
   };
 
-  // A part of a trained variable, small enough that threads can share out large ones. Sums are
-  // taken by piece, then added up in their order: they don't depend on the threads.
+  // A part of a trained variable, the unit of work for threads. Sums are computed per piece and
+  // added in order, so they don't depend on the number of threads.
   struct Piece {
     VariableId id;
     size_t begin, end;
     double squares = 0;  // of the gradient
   };
 
-  void update(const Run& run, const MomentumOptions& options);  // apply_momentum() of a part
+  void update(const Run& run, const MomentumOptions& options);  // apply_momentum() for one run
   void add_decay_and_multiply(const GradientOptions& options);
 
   std::vector<size_t> offsets_;  // in the trained buffers, or in statistics_
   std::vector<Run> runs_;        // all trained variables
   std::vector<Piece> pieces_;    // all trained variables
-  std::vector<double> gradient_norms_, gradient_factors_;  // one for each variable
+  std::vector<double> gradient_norms_, gradient_factors_;  // one per variable
   AlignedBuffer values_, gradients_, momenta_;
-  AlignedBuffer averages_;  // none until start_averages()
+  AlignedBuffer averages_;  // empty until start_averages()
   bool has_averages_ = false;
   AlignedBuffer statistics_;
   uint64_t version_ = 1;

@@ -1,6 +1,6 @@
-// A dense layer by oneDNN's inner product. Weights take the order of their inputs in memory, which
-// costs next to nothing; the layouts that oneDNN would choose cost more to bring them into, where
-// the input is an image, than the products in them save.
+// A dense layer by oneDNN's inner product. The weights use the memory order of their inputs, which
+// costs almost nothing. For an image as input, converting to the layouts that oneDNN would choose
+// costs more than it saves.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,8 @@ class CpuDense final : public CpuLayer {
   const DenseOp op_;
   CpuTensor& input_;
   CpuTensor& output_;
-  // What the primitives see: the output is a matrix, the weights' [in] is the input's shape.
+  // The descriptors of the primitives: the output is a matrix, the weights' [in] has the input's
+  // shape.
   const onednn::Desc weights_desc_, bias_desc_, output_desc_;
   const onednn::InnerProductForward forward_desc_;
 

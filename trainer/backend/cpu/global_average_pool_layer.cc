@@ -6,7 +6,7 @@
 
 namespace recordpipe {
 
-// What fills the last block of channels up isn't part of the output, which is plain.
+// Without the padding channels of the last block: the output is plain.
 size_t CpuGlobalAveragePool::channels_in(size_t block) const {
   return std::min(input_.lanes(), input_.shape().channels - block * input_.lanes());
 }

@@ -18,7 +18,7 @@ class CpuGlobalAveragePool final : public CpuLayer {
 
   CpuTensor& input_;
   CpuTensor& output_;
-  float* gradient_ = nullptr;  // the part of the input's gradient that comes from here
+  float* gradient_ = nullptr;  // this layer's part of the input's gradient
 };
 
 }  // namespace recordpipe

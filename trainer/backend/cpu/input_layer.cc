@@ -8,7 +8,7 @@ void take(const InputOp& op, const ImageFormat& format, std::span<const Value> v
           size_t images, float* out) {
   const size_t pixels = format.height * format.width, channels = format.channels;
   const bool nchw = format.layout == Layout::nchw;
-  // From one pixel to the next, and from one channel to the next.
+  // The distances between pixels and between channels.
   const size_t pixel_step = nchw ? 1 : channels, channel_step = nchw ? pixels : 1;
 #pragma omp parallel for schedule(static)
   for (size_t image = 0; image < images; ++image)

@@ -1,4 +1,4 @@
-// The images of a batch, scaled and shifted, in plain [images][channels][height][width].
+// The images of a batch, scaled and shifted, as [images][channels][height][width].
 #pragma once
 
 #include "recordpipe/image/image_batch.h"
@@ -10,7 +10,7 @@ class CpuInput final : public CpuLayer {
  public:
   CpuInput(const InputOp& op, CpuTensor& output) : op_(op), output_(output) {}
 
-  // The first batch.size() images become the batch's.
+  // Fills the first batch.size() images.
   void load(const ImageBatch& batch);
 
   void forward() override {}

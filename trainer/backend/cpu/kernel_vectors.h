@@ -1,22 +1,23 @@
-// What the sources of kernels are written with: a pixel's lanes as one vector, and functions that
-// are compiled for several instruction sets. For those sources only.
+// Tools for kernel sources only: the lanes of a pixel as one vector, and functions compiled for
+// several instruction sets.
 #pragma once
 
-// Clang and other processors take what the compiler makes of the plain loops.
+// With Clang and on other processors, the compiler vectorises the plain loops.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define RECORDPIPE_CLONES __attribute__((target_clones("avx512f", "fma", "default")))
 #else
 #define RECORDPIPE_CLONES
 #endif
-// Vectors as arguments have no fixed calling convention, but what takes them here is inlined.
+// Vector arguments have no stable calling convention, but all functions that take them here are
+// inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define RECORDPIPE_INLINE __attribute__((always_inline)) inline
 
 namespace recordpipe::kernels {
 
-// One pixel of a plane, as a type to pick functions by. The compiler splits what the processor's
-// registers can't hold. Clang forgets `aligned` in a using-declaration and of a type that is itself
-// a template's argument.
+// One pixel of a plane, as a type for overload selection. The compiler splits vectors that are
+// wider than the processor's registers. Clang drops `aligned` in a using-declaration and from a
+// type that is itself a template argument.
 struct Lanes16 {
   typedef float Vector __attribute__((vector_size(64), aligned(4), may_alias));
 };
@@ -39,7 +40,7 @@ RECORDPIPE_INLINE typename Lanes::Vector* pixels_of(float* data) {
 
 }  // namespace recordpipe::kernels
 
-// Calls NAME_of<so many lanes>.
+// Calls NAME_of<lanes>.
 #define RECORDPIPE_FOR_LANES(name, ...)       \
   switch (lanes) {                            \
     case 16:                                  \

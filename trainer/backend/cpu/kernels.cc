@@ -5,7 +5,7 @@
 namespace recordpipe::kernels {
 namespace {
 
-// Sums go to several accumulators in turn: one alone would wait for its own last addition.
+// Several accumulators per sum: a single one would have to wait for the latency of each addition.
 constexpr size_t chains = 4;
 
 template <class Lanes>
@@ -25,7 +25,7 @@ template <class Lanes>
 RECORDPIPE_INLINE void moments_of(size_t pixels, const float* x_data, float* mean, float* squares) {
   using V = typename Lanes::Vector;
   const V* x = pixels_of<Lanes>(x_data);
-  // About the first pixel, which is near the mean if anything is: the sums stay small.
+  // Relative to the first pixel, which is likely near the mean: the sums stay small.
   const V origin = x[0];
   V sums[chains] = {}, square_sums[chains] = {};
   for_each_pixel<V>(
@@ -41,7 +41,7 @@ RECORDPIPE_INLINE void moments_of(size_t pixels, const float* x_data, float* mea
   *pixels_of<Lanes>(squares) = square_sum - sum * mean_d;
 }
 
-// NaN stays NaN: a network that has lost its numbers must not look as if it had zeros.
+// NaN stays NaN, so that a diverged network can't be mistaken for one with zero activations.
 template <class V>
 RECORDPIPE_INLINE V relu(V x) {
   return x < 0 ? V{} : x;
@@ -143,7 +143,7 @@ RECORDPIPE_INLINE void batch_norm_gradient_of(size_t pixels, const float* x_data
   }
 }
 
-// One vector of channels of a run.
+// One vector of the run's channels.
 template <class Lanes>
 RECORDPIPE_INLINE void average_pool_of(const PoolShape& shape, const float* large, float* small) {
   using V = typename Lanes::Vector;

@@ -1,4 +1,4 @@
-// One node of a network on the CPU: what its forward and backward pass do with the node's tensors.
+// One node of a network on the CPU: the forward and backward pass for the node's tensors.
 #pragma once
 
 #include "recordpipe/trainer/backend/backend.h"
@@ -8,7 +8,7 @@
 
 namespace recordpipe {
 
-// What all layers of a runner share.
+// Shared by all layers of a runner.
 struct CpuContext {
   CpuVariables& variables;
   Mode mode;
@@ -23,11 +23,11 @@ class CpuLayer {
 
   virtual void forward() = 0;
 
-  // Makes backward() ready. Called in training, once, in the order of the backward pass: adds a
-  // part to the gradient of every input that needs one, and gives back to the pool what nobody
-  // reads after this layer's backward().
+  // Prepares backward(). Called once, in training, in the order of the backward pass. Adds a part
+  // to the gradient of every input that needs one, and returns to the pool the memory that is
+  // unused after this layer's backward().
   virtual void prepare_backward(GradientPool& pool) = 0;
-  // Reads the gradient of this node's output, writes those of its inputs and variables.
+  // Reads the gradient of this node's output, writes the gradients of its inputs and variables.
   virtual void backward() = 0;
 
   // See Runner::update_statistics.

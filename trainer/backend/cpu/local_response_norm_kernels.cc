@@ -8,13 +8,12 @@
 namespace recordpipe::kernels {
 namespace {
 
-// Pixels are worked on some at a time, one operation over all of them after the other: what is
-// stored has long arrived when the next operation loads it at another offset. As many as the first
-// level of the cache holds.
+// Pixels are processed in tiles, operation by operation: stored values are then complete before the
+// next operation loads them at another offset. A tile fits in the first-level cache.
 constexpr size_t tile_pixels = 16;
 
-// The channels of each pixel of a tile, brought together so that vectors may start at any of them.
-// Neighbours are asked for up to `radius` beyond both ends: `terms` is zero there, always.
+// The channels of each pixel of a tile, contiguous, so that vectors may start at any channel.
+// Neighbours are read up to `radius` beyond both ends; there `terms` is always zero.
 struct Tile {
   size_t first, pixels;  // of the image
   size_t channels, radius;
@@ -33,7 +32,7 @@ struct Tile {
         padded_terms(sums + tile_pixels * channels) {}
 
   size_t size() const { return pixels * channels; }
-  // Where the terms of the first channel's first neighbour are.
+  // The terms of the first channel's first neighbour.
   float* neighbours(size_t pixel) const { return padded_terms + pixel * (channels + 2 * radius); }
 };
 
@@ -59,7 +58,7 @@ RECORDPIPE_INLINE void scatter(const LocalResponseNormShape& shape, const Tile& 
   }
 }
 
-// sums(c) = Σ term(n) for the channels n of the same pixel at most `radius` away from c.
+// sums(c) = Σ term(n) over the channels n of the same pixel with |n - c| <= radius.
 template <class Lanes, class Term>
 RECORDPIPE_INLINE void sum_neighbours(const LocalResponseNormShape& shape, const Tile& tile,
                                       Term term) {
@@ -83,7 +82,7 @@ template <class Lanes>
 RECORDPIPE_INLINE void set_powers(const LocalResponseNormShape& shape, const Tile& tile) {
   sum_neighbours<Lanes>(
       shape, tile, [&](size_t i) __attribute__((always_inline)) { return tile.x[i] * tile.x[i]; });
-  if (shape.beta == 0.75f) {  // the usual one; square roots are vector instructions
+  if (shape.beta == 0.75f) {  // the usual value; square roots are vector instructions
 #pragma omp simd
     for (size_t i = 0; i < tile.size(); ++i) {
       const float inverse = 1 / (shape.bias + shape.alpha * tile.sums[i]);

@@ -7,16 +7,16 @@ namespace recordpipe::kernels {
 
 struct LocalResponseNormShape {
   size_t lanes;
-  size_t channels;  // those included that only fill the last block up: they are zero
+  size_t channels;  // including the padding channels of the last block, which are zero
   size_t pixels;
   size_t radius;
   float bias, alpha, beta;
 };
 
-// How many floats of memory the two functions below work in.
+// The size in floats of the workspace for the two functions below.
 size_t local_response_norm_workspace(const LocalResponseNormShape& shape);
 
-// `workspace` is zero at first and only used here.
+// `workspace` must be zero at first and must not be used elsewhere.
 void local_response_norm(const LocalResponseNormShape& shape, const float* x, float* workspace,
                          float* y);
 void local_response_norm_gradient(const LocalResponseNormShape& shape, const float* x,

@@ -11,7 +11,8 @@ CpuLocalResponseNorm::CpuLocalResponseNorm(const LocalResponseNormOp& op, CpuTen
     : shape_{.lanes = input.lanes(),
              .channels = input.channel_blocks() * input.lanes(),
              .pixels = input.shape().pixels(),
-             .radius = std::min(op.radius, input.shape().channels),  // there are no more
+             .radius = std::min(op.radius, input.shape().channels),  // a larger radius has no
+                                                                     // effect
              .bias = static_cast<float>(op.bias),
              .alpha = static_cast<float>(op.alpha),
              .beta = static_cast<float>(op.beta)},

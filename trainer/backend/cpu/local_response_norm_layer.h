@@ -1,5 +1,5 @@
-// Local response normalisation (see LocalResponseNormOp) by own loops: oneDNN has fast ones for a
-// radius of 2 only.
+// Local response normalisation (see LocalResponseNormOp) by own loops: oneDNN is fast only for a
+// radius of 2.
 #pragma once
 
 #include "trainer/backend/cpu/layer.h"
@@ -17,7 +17,7 @@ class CpuLocalResponseNorm final : public CpuLayer {
 
  private:
   size_t image_size() const { return input_.channel_blocks() * input_.plane_size(); }
-  // Calls body(image, workspace) for all images. Those of a slice come one after the other.
+  // Calls body(image, workspace) for all images, those of a slice in order.
   template <class Body>
   void for_each_image(Body body);
 
@@ -25,8 +25,8 @@ class CpuLocalResponseNorm final : public CpuLayer {
   const size_t workspace_size_;
   CpuTensor& input_;
   CpuTensor& output_;
-  float* gradient_ = nullptr;  // the part of the input's gradient that comes from here
-  const size_t slices_;        // of the batch, each with a workspace of its own
+  float* gradient_ = nullptr;  // this layer's part of the input's gradient
+  const size_t slices_;        // of the batch, each with its own workspace
   AlignedBuffer workspaces_;
 };
 

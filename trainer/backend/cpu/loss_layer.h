@@ -1,4 +1,5 @@
-// The loss. A batch has some thousand logits at most, so this is the reference's computation.
+// The loss. A batch has a few thousand logits at most, so the reference implementation is fast
+// enough.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class CpuLoss final : public CpuLayer {
  private:
   const double label_smoothing_;
   CpuTensor& logits_;
-  AlignedBuffer gradient_;  // left by forward()
+  AlignedBuffer gradient_;  // written by forward()
   std::vector<int32_t> labels_;
   BatchResult result_;
 };

@@ -7,7 +7,7 @@
 namespace recordpipe::kernels {
 namespace {
 
-// The part of a window that lies inside the image: from `begin` to before `end`.
+// The part of a window inside the image: [begin, end).
 struct Range {
   size_t begin, end;
 };
@@ -40,7 +40,7 @@ RECORDPIPE_INLINE void max_pool_of(const MaxPoolShape& shape, const float* x_dat
         for (size_t row = rows.begin; row < rows.end; ++row)
           for (size_t column = columns.begin; column < columns.end; ++column) {
             const V value = x[row * shape.in_width + column];
-            const V not_greater = value <= greatest ? greatest : value + greatest;  // not a number
+            const V not_greater = value <= greatest ? greatest : value + greatest;  // NaN
             greatest = value > greatest ? value : not_greater;
           }
         y[pixel] = greatest;
@@ -59,7 +59,7 @@ RECORDPIPE_INLINE void max_pool_gradient_of(const MaxPoolShape& shape, const flo
   for (size_t p = 0; p < shape.in_height * shape.in_width; ++p) dx[p] = V{};
   for_each_window(
       shape, [&](size_t pixel, Range rows, Range columns) __attribute__((always_inline)) {
-        V rest = dy[pixel];  // zero where it has gone to a pixel
+        V rest = dy[pixel];  // zeroed once the gradient has been assigned
         for (size_t row = rows.begin; row < rows.end; ++row)
           for (size_t column = columns.begin; column < columns.end; ++column) {
             const size_t p = row * shape.in_width + column;

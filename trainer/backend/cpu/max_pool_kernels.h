@@ -12,10 +12,10 @@ struct MaxPoolShape {
   size_t out_height, out_width;
 };
 
-// What is not a number counts as greatest.
+// NaN counts as the maximum.
 void max_pool(size_t lanes, const MaxPoolShape& shape, const float* x, float* y);
 
-// The gradient of y goes to the first x of its window that is equal to it; `dx` is replaced.
+// The gradient of y goes to the first x of its window that is equal to y; overwrites `dx`.
 void max_pool_gradient(size_t lanes, const MaxPoolShape& shape, const float* x, const float* y,
                        const float* dy, float* dx);
 

@@ -1,4 +1,4 @@
-// Max pooling (see MaxPoolOp) by own loops: oneDNN's drop what is not a number.
+// Max pooling (see MaxPoolOp) by own loops: oneDNN's drops NaN.
 #pragma once
 
 #include "trainer/backend/cpu/layer.h"
@@ -18,7 +18,7 @@ class CpuMaxPool final : public CpuLayer {
   const kernels::MaxPoolShape shape_;
   CpuTensor& input_;
   CpuTensor& output_;
-  float* gradient_ = nullptr;  // the part of the input's gradient that comes from here
+  float* gradient_ = nullptr;  // this layer's part of the input's gradient
 };
 
 }  // namespace recordpipe

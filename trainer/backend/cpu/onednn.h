@@ -1,5 +1,5 @@
-// oneDNN 2 and 3 under one set of names: version 3 dropped the operation descriptors that version
-// 2 makes primitive descriptors from. Nothing else here includes oneDNN's headers.
+// One set of names for oneDNN 2 and 3: version 3 dropped the operation descriptors from which
+// version 2 makes primitive descriptors. No other file here includes oneDNN's headers.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ inline Desc make_desc(const Dims& dims, Tag tag) {
   return Desc(dims, dnnl::memory::data_type::f32, tag);
 }
 
-// The convolution that all three primitives compute or differentiate.
+// The parameters of a convolution and of its two gradients.
 struct Convolution {
   Desc input, weights, output;
-  Desc bias = {};         // empty: there is none
+  Desc bias = {};         // empty: no bias
   Dims strides, padding;  // the same padding before and after
   dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct;
 };

@@ -39,7 +39,7 @@ size_t CpuPoolAndPad::output_offset(size_t image, const Run& run) const {
          run.output_lane;
 }
 
-// Channels of the output that no run covers were zero from the start and stay so.
+// Output channels outside all runs are initially zero and never written.
 void CpuPoolAndPad::forward() {
 #pragma omp parallel for schedule(static)
   for (size_t image = 0; image < output_.images(); ++image)

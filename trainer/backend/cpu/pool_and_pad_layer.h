@@ -1,4 +1,4 @@
-// The shortcut that averages windows of pixels and adds zero channels (see PoolAndPadOp).
+// The shortcut that average-pools and adds zero channels (see PoolAndPadOp).
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ class CpuPoolAndPad final : public CpuLayer {
   void backward() override;
 
  private:
-  // Channels that lie side by side in the input and in the output.
+  // Channels that are adjacent in both the input and the output.
   struct Run {
     size_t input_block, input_lane;
     size_t output_block, output_lane;
@@ -25,14 +25,14 @@ class CpuPoolAndPad final : public CpuLayer {
   };
 
   kernels::PoolShape shape_of(const Run& run) const;
-  // Where a run starts.
+  // The start of a run.
   size_t input_offset(size_t image, const Run& run) const;
   size_t output_offset(size_t image, const Run& run) const;
 
   const size_t stride_;
   CpuTensor& input_;
   CpuTensor& output_;
-  float* gradient_ = nullptr;  // the part of the input's gradient that comes from here
+  float* gradient_ = nullptr;  // this layer's part of the input's gradient
   std::vector<Run> runs_;
 };
 

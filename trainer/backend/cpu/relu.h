@@ -1,5 +1,5 @@
-// The rectifier y = max(0, y) as a pass of its own over what a layer gave. oneDNN could apply it to
-// the output of its primitives, but would make zeros of what is not a number.
+// ReLU, y = max(0, y), as a separate pass over a layer's output. oneDNN could fuse it into its
+// primitives, but would turn NaN into 0.
 #pragma once
 
 #include "trainer/backend/cpu/tensor.h"
@@ -8,8 +8,7 @@ namespace recordpipe {
 
 void relu(CpuTensor& tensor);
 
-// Of the gradient of a tensor that relu() has passed over, cuts off what it lets nothing through
-// to.
+// Zeroes the gradient where relu() has set `tensor` to zero.
 void relu_gradient(const CpuTensor& tensor, float* gradient);
 
 }  // namespace recordpipe

@@ -1,5 +1,5 @@
-// A variable in the layout that a oneDNN primitive asks for, beside the row-major one that
-// everybody else sees. Where the two are the same, there is no copy.
+// A variable in the layout required by a oneDNN primitive, beside the row-major one used elsewhere.
+// If both layouts are the same, there is no copy.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace recordpipe {
 
-// A copy for reading, made anew when variables have changed.
+// A copy for reading, renewed after variables have changed.
 class ReorderedVariable {
  public:
   ReorderedVariable(const CpuContext& context, VariableId id, const onednn::Desc& row_major,
@@ -25,7 +25,7 @@ class ReorderedVariable {
   uint64_t version_ = 0;  // of the variables, when the copy was made
 };
 
-// A place for a primitive to write a gradient to, from where store() brings it home.
+// The memory to which a primitive writes a gradient; store() copies it to the variable's gradient.
 class ReorderedGradient {
  public:
   ReorderedGradient(const CpuContext& context, VariableId id, const onednn::Desc& row_major,

@@ -52,7 +52,7 @@ float* CpuTensor::sum_gradient() {
 }
 
 float* GradientPool::take(size_t size) {
-  // The smallest that is large enough.
+  // The smallest sufficient buffer.
   Buffer* best = nullptr;
   for (Buffer& buffer : buffers_)
     if (buffer.free && buffer.memory.size() >= size &&

@@ -1,6 +1,6 @@
-// The output of a node for a whole batch, in the layout that the CPU's convolutions like best:
-// [images][channels / lanes][height][width][lanes], where `lanes` channels fill a vector register.
-// oneDNN calls this nChw16c and nChw8c; with one lane it is the plain nchw.
+// The output of a node for a whole batch, in the layout of fast CPU convolutions: [images][channels
+// / lanes][height][width][lanes], where `lanes` channels fill a vector register. oneDNN calls this
+// nChw16c and nChw8c; with one lane it is plain nchw.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class CpuTensor {
   // A plane is one block of channels of one image: [height][width][lanes].
   size_t planes() const { return images_ * channel_blocks(); }
   size_t plane_size() const { return shape_.pixels() * lanes_; }
-  // Channels that are there only to fill the last block count too; they are zero, always.
+  // Includes the padding channels of the last block, which are always zero.
   size_t size() const { return planes() * plane_size(); }
 
   onednn::Tag tag() const;
@@ -32,13 +32,13 @@ class CpuTensor {
 
   float* output() { return output_.data(); }
   const float* output() const { return output_.data(); }
-  // Of the first `images`, as [images][channels][height][width].
+  // The first `images` images, as [images][channels][height][width].
   std::vector<float> output_nchw(size_t images) const;
-  // How many of these are 0.
+  // The number of zeros in that output.
   size_t count_zeros(size_t images) const;
 
-  // The gradient comes in parts, one from each node that reads this one; their sum is the
-  // gradient. They lie in memory that is used again as soon as backward() has passed.
+  // The gradient is the sum of parts, one from each node that reads this one. After backward()
+  // their memory is reused.
   bool needs_gradient = true;
   std::vector<float*> gradient_parts;
   // Adds all parts to the first.
@@ -51,8 +51,8 @@ class CpuTensor {
   AlignedBuffer output_;
 };
 
-// Memory for gradients. Planned once, in the order of the backward pass: what is given back is
-// taken again by the next that needs so much, so that few buffers stay in use and in cache.
+// Memory for gradients. Planned once, in the order of the backward pass: a returned buffer is
+// reused by the next request that fits, so that few buffers are in use and they stay in cache.
 class GradientPool {
  public:
   float* take(size_t size);

@@ -1,5 +1,5 @@
-// Batch norm with the residual sum and the rectifier after it, in as few passes over memory as
-// there can be: two forward, two backward.
+// Batch norm with the residual sum and ReLU that follow it, in as few passes over memory as
+// possible: two forward, two backward.
 #include <cmath>
 
 #include "trainer/backend/cuda/kernels.h"
@@ -14,8 +14,8 @@ size_t partial_sums_size(uint32_t rows, uint32_t channels, Element element, uint
 
 namespace {
 
-// Count, mean and Σ (x - mean)² of two sets together (Chan, Golub and LeVeque 1979): unlike sums of
-// squares it loses nothing where values lie close together but far from zero.
+// Combines count, mean and Σ (x - mean)² of two sets (Chan, Golub and LeVeque 1979). Unlike sums of
+// squares, this is accurate for values that are close together but far from zero.
 template <class Real>
 RECORDPIPE_HOST_DEVICE void combine_moments(Real count, Real& mean, Real& squares, Real other_count,
                                             Real other_mean, Real other_squares) {
@@ -24,7 +24,7 @@ RECORDPIPE_HOST_DEVICE void combine_moments(Real count, Real& mean, Real& square
   squares += other_squares + off * off * count * share;
 }
 
-// The moments of blocks of rows. Partial sums: mean, squares and count.
+// The moments of blocks of rows. The fields of the partial sums are mean, squares and count.
 template <class T>
 struct BlockMoments {
   struct Sums {
@@ -62,7 +62,7 @@ struct BlockMoments {
   }
 };
 
-// Those that fill up stay zeros whatever epsilon is.
+// Padding channels stay zero whatever epsilon is.
 RECORDPIPE_HOST_DEVICE void set_scale_and_shift(const BatchNorm& norm, uint32_t channel, float mean,
                                                 float inverse_deviation) {
   const bool real = channel < norm.real_channels;
@@ -147,8 +147,8 @@ struct Apply {
   }
 };
 
-// g: the gradient of what the rectifier got. Without a residual that is computed anew from x, which
-// is read anyway.
+// g: the gradient before ReLU. Without a residual, the ReLU's input is recomputed from x, which is
+// read anyway.
 template <class T>
 RECORDPIPE_HOST_DEVICE Pack<T> masked_gradient(const BatchNorm& norm, size_t at, uint32_t channel,
                                                const Pack<T>& x) {
@@ -162,7 +162,7 @@ RECORDPIPE_HOST_DEVICE Pack<T> masked_gradient(const BatchNorm& norm, size_t at,
   return g;
 }
 
-// Σ g and Σ g · (x - mean) of blocks of rows. Leaves the residual's gradient behind.
+// Σ g and Σ g · (x - mean) of blocks of rows. Also writes the residual's gradient.
 template <class T>
 struct BlockGradientSums {
   struct Sums {

@@ -1,4 +1,4 @@
-// Batch norm with the residual sum and the rectifier.
+// Batch norm with the residual sum and ReLU.
 #include "trainer/backend/cuda/kernels.h"
 #include "trainer/backend/cuda/layer.h"
 
@@ -54,7 +54,7 @@ class BatchNormLayer final : public Layer {
     batch_norm_apply(stream, work_);
   }
 
-  // The residual's gradient is written first: it may be the input.
+  // The residual's gradient is written first, because the residual may be the input itself.
   void prepare_backward() override {
     work_.dy = output_.gradient();
     work_.dgamma = context_.variables.at(op_.gamma, Slot::gradient);

@@ -1,4 +1,4 @@
-// What follows a convolution or a matrix product: the bias and the rectifier, in place.
+// Bias and ReLU after a convolution or matrix product, in place.
 #include "trainer/backend/cuda/kernels.h"
 #include "trainer/backend/cuda/launch.h"
 
@@ -43,7 +43,7 @@ struct MaskGradient {
   }
 };
 
-// The same and the sums of blocks of rows in one pass.
+// The same, with the sums of blocks of rows in one pass.
 template <class T>
 struct BlockBiasSums {
   struct Sums {

@@ -1,4 +1,4 @@
-// What convolutions and dense layers end with: the bias and the rectifier.
+// The last part of convolutions and dense layers: bias and ReLU.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@ class BiasReluPart {
   BiasReluPart(const LayerContext& context, std::optional<VariableId> bias, bool relu,
                Tensor& output);
 
-  // Changes the output in place.
+  // Modifies the output in place.
   void forward() const;
   void prepare_backward();
-  // Masks the output's gradient in place and writes the bias's.
+  // Masks the output's gradient in place and writes the gradient of the bias.
   void backward() const;
 
  private:

@@ -1,4 +1,4 @@
-// Statuses of the CUDA runtime as exceptions.
+// Turns CUDA runtime statuses into exceptions.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace recordpipe::cuda {
 
-// Throws Error{limit_exceeded} where memory ran out, else Error{unsupported}: "ACTION failed: what
-// CUDA says".
+// Throws Error{limit_exceeded} if memory ran out, else Error{unsupported}: "ACTION failed: CUDA's
+// message".
 inline void check(cudaError_t status, const char* action) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // or the next check would see it again
+  cudaGetLastError();  // clears the error for the next check
   if (status == cudaErrorMemoryAllocation) fail_for_memory();
   throw Error({.kind = ErrorKind::unsupported,
                .reason = std::string(action) + " failed: " + cudaGetErrorName(status) + ", " +

@@ -1,4 +1,4 @@
-// Convolution by cuDNN, bias and rectifier by a kernel of our own.
+// Convolution by cuDNN; bias and ReLU by an own kernel.
 #include "trainer/backend/cuda/bias_relu_part.h"
 #include "trainer/backend/cuda/convolution.h"
 #include "trainer/backend/cuda/layer.h"

@@ -1,7 +1,7 @@
 // A convolution of one shape and its two gradients, by cuDNN (convolution_cudnn.cc).
 //
-// Tensors are [images][height][width][channels], weights [out][kernel][kernel][in], all of one
-// element; channels are whole packs.
+// Tensors are [images][height][width][channels], weights [out][kernel][kernel][in], all of the same
+// element type; channels are a multiple of a pack.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace recordpipe::cuda {
 
 struct ConvolutionShape {
   Element element;
-  bool tf32;  // float32 may be multiplied with fewer bits
+  bool tf32;  // float32 may be multiplied with reduced precision
   uint32_t images;
   uint32_t in_channels, in_height, in_width;
   uint32_t out_channels, out_height, out_width;
@@ -24,14 +24,15 @@ struct ConvolutionShape {
 
 class Convolution {
  public:
-  // `measure`: take the fastest algorithm instead of the one that is expected to be. `device` must
-  // outlive it.
+  // `measure`: uses the fastest algorithm by measurement instead of cuDNN's prediction. `device`
+  // must outlive this object.
   Convolution(const Device& device, const ConvolutionShape& shape, bool measure);
   ~Convolution();
 
-  // Chooses an algorithm and tries it on these tensors, whose contents it may change. Before the
-  // first run of each. Throws Error{unsupported} where there is none. `accumulate`: dx is added to
-  // what is there; an algorithm need not be able to.
+  // Chooses an algorithm and tries it on these tensors, whose contents it may change. Must be
+  // called before the first run of each direction. Throws Error{unsupported} if there is no
+  // algorithm. `accumulate`: dx is added to its previous contents; not every algorithm supports
+  // this.
   void prepare_forward(const void* x, const void* weights, void* y);
   void prepare_backward_data(const void* weights, const void* dy, void* dx, bool accumulate);
   void prepare_backward_weights(const void* x, const void* dy, void* dweights);

@@ -1,7 +1,7 @@
-// Convolutions by cuDNN's convolution functions, which choose one algorithm for each direction.
+// Convolutions by cuDNN's convolution functions; one algorithm is chosen for each direction.
 //
-// Not by its graph interface: that can fuse more, but these functions fail in fewer ways, and what
-// there is to fuse (batch norm's sums) is in kernels of our own.
+// The graph interface could fuse more, but these functions fail in fewer ways, and own kernels
+// already do the worthwhile fusion (batch norm's sums).
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@
 namespace recordpipe::cuda {
 namespace {
 
-constexpr int most_algorithms = 32;  // more than there are
+constexpr int most_algorithms = 32;  // more than cuDNN has
 
 cudnnDataType_t type_of(Element element) {
   switch (element) {
@@ -59,14 +59,14 @@ struct FilterDescriptor {
   FilterDescriptor& operator=(const FilterDescriptor&) = delete;
 };
 
-// Which units may multiply. Left the choice, cuDNN takes tf32 for float32.
+// The units that may multiply. By default cuDNN uses tf32 for float32.
 cudnnMathType_t math_of(const ConvolutionShape& shape) {
   if (shape.element != Element::float32) return CUDNN_TENSOR_OP_MATH;
   return shape.tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
 }
 
-// One of the convolution's three directions: the algorithm, and what it is described by, since the
-// units that may multiply are part of that.
+// One of the convolution's three directions: its algorithm and its descriptor, which includes the
+// allowed units.
 struct Direction {
   cudnnConvolutionDescriptor_t handle = nullptr;
   int algorithm = 0;
@@ -100,8 +100,8 @@ std::string text_of(const ConvolutionShape& shape) {
          std::to_string(shape.padding);
 }
 
-// Takes the first algorithm of `found` that fits the workspace and runs, those first that give the
-// same bits at every run. `run` returns cuDNN's status.
+// Selects the first algorithm of `found` that is deterministic, fits the workspace and runs. `run`
+// returns cuDNN's status.
 template <class Performance, class Run>
 void choose(Direction& direction, const ConvolutionShape& shape, const Device& device,
             std::vector<Performance> found, Run run) {
@@ -120,14 +120,14 @@ void choose(Direction& direction, const ConvolutionShape& shape, const Device& d
       continue;
     }
     if (performance.memory > device.workspace_bytes()) {
-      reject(performance, "more than the workspace");
+      reject(performance, "exceeds the workspace");
       continue;
     }
-    // In fp32 the description stays the one that forbids tensor cores.
+    // In fp32 the descriptor keeps forbidding tensor cores.
     if (math_of(shape) == CUDNN_FMA_MATH) {
       if (performance.mathType == CUDNN_TENSOR_OP_MATH ||
           performance.mathType == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION) {
-        reject(performance, "of tensor cores");
+        reject(performance, "uses tensor cores");
         continue;
       }
     } else {
@@ -139,10 +139,10 @@ void choose(Direction& direction, const ConvolutionShape& shape, const Device& d
     if (status == CUDNN_STATUS_SUCCESS) return;
     reject(performance, cudnnGetErrorString(status));
   }
-  if (reasons.empty()) reasons = "; it names none";
+  if (reasons.empty()) reasons = "; it lists none";
   throw Error({.kind = ErrorKind::unsupported,
                .reason = "cuDNN has no algorithm for a convolution of " + text_of(shape) + reasons,
-               .hint = "a larger workspace allows more algorithms"});
+               .hint = "a larger workspace may allow other algorithms"});
 }
 
 }  // namespace

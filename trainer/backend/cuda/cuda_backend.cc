@@ -60,7 +60,7 @@ std::unique_ptr<Runner> CudaBackend::make_runner(const Network& network, Variabl
   own->require_made_for(*device_, network, options_);
   if (options.shared_statistics)
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "on a GPU batch norm takes the statistics of its own process alone"});
+                 .reason = "batch norm statistics can't be shared between processes on GPUs"});
   try {
     return std::make_unique<cuda::CudaRunner>(device_, network, *own, options, options_);
   } catch (const std::bad_alloc&) {

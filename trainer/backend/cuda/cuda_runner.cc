@@ -9,7 +9,7 @@
 namespace recordpipe::cuda {
 namespace {
 
-constexpr size_t most_side = 65'536;  // so that sums of a row's squares fit in 32 bits
+constexpr size_t most_side = 65'536;  // sums of a row's squares fit in 32 bits
 
 void require(bool condition, const char* reason) {
   if (!condition) throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
@@ -18,19 +18,19 @@ void require(bool condition, const char* reason) {
 void check_drawn(const DrawnImages& images, const Network& network, const RunnerOptions& options) {
   const FeatureShape& input = network.input_shape();
   check_labels(images.labels, network, options);
-  require(input.width <= most_side, "the network's input is too wide to be distorted");
+  require(input.width <= most_side, "the network's input is too wide for distortions");
   require(images.size.height <= most_side && images.size.width <= most_side &&
               images.size.height * images.size.width <= 4 * input.pixels(),
           "the images have more than four times the pixels of the network's input");
   require(images.pixels.size() ==
               images.labels.size() * input.channels * images.size.height * images.size.width,
-          "the pixels are not as many as labels and sizes say");
+          "the number of pixels doesn't match the labels and sizes");
   require(images.distortions.size() == images.labels.size(),
-          "the distortions are not as many as the labels");
+          "the number of distortions differs from the number of labels");
   const bool kept = images.colors == DrawnImages::Colors::kept;
-  require(kept || input.channels <= kMostColors, "colours of more than four channels can't change");
+  require(kept || input.channels <= kMostColors, "colour changes support at most four channels");
   for (const CropFlipColor& distortion : images.distortions)
-    require(kept || distortion.contrast > 0, "a contrast that is not above 0");
+    require(kept || distortion.contrast > 0, "the contrast must be above 0");
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ CudaRunner::CudaRunner(std::shared_ptr<Device> device, const Network& network,
 
 std::vector<CudaRunner::StatisticsRun> CudaRunner::statistics_runs(const Network& network,
                                                                    const CudaVariables& variables) {
-  std::map<size_t, double> decays;  // by where a variable begins
+  std::map<size_t, double> decays;  // by the offset of a variable
   for (const NetworkNode& node : network.nodes())
     if (const auto* norm = std::get_if<BatchNormOp>(&node.op))
       for (const VariableId id : {norm->moving_mean, norm->moving_variance})
@@ -102,12 +102,12 @@ std::vector<CudaRunner::StatisticsRun> CudaRunner::statistics_runs(const Network
   return runs;
 }
 
-// Nothing may still use the memory that goes.
+// Waits, because work in progress may still use the memory.
 CudaRunner::~CudaRunner() {
   try {
     device_->activate();
     device_->synchronize();
-  } catch (const Error&) {  // then nothing runs there any more
+  } catch (const Error&) {  // no work is running then
   }
 }
 
@@ -162,8 +162,7 @@ void CudaRunner::load_drawn(const DrawnImages& images) {
   images_ = images.labels.size();
 }
 
-// The first time each kernel is started by itself: what libraries load or set up when they are
-// first used can't be part of a graph.
+// The first launch is without a graph: initialisation inside libraries can't be captured.
 void CudaRunner::start(Graph& graph, const std::function<void()>& work) {
   if (!graphs_ || !ran_) return work();
   if (!graph.captured()) graph.capture(device_->compute(), work);

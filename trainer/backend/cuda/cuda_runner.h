@@ -24,8 +24,8 @@ class CudaRunner final : public CudaDistortingRunner {
   void load(const ImageBatch& batch) override;
   void load_drawn(const DrawnImages& images) override;
   BatchResult forward() override;
-  // forward() in two parts: first everything is put into the stream, the backward pass too, so that
-  // other GPUs can begin while this one computes.
+  // forward() in two parts. launch() enqueues all work on the stream, including the backward pass,
+  // so that other GPUs can start while this one computes.
   void launch();
   BatchResult wait_for_result() const;
   void backward() override;
@@ -33,7 +33,7 @@ class CudaRunner final : public CudaDistortingRunner {
   std::vector<float> output(NodeId node) const override;
 
  private:
-  // Neighbours among the variables' statistics with the same decay.
+  // Adjacent statistics with the same decay.
   struct StatisticsRun {
     size_t begin, end;
     double decay;
@@ -56,12 +56,12 @@ class CudaRunner final : public CudaDistortingRunner {
   std::unique_ptr<Upload> upload_;
   std::vector<std::unique_ptr<Layer>> layers_;  // one for each node between input and loss
   SoftmaxCrossEntropy loss_ = {};
-  Buffer losses_;        // of the images, and of the batch
+  Buffer losses_;        // one per image, and the batch's
   PinnedBuffer result_;  // the batch's, for the host
   Event result_is_there_;
   bool ran_ = false;
   Graph forward_graph_, backward_graph_;
-  size_t images_ = 0;  // that were loaded
+  size_t images_ = 0;  // in the loaded batch
 };
 
 }  // namespace recordpipe::cuda

@@ -15,7 +15,7 @@ namespace {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
 }
 
-// Variables start at multiples of 256 bytes, also in 16 bits. The gaps are zero and stay so.
+// Variables start at multiples of 256 bytes, also in 16 bits. The gaps always contain zeros.
 size_t with_gap(size_t size) { return (size + 127) / 128 * 128; }
 
 }  // namespace
@@ -85,12 +85,11 @@ void CudaVariables::place(VariableId id) {
 
 void CudaVariables::require_made_for(const Device& device, const Network& network,
                                      const CudaBackendOptions& options) const {
-  if (&device != device_.get()) refuse("the variables are another backend's");
-  if (element_of(options.precision) != element_) refuse("the variables are of another precision");
-  // Two networks may differ in what their dense layers read and still have variables of the same
-  // shapes.
+  if (&device != device_.get()) refuse("the variables belong to another backend");
+  if (element_of(options.precision) != element_) refuse("the variables have another precision");
+  // Two networks may have variables of the same shapes but dense layers with different inputs.
   if (variable_layouts(network, element_) != layouts_)
-    refuse("the variables are another network's");
+    refuse("the variables belong to another network");
 }
 
 float* CudaVariables::at(VariableId id, Slot slot) const {
@@ -155,7 +154,7 @@ void CudaVariables::apply_momentum(const MomentumOptions& options) {
   auto* scale = loss_scale_.as<LossScale>();
   const bool scaled = element_ == Element::float16;
   if (scaled) find_overflow(stream, gradients_.as<float>(), static_cast<uint32_t>(trained_), scale);
-  std::vector<std::pair<size_t, size_t>> frozen;  // where they begin and end
+  std::vector<std::pair<size_t, size_t>> frozen;  // their begin and end
   for (const VariableId id : options.frozen)
     if (specs()[id].trained)
       frozen.emplace_back(offsets_[id], offsets_[id] + with_gap(layouts_[id].padded_size()));

@@ -1,7 +1,7 @@
-// Variables on a GPU: all trained values one after the other in one buffer, their gradients,
-// momenta and averages in more of the same shape, so that the optimiser is one kernel for all
-// neighbours that decay alike. What layers multiply with comes first, so that its copy in another
-// precision is one kernel too.
+// Variables on a GPU: all trained values are contiguous in one buffer; gradients, momenta and
+// averages have buffers of the same layout. The optimiser is therefore one kernel per run of
+// adjacent variables with the same decay. Weights for multiplications come first, so that their
+// copy in another precision is one kernel too.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace recordpipe::cuda {
 
-// What tensors are made of.
+// The element type of tensors.
 Element element_of(CudaPrecision precision);
 
 class CudaVariables final : public Variables {
@@ -38,42 +38,42 @@ class CudaVariables final : public Variables {
   void update_averages(double decay) override;
   double half_squared_norm() const override;
 
-  // Throws Error{invalid_argument} for another device, for another precision and for a network
-  // whose variables are laid out in another way.
+  // Throws Error{invalid_argument} for another device, another precision, or a network whose
+  // variables have another layout.
   void require_made_for(const Device& device, const Network& network,
                         const CudaBackendOptions& options) const;
 
-  // Where a variable lies, for layers. Throws Error{invalid_argument} for a slot that there isn't
+  // The memory of a variable, for layers. Throws Error{invalid_argument} if the slot doesn't exist
   // (see Slot).
   float* at(VariableId id, Slot slot = Slot::value) const;
   // The same for weights, in the tensors' precision.
   const void* weights(VariableId id) const;
   void* weights_gradient(VariableId id) const;
-  // Before the forward pass: makes weights() of the values.
+  // Before the forward pass: converts the values to weights().
   void convert_weights() const;
-  // After the backward pass: makes the gradients of weights_gradient().
+  // After the backward pass: converts weights_gradient() to gradients.
   void convert_gradients() const;
 
-  // The gradients of all that is trained, gaps of zeros between them.
+  // The gradients of all trained variables, with zero-filled gaps between them.
   float* gradients() const { return gradients_.as<float>(); }
   size_t trained_size() const { return trained_; }
-  // All that isn't trained, the variables in the order of their addresses.
+  // All untrained variables, in the order of their addresses.
   float* statistics() const { return statistics_.as<float>(); }
   size_t statistics_size() const { return statistics_size_; }
 
   const LossScale* loss_scale() const { return loss_scale_.as<LossScale>(); }
 
  private:
-  // Neighbours in the trained buffers with the same decay factor.
+  // Adjacent variables in the trained buffers with the same decay factor.
   struct Run {
     size_t begin, end;
     double decay_factor;
-    size_t first_square;  // of this run's in squares_
+    size_t first_square;  // the index of the run's first sum in squares_
   };
 
   bool has_copies() const { return element_ != Element::float32; }
   void place(VariableId id);
-  void update(const Run& run, const MomentumOptions& options);  // apply_momentum() of a part
+  void update(const Run& run, const MomentumOptions& options);  // apply_momentum() for one run
 
   std::shared_ptr<Device> device_;
   const Element element_;
@@ -83,11 +83,11 @@ class CudaVariables final : public Variables {
   std::vector<Run> runs_;        // all trained variables
   size_t trained_ = 0, weights_ = 0, statistics_size_ = 0;
   Buffer values_, gradients_, momenta_, statistics_;
-  Buffer averages_;  // none until start_averages()
+  Buffer averages_;  // empty until start_averages()
   bool has_averages_ = false;
   std::unique_ptr<GradientProcessor> processor_;
-  Buffer weight_copies_, weight_gradients_;  // in another precision than float32
-  Buffer squares_;                           // scratch of half_squared_norm()
+  Buffer weight_copies_, weight_gradients_;  // unless the precision is float32
+  Buffer squares_;                           // scratch memory of half_squared_norm()
   size_t squares_count_ = 0;
   Buffer loss_scale_;
 };

@@ -1,5 +1,5 @@
-// y = x · wᵀ + bias by cuBLASLt, an image a row. The input's values are in the order that its
-// tensor has them, and so are those of the weights (see variable_layout.h).
+// y = x · wᵀ + bias by cuBLASLt, one row per image. Inputs and weights use the memory order of the
+// input tensor (see variable_layout.h).
 #include <optional>
 
 #include "trainer/backend/cuda/bias_relu_part.h"

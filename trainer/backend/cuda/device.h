@@ -1,6 +1,6 @@
-// What the CUDA backend needs of a GPU and its driver: memory, streams, events, graphs. One of two
-// sources implements it: device_cudart.cc by the CUDA runtime, or, for tests on machines without a
-// GPU, tests/trainer/cuda_emulation by plain memory and loops.
+// The GPU and driver functions of the CUDA backend: memory, streams, events, graphs. There are two
+// implementations: device_cudart.cc with the CUDA runtime, and tests/trainer/cuda_emulation with
+// plain memory and loops, for tests on machines without a GPU.
 #pragma once
 
 #include <cstddef>
@@ -14,39 +14,39 @@ struct CUgraphExec_st;
 
 namespace recordpipe::cuda {
 
-// What is put into a stream is done in that order, after the call that put it there has returned.
+// A queue of work on the device, executed in order and asynchronously.
 using Stream = CUstream_st*;
 
 struct DeviceOptions {
-  size_t index = 0;  // as CUDA counts those that CUDA_VISIBLE_DEVICES leaves
-  // What cuDNN and cuBLASLt may use beside the tensors; taken when the device is opened.
+  size_t index = 0;  // CUDA's index, among the devices in CUDA_VISIBLE_DEVICES
+  // The workspace for cuDNN and cuBLASLt, beside the tensors; allocated when the device is opened.
   size_t workspace_bytes = size_t{256} << 20;
 };
 
-// One GPU with the handles and the scratch memory that all work on it shares. There is one stream
-// for computing, so that what several runners and their variables do is in the order of the calls.
+// One GPU with the handles and the scratch memory shared by all work on it. There is one compute
+// stream, so the work of several runners and their variables is executed in the order of the calls.
 class Device {
  public:
-  // Throws Error{unsupported} where there is no driver, no such device, one that is too old, or
-  // where cuDNN can't be started; Error{limit_exceeded} where the workspace doesn't fit.
+  // Throws Error{unsupported} if there is no driver, no such device, or one that is too old, or if
+  // cuDNN can't be initialised; Error{limit_exceeded} if the workspace doesn't fit.
   explicit Device(const DeviceOptions& options);
   ~Device();
 
-  // Makes it the calling thread's device. Every call from outside starts with it.
+  // Makes it the calling thread's current device. Every public function calls it first.
   void activate() const;
 
   std::string gpu_name() const;          // "NVIDIA H100 80GB HBM3"
   std::string library_versions() const;  // "CUDA 13.0, cuDNN 9.19.0"
 
   Stream compute() const;
-  Stream copies() const;  // for uploads, beside the computing
-  // Waits until all that was put into the compute stream is done.
+  Stream copies() const;  // for uploads, concurrent with computation
+  // Waits for all work on the compute stream.
   void synchronize() const;
 
   void* workspace() const;
   size_t workspace_bytes() const;
 
-  // What the sources that know the libraries see.
+  // For the sources that call the libraries.
   struct Handles;
   const Handles& handles() const { return *handles_; }
 
@@ -54,7 +54,7 @@ class Device {
   std::unique_ptr<Handles> handles_;
 };
 
-// Memory on the device, zeros at first, aligned to 256 bytes. Throws Error{limit_exceeded}.
+// Device memory, initially zero, aligned to 256 bytes. Throws Error{limit_exceeded}.
 class Buffer {
  public:
   Buffer() = default;
@@ -75,7 +75,7 @@ class Buffer {
   size_t bytes_ = 0;
 };
 
-// Memory of the host that the device can read and write while the host does other things.
+// Host memory that the device can access asynchronously.
 class PinnedBuffer {
  public:
   explicit PinnedBuffer(size_t bytes);
@@ -92,13 +92,12 @@ class PinnedBuffer {
   void* data_ = nullptr;
 };
 
-// Copies, in the order of the stream. `copy_from_device` needs pinned memory if the host is not to
-// wait for it.
+// Copies, in stream order. `copy_from_device` is asynchronous only if the host memory is pinned.
 void copy_to_device(void* to, const void* from, size_t bytes, Stream stream);
 void copy_from_device(void* to, const void* from, size_t bytes, Stream stream);
 void copy_on_device(void* to, const void* from, size_t bytes, Stream stream);
 
-// A point in a stream's work. One that was never recorded has passed.
+// A point in a stream's work. An event that was never recorded counts as passed.
 class Event {
  public:
   Event();
@@ -107,14 +106,14 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record(Stream stream);
-  void wait() const;                  // the host waits
-  void wait_in(Stream stream) const;  // what is put into `stream` from now on waits
+  void wait() const;                  // blocks the host
+  void wait_in(Stream stream) const;  // later work on `stream` waits
 
  private:
   CUevent_st* event_ = nullptr;
 };
 
-// Work that is described to the driver once and then started as one.
+// Work that is described to the driver once and then launched as a unit.
 class Graph {
  public:
   Graph() = default;
@@ -123,8 +122,8 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
 
   bool captured() const { return static_cast<bool>(work_); }
-  // Calls `work`, whose work on `stream` is written down instead of done. `work` takes no memory
-  // and waits for nothing.
+  // Calls `work` and captures its work on `stream` instead of executing it. `work` must not
+  // allocate memory or wait.
   void capture(Stream stream, std::function<void()> work);
   void launch(Stream stream) const;
 

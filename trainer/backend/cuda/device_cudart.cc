@@ -1,4 +1,4 @@
-// A GPU by the CUDA runtime.
+// A GPU through the CUDA runtime.
 #include <string>
 #include <utility>
 
@@ -20,7 +20,7 @@ std::string version_text(size_t version, size_t major_unit, size_t minor_unit) {
          std::to_string(version % major_unit / minor_unit);
 }
 
-// Throws where the device can't be used.
+// Throws if the device can't be used.
 void require_usable(size_t index) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -29,29 +29,29 @@ void require_usable(size_t index) {
     int driver = 0;
     cudaDriverGetVersion(&driver);
     if (driver == 0)
-      fail_without("there is no NVIDIA driver on this machine", "the cpu backend needs none");
+      fail_without("there is no NVIDIA driver on this machine", "use the cpu backend");
     fail_without("the NVIDIA driver is for CUDA " +
                      version_text(static_cast<size_t>(driver), 1000, 10) +
                      ", this program for CUDA " + version_text(CUDART_VERSION, 1000, 10),
-                 "a newer driver runs it");
+                 "install a newer driver");
   }
   if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0))
     fail_without("there is no NVIDIA GPU on this machine, or CUDA_VISIBLE_DEVICES hides it",
-                 "the cpu backend needs none");
+                 "use the cpu backend");
   check(status, "counting the GPUs");
   if (index >= static_cast<size_t>(count))
-    fail_without("there is no GPU " + std::to_string(index) + ", the last one is " +
+    fail_without("there is no GPU " + std::to_string(index) + "; the last one is " +
                  std::to_string(count - 1));
   int major = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, static_cast<int>(index)),
         "asking for the GPU's compute capability");
   if (major < least_capability)
     fail_without("GPU " + std::to_string(index) + " has compute capability " +
-                 std::to_string(major) + ", at least " + std::to_string(least_capability) +
-                 ".0 is needed");
+                 std::to_string(major) + "; at least " + std::to_string(least_capability) +
+                 ".0 is required");
 }
 
-// What can't throw: it is called where something ends.
+// For destructors, which must not throw.
 void ignore(cudaError_t) {}
 
 }  // namespace
@@ -116,8 +116,8 @@ void Device::synchronize() const {
 void* Device::workspace() const { return handles_->workspace.data(); }
 size_t Device::workspace_bytes() const { return handles_->workspace.bytes(); }
 
-// The zeros are there before anything that is put into a stream later: streams that don't block on
-// the default one wouldn't wait for them by themselves.
+// Waits until the zeros are written: streams created as non-blocking don't synchronise with the
+// default stream.
 Buffer::Buffer(size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   check(cudaMalloc(&data_, bytes), "taking memory");
@@ -141,7 +141,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 }
 
 PinnedBuffer::PinnedBuffer(size_t bytes) {
-  check(cudaMallocHost(&data_, bytes), "taking pinned memory");
+  check(cudaMallocHost(&data_, bytes), "allocating pinned memory");
 }
 
 PinnedBuffer::~PinnedBuffer() { ignore(cudaFreeHost(data_)); }
@@ -177,7 +177,7 @@ Graph::~Graph() {
 }
 
 void Graph::capture(Stream stream, std::function<void()> work) {
-  // Other threads may go on using CUDA.
+  // Other threads may continue to use CUDA.
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing a graph");
   cudaGraph_t graph = nullptr;
   try {

@@ -1,4 +1,4 @@
-// The handles behind Device, for the sources that know CUDA's libraries.
+// The library handles behind Device, for the sources that call CUDA's libraries.
 #pragma once
 
 #include <cublasLt.h>
@@ -22,7 +22,7 @@ struct Device::Handles {
   Handles& operator=(const Handles&) = delete;
 };
 
-// Throw Error{unsupported}: "ACTION failed: what the library says".
+// Throw Error{unsupported}: "ACTION failed: the library's message".
 void check(cudnnStatus_t status, const char* action);
 void check(cublasStatus_t status, const char* action);
 

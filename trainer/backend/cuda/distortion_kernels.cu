@@ -1,6 +1,6 @@
 // The distortions of dataset/image on the GPU, bit for bit: sums in integers, then the same
-// operations in the same order and of the same precision. Compiled without contraction of
-// multiplications and additions, as the others are.
+// operations in the same order and precision. Compiled without contraction of multiplications and
+// additions, like the other kernels.
 #include <cmath>
 
 #include "trainer/backend/cuda/kernels.h"
@@ -15,7 +15,7 @@ RECORDPIPE_HOST_DEVICE const uint8_t* channel_of(const DistortImages& work, uint
                          work.image_height * work.image_width;
 }
 
-// The value that the crop shows at a place, 0 outside the image.
+// The value of the crop at a position; 0 outside the image.
 RECORDPIPE_HOST_DEVICE uint32_t value_at(const DistortImages& work, const uint8_t* channel,
                                          int32_t row, int32_t column) {
   const bool inside = row >= 0 && row < static_cast<int32_t>(work.image_height) && column >= 0 &&
@@ -25,7 +25,7 @@ RECORDPIPE_HOST_DEVICE uint32_t value_at(const DistortImages& work, const uint8_
              : 0;
 }
 
-// Of one row of one channel of one crop.
+// Sums of one row of one channel of one crop.
 struct SumRow {
   DistortImages work;
 
@@ -45,7 +45,8 @@ struct SumRow {
   }
 };
 
-// An image's ChannelMap: color_map() of dataset/image/crop_flip_color.cc, where the formula stands.
+// Computes an image's ColorMap, with the formula of color_map() in
+// dataset/image/crop_flip_color.cc.
 struct MapColors {
   DistortImages work;
 
@@ -91,7 +92,7 @@ struct MapColors {
   }
 };
 
-// One pack: some channels of one pixel of the crop.
+// One pack: adjacent channels of one pixel of the crop.
 template <class T>
 struct DistortPack {
   DistortImages work;

@@ -1,5 +1,5 @@
-// The numbers that tensors on a GPU are made of, and how they are moved: sixteen bytes at a time,
-// to float and back. Compiled for the device by nvcc and for the host by any compiler.
+// The elements of tensors on a GPU, and their loads, stores and conversions: sixteen bytes at a
+// time, to float and back. Compiled for the device by nvcc and for the host by any compiler.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ enum class Element { float32, bfloat16, float16 };
 
 constexpr size_t size_of(Element element) { return element == Element::float32 ? 4 : 2; }
 
-// Channels of every tensor are filled up to a multiple of this many with zeros, which stay zeros:
-// so that a pixel's channels are whole packs, and so that tensor cores take any network's.
+// The channels of every tensor are padded with zeros to a multiple of this number: a pixel's
+// channels are then whole packs, and tensor cores support every network.
 constexpr size_t lanes_of(Element element) { return 16 / size_of(element); }
 
 constexpr size_t padded(size_t channels, Element element) {
   return (channels + lanes_of(element) - 1) / lanes_of(element) * lanes_of(element);
 }
 
-// Calls `function` with a null pointer of the type.
+// Calls `function` with a null pointer of the element type.
 template <class Function>
 void with_element(Element element, Function function) {
   switch (element) {
@@ -84,7 +84,7 @@ RECORDPIPE_HOST_DEVICE inline T narrow(float value) {
 template <class T>
 inline constexpr uint32_t kLanes = 16 / sizeof(T);
 
-// Neighbouring channels of a pixel, as many as sixteen bytes hold, as floats.
+// Adjacent channels of a pixel, as many as sixteen bytes hold, as floats.
 template <class T>
 struct Pack {
   float lanes[kLanes<T>];
@@ -111,7 +111,7 @@ RECORDPIPE_HOST_DEVICE inline void store(T* to, const Pack<T>& pack) {
   *reinterpret_cast<PackedElements<T>*>(to) = packed;
 }
 
-// Gradients: what is there already stays a part of the sum where `accumulate`.
+// Stores gradients; adds them to the previous contents if `accumulate`.
 template <class T>
 RECORDPIPE_HOST_DEVICE inline void store_gradient(T* to, Pack<T> pack, bool accumulate) {
   if (accumulate) {
@@ -121,12 +121,12 @@ RECORDPIPE_HOST_DEVICE inline void store_gradient(T* to, Pack<T> pack, bool accu
   store(to, pack);
 }
 
-// The gradient's share that a rectifier lets through, by what it gave. What is not a number passes.
+// The gradient through ReLU, given the ReLU's output. The gradient passes where the output is NaN.
 RECORDPIPE_HOST_DEVICE inline float masked(float gradient, float rectified) {
   return rectified <= 0 ? 0 : gradient;
 }
 
-// Not fmaxf(), which makes a number of what is none.
+// fmaxf() would turn NaN into a number.
 RECORDPIPE_HOST_DEVICE inline float rectify(float value) { return value < 0 ? 0 : value; }
 
 }  // namespace recordpipe::cuda

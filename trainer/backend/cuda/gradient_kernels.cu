@@ -1,4 +1,4 @@
-// What happens to gradients before an update: decay, multipliers, norms and clipping.
+// Processing of gradients before an update: decay, multipliers, norms and clipping.
 #include <cmath>
 
 #include "trainer/backend/cuda/kernels.h"
@@ -7,7 +7,7 @@
 namespace recordpipe::cuda {
 namespace {
 
-// A piece a column. Takes the sums of squares on the way.
+// One column per piece. Computes the sums of squares in the same pass.
 struct DecayAndMultiply {
   struct Sums {
     double squares;
@@ -46,11 +46,10 @@ struct Norm {
   }
 };
 
-// clip_factor() of trainer/include/recordpipe/trainer/backend/variables.h; a limit of 0: there is
-// none.
+// clip_factor() of trainer/include/recordpipe/trainer/backend/variables.h; a limit of 0 means none.
 RECORDPIPE_HOST_DEVICE double factor_of(double norm, double limit) {
   if (limit == 0) return 1;
-  if (norm - norm != 0) return norm - norm;  // not a number
+  if (norm - norm != 0) return norm - norm;  // NaN
   return norm > limit ? limit / norm : 1;
 }
 

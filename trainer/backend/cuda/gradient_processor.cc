@@ -54,7 +54,7 @@ void GradientProcessor::process(const GradientOptions& options, std::span<const 
         .multiplier =
             options.multipliers.empty() ? 1.0f : static_cast<float>(options.multipliers[id]),
         .frozen = is_in(options.frozen, id) ? 1u : 0u};
-  // They stay the same all through a training.
+  // They are constant during a training run and so copied only once.
   if (treatments != treatments_) {
     copy_to_device(device_treatments_.data(), treatments.data(), device_treatments_.bytes(),
                    device_.compute());

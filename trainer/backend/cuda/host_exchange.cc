@@ -1,4 +1,4 @@
-// Gradients averaged in the host's memory.
+// Averages gradients in host memory.
 #include <algorithm>
 #include <functional>
 #include <utility>

@@ -1,11 +1,11 @@
-// The images of a batch, scaled, shifted, channels last.
+// Scales and shifts the images of a batch and makes channels the last dimension.
 #include "trainer/backend/cuda/kernels.h"
 #include "trainer/backend/cuda/launch.h"
 
 namespace recordpipe::cuda {
 namespace {
 
-// One pack: some channels of one pixel.
+// One pack: adjacent channels of one pixel.
 template <class T, class Value>
 struct TakePack {
   TakeImages take;

@@ -1,5 +1,4 @@
-// The layers that one kernel does forward and one backward: poolings and local response
-// normalisation.
+// The layers with one kernel forward and one backward: pooling and local response normalisation.
 #include "recordpipe/error.h"
 #include "trainer/backend/cuda/kernels.h"
 #include "trainer/backend/cuda/layer.h"
@@ -27,7 +26,7 @@ class KernelLayer final : public Layer {
     work_.y = output.data();
   }
 
-  // Memory that the kernels leave something in for each other.
+  // Memory for values that the forward kernel leaves for the backward kernel.
   template <class T>
   void keep(T* Work::*member, size_t count) {
     kept_ = Buffer(count * sizeof(T));
@@ -89,7 +88,7 @@ std::unique_ptr<Layer> make_max_pool(const LayerContext& context, const MaxPoolO
                                      Tensor& input, Tensor& output) {
   if (op.window > 256)
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "max pooling over windows of more than 256 pixels"});
+                 .reason = "max pooling windows are limited to 256 pixels"});
   MaxPool work = {};
   work.element = input.element();
   work.images = input.images();

@@ -1,10 +1,11 @@
-// The backend's own kernels: everything but convolutions and matrix products.
+// The backend's own kernels: everything except convolutions and matrix products.
 //
-// Tensors are [images][pixels][channels], the channels filled up with zeros to whole packs (see
-// element.h); `channels` counts those too, `rows` is images · pixels. All pointers are the
-// device's, all work goes to `stream`. Formulas and references: trainer/backend/reference.
+// Tensors are [images][pixels][channels], with channels padded with zeros to whole packs (see
+// element.h); `channels` includes the padding, `rows` is images · pixels. All pointers are device
+// pointers; all work is enqueued on `stream`. trainer/backend/reference has the formulas and
+// references.
 //
-// Where a gradient is written, `accumulate` adds it to what is there.
+// `accumulate` adds a gradient to its previous contents instead of overwriting them.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace recordpipe::cuda {
 
-// Floats that a sum over rows needs for each of `fields` sums of each channel.
+// The number of floats for partial sums over rows: `fields` sums per channel.
 size_t partial_sums_size(uint32_t rows, uint32_t channels, Element element, uint32_t fields);
 
 // --- input_kernels.cu ---
@@ -26,7 +27,8 @@ struct TakeImages {
   uint32_t images, pixels;
   uint32_t image_channels;  // of the images
   uint32_t channels;        // of the tensor
-  const void* from;         // uint8 or float, [images][pixels][channels] or the other way round
+  const void* from;         // uint8 or float, [images][pixels][channels] or
+                            // [images][channels][pixels]
   bool from_uint8, from_nchw;
   float scale, shift;  // value · scale + shift
   Element element;
@@ -36,28 +38,29 @@ void take_images(Stream stream, const TakeImages& take);
 
 // --- distortion_kernels.cu ---
 
-inline constexpr uint32_t kMostColors = 4;  // channels that brightness and contrast are for
+inline constexpr uint32_t kMostColors = 4;  // for brightness and contrast
 
-// Of a row of a channel of a crop.
+// Sums of one row of one channel of a crop.
 struct RowSums {
   uint32_t values, squares;
 };
-// What becomes of a value x: (x · multiply + add) / divide.
+// The map of a value x: (x · multiply + add) / divide.
 struct ColorMap {
   float multiply, add, divide;
 };
 
-// Crops, flips and recolours uint8 images as dataset/include/recordpipe/image/crop_flip_color.h
-// does, to the same bits, then scales and shifts the result as take_images() does.
+// Crops, flips and recolours uint8 images, with the same bits as
+// dataset/include/recordpipe/image/crop_flip_color.h, then scales and shifts the result as
+// take_images() does.
 struct DistortImages {
   uint32_t images;
   uint32_t image_channels, image_height, image_width;
   uint32_t channels, height, width;  // of the tensor
   const uint8_t* from;               // [images][channels][height][width]
-  const CropFlipColor* crops;        // one for each image
+  const CropFlipColor* crops;        // one per image
   bool standardize;
   RowSums* row_sums;  // [images][image_channels][height]: scratch
-  ColorMap* maps;     // [images][image_channels]: scratch; null: colours stay as they are
+  ColorMap* maps;     // [images][image_channels]: scratch memory; null: colours are unchanged
   float scale, shift;
   Element element;
   void* to;
@@ -69,40 +72,40 @@ void distort_images(Stream stream, const DistortImages& distort);
 struct BatchNorm {
   Element element;
   uint32_t rows, channels;
-  uint32_t real_channels;  // without those that fill up
+  uint32_t real_channels;  // without padding
   bool relu;
   double epsilon;
 
   const void* x;
-  const void* residual;  // or null
+  const void* residual;  // may be null
   void* y;
   const void* dy;
   void* dx;
-  void* dresidual;  // or null
+  void* dresidual;  // may be null
   bool accumulate_dx, accumulate_dresidual;
 
   // [channels]
   const float *gamma, *beta;
   const float *moving_mean, *moving_variance;
-  float *new_mean, *new_variance;  // what moves them: the batch's, the variance unbiased
+  float *new_mean, *new_variance;  // the batch's, for the moving ones; the variance is unbiased
   float *dgamma, *dbeta;
   float *mean, *inverse_deviation;  // of the batch
-  float *scale, *shift;             // normalise: x · scale + shift
+  float *scale, *shift;             // normalisation: x · scale + shift
   float *a, *b, *c;                 // the gradient: a · g + b · x + c
   float* partial_sums;              // partial_sums_size(rows, channels, element, 3)
   const LossScale* loss_scale;
 };
-// The batch's mean and deviation, the new statistics, scale and shift.
+// Computes the batch's mean and deviation, the new statistics, scale and shift.
 void batch_norm_statistics(Stream stream, const BatchNorm& norm);
-// moving = decay · moving + (1 - decay) · batch's, `size` of them.
+// moving = decay · moving + (1 - decay) · batch's, for `size` values.
 void move_statistics(Stream stream, uint32_t size, double decay, const float* batch, float* moving);
-// Scale and shift of the moving statistics.
+// Computes scale and shift from the moving statistics.
 void batch_norm_moving_scale(Stream stream, const BatchNorm& norm);
-// y = x · scale + shift, the residual added, negative values cut off.
+// y = x · scale + shift, plus the residual, then ReLU.
 void batch_norm_apply(Stream stream, const BatchNorm& norm);
-// dgamma, dbeta, dresidual; a, b and c.
+// Computes dgamma, dbeta, dresidual, and the coefficients a, b and c.
 void batch_norm_gradient_sums(Stream stream, const BatchNorm& norm);
-// dx, after the sums.
+// Computes dx, after the sums.
 void batch_norm_gradient(Stream stream, const BatchNorm& norm);
 
 // --- bias_relu_kernels.cu ---
@@ -111,10 +114,10 @@ struct BiasRelu {
   Element element;
   uint32_t rows, channels;
   bool relu;
-  void* y;              // changed in place
-  const float* bias;    // or null
-  void* dy;             // masked in place by the rectifier
-  float* dbias;         // or null
+  void* y;              // modified in place
+  const float* bias;    // may be null
+  void* dy;             // ReLU's mask is applied in place
+  float* dbias;         // may be null
   float* partial_sums;  // partial_sums_size(rows, channels, element, 1)
   const LossScale* loss_scale;
 };
@@ -131,7 +134,7 @@ struct MaxPool {
   uint32_t window, stride, padding_top, padding_left;  // window at most 256
   const void* x;
   void* y;
-  uint16_t* chosen;  // for each y: row in the window · window + column
+  uint16_t* chosen;  // per y: row in the window · window + column
   const void* dy;
   void* dx;
   bool accumulate;
@@ -144,7 +147,7 @@ struct PoolAndPad {
   uint32_t images;
   uint32_t height, width, stride;         // of x
   uint32_t channels, out_channels;        // of the tensors
-  uint32_t real_channels, first_channel;  // of x; where its first one goes in y
+  uint32_t real_channels, first_channel;  // of x; the channel of y for x's first one
   const void* x;
   void* y;
   const void* dy;
@@ -191,22 +194,22 @@ struct LossSums {
 
 struct SoftmaxCrossEntropy {
   Element element;
-  uint32_t images;  // room for
+  uint32_t images;  // capacity
   uint32_t classes, channels;
   double label_smoothing;
   const void* logits;
   const int32_t* labels;
-  const uint32_t* batch_images;  // how many of the images count
-  void* dlogits;                 // or null; zeros for images that don't count
+  const uint32_t* batch_images;  // the number of valid images
+  void* dlogits;                 // may be null; zeros for invalid images
   LossSums* of_images;           // [images]
   LossSums* result;
-  const LossScale* loss_scale;  // dlogits are multiplied by
+  const LossScale* loss_scale;  // the factor of dlogits
 };
 void softmax_cross_entropy(Stream stream, const SoftmaxCrossEntropy& loss);
 
 // --- gradient_kernels.cu ---
 
-// A part of a trained variable, at most kGradientPiece numbers.
+// A part of a trained variable, at most kGradientPiece values.
 inline constexpr uint32_t kGradientPiece = 4096;
 struct GradientPiece {
   uint32_t begin, end, variable;
@@ -216,16 +219,16 @@ struct GradientTreatment {
   uint32_t frozen;
   bool operator==(const GradientTreatment&) const = default;
 };
-// Variables::process_gradients(); the order of its steps and what they mean stand there.
+// Variables::process_gradients(), which documents the steps and their order.
 struct GradientWork {
   uint32_t variables, piece_count;
-  const GradientPiece* pieces;          // [piece_count], a variable's one after the other
+  const GradientPiece* pieces;          // [piece_count], in the order of the variables
   const uint32_t* first_pieces;         // [variables + 1]
   const GradientTreatment* treatments;  // [variables]
   const float* values;
   float* gradients;
   double clip_norm, clip_global_norm;  // 0: none
-  double* squares;                     // gradient_squares_size(piece_count): scratch
+  double* squares;                     // gradient_squares_size(piece_count): scratch memory
   double *norms, *factors;             // [variables]
 };
 size_t gradient_squares_size(uint32_t pieces);
@@ -238,7 +241,7 @@ struct MomentumUpdate {
   float *values, *momenta;
   const float* gradients;
   float learning_rate, momentum, weight_decay;
-  const LossScale* loss_scale;  // nothing is done where it saw an overflow
+  const LossScale* loss_scale;  // after an overflow nothing is updated
 };
 void update_with_momentum(Stream stream, const MomentumUpdate& update);
 
@@ -246,18 +249,18 @@ void update_with_momentum(Stream stream, const MomentumUpdate& update);
 void update_averages(Stream stream, uint32_t size, float share, const float* values,
                      float* averages);
 
-// Sets the scale's overflow where a gradient is not finite.
+// Sets the scale's overflow flag if a gradient is not finite.
 void find_overflow(Stream stream, const float* gradients, uint32_t size, LossScale* scale);
-// Halves the scale after an overflow, doubles it after `growth_interval` steps without one.
+// Halves the scale after an overflow; doubles it after `growth_interval` steps without one.
 void adapt_loss_scale(Stream stream, uint32_t growth_interval, LossScale* scale);
 
-// to = from, in another precision.
+// to = from, converted to another precision.
 void copy_weights(Stream stream, uint32_t size, const float* from, Element element, void* to);
 // to = from / scale
 void copy_gradients(Stream stream, uint32_t size, Element element, const void* from,
                     const LossScale* scale, float* to);
 
-// Sums of squares of blocks of `values`: squares_size(size) of them.
+// Computes sums of squares of blocks of `values`: squares_size(size) sums.
 size_t squares_size(uint32_t size);
 void sum_squares(Stream stream, uint32_t size, const float* values, double* squares);
 

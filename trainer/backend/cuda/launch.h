@@ -1,10 +1,10 @@
-// How loops become kernels. The files *.cu describe their work as function objects and hand them to
-// the three functions below. Compiled by nvcc these start kernels; compiled by a host's compiler
-// they are loops that do the same in the same order, so that tests run the kernels' arithmetic
-// where there is no GPU.
+// Turns loops into kernels. The *.cu files describe their work as function objects and pass them to
+// the three functions below. Compiled by nvcc, these launch kernels; compiled by a host compiler,
+// they are loops that do the same in the same order, so that tests can run the kernels' arithmetic
+// without a GPU.
 //
-// How work is cut up depends on its size alone, not on the GPU, and sums are added up in a fixed
-// order: the same numbers give the same bits on every GPU.
+// The division of work depends on its size only, not on the GPU, and sums are added in a fixed
+// order: the same values give the same bits on every GPU.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ namespace recordpipe::cuda {
 
 inline constexpr uint32_t kThreads = 256;
 
-// A sum over the rows of a matrix of packs, column by column, in two steps: blocks of rows first,
-// then the blocks.
+// A sum over the rows of a matrix of packs, column by column, in two steps: first within blocks of
+// rows, then over the blocks.
 struct ColumnGrid {
   uint32_t columns, rows;       // of threads in a block; columns · rows == kThreads
   uint32_t blocks_x, blocks_y;  // across the packs, and down the rows
@@ -43,7 +43,7 @@ constexpr ColumnGrid column_grid(uint32_t rows, uint32_t packs) {
   return {columns, block_rows, blocks_x, std::clamp(wanted, uint32_t{1}, most)};
 }
 
-// Threads that finish a column, and columns that a block finishes.
+// The threads that finish a column, and the columns that a block finishes.
 inline constexpr uint32_t kFinishRows = 32, kFinishColumns = 16;
 
 #ifdef __CUDACC__
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kFinishRows* kFinishColumns)
   if (row == 0 && column < columns) work.finish(column, shared[threadIdx.x]);
 }
 
-// Calls work(index) for all index < n, in no order.
+// Calls work(index) for all index < n, in any order.
 template <class Work>
 void for_each(Stream stream, uint32_t n, const Work& work) {
   if (n == 0) return;
@@ -105,8 +105,9 @@ void for_each(Stream stream, uint32_t n, const Work& work) {
   check(cudaGetLastError(), "a kernel's start");
 }
 
-// For each pack: Sums of rows by work.add(sums, row, pack), put together by Work::combine(into,
-// other), and for each block of rows work.store(block, pack, sums). Sums{} is nothing yet.
+// For each pack: adds rows to a Sums with work.add(sums, row, pack), combines partial Sums with
+// Work::combine(into, other), and stores those of each block of rows with work.store(block, pack,
+// sums). Sums{} is the empty sum.
 template <class Work>
 void reduce_columns(Stream stream, uint32_t rows, uint32_t packs, const Work& work) {
   const ColumnGrid grid = column_grid(rows, packs);
@@ -115,8 +116,8 @@ void reduce_columns(Stream stream, uint32_t rows, uint32_t packs, const Work& wo
   check(cudaGetLastError(), "a kernel's start");
 }
 
-// For each column: work.load(block, column) of all blocks, put together by Work::combine, to
-// work.finish(column, sums).
+// For each column: loads all blocks with work.load(block, column), combines them with
+// Work::combine, and passes the result to work.finish(column, sums).
 template <class Work>
 void finish_columns(Stream stream, uint32_t columns, uint32_t blocks, const Work& work) {
   finish_columns_kernel<<<(columns + kFinishColumns - 1) / kFinishColumns,
@@ -126,7 +127,7 @@ void finish_columns(Stream stream, uint32_t columns, uint32_t blocks, const Work
 
 #else
 
-// Puts work into a stream. Whoever compiles this for the host defines it.
+// Enqueues work on a stream. A build for the host must define it.
 void run_on(Stream stream, std::function<void()> work);
 
 template <class Work>

@@ -1,4 +1,4 @@
-// One node of a network on a GPU: what its forward and backward pass put into the device's stream.
+// One node of a network on a GPU: enqueues its forward and backward pass on the device's stream.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace recordpipe::cuda {
 
-// A node's output and its gradient, [images][pixels][channels filled up to whole packs].
+// A node's output and its gradient, [images][pixels][channels padded to whole packs].
 class Tensor {
  public:
-  // Throws Error{limit_exceeded} for more numbers than cuDNN takes, 2^31 - 1.
+  // Throws Error{limit_exceeded} for more than 2^31 - 1 values, cuDNN's limit.
   Tensor(size_t images, const FeatureShape& shape, Element element);
 
   Element element() const { return element_; }
@@ -28,12 +28,13 @@ class Tensor {
 
   void* data() const { return data_.data(); }
 
-  // The network's input needs none.
+  // false for the network's input.
   void set_needs_gradient(bool needed) { needs_gradient_ = needed; }
   bool needs_gradient() const { return needs_gradient_; }
   void* gradient() const { return gradient_.data(); }
-  // Called in the order of the backward pass by each layer that will write the gradient: whether
-  // what is there must be added to, as another layer has written it before. Takes its memory.
+  // Called by each layer that will write the gradient, in the order of the backward pass. Returns
+  // whether the layer must add to the gradient, because another layer has written it before.
+  // Allocates the gradient at the first call.
   bool claim_gradient();
 
  private:
@@ -45,11 +46,11 @@ class Tensor {
   Buffer data_, gradient_;
 };
 
-// What all layers of a runner share.
+// Shared by all layers of a runner.
 struct LayerContext {
   const Device& device;
   const CudaVariables& variables;
-  float* new_statistics;  // what moves the variables' statistics, in the same places
+  float* new_statistics;  // the batch's, with the same offsets as the variables' statistics
   Mode mode;
   bool tf32;
   bool measure_algorithms;
@@ -60,9 +61,9 @@ class Layer {
   virtual ~Layer() = default;
 
   virtual void forward() = 0;
-  // Makes backward() ready. Called in training, once, in the order of the backward pass.
+  // Prepares backward(). Called once, in training, in the order of the backward pass.
   virtual void prepare_backward() = 0;
-  // Reads the gradient of this node's output, writes those of its inputs and variables.
+  // Reads the gradient of this node's output, writes the gradients of its inputs and variables.
   virtual void backward() = 0;
 };
 
@@ -75,7 +76,7 @@ std::unique_ptr<Layer> make_pool_and_pad(const LayerContext& context, const Pool
                                          Tensor& input, Tensor& output);
 std::unique_ptr<Layer> make_global_average_pool(const LayerContext& context, Tensor& input,
                                                 Tensor& output);
-// Throws Error{unsupported} for a window of more than 256.
+// Throws Error{unsupported} for a window larger than 256.
 std::unique_ptr<Layer> make_max_pool(const LayerContext& context, const MaxPoolOp& op,
                                      Tensor& input, Tensor& output);
 std::unique_ptr<Layer> make_local_response_norm(const LayerContext& context,

@@ -1,4 +1,4 @@
-// Local response normalisation across channels: a pixel's channels are neighbours in memory.
+// Local response normalisation across channels. The channels of a pixel are adjacent in memory.
 #include <cmath>
 
 #include "trainer/backend/cuda/kernels.h"
@@ -7,12 +7,12 @@
 namespace recordpipe::cuda {
 namespace {
 
-// value^exponent of a positive number. What is no number stays none.
+// value^exponent of a positive number. NaN stays NaN.
 RECORDPIPE_HOST_DEVICE float power(float value, float exponent) {
   return exp2f(exponent * log2f(value));
 }
 
-// The channels N(c), which are those of the same pixel.
+// The neighbouring channels N(c) of the same pixel.
 struct Neighbours {
   uint32_t begin, end;
 

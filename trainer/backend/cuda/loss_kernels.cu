@@ -1,4 +1,4 @@
-// Softmax cross-entropy: an image a thread, then their sum. A batch has some thousand logits.
+// Softmax cross-entropy: one thread per image, then their sum. A batch has a few thousand logits.
 #include <cmath>
 
 #include "trainer/backend/cuda/kernels.h"
@@ -32,7 +32,7 @@ struct OfImage {
       const auto label = static_cast<uint32_t>(loss.labels[image]);
       sums.correct = greatest == label ? 1 : 0;
 
-      // Subtracting the greatest logit changes nothing but keeps exp() from overflowing.
+      // Subtracting the largest logit prevents overflow in exp() and doesn't change the result.
       const double most = logit(image, greatest);
       double sum = 0;
       for (uint32_t k = 0; k < loss.classes; ++k)

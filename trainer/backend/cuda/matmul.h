@@ -1,8 +1,8 @@
-// A product of two matrices of one shape, by cuBLASLt (matmul_cublaslt.cc):
+// A product of two matrices of fixed shapes, by cuBLASLt (matmul_cublaslt.cc):
 //
 //   c [rows][columns] = a · b      a [rows][depth], b [depth][columns], all row-major
 //
-// where a transposed one lies the other way round: a [depth][rows], b [columns][depth].
+// A transposed a is stored as [depth][rows], a transposed b as [columns][depth].
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace recordpipe::cuda {
 
 struct MatmulShape {
   Element element;
-  bool tf32;  // float32 may be multiplied with fewer bits
+  bool tf32;  // float32 may be multiplied with reduced precision
   uint32_t rows, columns, depth;
   bool transposed_a, transposed_b;
 };
 
 class Matmul {
  public:
-  // Throws Error{unsupported} where there is no algorithm. `device` must outlive it.
+  // Throws Error{unsupported} if there is no algorithm. `device` must outlive this object.
   Matmul(const Device& device, const MatmulShape& shape);
   ~Matmul();
 

@@ -1,5 +1,5 @@
-// Matrix products by cuBLASLt. It takes matrices column by column, so that a row-major matrix is a
-// transposed one: cᵀ = bᵀ · aᵀ, b first.
+// Matrix products by cuBLASLt. It expects column-major matrices, so a row-major matrix is passed as
+// its transpose: cᵀ = bᵀ · aᵀ, with b first.
 #include "recordpipe/error.h"
 #include "trainer/backend/cuda/device_handles.h"
 #include "trainer/backend/cuda/matmul.h"
@@ -19,7 +19,7 @@ cudaDataType_t type_of(Element element) {
   return CUDA_R_32F;
 }
 
-// A row-major [rows][columns].
+// The layout of a row-major [rows][columns] matrix.
 cublasLtMatrixLayout_t make_layout(Element element, uint64_t rows, uint64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
   check(cublasLtMatrixLayoutCreate(&layout, type_of(element), columns, rows,

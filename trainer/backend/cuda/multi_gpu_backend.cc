@@ -26,7 +26,7 @@ Gpus open(const MultiGpuBackendOptions& options, size_t rank_on_machine) {
   return gpus;
 }
 
-// A process that has none must not leave the others waiting for it.
+// A process without a GPU must not leave the others waiting.
 Gpus open_in_all(const MultiGpuBackendOptions& options, Communicator& processes) {
   Gpus gpus;
   std::exception_ptr failure;
@@ -38,8 +38,7 @@ Gpus open_in_all(const MultiGpuBackendOptions& options, Communicator& processes)
   const bool failed = any(processes, failure != nullptr);
   if (failure) std::rethrow_exception(failure);
   if (failed)
-    throw Error(
-        {.kind = ErrorKind::unsupported, .reason = "another process can't use its GPU or GPUs"});
+    throw Error({.kind = ErrorKind::unsupported, .reason = "another process can't use its GPUs"});
   return gpus;
 }
 
@@ -94,7 +93,7 @@ class MultiGpuRunner final : public DealtRunner {
   cuda::ReplicaExchange& exchange_;
   Communicator& processes_;
   std::vector<float*> gradients_, statistics_;  // of all, on each GPU
-  bool same_start_ = false;                     // was looked at
+  bool same_start_ = false;                     // whether it was checked
 };
 
 }  // namespace
@@ -102,7 +101,7 @@ class MultiGpuRunner final : public DealtRunner {
 MultiGpuBackend::MultiGpuBackend(Communicator& processes, const MultiGpuBackendOptions& options)
     : processes_(processes) {
   if (options.gpus == 0)
-    throw Error({.kind = ErrorKind::invalid_argument, .reason = "there must be a GPU"});
+    throw Error({.kind = ErrorKind::invalid_argument, .reason = "there must be at least one GPU"});
   gpus_ = open_in_all(options, processes);
   cuda::Devices devices;
   for (const auto& gpu : gpus_) devices.push_back(gpu->device());
@@ -144,7 +143,7 @@ std::unique_ptr<Runner> MultiGpuBackend::make_runner(const Network& network, Var
   check_runner(network, own, options);
   if (own->copies().size() != gpus_.size())
     throw Error(
-        {.kind = ErrorKind::invalid_argument, .reason = "the variables are another backend's"});
+        {.kind = ErrorKind::invalid_argument, .reason = "the variables belong to another backend"});
   if (options.mode == Mode::inference)
     return gpus_.front()->make_runner(network, *own->copies().front(), options);
   const RunnerOptions of_gpu = options_of_part(options, gpus_.size(), "GPUs");

@@ -1,4 +1,4 @@
-// Several GPUs that train one network together, in one process and in several.
+// Several GPUs, in one or several processes, that train one network together.
 #pragma once
 
 #include <cstddef>
@@ -15,43 +15,44 @@ namespace cuda {
 class ReplicaExchange;
 }
 
-// Where the gradients of all GPUs are averaged.
+// The place where the gradients of all GPUs are averaged.
 enum class GradientExchange {
-  automatic,  // by NCCL where it can be loaded, else in the host's memory; name() says which
+  automatic,  // NCCL if it can be loaded, else host memory; name() tells which
   gpus,       // on the GPUs, by NCCL
-  host,       // in the host's memory; between processes by the communicator
+  host,       // in host memory; between processes by the communicator
 };
 
 struct MultiGpuBackendOptions {
-  size_t gpus = 1;  // of each process
+  size_t gpus = 1;  // per process
   GradientExchange exchange = GradientExchange::automatic;
-  CudaBackendOptions cuda = {};  // of each; `device` is the first of this machine
+  CudaBackendOptions cuda = {};  // for each GPU; `device` is the first on this machine
 };
 
-// What --num-gpus and --sync train on GPUs. The processes of a machine take its GPUs in their
-// order, each as many as the options say.
+// Used by --num-gpus and --sync on GPUs. The processes of a machine take its GPUs in order, each
+// the number in the options.
 //
-// Each GPU has the variables and computes its share of a batch: image i of a process's batch of
-// N · b goes to its GPU i mod N; N must divide the batch size. The gradients are the mean of all
-// GPUs' in all processes, and each GPU makes the same update, so that the copies stay the same.
+// Each GPU holds the variables and computes its share of a batch: image i of a process's batch of N
+// · b images goes to its GPU i mod N; N must divide the batch size. The gradients are the mean over
+// all GPUs of all processes, and each GPU makes the same update, so that the copies stay equal.
 // Loss and counts are those of all images. Batch norm normalises each GPU's images by their own
-// statistics, and the moving ones follow those of the first GPU of the first process. So a network
-// without batch norm learns what one GPU would learn from all images, to within rounding.
+// statistics; the moving statistics are those of the first GPU of the first process. A network
+// without batch norm therefore learns what one GPU would learn from all images, up to rounding.
 //
-// The first forward() compares what the processes start from, as DistributedBackend's does. In
-// inference, and for what is looked at, there is the process's first GPU.
+// The first forward() compares the initial state of the processes, as in DistributedBackend.
+// Inference and output() use the process's first GPU only.
 class MultiGpuBackend final : public Backend {
  public:
-  // To be called by all `processes`, which must outlive it. Throws what CudaBackend's constructor
-  // throws, in all processes where one of them can't use its GPUs, Error{unsupported} where
-  // GradientExchange::gpus is asked for and there is no NCCL, and Error{network} where NCCL fails.
+  // All `processes`, which must outlive this object, must call it. Throws the errors of
+  // CudaBackend's constructor, in all processes if one can't use its GPUs; Error{unsupported} for
+  // GradientExchange::gpus without NCCL; and Error{network} if NCCL fails.
   MultiGpuBackend(Communicator& processes, const MultiGpuBackendOptions& options = {});
   ~MultiGpuBackend() override;
 
   // "2 processes, each on 4 GPUs: cuda, NVIDIA H100 80GB HBM3, ..., gradients by NCCL"
   std::string name() const override;
   std::unique_ptr<Variables> make_variables(const Network& network) override;
-  // Throws Error{invalid_argument} also where the GPUs don't divide a training's batch size.
+  // Also throws Error{invalid_argument} if the number of GPUs doesn't divide the batch size in
+  // training.
   std::unique_ptr<Runner> make_runner(const Network& network, Variables& variables,
                                       const RunnerOptions& options) override;
 

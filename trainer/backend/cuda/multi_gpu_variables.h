@@ -1,4 +1,4 @@
-// The variables of a network on several GPUs: a copy on each, all alike.
+// The variables of a network on several GPUs: identical copies, one on each.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@ namespace recordpipe::cuda {
 class MultiGpuVariables final : public Variables {
  public:
   using Copies = std::vector<std::unique_ptr<CudaVariables>>;
-  // At least one.
+  // `copies` must not be empty.
   explicit MultiGpuVariables(Copies copies);
 
   const Copies& copies() const { return copies_; }
 
-  // What is read is the first copy's; what is written or done is written to or done with each.
+  // Reads come from the first copy; writes and updates go to all copies.
   std::vector<float> read(VariableId id, Slot slot) const override;
   void write(VariableId id, std::span<const float> values, Slot slot) override;
   void apply_momentum(const MomentumOptions& options) override;

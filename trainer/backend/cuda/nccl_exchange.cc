@@ -1,4 +1,4 @@
-// Gradients averaged by NCCL, from GPU to GPU.
+// Averages gradients with NCCL, directly between GPUs.
 #include <cstddef>
 #include <exception>
 #include <span>
@@ -15,7 +15,7 @@
 namespace recordpipe::cuda {
 namespace {
 
-// NCCL's functions. The library is loaded when it is first needed, and stays.
+// NCCL's functions. The library is loaded at first use and stays loaded.
 struct Nccl {
   decltype(&ncclAllReduce) all_reduce = nullptr;
   decltype(&ncclBroadcast) broadcast = nullptr;
@@ -26,7 +26,7 @@ struct Nccl {
   decltype(&ncclGetUniqueId) get_unique_id = nullptr;
   decltype(&ncclGroupEnd) group_end = nullptr;
   decltype(&ncclGroupStart) group_start = nullptr;
-  std::string missing;  // why it can't be used; empty: it can
+  std::string missing;  // the reason why it can't be used; empty if it can
 
   Nccl() {
     const std::string name = "libnccl.so." + std::to_string(NCCL_MAJOR);
@@ -56,7 +56,7 @@ struct Nccl {
     if (result != ncclSuccess)
       throw Error({.kind = ErrorKind::network,
                    .reason = std::string(action) + " failed: " + error_string(result),
-                   .hint = "NCCL_DEBUG=INFO in the environment makes NCCL say more"});
+                   .hint = "set NCCL_DEBUG=INFO in the environment for details"});
   }
 };
 
@@ -84,7 +84,7 @@ class NcclExchange final : public ReplicaExchange {
       throw;
     }
   }
-  // Not to wait for the others, where this process fails: they may never come.
+  // Does not wait for the others if this process fails: they may never arrive.
   ~NcclExchange() override {
     leave(std::uncaught_exceptions() == exceptions_ ? nccl().destroy : nccl().abort);
   }
@@ -106,8 +106,8 @@ class NcclExchange final : public ReplicaExchange {
   }
 
  private:
-  // One thread speaks for several GPUs: their calls are a group, or the first would wait for the
-  // others.
+  // One thread calls NCCL for several GPUs. The calls must be grouped; otherwise the first one
+  // would wait for the others.
   template <class Call>
   void for_each_device(const char* action, const Call& call) {
     nccl().check(nccl().group_start(), action);
@@ -127,7 +127,7 @@ class NcclExchange final : public ReplicaExchange {
   }
 
   const Devices devices_;
-  std::vector<ncclComm_t> communicators_;  // one for each device
+  std::vector<ncclComm_t> communicators_;  // one per device
   const int exceptions_ = std::uncaught_exceptions();
 };
 
@@ -139,8 +139,9 @@ std::unique_ptr<ReplicaExchange> exchange_by_nccl(Devices devices, Communicator&
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "NCCL can't be loaded: " +
                            (missing.empty() ? "another process lacks it" : missing),
-                 .hint = "install NCCL where the loader finds it (LD_LIBRARY_PATH); "
-                         "--variable-strategy CPU averages on the host"});
+                 .hint =
+                     "install NCCL in the loader's path (LD_LIBRARY_PATH), or average on the host "
+                     "with --variable-strategy CPU"});
   return std::make_unique<NcclExchange>(std::move(devices), processes);
 }
 

@@ -1,12 +1,12 @@
-// Max pooling, the shortcut that shrinks the image and adds channels, and the mean of all pixels.
-// Gradients are gathered: each of them is written by one thread, in a fixed order.
+// Max pooling, the shortcut with average pooling and zero channels, and the global average.
+// Gradients are gathered: each one is written by one thread, in a fixed order.
 #include "trainer/backend/cuda/kernels.h"
 #include "trainer/backend/cuda/launch.h"
 
 namespace recordpipe::cuda {
 namespace {
 
-// Where a pack of an image tensor lies.
+// The position of a pack in an image tensor.
 struct Place {
   uint32_t image, row, column, channel;
 
@@ -52,12 +52,12 @@ struct MaxPoolForward {
   }
 };
 
-// For each x, the windows that chose it.
+// For each x, sums over the windows that chose it.
 template <class T>
 struct MaxPoolGradient {
   MaxPool pool;
 
-  // The first window whose rows (or columns) reach `at`, which counts from the padding's first.
+  // The first window that covers row (or column) `at`, counted from the start of the padding.
   RECORDPIPE_HOST_DEVICE uint32_t first_window(uint32_t at) const {
     return at < pool.window ? 0 : (at - pool.window) / pool.stride + 1;
   }
@@ -84,7 +84,7 @@ struct MaxPoolGradient {
   }
 };
 
-// A y: channels are shifted by any number, so there are no packs to read.
+// One y at a time: channels are shifted by any number, so packs don't align.
 template <class T>
 struct PoolAndPadForward {
   PoolAndPad pool;

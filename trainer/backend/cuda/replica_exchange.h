@@ -1,5 +1,5 @@
-// What copies of a network on several GPUs, in one process or in several, tell each other in a
-// step.
+// Communication, once per step, between copies of a network on several GPUs of one or several
+// processes.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@
 
 namespace recordpipe::cuda {
 
-using Devices = std::vector<std::shared_ptr<Device>>;  // those of this process
+using Devices = std::vector<std::shared_ptr<Device>>;  // of this process
 
-// buffers[i] lies on the i-th device of the process. It is read and written in the order of that
-// device's compute stream. All processes make the same calls with as many devices and numbers.
+// buffers[i] is on the process's i-th device, and is read and written in the order of that device's
+// compute stream. All processes must make the same calls with the same number of devices and
+// values.
 class ReplicaExchange {
  public:
   virtual ~ReplicaExchange() = default;
 
-  // Replaces each number by the mean of all copies' numbers.
+  // Replaces each value by its mean over all copies.
   virtual void average(std::span<float* const> buffers, size_t size) = 0;
-  // Replaces the numbers by those on the first device of the first process.
+  // Replaces the values by those on the first device of the first process.
   virtual void share(std::span<float* const> buffers, size_t size) = 0;
 };
 
-// Through the host's memory, where each process adds up its own, and the communicator's sum. All
-// wait for it: slow, and the twin of the other one.
+// Through host memory: each process adds the values of its devices, and the communicator adds those
+// sums. Synchronous and slow; the plain twin of exchange_by_nccl().
 std::unique_ptr<ReplicaExchange> exchange_on_host(Devices devices, Communicator& processes);
 
-// By NCCL, from GPU to GPU; the host doesn't wait. NCCL's library is loaded when this is called
-// first, so that a program that trains on one GPU doesn't need it. Throws Error{unsupported} in
-// all processes where one of them can't load it, or in a build without NCCL's header, and
-// Error{network} where NCCL fails.
+// With NCCL, directly between GPUs; asynchronous. The first call loads NCCL's library, so a program
+// that trains on one GPU doesn't need it. Throws Error{unsupported} in all processes if one can't
+// load it, or in a build without NCCL's header; Error{network} if NCCL fails.
 std::unique_ptr<ReplicaExchange> exchange_by_nccl(Devices devices, Communicator& processes);
 
 }  // namespace recordpipe::cuda

@@ -1,4 +1,4 @@
-# The sources that need no CUDA: tests compile them for the CPU, too. Relative to this folder.
+# The sources without CUDA code: tests also compile them for the CPU. Relative to this folder.
 set(recordpipe_cuda_common
   batch_norm_layer.cc
   bias_relu_part.cc
@@ -15,7 +15,7 @@ set(recordpipe_cuda_common
   multi_gpu_variables.cc
   upload.cc
   variable_layout.cc)
-# The kernels: nvcc makes them kernels, other compilers loops (launch.h).
+# The kernels: nvcc compiles them as kernels, other compilers as loops (launch.h).
 set(recordpipe_cuda_kernels
   batch_norm_kernels.cu
   bias_relu_kernels.cu

@@ -1,4 +1,4 @@
-// The optimiser's step, the loss scale, and the weights' copies in another precision.
+// The optimiser's step, the loss scale, and copies of the weights in another precision.
 #include "trainer/backend/cuda/kernels.h"
 #include "trainer/backend/cuda/launch.h"
 
@@ -31,7 +31,7 @@ struct Overflow {
   const float* gradients;
   LossScale* scale;
 
-  // Who writes, writes the same.
+  // Benign race: all writers store the same value.
   RECORDPIPE_HOST_DEVICE void operator()(uint32_t i) const {
     if (!(gradients[i] - gradients[i] == 0)) scale->overflow = 1;
   }

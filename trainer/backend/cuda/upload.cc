@@ -7,7 +7,7 @@
 namespace recordpipe::cuda {
 namespace {
 
-// Labels, then their number.
+// Labels, followed by their number.
 size_t label_bytes(size_t images) { return images * sizeof(int32_t) + sizeof(uint32_t); }
 
 size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -40,8 +40,8 @@ void Upload::copy_to_slot(Slot& slot, size_t offset, const void* from, size_t by
   std::memcpy(slot.host->as<std::byte>() + offset, from, bytes);
 }
 
-// Sends the first `bytes` of the slot. What is put into the compute stream after it finds them
-// there, and the labels in their place.
+// Sends the first `bytes` of the slot. Later work on the compute stream sees them, and the labels
+// in their final place.
 void Upload::start_sending(Slot& slot, std::span<const int32_t> labels, size_t bytes) {
   const auto count = static_cast<uint32_t>(labels.size());
   copy_to_slot(slot, 0, labels.data(), labels.size_bytes());

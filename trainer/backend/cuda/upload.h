@@ -1,5 +1,5 @@
-// The way of a batch to the GPU: copied to one of two slots of pinned memory, sent on a stream of
-// its own, so that the GPU computes meanwhile, then taken to where the network reads it.
+// Uploads batches to the GPU: copies a batch to one of two pinned slots, sends it on a separate
+// stream while the GPU computes, then moves it to the network's input.
 #pragma once
 
 #include <array>
@@ -17,20 +17,20 @@ namespace recordpipe::cuda {
 
 class Upload {
  public:
-  // `to` is the network's input. `device` must outlive it.
+  // `to` is the network's input. `device` must outlive this object.
   Upload(const Device& device, const InputOp& op, Tensor& to);
 
   // Returns once `batch` may be reused. Throws Error{invalid_argument} for 16-bit images.
   void send(const ImageBatch& batch);
-  // The same with images that are distorted on the device. Their sizes are checked.
+  // The same with images that the device distorts. Their sizes must have been checked.
   void send(const DrawnImages& images);
 
-  // On the device: labels of the images, and how many there are.
+  // In device memory: the labels of the images, and their number.
   const int32_t* labels() const { return labels_.as<int32_t>(); }
   const uint32_t* images() const { return labels_.as<uint32_t>() + to_.images(); }
 
  private:
-  // A slot is written again once it has been sent, and on the device once it has been taken.
+  // A slot may be refilled after it was sent; its copy on the device, after it was consumed.
   struct Slot {
     std::unique_ptr<PinnedBuffer> host;
     Buffer device;
@@ -44,12 +44,12 @@ class Upload {
   const Device& device_;
   const InputOp op_;
   Tensor& to_;
-  // In a slot: labels and the number of images, then distortions, then pixels.
+  // The layout of a slot: labels and the number of images, then distortions, then pixels.
   const size_t distortions_offset_, pixels_offset_;
   std::array<Slot, 2> slots_;
   size_t next_ = 0;
   Buffer labels_;
-  Buffer row_sums_, color_maps_;  // scratch of the distortions
+  Buffer row_sums_, color_maps_;  // scratch memory of the distortions
 };
 
 }  // namespace recordpipe::cuda

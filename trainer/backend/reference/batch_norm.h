@@ -5,9 +5,9 @@
 //
 //   x̂ = (x - mean) / sqrt(variance + epsilon)       y = max(0, gamma · x̂ + beta + residual)
 //
-// In training, mean and variance are those of a channel's n = images · pixels values in the batch,
-// and the moving ones follow them: the variance unbiased (n / (n - 1)), as cuDNN, TensorFlow's
-// fused batch norm and PyTorch keep it. In inference they are the moving ones.
+// In training, mean and variance are those of a channel's n = images · pixels values in the batch.
+// The moving ones are updated from them, with the unbiased variance (n / (n - 1)), as in cuDNN,
+// TensorFlow's fused batch norm and PyTorch. In inference the moving ones are used.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ void for_each_of_channel(const BatchNormShape& shape, size_t channel, Visit visi
       visit((b * shape.channels + channel) * shape.pixels + p);
 }
 
-// The batch's statistics. Where replicas take theirs together, means are averaged over these
-// before they are used.
+// The batch's statistics. If replicas share statistics, the means are averaged over the replicas
+// before use.
 template <class T>
 void batch_norm_mean(const BatchNormShape& shape, std::span<const T> x, std::span<T> mean) {
   for (size_t c = 0; c < shape.channels; ++c) {
@@ -46,7 +46,7 @@ void batch_norm_mean(const BatchNormShape& shape, std::span<const T> x, std::spa
   }
 }
 
-// The biased one (divided by n).
+// The biased variance (divided by n).
 template <class T>
 void batch_norm_variance(const BatchNormShape& shape, std::span<const T> x, std::span<const T> mean,
                          std::span<T> variance) {
@@ -88,13 +88,13 @@ void batch_norm_forward(const BatchNormShape& shape, std::span<const T> x,
   }
 }
 
-// With g = dy where the ReLU let the value through and 0 elsewhere:
+// With g = dy where ReLU was active and 0 elsewhere:
 //
 //   dbeta = Σ g    dgamma = Σ g · x̂    dresidual += g
 //   dx += gamma / sqrt(variance + epsilon) · (g - dbeta / n - x̂ · dgamma / n)
 //
-// `dresidual` may be empty; dgamma and dbeta are replaced. Where replicas take their statistics
-// together, dx wants the means of dgamma and dbeta over these.
+// `dresidual` may be empty; overwrites dgamma and dbeta. If replicas share statistics, dx needs the
+// means of dgamma and dbeta over the replicas.
 template <class T>
 void batch_norm_backward_parameters(const BatchNormShape& shape, std::span<const T> x,
                                     std::span<const T> y, std::span<const T> dy,

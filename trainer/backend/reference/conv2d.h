@@ -7,9 +7,8 @@
 //   y(b, o, i, j) = bias(o) + Σ_{c, r, s} w(o, c, r, s) · x(b, c, i·stride + r - padding,
 //   j·stride + s - padding)
 //
-// where x is zero outside the image, and the bias where there is none. Each product w · x that goes
-// into a y is visited once by for_each_product; the two gradients are the same sum with the roles
-// changed.
+// where x is zero outside the image, and a missing bias is zero. for_each_product visits each
+// product w · x of a y once; the two gradients are the same sum with the roles exchanged.
 #pragma once
 
 #include <algorithm>
@@ -77,7 +76,7 @@ void conv2d_backward_data(const Conv2dShape& shape, std::span<const T> w, std::s
   for_each_product(shape, [&](size_t iy, size_t iw, size_t ix) { dx[ix] += w[iw] * dy[iy]; });
 }
 
-// Replaces dw.
+// Overwrites dw.
 template <class T>
 void conv2d_backward_weights(const Conv2dShape& shape, std::span<const T> x, std::span<const T> dy,
                              std::span<T> dw) {
@@ -85,7 +84,7 @@ void conv2d_backward_weights(const Conv2dShape& shape, std::span<const T> x, std
   for_each_product(shape, [&](size_t iy, size_t iw, size_t ix) { dw[iw] += x[ix] * dy[iy]; });
 }
 
-// Replaces dbias.
+// Overwrites dbias.
 template <class T>
 void conv2d_backward_bias(const Conv2dShape& shape, std::span<const T> dy, std::span<T> dbias) {
   std::fill(dbias.begin(), dbias.end(), T{0});

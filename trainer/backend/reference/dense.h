@@ -26,7 +26,7 @@ void dense_forward(const DenseShape& shape, std::span<const T> x, std::span<cons
     }
 }
 
-// Adds to dx; replaces dw and dbias.
+// Adds to dx; overwrites dw and dbias.
 template <class T>
 void dense_backward(const DenseShape& shape, std::span<const T> x, std::span<const T> w,
                     std::span<const T> dy, std::span<T> dx, std::span<T> dw, std::span<T> dbias) {

@@ -1,11 +1,11 @@
-// The greatest value of each window.
+// The maximum of each window.
 //
 //   x  [images · channels][height][width]      y  [images · channels][out height][out width]
 //
 //   y(c, i, j) = max_{r, s} x(c, i·stride + r - padding top, j·stride + s - padding left)
 //
-// over the r and s in 0 .. window - 1 that lie inside the image. The gradient of y goes to the x
-// that was the greatest; of several equal ones to the first, row by row.
+// over the r and s in 0 .. window - 1 that lie inside the image. The gradient of y goes to the
+// maximal x; of several equal ones, to the first in row-major order.
 #pragma once
 
 #include <cmath>
@@ -26,15 +26,15 @@ struct MaxPoolShape {
   size_t padding_left;
 };
 
-// Calls visit(index in y, index of the greatest in x). What is not a number counts as greatest, so
-// that it isn't lost.
+// Calls visit(index in y, index of the maximum in x). NaN counts as the maximum, so that it isn't
+// lost.
 template <class T, class Visit>
 void for_each_greatest(const MaxPoolShape& shape, std::span<const T> x, Visit visit) {
   const auto& [images, in, out, window, stride, padding_top, padding_left] = shape;
   for (size_t plane = 0; plane < images * in.channels; ++plane)
     for (size_t i = 0; i < out.height; ++i)
       for (size_t j = 0; j < out.width; ++j) {
-        size_t greatest = x.size();  // none yet
+        size_t greatest = x.size();  // none found
         for (size_t r = 0; r < window; ++r)
           for (size_t s = 0; s < window; ++s) {
             const size_t row = i * stride + r - padding_top;  // wraps around above the image

@@ -1,4 +1,4 @@
-// The shortcut of a residual block that shrinks the image and adds channels.
+// The shortcut of a residual block that reduces the image and adds channels.
 //
 //   x  [images][in channels][height][width]
 //   y  [images][out channels][height / stride][width / stride]
@@ -22,7 +22,7 @@ struct PoolAndPadShape {
   size_t stride;
 };
 
-// Calls visit(index in y, index in x) for every x that goes into an average.
+// Calls visit(index in y, index in x) for every x in an average.
 template <class Visit>
 void for_each_pooled(const PoolAndPadShape& shape, Visit visit) {
   const auto& [images, in, out, stride] = shape;

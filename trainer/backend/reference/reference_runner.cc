@@ -72,8 +72,8 @@ BatchResult ReferenceRunner<T>::forward() {
 template <class T>
 void ReferenceRunner<T>::backward() {
   require_training(options_);
-  // The loss has left the gradient of its input. Each layer adds to the gradients of its inputs,
-  // so that what is used twice gets the sum.
+  // The loss has written the gradient of its input. Each layer adds to the gradients of its inputs,
+  // so an input with several readers gets the sum.
   const NodeId logits = inputs_of(network_.nodes().back()).front();
   for (NodeId node = 0; node < logits; ++node)
     std::fill(tensors_[node].gradient.begin(), tensors_[node].gradient.end(), T{0});
@@ -130,7 +130,7 @@ std::vector<T> ReferenceRunner<T>::shared_mean(std::span<const T> values) const 
   return means;
 }
 
-// What each kind of node does: find its tensors and call its layer.
+// For each kind of node: find its tensors and call its layer.
 
 template <class T>
 void ReferenceRunner<T>::forward(NodeId, const InputOp&) {}

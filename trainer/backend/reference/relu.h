@@ -1,4 +1,4 @@
-// The rectifier that follows a convolution or a dense layer: y = max(0, x), in place.
+// ReLU after a convolution or a dense layer: y = max(0, x), in place.
 //
 //   dx = dy where y > 0, 0 elsewhere
 #pragma once
@@ -9,13 +9,13 @@
 
 namespace recordpipe::reference {
 
-// What is not a number stays so.
+// NaN stays NaN.
 template <class T>
 void relu_forward(std::span<T> y) {
   for (T& value : y) value = std::max(value, T{0});
 }
 
-// dy becomes dx.
+// Turns dy into dx.
 template <class T>
 void relu_backward(std::span<const T> y, std::span<T> dy) {
   for (size_t i = 0; i < y.size(); ++i)

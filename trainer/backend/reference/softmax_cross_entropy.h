@@ -21,7 +21,7 @@ struct LossResult {
   size_t correct = 0;  // images whose first greatest logit is the label's
 };
 
-// `logits` and `dlogits` hold labels.size() rows; `dlogits` is replaced.
+// `logits` and `dlogits` have labels.size() rows; overwrites `dlogits`.
 template <class T>
 LossResult softmax_cross_entropy(size_t classes, double label_smoothing, std::span<const T> logits,
                                  std::span<const int32_t> labels, std::span<T> dlogits) {
@@ -34,7 +34,7 @@ LossResult softmax_cross_entropy(size_t classes, double label_smoothing, std::sp
     const auto greatest = std::max_element(row.begin(), row.end());
     if (static_cast<size_t>(greatest - row.begin()) == label) ++result.correct;
 
-    // Subtracting the greatest logit changes nothing but keeps exp() from overflowing.
+    // Subtracting the largest logit prevents overflow in exp() and doesn't change the result.
     double sum = 0;
     for (const T logit : row) sum += std::exp(static_cast<double>(logit - *greatest));
     const double log_sum = std::log(sum) + static_cast<double>(*greatest);

@@ -54,8 +54,8 @@ RunnerOptions options_of_part(const RunnerOptions& options, size_t parts, const 
     throw Error(
         {.kind = ErrorKind::invalid_argument,
          .reason = "a batch of " + std::to_string(options.batch_size) +
-                   " images can't be dealt out to " + std::to_string(parts) + " " + name +
-                   " in equal parts",
+                   " images can't be divided into " + std::to_string(parts) + " " + name +
+                   " of equal size",
          .hint = std::string("the batch size must be a multiple of the number of ") + name});
   RunnerOptions of_part = options;
   of_part.batch_size /= parts;

@@ -1,4 +1,4 @@
-// A batch dealt out to several runners in one process: what towers and GPUs have in common.
+// A batch distributed over several runners in one process: the common part of towers and GPUs.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace recordpipe {
 
-// Image i goes to part i mod N, as the tutorials deal them out. What is looked at comes in the
-// order of the batch again. How the parts compute is for who derives from it.
+// Image i goes to part i mod N, as in the tutorials. Outputs are returned in batch order. Derived
+// classes decide how the parts compute.
 class DealtRunner : public Runner {
  public:
   void load(const ImageBatch& batch) override;
@@ -18,7 +18,7 @@ class DealtRunner : public Runner {
   void trace_to(std::shared_ptr<ChromeTrace> trace) override;
 
  protected:
-  // `options` are those of all parts together; each of `parts` takes as many of the images.
+  // `options` are those of the whole batch; each of `parts` gets an equal share of the images.
   DealtRunner(const Network& network, const RunnerOptions& options,
               std::vector<std::unique_ptr<Runner>> parts);
 
@@ -31,8 +31,8 @@ class DealtRunner : public Runner {
   ImageBatch dealt_;  // a part's share
 };
 
-// The options of one part. Throws Error{invalid_argument} where the batch can't be dealt out to
-// `parts` of equal size, which are called `name` ("towers").
+// The options of one part. Throws Error{invalid_argument} if the batch can't be divided into
+// `parts` of equal size; `name` ("towers") is what the message calls them.
 RunnerOptions options_of_part(const RunnerOptions& options, size_t parts, const char* name);
 
 }  // namespace recordpipe

@@ -57,7 +57,7 @@ class DistributedRunner final : public Runner {
   Communicator& communicator_;
   const size_t batch_size_;
   FlatSlot gradients_, statistics_;
-  bool same_start_ = false;  // was looked at
+  bool same_start_ = false;  // whether it was checked
 };
 
 }  // namespace

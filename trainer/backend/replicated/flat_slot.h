@@ -1,4 +1,4 @@
-// A slot of several variables as one piece of memory: what replicas add up and send each other.
+// A slot of several variables as one contiguous buffer, for sums over replicas and transfers.
 #pragma once
 
 #include <span>
@@ -8,17 +8,17 @@
 
 namespace recordpipe {
 
-// A copy of the numbers, one variable behind the other. `variables` must outlive it.
+// A copy of the values, variable after variable. `variables` must outlive it.
 class FlatSlot {
  public:
-  // Of those that are trained, or of the others.
+  // Of the trained variables, or of the others.
   FlatSlot(Variables& variables, bool trained, Slot slot);
 
   std::span<float> values() { return values_; }
 
-  void read();         // replaces the copy by the variables' numbers
-  void add();          // adds the variables' numbers to the copy
-  void write() const;  // replaces the variables' numbers by the copy
+  void read();         // copies the values from the variables
+  void add();          // adds the variables' values to the copy
+  void write() const;  // copies the values back to the variables
 
  private:
   Variables& variables_;
@@ -27,7 +27,7 @@ class FlatSlot {
   std::vector<float> values_;
 };
 
-// All that a training keeps from step to step: values, momenta, averages where there are some, and
+// Everything that training keeps between steps: values, momenta, averages if they exist, and
 // statistics.
 std::vector<FlatSlot> kept_slots(Variables& variables);
 

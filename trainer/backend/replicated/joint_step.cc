@@ -21,8 +21,8 @@ void require_same_start(Communicator& processes, Variables& variables, size_t ba
   if (any(processes, crc != crc_of_first))
     throw Error(
         {.kind = ErrorKind::invalid_argument,
-         .reason = "the processes don't have the same variables and batch size at their first step",
-         .hint = "give all the same flags, and share the variables of the first"});
+         .reason = "the processes have different variables or batch sizes at their first step",
+         .hint = "use the same flags in all processes, and share the variables of the first"});
 }
 
 BatchResult result_of_all(Communicator& processes, const BatchResult& here) {

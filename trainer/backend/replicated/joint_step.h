@@ -1,4 +1,4 @@
-// What processes that make their steps together do, whatever computes in them.
+// Common parts of backends whose processes make steps together.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,10 @@
 
 namespace recordpipe {
 
-// Throws Error{invalid_argument}, in all processes, where they don't have the same variables and
-// batch sizes.
+// Throws Error{invalid_argument}, in all processes, if their variables or batch sizes differ.
 void require_same_start(Communicator& processes, Variables& variables, size_t batch_size);
 
-// The mean loss and the counts of the batches of all processes, each of which gives its own's.
+// The mean loss and the total counts over the batches of all processes; each passes its own result.
 BatchResult result_of_all(Communicator& processes, const BatchResult& here);
 
 }  // namespace recordpipe

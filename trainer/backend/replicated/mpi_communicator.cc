@@ -23,7 +23,7 @@ void check(int code, const char* call) {
       {.kind = ErrorKind::network, .reason = std::string(call) + ": " + std::string(text, length)});
 }
 
-// Calls work(the next so many values) until all have had their turn.
+// Calls work(part) for consecutive parts of the values, each within the limit.
 template <class T, class Work>
 void in_parts(std::span<T> values, Work work) {
   while (!values.empty()) {
@@ -90,12 +90,12 @@ std::unique_ptr<Communicator> join_mpi() {
   check(MPI_Initialized(&initialized), "MPI_Initialized");
   if (initialized)
     throw Error(
-        {.kind = ErrorKind::invalid_argument, .reason = "a process can join the others only once"});
+        {.kind = ErrorKind::invalid_argument, .reason = "a process can call join_mpi() only once"});
   int provided = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_FUNNELED)
     throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "this MPI can't be used in a program with threads"});
+                 .reason = "this MPI doesn't support programs with threads"});
   return std::make_unique<MpiCommunicator>();
 }
 

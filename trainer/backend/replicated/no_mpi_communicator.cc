@@ -1,4 +1,4 @@
-// Takes the place of mpi_communicator.cc in a build without MPI.
+// Replaces mpi_communicator.cc in a build without MPI.
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/backend/replicated/mpi_communicator.h"
 
@@ -7,8 +7,8 @@ namespace recordpipe {
 std::unique_ptr<Communicator> join_mpi() {
   throw Error(
       {.kind = ErrorKind::unsupported,
-       .reason = "this program was built without MPI, so it can't train in several processes",
-       .hint = "install Open MPI (libopenmpi-dev, openmpi-bin) and build it anew"});
+       .reason = "this program was built without MPI, which training in several processes needs",
+       .hint = "install Open MPI (libopenmpi-dev, openmpi-bin) and rebuild"});
 }
 
 }  // namespace recordpipe

@@ -52,7 +52,8 @@ class TowerRunner final : public DealtRunner {
 TowerBackend::TowerBackend(std::unique_ptr<Backend> backend, const TowerBackendOptions& options)
     : backend_(std::move(backend)), options_(options) {
   if (options.towers == 0)
-    throw Error({.kind = ErrorKind::invalid_argument, .reason = "there must be a tower"});
+    throw Error(
+        {.kind = ErrorKind::invalid_argument, .reason = "there must be at least one tower"});
 }
 
 std::string TowerBackend::name() const {

@@ -22,7 +22,8 @@ struct HttpReadOptions {
   HttpClientOptions http = {};
   // Receives a line for each failed attempt that is retried.
   HttpNotice notice = {};
-  // For streams: the read-ahead in bytes (default: 4 MiB). A stream takes twice this memory.
+  // For streams: the read-ahead in bytes (default: 4 MiB). A stream takes twice this memory. 0: no
+  // read-ahead but for the bytes of one network read, at most 16 KiB.
   size_t read_ahead = size_t{4} << 20;
   // For random access: the smallest and the largest range of a request, in bytes (defaults: 64 KiB,
   // 4 MiB). Sequential reads double the range; distant reads reset it.

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "recordpipe/error.h"
+
 namespace recordpipe {
 
 // Whether `path` starts with http:// or https:// (case-insensitive).
@@ -53,5 +55,8 @@ inline std::string without_secrets(std::string_view path) {
   }
   return shown;
 }
+
+// `path` as messages print it.
+inline std::string shown_path(std::string_view path) { return printable(without_secrets(path)); }
 
 }  // namespace recordpipe

@@ -36,7 +36,8 @@ NpyHeader parse_npy_header(std::span<const std::byte> file);
 // One row as a serialised Feature: integers and booleans as int64s, floats as floats (those of 64
 // bits rounded), strings as bytes, without the NULs behind them. uint8 with more than one dimension
 // a row is an image: all of it one value. Throws Error{corrupted} for an unsigned integer of 2^63
-// and more, and for text that is no Unicode; Error{unsupported} for a number beyond all floats.
+// and more, and for text that is not valid Unicode; Error{unsupported} for a number beyond all
+// floats.
 std::string npy_row_feature(const NpyHeader& header, std::span<const std::byte> row);
 
 // The header of an array in row-major order; `type` as NumPy writes it: "<i8". A multiple of 64

@@ -1,7 +1,7 @@
 // The same as RecordScanner (record_scanner.h) for a plain file, by many threads: what is found is
 // a function of the file's bytes, not of the number of threads.
 //
-//     const auto file = files.map(path);
+//     const auto file = files.map(path);  // or open_random(path), for example for a URL
 //     ParallelRecordScanner scanner(*file);
 //     while (const auto stretch = scanner.next()) {
 //       if (const auto* intact = std::get_if<IntactRecords>(&*stretch)) records += intact->records;
@@ -35,14 +35,17 @@ struct ParallelScanOptions {
   std::stop_token stop = {};
 };
 
-// One thread at a time; the threads are its own. Not more than about 40 MiB of the file (1.25 MiB
-// a thread, if that is more) are in the process's memory at a time, however large its records are.
+// One thread at a time; the threads are its own. Not more than about 40 MiB of a mapped file (1.25
+// MiB a thread, if that is more) are in the process's memory at a time, however large its records
+// are; of a file that is not stable(), 1.25 MiB a thread. That file is read by each thread at its
+// own place, 256 KiB at a time.
 class ParallelRecordScanner {
  public:
   using Stretch = std::variant<IntactRecords, DamagedRegion>;
 
   // `file` must live as long as the scanner.
-  explicit ParallelRecordScanner(const MappedFile& file, const ParallelScanOptions& options = {});
+  explicit ParallelRecordScanner(const RandomAccessFile& file,
+                                 const ParallelScanOptions& options = {});
   ~ParallelRecordScanner();
   ParallelRecordScanner(const ParallelRecordScanner&) = delete;
   ParallelRecordScanner& operator=(const ParallelRecordScanner&) = delete;

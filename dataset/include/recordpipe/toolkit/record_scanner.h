@@ -58,9 +58,10 @@ class RecordScanner {
   // A stream as detect_source() gave it, with read_on_after_damage.
   explicit RecordScanner(DetectedSource detected, uint64_t max_record_size,
                          std::stop_token stop = {});
-  // A plain file, which must live as long as the scanner. Its memory isn't kept: it may be larger
-  // than what there is. ParallelRecordScanner gives the same, by many threads.
-  explicit RecordScanner(const MappedFile& file, std::stop_token stop = {});
+  // A plain file, mapped or not, which must live as long as the scanner. Takes 1.5 MiB of memory,
+  // and for a file that is not stable() its longest intact record; the file may be larger than the
+  // memory. ParallelRecordScanner gives the same, by many threads.
+  explicit RecordScanner(const RandomAccessFile& file, std::stop_token stop = {});
   ~RecordScanner();
   RecordScanner(RecordScanner&&) noexcept;
   RecordScanner& operator=(RecordScanner&&) noexcept;

@@ -1,7 +1,7 @@
-// What a backend must do to train a network: hold its variables and compute its forward and
-// backward pass. How tensors lie in memory is the backend's own business.
+// The interface of a backend: it holds a network's variables and computes its forward and backward
+// pass. Each backend chooses its own memory layout for tensors.
 //
-// trainer/backend/reference is the one to read, trainer/backend/cpu the fast one.
+// trainer/backend/reference is written for reading, trainer/backend/cpu for speed.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +21,22 @@ namespace recordpipe {
 class Communicator;
 
 enum class Mode {
-  // Batch norm takes the batch's statistics; backward() and update_statistics() work.
+  // Batch norm normalises by the batch's statistics; backward() and update_statistics() are
+  // available.
   training,
-  // Batch norm takes the moving statistics: each image's result depends on that image only.
+  // Batch norm normalises by the moving statistics: the result of an image depends on that image
+  // only.
   inference,
 };
 
 struct RunnerOptions {
   size_t batch_size = 128;
   Mode mode = Mode::training;
-  // In training batch norm takes the statistics of what all these processes have loaded, batches of
-  // the same size (replicated/communicator.h); null: of this runner's batch. A runner then gives
-  // its share of the gradients: their mean over the processes is the gradient of the mean loss. A
-  // backend that can't do it throws Error{unsupported}.
+  // Synchronised batch norm in training: the statistics cover the batches loaded by all these
+  // processes, which must be of the same size (replicated/communicator.h). null (default): the
+  // statistics of this runner's batch. With processes, a runner computes its share of the
+  // gradients: the mean of the shares is the gradient of the mean loss. Throws Error{unsupported}
+  // if the backend can't do it.
   Communicator* shared_statistics = nullptr;
 };
 
@@ -43,35 +46,35 @@ struct BatchResult {
   size_t images = 0;
 };
 
-// A network made ready for one batch size and mode. All memory is taken when it is made; a step
-// takes none.
+// A network prepared for one batch size and mode. The constructor allocates all memory; steps
+// allocate none.
 class Runner {
  public:
   virtual ~Runner() = default;
 
-  // Takes the images and labels; `batch` may be reused after it returns. In training the batch
-  // must be of the batch size, in inference it may be smaller. Throws Error{invalid_argument} for
-  // another image shape, another number of images or a label that is not a class.
+  // Copies the images and labels; `batch` may be reused afterwards. In training the batch must have
+  // the batch size; in inference it may be smaller. Throws Error{invalid_argument} for a wrong
+  // image shape, a wrong number of images or a label that is not a class.
   virtual void load(const ImageBatch& batch) = 0;
-  // Computes every node for the batch that was loaded.
+  // Computes every node for the loaded batch.
   virtual BatchResult forward() = 0;
-  // Computes the gradient of the loss (weight decay is the optimiser's) for each trained variable,
-  // after forward() on the same batch. Throws Error{invalid_argument} in inference.
+  // Computes the gradient of the loss for each trained variable, after forward() on the same batch.
+  // Weight decay is added by the optimiser. Throws Error{invalid_argument} in inference.
   virtual void backward() = 0;
-  // Moves batch norm's moving statistics towards the batch's of the last forward(). Apart from
-  // forward(), because what a batch with a loss that is no number does to them would stay: whoever
-  // trains looks at the loss first. Throws Error{invalid_argument} in inference.
+  // Updates batch norm's moving statistics with the batch statistics of the last forward().
+  // Separate from forward() so that the caller can check the loss first: a batch whose loss is not
+  // finite would damage the statistics permanently. Throws Error{invalid_argument} in inference.
   virtual void update_statistics() = 0;
 
-  // What a node gave in the last forward(), as [images][channels][height][width]: for tests and
-  // for looking inside. The loss has no such output.
+  // The output of a node in the last forward(), as [images][channels][height][width], for tests and
+  // debugging. The loss node has no such output.
   virtual std::vector<float> output(NodeId node) const = 0;
-  // How many of these numbers are 0. Where a backend can count them where they lie, that is far
-  // faster than to read them.
+  // The number of zeros in that output. Usually much faster than output(), because a backend can
+  // count in place.
   virtual size_t count_zeros(NodeId node) const;
 
-  // From now on what each node does is put down in `trace`, in the categories forward and backward;
-  // null: no more. A backend that can't tell puts down nothing.
+  // Records each node's work in `trace` from now on, in the categories forward and backward; null:
+  // stops recording. Backends that can't measure nodes record nothing.
   virtual void trace_to(std::shared_ptr<ChromeTrace> /*trace*/) {}
 };
 
@@ -79,20 +82,20 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
-  // All zeros: see initialize().
+  // All values are zero; see initialize().
   virtual std::unique_ptr<Variables> make_variables(const Network& network) = 0;
-  // Several runners may share the variables of one network, which must outlive them. Throws
-  // Error{invalid_argument} for a network without a loss, for variables of another network or
-  // backend and for no images, Error{limit_exceeded} where there isn't enough memory.
+  // Several runners may share the variables of one network. The variables must outlive the runners.
+  // Throws Error{invalid_argument} for a network without a loss, for variables of another network
+  // or backend, and for a batch size of 0; Error{limit_exceeded} if memory is insufficient.
   virtual std::unique_ptr<Runner> make_runner(const Network& network, Variables& variables,
                                               const RunnerOptions& options) = 0;
 };
 
-// What Backend::make_runner, Runner::load and what is for training only refuse, the same for all
-// backends. `own` is null where the variables are another backend's.
+// The argument checks of Backend::make_runner, Runner::load and the training-only members, the same
+// for all backends. `own` is null if the variables belong to another backend.
 void check_runner(const Network& network, const Variables* own, const RunnerOptions& options);
 void check_batch(const ImageBatch& batch, const Network& network, const RunnerOptions& options);
-// The part of check_batch() that is about how many images there are and what they are labelled.
+// The part of check_batch() that checks the number of images and the labels.
 void check_labels(std::span<const int32_t> labels, const Network& network,
                   const RunnerOptions& options);
 void require_training(const RunnerOptions& options);

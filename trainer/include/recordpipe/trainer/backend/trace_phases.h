@@ -1,4 +1,4 @@
-// What a thread does, one thing after the other, put down in a timeline if there is one.
+// Records the consecutive phases of a thread in a timeline, if there is one.
 #pragma once
 
 #include <string_view>
@@ -7,23 +7,23 @@
 
 namespace recordpipe {
 
-// One thread at a time.
+// Not thread-safe.
 class TracePhases {
  public:
-  // Does nothing where `trace`, which must outlive it, is null.
+  // A no-op if `trace` is null. `trace` must outlive this object.
   TracePhases(ChromeTrace* trace, std::string_view category) : trace_(trace) {
     if (trace_ != nullptr) category_ = trace_->name(category);
   }
   ~TracePhases() {
     try {
       end();
-    } catch (...) {  // no memory for an event: the timeline is without it
+    } catch (...) {  // out of memory for an event: it is left out of the timeline
     }
   }
   TracePhases(const TracePhases&) = delete;
   TracePhases& operator=(const TracePhases&) = delete;
 
-  // The phase before ends here; the last one does when this object goes.
+  // Starts a phase and ends the one before. The destructor ends the last phase.
   void begin(std::string_view name) {
     if (trace_ == nullptr) return;
     end();

@@ -1,4 +1,4 @@
-// The numbers a network learns and keeps, in the memory of a backend.
+// The variables of a network, in the memory of a backend.
 #pragma once
 
 #include <cstddef>
@@ -11,43 +11,45 @@
 
 namespace recordpipe {
 
-// What there is of a variable. Gradients, momentum and averages exist for trained variables only,
-// averages between Variables::start_averages() and stop_averages().
+// The stored tensors of a variable. Gradient, momentum and average exist for trained variables
+// only; averages exist between Variables::start_averages() and stop_averages().
 enum class Slot { value, gradient, momentum, average };
 
 struct MomentumOptions {
   double learning_rate = 0.1;
   double momentum = 0.9;
-  // Of the penalty weight_decay · Σ decay_factor · ½ ‖w‖² (see VariableSpec), part of the gradient.
+  // The factor of the penalty weight_decay · Σ decay_factor · ½ ‖w‖² (see VariableSpec), whose
+  // gradient is added.
   double weight_decay = 2e-4;
-  // Trained variables that stay as they are, their momentum too. Ascending.
+  // Trained variables that are not updated; their momentum stays too. In ascending order.
   std::span<const VariableId> frozen = {};
 };
 
-// What happens to gradients before an update, in this order.
+// The processing of gradients before an update, in the order of the members.
 struct GradientOptions {
-  // The penalty's part is added: weight_decay · decay_factor · w, as in MomentumOptions. (An update
-  // that follows must not add it again.)
+  // Adds the penalty's gradient: weight_decay · decay_factor · w, as in MomentumOptions. (The
+  // update that follows must not add it again.)
   double weight_decay = 0;
-  // Each is multiplied with the number of its variable, by VariableId; empty: all with 1.
+  // Multiplies each gradient by a factor, indexed by VariableId; empty (default): no
+  // multiplication.
   std::span<const double> multipliers = {};
-  // Each that is longer than this (Euclidean norm) is scaled down to it (TensorFlow's
+  // Scales each gradient with a larger Euclidean norm down to this norm (TensorFlow's
   // clip_by_norm).
   std::optional<double> clip_norm = {};
-  // If all together are then longer than this, all are scaled by the same factor, so that their
-  // norm becomes it (Pascanu et al. 2012, https://arxiv.org/abs/1211.5063; TensorFlow's
+  // If the global norm of all gradients is then larger than this, scales all by the same factor, so
+  // that it equals this norm (Pascanu et al. 2012, https://arxiv.org/abs/1211.5063; TensorFlow's
   // clip_by_global_norm).
   std::optional<double> clip_global_norm = {};
-  // Trained variables whose gradients don't count and stay as they are. Ascending.
+  // Trained variables whose gradients are ignored and not changed. In ascending order.
   std::span<const VariableId> frozen = {};
 };
 
-// What a gradient of this norm is multiplied with so that its norm is at most `limit`. Not a number
-// where the norm is infinite or none: clipping must not make numbers of what has none.
+// The factor that scales a gradient of norm `norm` to a norm of at most `limit`. NaN if `norm` is
+// infinite or NaN: clipping must not turn non-finite gradients into finite ones.
 double clip_factor(double norm, std::optional<double> limit);
 
-// Numbers go in and out as float32 in the row-major order of VariableSpec::shape, whatever a
-// backend makes of them inside.
+// Values are passed as float32 in the row-major order of VariableSpec::shape, independent of a
+// backend's internal layout.
 class Variables {
  public:
   explicit Variables(std::span<const VariableSpec> specs) : specs_(specs.begin(), specs.end()) {}
@@ -58,52 +60,53 @@ class Variables {
   std::span<const VariableSpec> specs() const { return specs_; }
 
   virtual std::vector<float> read(VariableId id, Slot slot = Slot::value) const = 0;
-  // `values` must be as many as the variable has.
+  // `values` must have as many values as the variable.
   virtual void write(VariableId id, std::span<const float> values, Slot slot = Slot::value) = 0;
 
-  // One step of gradient descent with momentum (Polyak 1964; Sutskever et al. 2013) on all trained
-  // variables that aren't frozen: v = momentum · v + (gradient + weight_decay · decay_factor · w),
+  // One step of gradient descent with momentum (Polyak 1964; Sutskever et al. 2013) for all trained
+  // variables that are not frozen: v = momentum · v + (gradient + weight_decay · decay_factor · w),
   // then w = w - learning_rate · v.
   virtual void apply_momentum(const MomentumOptions& options) = 0;
 
-  // Changes the gradients of all trained variables that aren't frozen as the options say.
+  // Processes the gradients of all trained variables that are not frozen.
   virtual void process_gradients(const GradientOptions& options) = 0;
-  // The norms that the last process_gradients() found, by VariableId: after multiplication, before
-  // any clipping; 0 for what isn't trained or frozen. Finite if and only if the gradient is.
+  // The gradient norms computed by the last process_gradients(), by VariableId: after
+  // multiplication and before clipping; 0 for untrained and frozen variables. A norm is finite if
+  // and only if the gradient is.
   virtual std::span<const double> gradient_norms() const = 0;
 
-  // From now on there are averages; each starts from its variable's value, as TensorFlow's
-  // ExponentialMovingAverage. Called again, they start anew.
+  // Starts averages; each starts from its variable's value, as TensorFlow's
+  // ExponentialMovingAverage does. A further call restarts them.
   virtual void start_averages() = 0;
-  // From now on there are none; nothing changes where there are none.
+  // Removes the averages; a no-op if there are none.
   virtual void stop_averages() = 0;
   virtual bool has_averages() const = 0;
-  // average = average + (1 - decay) · (value - average), of all trained variables. Throws
-  // Error{invalid_argument} where there are no averages.
+  // average = average + (1 - decay) · (value - average), for all trained variables. Throws
+  // Error{invalid_argument} if there are no averages.
   virtual void update_averages(double decay) = 0;
 
   // Σ decay_factor · ½ ‖w‖² over all trained variables.
   virtual double half_squared_norm() const = 0;
 
  protected:
-  // Throws Error{invalid_argument} where there are no averages.
+  // Throws Error{invalid_argument} if there are no averages.
   void require_averages() const;
 
  private:
   std::vector<VariableSpec> specs_;
 };
 
-// Whether a variable is one of `ids`, which ascend.
+// Whether `id` is one of `ids`, which must be in ascending order.
 bool is_in(std::span<const VariableId> ids, VariableId id);
 
-// Sets every variable to its initial value, averages too where there are some, and every momentum
-// to zero.
+// Sets every variable to its initial value, its average too if there are averages, and every
+// momentum to zero.
 void initialize(Variables& variables, uint64_t seed);
 
-// Gives the values of `to` what an evaluation by averages takes: the averages of trained variables,
-// the values of the others (batch norm's statistics, which are averages already). `to` is another
-// object of the same network, so that whatever becomes of the evaluation, what is trained can't be
-// lost by it. Throws Error{invalid_argument} where `from` has no averages, or for another network.
+// Prepares `to` for an evaluation with averages: copies the averages of trained variables and the
+// values of the others (batch norm's statistics, which are averages already). `to` is another
+// object of the same network, so a failed evaluation can't affect the trained variables. Throws
+// Error{invalid_argument} if `from` has no averages or belongs to another network.
 //
 //   const auto averaged = backend.make_variables(network);
 //   copy_averages(*variables, *averaged);

@@ -1,6 +1,6 @@
-// The checkpoints of a training run: JOB_DIR/checkpoint-STEP.safetensors, the newest few, and
-// JOB_DIR/best.safetensors, the one that did best on the validation split. checkpoint.h says what
-// is in them.
+// The checkpoints of a training run: the newest few as JOB_DIR/checkpoint-STEP.safetensors, and the
+// one with the best validation accuracy as JOB_DIR/best.safetensors. checkpoint.h describes their
+// contents.
 #pragma once
 
 #include <cstddef>
@@ -21,53 +21,52 @@ struct CheckpointFile {
   std::string path = {};
 };
 
-// The newest first; best.safetensors is not among them, nor what is no regular file.
+// Newest first; without best.safetensors and anything that is not a regular file.
 std::vector<CheckpointFile> list_checkpoints(FileSystem& file_system, const std::string& directory);
 
 struct RestoredCheckpoint {
   std::string path = {};
   TrainingState state = {};
-  std::vector<Error> damaged = {};  // newer ones that could not be read
+  std::vector<Error> damaged = {};  // newer checkpoints that could not be read
 };
 
-// Reads the newest checkpoint in a folder that is whole; nothing where there is none at all. One
-// of another step than its name says is taken for damaged. Throws
-// where all are damaged, and where one is another network's; then the variables are what they were.
-// Another process may be writing checkpoints there meanwhile.
+// Restores the newest intact checkpoint of a folder; empty if the folder has no checkpoint. A
+// checkpoint whose step differs from its name counts as damaged. If all are damaged, or one belongs
+// to another network, it throws and leaves the variables unchanged. Another process may write
+// checkpoints there at the same time.
 std::optional<RestoredCheckpoint> restore_newest(FileSystem& file_system,
                                                  const std::string& directory,
                                                  Variables& variables);
 
-// The folder of the run that writes them.
+// The folder, for the run that writes the checkpoints.
 class CheckpointFolder {
  public:
-  // Makes the folder, and removes what a killed run has left half-written. `keep` > 0 newest
-  // checkpoints are kept. Holds a lock on the folder: a second run in it gets Error{busy}.
+  // Makes the folder and removes incomplete files of killed runs. Keeps the `keep` newest
+  // checkpoints; `keep` must be at least 1. Locks the folder: a second run in it gets Error{busy}.
   CheckpointFolder(FileSystem& file_system, std::string directory, size_t keep = 5);
 
   const std::string& directory() const { return directory_; }
 
-  // Writes checkpoint-STEP.safetensors, which appears whole or not at all, then removes those
-  // before it that are too old (one that can't be removed stays until the next time). On a
-  // full disk it removes the oldest of several first, so that there are `keep` again with this one.
-  // Makes the
-  // folder again where somebody has removed it. Returns its path. Throws what write_checkpoint
-  // throws.
+  // Writes checkpoint-STEP.safetensors atomically, then removes the oldest checkpoints beyond
+  // `keep` (one that can't be removed is tried again next time). On a full disk it removes the
+  // oldest one first, if there are several, so that `keep` remain with the new one. Makes the
+  // folder again if it was removed. Returns the file's path. Throws the errors of
+  // write_checkpoint().
   std::string save(const Variables& variables, const TrainingState& state);
 
-  // The same as best.safetensors.
+  // The same for best.safetensors.
   std::string save_best(const Variables& variables, const TrainingState& state);
-  // The validation accuracy of best.safetensors; nothing where there is none that can be read.
+  // The validation accuracy of best.safetensors; empty if the file is missing or unreadable.
   std::optional<double> best_accuracy() const;
 
   bool has_checkpoint() const { return !list_checkpoints(file_system_, directory_).empty(); }
-  // restore_newest(), then removes those before it that are too old.
+  // restore_newest(), then removes the oldest checkpoints beyond `keep`.
   std::optional<RestoredCheckpoint> restore(Variables& variables);
 
  private:
   void open();
-  // Removes all but the newest `keep` of those up to the newest that is whole, where that is known.
-  // Whether it has removed some.
+  // Removes all but the newest `keep` checkpoints, counted from the newest intact one if that is
+  // known. Returns whether it removed any.
   bool prune(size_t keep) noexcept;
   std::string best_path() const;
 
@@ -75,7 +74,7 @@ class CheckpointFolder {
   const std::string directory_;
   const size_t keep_;
   std::unique_ptr<FileLock> lock_;
-  std::optional<uint64_t> newest_whole_;  // the step of what was saved or restored last
+  std::optional<uint64_t> newest_whole_;  // the step of the last saved or restored checkpoint
 };
 
 }  // namespace recordpipe

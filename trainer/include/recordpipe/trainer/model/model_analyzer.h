@@ -1,20 +1,19 @@
-// What a network costs: each variable with its size, each operation with what it computes and
-// gives, and totals, as TF-slim's model_analyzer lists them.
+// The cost of a network: each variable with its size, each operation with its computation and
+// output size, and totals, as in TF-slim's model_analyzer.
 //
-// Operations are those of a forward pass of one image in inference. FLOPs count every operation on
-// floats as one, a power or an exponential too:
+// Operations are those of an inference forward pass of one image. Each floating-point operation
+// counts as one FLOP, powers and exponentials included:
 //
-//   convolution, dense   2 for each multiply-add, taps that reach into the padding included;
-//                        1 an output for the bias and 1 for the ReLU, where there are
-//   batch norm           2 a value (batch norm is one factor and one term a channel); 1 each for
-//   the
-//                        residual and the ReLU, where there are
-//   average pooling      1 for each value that goes into an average
-//   max pooling          window² - 1 comparisons an output
-//   local response norm  2 radius + 5 a value: a square, the sum, alpha, the bias, the power, a
+//   convolution, dense   2 per multiply-add, taps in the padding included; 1 per output for the
+//                        bias and 1 for the ReLU, if present
+//   batch norm           2 per value (batch norm is one factor and one term per channel); 1 each
+//                        for the residual and the ReLU, if present
+//   average pooling      1 per averaged value
+//   max pooling          window² - 1 comparisons per output
+//   local response norm  2 radius + 5 per value: a square, the sum, alpha, the bias, the power, a
 //                        product
-//   input                2 a value, 0 where it is taken as it is
-//   loss                 4 a class
+//   input                2 per value, 0 if not scaled
+//   loss                 4 per class
 #pragma once
 
 #include <cstddef>
@@ -37,18 +36,18 @@ struct VariableCost {
 struct OperationCost {
   std::string name;  // the node's
   std::string kind;  // the member of Network that makes it: "conv2d", "batch_norm", ...
-  // What it gives for one image; the loss gives one number.
+  // The output for one image; the loss has a single number.
   FeatureShape output;
-  uint64_t activation_bytes = 0;  // of the output, float32; a training keeps them for each image
+  uint64_t activation_bytes = 0;  // of the output, float32; training keeps it for each image
   uint64_t multiply_adds = 0;     // of convolutions and dense layers
   uint64_t flops = 0;
-  size_t parameters = 0;  // how many numbers of its variables are trained
+  size_t parameters = 0;  // the number of trained values in its variables
 };
 
 struct ModelTotals {
-  size_t variables = 0;  // how many numbers all variables have
+  size_t variables = 0;  // the number of values in all variables
   uint64_t variable_bytes = 0;
-  size_t parameters = 0;  // of these, trained ones
+  size_t parameters = 0;  // the trained values among them
   uint64_t parameter_bytes = 0;
   uint64_t activation_bytes = 0;
   uint64_t multiply_adds = 0;
@@ -63,15 +62,15 @@ struct ModelAnalysis {
 
 ModelAnalysis analyze_model(const Network& network);
 
-// A line for each variable, operation and total, in TF-slim's words:
-// "conv1/weights (float32 64x3x5x5) [4800, bytes: 19200]".
+// One line per variable, operation and total, in TF-slim's format: "conv1/weights (float32
+// 64x3x5x5) [4800, bytes: 19200]".
 std::string to_text(const ModelAnalysis& analysis);
 
 // {"variables": [{"name", "dtype", "shape", "count", "bytes", "trained"}, ...],
 //  "operations": [{"name", "kind", "dtype", "shape", "activation_bytes", "multiply_adds", "flops",
 //                  "parameters"}, ...],
-//  "totals": {...}}, named and in order as the members above, shapes as arrays, an operation's as
-// [channels, height, width]. One line, no end of line.
+//  "totals": {...}}. Names and order are those of the members above. Shapes are arrays, those of
+// operations [channels, height, width]. One line, without a newline.
 std::string to_json(const ModelAnalysis& analysis);
 
 }  // namespace recordpipe

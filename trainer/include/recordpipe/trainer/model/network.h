@@ -1,5 +1,5 @@
-// A convolutional network as data: nodes in the order they are computed, each with the shape of
-// what it gives for one image, and the variables they use. A backend makes it run.
+// A convolutional network as data: its nodes in order of computation, each with the shape of its
+// output for one image, and the variables they use. A backend executes it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace recordpipe {
 
-// What a node gives for one image: channels × height × width.
+// The output of a node for one image: channels × height × width.
 struct FeatureShape {
   size_t channels = 1;
   size_t height = 1;
@@ -27,11 +27,11 @@ struct FeatureShape {
 using NodeId = size_t;
 using VariableId = size_t;
 
-// What a variable starts from.
+// Initial values of a variable.
 struct GlorotUniform {  // U(-a, a), a = sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010)
   bool operator==(const GlorotUniform&) const = default;
 };
-struct TruncatedNormal {  // N(0, deviation²), without the values beyond two deviations
+struct TruncatedNormal {  // N(0, deviation²), truncated at two deviations
   double deviation;
   bool operator==(const TruncatedNormal&) const = default;
 };
@@ -46,24 +46,24 @@ struct VariableSpec {
   // Row-major. Convolutions [out][in][height][width], dense layers [out][in], the rest [channels].
   std::vector<size_t> shape;
   Initializer initializer = ConstantValue{0};
-  // Trained by gradient descent; the others are statistics that the forward pass keeps.
+  // Trained by gradient descent; otherwise a statistic that the forward pass maintains.
   bool trained = true;
-  // What this variable's share of the weight decay is multiplied with; 0: it does not decay.
+  // A factor for this variable's part of the weight decay; 0: no decay.
   double decay_factor = 1;
 
   size_t size() const;
   bool operator==(const VariableSpec&) const = default;
 };
 
-// The images of the batch, as value · scale + shift. A scale of 1 and a shift of 0 take them as
-// they are, which is what images want that the pipeline has standardised.
+// The images of the batch, as value · scale + shift. A scale of 1 and a shift of 0 leave them
+// unchanged, for images that the pipeline has already standardised.
 struct InputOp {
   float scale = 1.0f / 128;
   float shift = -1;
 };
 
-// Cross-correlation, the same padding on all four sides, square kernel; then the bias, one number a
-// channel, is added and negative values are cut off, where asked for.
+// Cross-correlation with a square kernel and the same padding on all four sides; then, if
+// requested, the bias (one number per channel) and ReLU.
 struct Conv2dOp {
   NodeId input;
   VariableId weights;
@@ -74,8 +74,8 @@ struct Conv2dOp {
   size_t padding;
 };
 
-// Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167: (x - mean) / sqrt(variance + epsilon)
-// · gamma + beta, then the residual is added and negative values are cut off, where asked for.
+// Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167: (x - mean) / sqrt(variance + epsilon) ·
+// gamma + beta; then, if requested, the residual is added and ReLU applied.
 struct BatchNormOp {
   NodeId input;
   std::optional<NodeId> residual;
@@ -88,7 +88,7 @@ struct BatchNormOp {
   double epsilon;
 };
 
-// The shortcut where a residual block shrinks the image and adds channels: average pooling over
+// The shortcut of a residual block that reduces the image and adds channels: average pooling over
 // stride × stride, then zero channels, half of them before and half after.
 struct PoolAndPadOp {
   NodeId input;
@@ -99,8 +99,8 @@ struct GlobalAveragePoolOp {
   NodeId input;
 };
 
-// The greatest value of each window × window pixels, every `stride` pixels. The first window starts
-// as many pixels above and left of the image as the paddings say; pixels outside don't count.
+// The maximum of each window × window pixels, every `stride` pixels. The paddings are the number of
+// pixels by which the first window starts above and left of the image; pixels outside are ignored.
 struct MaxPoolOp {
   NodeId input;
   size_t window;
@@ -115,12 +115,12 @@ struct LocalResponseNormOp {
   NodeId input;
   size_t radius;
   double bias;
-  double alpha;  // of each square; libraries that divide alpha by the window take 2 radius + 1
-                 // times as much
+  double alpha;  // of each square; libraries that divide alpha by the window size need alpha · (2
+                 // radius + 1)
   double beta;
 };
 
-// weights · x + bias over all values of an image, then negative values are cut off where asked for.
+// weights · x + bias over all values of an image; then, if requested, ReLU.
 struct DenseOp {
   NodeId input;
   VariableId weights;
@@ -143,10 +143,10 @@ struct NetworkNode {
       op;
 };
 
-// Those whose output a node reads, in the order of its members.
+// The nodes whose outputs a node reads, in the order of the op's members.
 std::vector<NodeId> inputs_of(const NetworkNode& node);
 
-// How a layer's weights or biases start and whether they decay.
+// The initial values of a layer's weights or biases, and whether they decay.
 struct ParameterOptions {
   Initializer initializer = ConstantValue{0};
   double decay_factor = 1;
@@ -156,10 +156,10 @@ struct Conv2dOptions {
   size_t filters = 16;
   size_t kernel = 3;
   size_t stride = 1;
-  size_t padding = 1;  // (kernel - 1) / 2 keeps the size where the stride is 1
+  size_t padding = 1;  // (kernel - 1) / 2 keeps the image size if the stride is 1
   bool relu = false;
   ParameterOptions weights = {.initializer = GlorotUniform{}};
-  std::optional<ParameterOptions> biases = {};  // none: there is no bias
+  std::optional<ParameterOptions> biases = {};  // empty: no bias
 };
 
 struct BatchNormOptions {
@@ -187,8 +187,8 @@ struct DenseOptions {
   ParameterOptions biases = {};
 };
 
-// Built node by node. A node can only read nodes that are there already, so their order is one in
-// which they can be computed. Shapes that don't fit throw Error{invalid_argument}.
+// Built node by node. A node can only read existing nodes, so the order of the nodes is a valid
+// order of computation. Throws Error{invalid_argument} if shapes don't match.
 class Network {
  public:
   // Node 0 is the input.
@@ -198,26 +198,26 @@ class Network {
   NodeId batch_norm(NodeId input, const std::string& name, const BatchNormOptions& options = {});
   NodeId pool_and_pad(NodeId input, const std::string& name, size_t stride, size_t channels);
   NodeId global_average_pool(NodeId input, const std::string& name);
-  // Padded as TensorFlow's SAME: ceil(length / stride) windows, the pixels that they reach beyond
-  // the image half before it and half after, the odd one after.
+  // Padded as TensorFlow's SAME: ceil(length / stride) windows; the pixels that they reach beyond
+  // the image are split evenly before and after it, an odd one after.
   NodeId max_pool(NodeId input, const std::string& name, const MaxPoolOptions& options = {});
   NodeId local_response_norm(NodeId input, const std::string& name,
                              const LocalResponseNormOptions& options = {});
   NodeId dense(NodeId input, const std::string& name, size_t units,
                const DenseOptions& options = {});
-  // Ends the network: the loss is its last node, and every other node must have been read.
+  // Ends the network: the loss is its last node. Every other node must have a reader.
   NodeId softmax_cross_entropy(NodeId logits, double label_smoothing = 0);
 
   std::span<const NetworkNode> nodes() const { return nodes_; }
   std::span<const VariableSpec> variables() const { return variables_; }
   const FeatureShape& input_shape() const { return nodes_.front().shape; }
-  // What the loss chooses from.
+  // The number of classes of the loss.
   size_t classes() const { return nodes_.back().shape.channels; }
 
-  // How many numbers are trained.
+  // The number of trained values.
   size_t parameter_count() const;
-  // Multiply-adds of convolutions and dense layers in one image's forward pass: of all, or of one
-  // node.
+  // Multiply-adds of convolutions and dense layers in the forward pass of one image: in all nodes,
+  // or in one.
   uint64_t multiply_adds() const;
   uint64_t multiply_adds(NodeId id) const;
 

@@ -8,9 +8,9 @@
 namespace recordpipe {
 
 struct ResNetOptions {
-  size_t layers = 44;  // 6 n + 2 for n residual blocks in each of the three stages
+  size_t layers = 44;  // 6 n + 2, for n residual blocks in each of the three stages
   FeatureShape input = {.channels = 3, .height = 32, .width = 32};
-  // One more than CIFAR-10 has: labels that start at 1 are allowed for.
+  // One more than CIFAR-10 has, to allow labels that start at 1.
   size_t classes = 11;
   double batch_norm_decay = 0.997;
   double batch_norm_epsilon = 1e-5;
@@ -20,11 +20,11 @@ struct ResNetOptions {
 // A 3x3 convolution to 16 channels with batch norm and ReLU; three stages of n blocks with 16, 32
 // and 64 channels, the first block of the second and third stage with stride 2; global average
 // pooling; a dense layer. A block is conv, batch norm, ReLU, conv, batch norm, plus the shortcut,
-// ReLU. The shortcut is the block's input, average-pooled and padded with zero channels where the
-// shape changes. All 3x3 convolutions pad 1 on each side and have no bias.
+// ReLU. The shortcut is the block's input; if the shape changes, it is average-pooled and padded
+// with zero channels. All 3x3 convolutions pad 1 on each side and have no bias.
 //
-// 44 layers: 658,651 parameters, 97.2 million multiply-adds an image. Throws
-// Error{invalid_argument} for a number of layers that is not 8, 14, 20, ...
+// 44 layers: 658,651 parameters, 97.2 million multiply-adds per image. Throws
+// Error{invalid_argument} for a number of layers other than 8, 14, 20, ...
 Network resnet(const ResNetOptions& options = {});
 
 }  // namespace recordpipe

@@ -1,8 +1,8 @@
-// A chart of lines over training steps: HTML with an inline SVG, which needs nothing else but the
-// report's style.
+// A chart of lines over training steps: HTML with an inline SVG. It depends only on the report's
+// style.
 //
-// Text keeps its size however wide the chart is shown. What a line has at a step is said where the
-// pointer rests (the SVG's own titles: no script).
+// The text size doesn't depend on the width of the chart. A line's value at a step appears as a
+// tooltip (an SVG title; no script).
 #pragma once
 
 #include <string>
@@ -16,29 +16,29 @@ struct ChartPoint {
 };
 
 struct ChartLine {
-  std::string name = {};                // may be empty where there is no other line
-  std::vector<ChartPoint> points = {};  // by ascending step
-  bool marked = false;                  // each point gets a dot
+  std::string name = {};                // may be empty for a single line
+  std::vector<ChartPoint> points = {};  // in ascending order of step
+  bool marked = false;                  // draws a dot at each point
 };
 
 struct Chart {
   std::string title = {};
-  std::string unit = {};              // behind the title and behind numbers: "%"
-  std::vector<ChartLine> lines = {};  // two at most have colours of their own
+  std::string unit = {};              // shown after the title and after numbers: "%"
+  std::vector<ChartLine> lines = {};  // at most two have their own colours
   double first_step = 0;
   double last_step = 0;
 };
 
-constexpr size_t kMostChartPoints = 1000;  // that are drawn of a line
+constexpr size_t kMostChartPoints = 1000;  // the maximum drawn per line
 
-// Of more than `most` points groups of neighbours become one: the mean of their values, at the step
-// of the group's last. Points that can't be drawn count for nothing; a group of nothing else stays
-// one that can't be drawn.
+// Reduces more than `most` points to groups of neighbours. The value of a group is the mean of its
+// values, its step that of its last point. Points that can't be drawn are ignored; a group with no
+// others stays one that can't be drawn.
 std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points,
                                 size_t most = kMostChartPoints);
 
-// A <figure>. Where a value is no number, or infinite, the line is interrupted, and a note says how
-// many there were.
+// A <figure>. At values that are NaN or infinite the line is interrupted; a note gives their
+// number.
 std::string chart_html(const Chart& chart);
 
 }  // namespace recordpipe

@@ -1,5 +1,5 @@
-// The part of a report that tells of the last evaluation: the confusion matrix, each class'
-// accuracy, and the most confident mistakes as images.
+// The report's section on the last evaluation: the confusion matrix, the accuracy of each class,
+// and the most confident mistakes as images.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace recordpipe {
 
-// A <section>. Images of one or three channels are shown, as PNG files within the page.
+// A <section>. Images of one or three channels are embedded as PNG files.
 std::string evaluation_html(const FinalEvaluation& final_evaluation,
                             std::span<const std::string> class_names);
 

@@ -1,5 +1,6 @@
-// Collects what a report shows of a run while it goes on, and keeps it in a file beside the
-// checkpoints, so that the report of a run that was stopped, killed and resumed tells of all of it.
+// Collects the data of a run's report during the run, and stores it in a file beside the
+// checkpoints. The report of a run that was stopped, killed and resumed therefore covers the whole
+// run.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +15,29 @@
 namespace recordpipe {
 
 struct HistoryRecorderOptions {
-  uint64_t window = 10;  // steps that make up a point; at least 1
+  uint64_t window = 10;  // steps per point; at least 1
 };
 
 class HistoryRecorder {
  public:
-  // Keeps it at `path` ("JOB_DIR/report-history.jsonl"; its format: history_lines.h). An empty
-  // path: in memory only.
+  // Stores the history at `path` ("JOB_DIR/report-history.jsonl"; format: history_lines.h). An
+  // empty path: in memory only.
   HistoryRecorder(FileSystem& file_system, std::string path,
                   const HistoryRecorderOptions& options = {});
 
-  // To be called before the first step and whenever variables were restored: they have `step` steps
-  // behind them. Takes the history up to there from the file, if there is one; what it has of later
-  // steps is forgotten, for they will be made again. Throws what reading and writing it throws.
+  // Must be called before the first step and after each restore, with the number of steps of the
+  // restored variables. Reads the history up to `step` from the file, if there is one; later points
+  // are dropped, because their steps will be made again. Throws the errors of reading and writing
+  // the file.
   void start(uint64_t step);
 
-  // A step that was made. A point ends with each step that is a multiple of the window; a step
-  // whose loss is not finite is a point of its own. `seconds` since the step before, of which
-  // `input_wait_seconds` were spent waiting for the batch. Throws what writing to the file throws.
+  // Adds a completed step. A point ends at each multiple of the window; a step whose loss is not
+  // finite is a point of its own. `seconds`: since the step before; `input_wait_seconds` of them
+  // were spent waiting for the batch. Throws the errors of writing the file.
   void add(const StepResult& result, double seconds, double input_wait_seconds);
-  // An evaluation on images that aren't trained on.
+  // Adds an evaluation on images that are not trained on.
   void add_validation(uint64_t step, const BatchResult& result);
-  // Ends the point that isn't full yet.
+  // Ends the current incomplete point.
   void finish();
 
   const RunHistory& history() const { return history_; }
@@ -47,7 +49,7 @@ class HistoryRecorder {
   const std::string path_;
   const HistoryRecorderOptions options_;
   RunHistory history_;
-  TrainingPoint window_;  // its loss is the sum
+  TrainingPoint window_;  // the loss is a sum
   std::unique_ptr<OutputFile> file_;
 };
 

@@ -1,9 +1,9 @@
-// A training run as one HTML file: curves, the confusion matrix, the classes' accuracy, images that
-// were classified wrongly, and what was run.
+// A training run as one HTML file: curves, the confusion matrix, the accuracy of each class,
+// misclassified images, and the settings of the run.
 //
-// The page holds all it shows, asks for nothing from the network and runs no script; its own
-// content security policy forbids both. It is light or dark, as its reader's system is. The same
-// report gives the same bytes.
+// The page is self-contained, makes no network requests and runs no script; its content security
+// policy forbids both. It follows the system's light or dark theme. The same report gives the same
+// bytes.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace recordpipe {
 
 std::string report_html(const RunReport& report);
 
-// Writes it to `path`, whole or not at all (AtomicFile).
+// Writes the page to `path` atomically (AtomicFile).
 void write_report(FileSystem& file_system, const std::string& path, const RunReport& report);
 
 }  // namespace recordpipe

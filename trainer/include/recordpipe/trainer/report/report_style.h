@@ -1,4 +1,4 @@
-// The style of a report's page.
+// The style sheet of a report.
 #pragma once
 
 #include <string_view>

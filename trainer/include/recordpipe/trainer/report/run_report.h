@@ -1,4 +1,4 @@
-// What a report tells of a training run; trainer/include/recordpipe/trainer/report/report.h makes a
+// The data of a training run's report; trainer/include/recordpipe/trainer/report/report.h makes a
 // page of it.
 #pragma once
 
@@ -11,21 +11,21 @@
 
 namespace recordpipe {
 
-// Some steps of training, one after the other.
+// The summary of some consecutive training steps.
 struct TrainingPoint {
-  uint64_t step = 0;   // how many had been made after the last of them
-  uint64_t steps = 0;  // how many they are
+  uint64_t step = 0;   // the number of steps made, including the last of these
+  uint64_t steps = 0;  // the number of these steps
   uint64_t images = 0;
-  uint64_t correct = 0;      // of these
-  double loss = 0;           // the mean of the steps', without weight decay; may be no number
-  double learning_rate = 0;  // of the last
+  uint64_t correct = 0;      // correctly classified images
+  double loss = 0;           // the mean over the steps, without weight decay; may be NaN
+  double learning_rate = 0;  // of the last step
   double seconds = 0;
-  double input_wait_seconds = 0;  // of these
+  double input_wait_seconds = 0;  // part of `seconds`
 
   bool operator==(const TrainingPoint&) const = default;
 };
 
-// An evaluation while the network was trained.
+// An evaluation during training.
 struct EvaluationPoint {
   uint64_t step = 0;
   double loss = 0;
@@ -34,7 +34,7 @@ struct EvaluationPoint {
   bool operator==(const EvaluationPoint&) const = default;
 };
 
-// How a run went, by ascending steps.
+// The course of a run, in ascending order of step.
 struct RunHistory {
   std::vector<TrainingPoint> training = {};
   std::vector<EvaluationPoint> validation = {};
@@ -47,17 +47,19 @@ struct RunFact {
 
 struct FinalEvaluation {
   std::string split = "eval";  // the images' name
-  uint64_t step = 0;           // of the network that was evaluated
+  uint64_t step = 0;           // of the evaluated network
   Evaluation evaluation = {};
 };
 
-// Everything may be empty. Texts may hold anything: they are escaped where they are shown.
+// Every member may be empty. Texts may contain any characters: they are escaped in the page.
 struct RunReport {
   std::string title = "Training run";
-  std::vector<std::string> notes = {};  // sentences that stand above all else: "The data are ..."
-  std::vector<RunFact> facts = {};      // what was run: model, settings, device; in this order
+  std::vector<std::string> notes = {};  // sentences at the top of the page: "The data are ..."
+  std::vector<RunFact> facts = {};      // about the run: model, settings, device; shown in this
+                                        // order
   RunHistory history = {};
-  std::vector<std::string> class_names = {};  // of class 0, 1, ...; the rest are numbers
+  std::vector<std::string> class_names = {};  // of class 0, 1, ...; further classes are shown as
+                                              // numbers
   std::optional<FinalEvaluation> final_evaluation = {};
 };
 

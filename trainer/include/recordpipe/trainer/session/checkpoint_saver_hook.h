@@ -1,4 +1,4 @@
-// Saves checkpoints while a session trains: tf.train.CheckpointSaverHook.
+// Saves checkpoints during a session: tf.train.CheckpointSaverHook.
 #pragma once
 
 #include <functional>
@@ -15,20 +15,22 @@ namespace recordpipe {
 
 struct CheckpointSaverOptions {
   Every every = {.steps = 1000};
-  // Called after each that was saved.
+  // Called after each saved checkpoint.
   std::vector<std::function<void(const std::string& path, uint64_t step)>> listeners = {};
-  // Where a variable isn't finite any more: `fail` throws VariableNotFiniteError; `stop` ends the
-  // run as if it had been asked to, with the newest checkpoint's variables and step.
+  // If a variable is not finite, `fail` throws VariableNotFiniteError; `stop` ends the run like
+  // request_stop(), with the variables and step of the newest checkpoint.
   NanPolicy nan = NanPolicy::fail;
   Clock now = steady_seconds;
 };
 
-// Right after the start, unless the step was just restored; when it is due; and at the end.
+// Saves right after the start, unless the step was just restored; whenever it is due; and at the
+// end.
 //
-// A run outlives a checkpoint that can't be written, on a full disk or in a folder that may no more
-// be written: the session's note says so, the checkpoint before stays the newest, and the next one
-// is tried when it is due. Thrown are the Error of the last one, at the end; of the first one, at
-// the start, any but Error{no_space} and Error{io}; and what CheckpointSaverOptions::nan says.
+// If a checkpoint can't be written, because the disk is full or the folder is read-only, the run
+// continues: the hook reports it through the session's note, the previous checkpoint stays the
+// newest, and the next one is tried when it is due. Exceptions are thrown only for the last
+// checkpoint (any Error), for the first (any but Error{no_space} and Error{io}), and as set by
+// CheckpointSaverOptions::nan.
 class CheckpointSaverHook final : public SessionHook {
  public:
   // `checkpoints` must outlive it.

@@ -1,4 +1,4 @@
-// Evaluates every so often while a session trains, and keeps the best that it has seen.
+// Evaluates at intervals during a session, and keeps the best checkpoint.
 #pragma once
 
 #include <functional>
@@ -11,22 +11,22 @@
 namespace recordpipe {
 
 struct EvalOptions {
-  // At the multiples of so many steps, wherever the run was resumed; or the first time after so
-  // many seconds, not at once.
+  // In steps: at the multiples of this number, also in a resumed run. In seconds: the first time
+  // after this interval, not at once.
   Every every = {.steps = 1000};
   bool at_end = true;
-  // Of the session's variables on images that are not trained on. What ends by Error{cancelled}
-  // requests the session's stop, and counts for nothing. Where it ends by another Error, the
-  // session's note says so, and the training goes on.
+  // Evaluates the session's variables on images that are not trained on. If it throws
+  // Error{cancelled}, the result is ignored and the session is asked to stop. After any other Error
+  // the training continues; the session's note reports it.
   std::function<BatchResult()> evaluate = {};
-  // Told each result, and whether it is the best so far.
+  // Called with each result, and whether it is the best so far.
   std::function<void(uint64_t step, const BatchResult& result, bool best)> listener =
       [](uint64_t, const BatchResult&, bool) {};
   Clock now = steady_seconds;
 };
 
-// What is more accurate than best.safetensors replaces it, also in a run that was resumed, unless
-// its loss is no number.
+// A result more accurate than best.safetensors replaces that file, also in a resumed run, unless
+// its loss is not finite.
 class EvalHook final : public SessionHook {
  public:
   // `checkpoints` must outlive it.

@@ -1,4 +1,4 @@
-// How fast a run trains: the tutorials' ExamplesPerSecondHook.
+// Reports the training speed: the tutorials' ExamplesPerSecondHook.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ namespace recordpipe {
 
 struct ExamplesPerSecondOptions {
   Every every = {.steps = 100};
-  // Told "Average examples/sec: 1024.5 (1031.2), step = 300": over all steps of this run, and since
-  // the line before.
+  // Called with "Average examples/sec: 1024.5 (1031.2), step = 300": over all steps of this run,
+  // and since the last line.
   std::function<void(const std::string&)> sink = [](const std::string&) {};
   Clock now = steady_seconds;
 };

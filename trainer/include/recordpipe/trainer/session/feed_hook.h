@@ -1,4 +1,4 @@
-// Batches of one's own in place of the pipeline's: tf.train.FeedFnHook.
+// Replaces the pipeline's batches by your own: tf.train.FeedFnHook.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@ namespace recordpipe {
 
 class FeedHook final : public SessionHook {
  public:
-  // Asked before each step: a batch, which must live until the step is over, or null for the
-  // pipeline's next one. A run that is resumed asks for the steps it makes only.
+  // Called before each step. Returns a batch, which must live until the end of the step, or null
+  // for the pipeline's next batch. A resumed run calls it only for its own steps.
   using Feed = std::function<const ImageBatch*(uint64_t steps_done)>;
   explicit FeedHook(Feed feed) : feed_(std::move(feed)) {}
 

@@ -1,5 +1,5 @@
-// Waits with the first step until others have made so many: tf.train.GlobalStepWaiterHook. Workers
-// that start one after the other disturb each other's first steps less.
+// Delays the first step until other workers have made a number of steps:
+// tf.train.GlobalStepWaiterHook. A staggered start reduces interference in the first steps.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace recordpipe {
 
 struct GlobalStepWaiterOptions {
   uint64_t wait_until_step = 0;
-  // How many steps have been made, by all: the newest checkpoint's, for instance.
+  // The total number of steps made by all workers, for example that of the newest checkpoint.
   std::function<uint64_t()> global_step;
-  // Waits a while before it is asked again.
+  // Waits before the next call of global_step.
   std::function<void()> pause;
 };
 

@@ -1,4 +1,4 @@
-// Lines of named values: tf.train.LoggingTensorHook.
+// Logs lines of named values: tf.train.LoggingTensorHook.
 #pragma once
 
 #include <functional>
@@ -13,23 +13,23 @@ namespace recordpipe {
 
 struct LoggedValue {
   std::string name;
-  // The text of a value, asked for where a line is due.
+  // Returns the value as text; called when a line is due.
   std::function<std::string(const RunValues&)> text;
 };
 
 struct LoggingOptions {
   std::vector<LoggedValue> values = {};
-  // None: at the end only.
+  // Empty: at the end only.
   std::optional<Every> every = Every{.steps = 100};
   bool at_end = false;
-  // Told "learning_rate = 0.1, loss = 2.3026 (0.123 sec)": the seconds since the line before.
+  // Called with "learning_rate = 0.1, loss = 2.3026 (0.123 sec)"; the seconds since the last line.
   std::function<void(const std::string&)> sink = [](const std::string&) {};
   Clock now = steady_seconds;
 };
 
 class LoggingHook final : public SessionHook {
  public:
-  // Throws Error{invalid_argument} where no line would ever be due.
+  // Throws Error{invalid_argument} if no line would ever be due.
   explicit LoggingHook(LoggingOptions options);
 
   void after_create_session(TrainingSession& session) override;
@@ -43,7 +43,7 @@ class LoggingHook final : public SessionHook {
   const LoggingOptions options_;
   std::optional<StepTimer> timer_;
   StepTimer since_last_;  // for the seconds
-  std::string line_;      // of the last step, where it may be wanted at the end
+  std::string line_;      // of the last step, if it may be needed at the end
 };
 
 }  // namespace recordpipe

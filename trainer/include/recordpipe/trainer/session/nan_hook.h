@@ -1,4 +1,4 @@
-// What becomes of a run whose loss is no number any more: tf.train.NanTensorHook.
+// Handles a loss that is not finite: tf.train.NanTensorHook.
 #pragma once
 
 #include "recordpipe/trainer/session/session_hook.h"
@@ -7,7 +7,7 @@ namespace recordpipe {
 
 enum class NanPolicy {
   fail,  // the run ends with the trainer's NotFiniteError, as without this hook
-  stop,  // the run ends as if it had been asked to, with what it had learned before
+  stop,  // the run ends like request_stop(), with the variables before that step
 };
 
 class NanHook final : public SessionHook {

@@ -1,4 +1,4 @@
-// Where the time of a step goes: tf.train.ProfilerHook.
+// Writes timelines of single steps: tf.train.ProfilerHook.
 #pragma once
 
 #include <chrono>
@@ -17,14 +17,14 @@ struct ProfilerOptions {
   Clock now = steady_seconds;
 };
 
-// Writes FOLDER/timeline-STEP.json, to look at in https://ui.perfetto.dev or chrome://tracing: the
-// wait for the batch; loading it, forward, backward, update; and each node in forward and backward,
-// of backends that can tell. The first step of a session, which is no step like others, is passed
-// over. A file that can't be written is noted, and the training goes on. What a killed run has left
-// half-written is removed at the start.
+// Writes FOLDER/timeline-STEP.json for https://ui.perfetto.dev or chrome://tracing. It shows the
+// wait for the batch, load, forward, backward and update, and each node in forward and backward if
+// the backend can measure nodes. The first step of a session is skipped, because it is not typical.
+// If a file can't be written, the session's note reports it and the training continues. Incomplete
+// files of killed runs are removed at the start.
 class ProfilerHook final : public SessionHook {
  public:
-  // The folder is made when it is needed. `file_system` must outlive the hook.
+  // The folder is made when it is first needed. `file_system` must outlive the hook.
   ProfilerHook(FileSystem& file_system, std::string folder, ProfilerOptions options = {});
 
   void after_create_session(TrainingSession& session) override;
@@ -35,7 +35,7 @@ class ProfilerHook final : public SessionHook {
   FileSystem& file_system_;
   const std::string folder_;
   StepTimer timer_;
-  std::shared_ptr<ChromeTrace> trace_;  // of the step that is being made, if it was due
+  std::shared_ptr<ChromeTrace> trace_;  // of the current step, if it is due
   ChromeTrace::Time begin_ = {};        // of that step
 };
 

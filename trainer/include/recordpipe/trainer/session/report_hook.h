@@ -1,4 +1,4 @@
-// Records what the report of a training session shows of its steps.
+// Records the steps of a training session for its report.
 #pragma once
 
 #include "recordpipe/trainer/report/history_recorder.h"
@@ -6,12 +6,12 @@
 
 namespace recordpipe {
 
-// What can't be written to the recorder's file is noted, and the training goes on; a report that is
-// made before the program ends lacks nothing of its run.
+// If the recorder's file can't be written, the session's note reports it and the training
+// continues; a report made before the program ends is still complete.
 class ReportHook final : public SessionHook {
  public:
-  // `recorder` must outlive it; its history() is the report's when the run has ended, by an
-  // exception too. Evaluations while the run goes on are for whoever makes them to add.
+  // `recorder` must outlive the hook. After the run, also after an exception, its history() is
+  // ready for the report. The caller must add evaluations made during the run.
   explicit ReportHook(HistoryRecorder& recorder) : recorder_(recorder) {}
 
   void after_create_session(TrainingSession& session) override;

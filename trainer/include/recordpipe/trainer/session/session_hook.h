@@ -1,4 +1,4 @@
-// What a program adds to a training session without touching its loop: tf.train.SessionRunHook.
+// Extends a training session without changing its loop: tf.train.SessionRunHook.
 //
 //     struct CountImages final : SessionHook {
 //       size_t images = 0;
@@ -7,16 +7,17 @@
 //       }
 //     };
 //
-// The order of calls, as MonitoredTrainingSession's:
+// The order of calls is that of MonitoredTrainingSession:
 //
 //     begin                   of every hook; nothing is restored yet
-//     (initial values, or the newest whole checkpoint)
+//     (initial values, or the newest intact checkpoint)
 //     after_create_session    of every hook; again whenever a session is restored after a failure
-//     before_run, (step), after_run    of every hook, once a step
-//     end                     of every hook, where no exception has ended the run before
+//     before_run, (step), after_run    of every hook, once per step
+//     end                     of every hook, unless an exception has ended the run
 //
-// Hooks are called in the order they were given, by the thread that trains. What a hook throws ends
-// the run; of the hooks' ends all are called, and then the first that was thrown is thrown.
+// Hooks are called in the order in which they were given, by the training thread. An exception from
+// a hook ends the run. The `end` of every hook is called even if one throws; the first exception is
+// thrown afterwards.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +29,20 @@ namespace recordpipe {
 
 class TrainingSession;
 
-// A step that is about to be made.
+// The next step.
 struct RunContext {
-  uint64_t step = 0;  // how many have been made
-  // A batch to train on in place of the pipeline's, which then stays where it is. It must live
-  // until the step's last after_run has returned. (tf.train.FeedFnHook)
+  uint64_t step = 0;  // completed steps
+  // A batch to train on instead of the pipeline's next one, which is then not consumed. It must
+  // live until the last after_run of the step has returned. (tf.train.FeedFnHook)
   const ImageBatch* feed = nullptr;
 };
 
-// A step that was made.
+// A completed step.
 struct RunValues {
   const StepResult& result;
-  const ImageBatch& batch;        // that it was trained on; valid during the call
-  double seconds = 0;             // since the step before had ended, hooks included
-  double input_wait_seconds = 0;  // of these, what it waited for the batch
+  const ImageBatch& batch;        // the batch of the step; valid during the call
+  double seconds = 0;             // since the end of the previous step, including hooks
+  double input_wait_seconds = 0;  // the part spent waiting for the batch
 };
 
 class SessionHook {

@@ -1,4 +1,4 @@
-// Where several processes that train together begin: where the first one does.
+// Sends the state restored by the first process to the other processes.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace recordpipe {
 
-// To be called by all `processes`, by the first one with what it has restored, if anything. Gives
-// the others its variables and, as if they had restored it, the step, the seeds and the place in
-// the data of its state; not the path, the settings and what was damaged.
+// Must be called by all `processes`; the first one passes the restored checkpoint, if any. The
+// others get its variables, step, seeds and input position, as if they had restored them; not its
+// path, its settings and the list of damaged checkpoints.
 void share_restored(Communicator& processes, Variables& variables,
                     std::optional<RestoredCheckpoint>& restored);
 

@@ -1,4 +1,4 @@
-// Steps a second, told and plotted: tf.train.StepCounterHook.
+// Steps per second, logged and plotted: tf.train.StepCounterHook.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,15 @@ namespace recordpipe {
 
 struct StepCounterOptions {
   Every every = {.steps = 100};
-  // Told "global_step/sec: 12.5".
+  // Called with "global_step/sec: 12.5".
   std::function<void(const std::string&)> sink = [](const std::string&) {};
-  // Where the scalar global_step/sec goes, if anywhere. Must outlive the hook.
+  // Receives the scalar global_step/sec; null: none. Must outlive the hook.
   EventWriter* events = nullptr;
   Clock now = steady_seconds;
 };
 
-// The speed since it last told, so that nothing is said of the first step alone. What is done
-// between steps, evaluations and checkpoints, counts.
+// The speed since the last report; the first step alone is not reported. Time between steps, for
+// evaluations and checkpoints, is included.
 class StepCounterHook final : public SessionHook {
  public:
   explicit StepCounterHook(StepCounterOptions options);

@@ -1,4 +1,4 @@
-// When a hook that works every so many steps or seconds is due: TensorFlow's SecondOrStepTimer.
+// Decides when a hook is due that runs every N steps or seconds: TensorFlow's SecondOrStepTimer.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace recordpipe {
 
-// Exactly one of the two is more than 0.
+// Exactly one member must be above 0.
 struct Every {
   uint64_t steps = 0;
   double seconds = 0;
 };
 
-// Seconds since some moment; never goes back.
+// Seconds since an arbitrary moment; monotonic.
 using Clock = std::function<double()>;
 double steady_seconds();
 
@@ -24,15 +24,17 @@ class StepTimer {
     uint64_t steps = 0;
   };
 
-  // Throws Error{invalid_argument}, naming `who`, unless exactly one of the two is given.
+  // Throws Error{invalid_argument}, with `who` in the message, unless exactly one of steps and
+  // seconds is set.
   StepTimer(const char* who, Every every, Clock now = steady_seconds);
 
-  // True at its first call, for any step; then once a distance as given has passed since the last
+  // True at the first call, for any step; later, once the interval has passed since the last
   // update().
   bool is_due(uint64_t step) const;
-  // Counts from here on. What has passed since the update before; nothing the first time.
+  // Starts a new interval. Returns the time and steps since the previous update(); empty at the
+  // first.
   std::optional<Elapsed> update(uint64_t step);
-  // As if it had never been updated.
+  // Forgets all updates.
   void reset() { last_.reset(); }
 
  private:

@@ -8,9 +8,9 @@
 
 namespace recordpipe {
 
-// Exactly one of the two.
+// Exactly one must be set.
 struct StopAtStepOptions {
-  std::optional<uint64_t> last_step = {};  // in all, those of earlier runs included
+  std::optional<uint64_t> last_step = {};  // in total, including earlier runs
   std::optional<uint64_t> num_steps = {};  // of this run
 };
 
@@ -19,7 +19,7 @@ class StopAtStepHook final : public SessionHook {
   // Throws Error{invalid_argument} unless exactly one is given.
   explicit StopAtStepHook(const StopAtStepOptions& options);
 
-  // A run that is already there makes no step. (TensorFlow's makes one.)
+  // A run that has already reached the step makes no further step. (TensorFlow makes one.)
   void after_create_session(TrainingSession& session) override;
   void after_run(TrainingSession& session, const RunValues& values) override;
 

@@ -1,5 +1,5 @@
-// What TensorBoard shows of a training, every so often: tf.train.SummarySaverHook, with the values
-// that the tutorials summarise.
+// Writes summaries for TensorBoard at intervals: tf.train.SummarySaverHook, with the values that
+// the tutorials summarise.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,30 @@
 
 namespace recordpipe {
 
-// Besides these, always: the scalars loss (of the step's batch), loss (avg) (its moving average,
-// 0.9 of what it was and 0.1 of the new one at each step, beginning with the first), total_loss
-// (with the weight decay's penalty), learning_rate and accuracy (of the batch).
+// The following scalars are always written: loss (of the batch), loss (avg) (its moving average
+// with a decay of 0.9, starting with the first step), total_loss (with the penalty of weight
+// decay), learning_rate and accuracy (of the batch).
 struct SummarySaverOptions {
   Every every = {.steps = 100};
-  // Histograms of all variables, as they are after the step, under their names.
+  // Histograms of all variables after the step, under their names.
   bool variables = true;
-  // Histograms of the trained ones' gradients: NAME/gradients.
+  // Histograms of the gradients of trained variables: NAME/gradients.
   bool gradients = true;
-  // The fraction of zeros in what each layer gives that cuts negative values off: NODE/sparsity.
+  // The fraction of zeros in the output of each layer with ReLU: NODE/sparsity.
   bool activations = true;
-  // So many of the batch's images, distorted as they were trained on: input/image/0, ...
+  // The number of images of the batch to write, distorted as in training: input/image/0, ...
   size_t images = 3;
   Clock now = steady_seconds;
 };
 
-// Writes a SessionLog START for the step after the one a session begins at, so that TensorBoard
-// forgets steps that were made before a crash and are made again; and a STOP at the end.
+// Writes a SessionLog START for the step after the first one of the session, so that TensorBoard
+// drops steps that were made before a crash and are made again; and a STOP at the end.
 //
-// Values are copied by the thread that trains, and encoded and written by the EventWriter's. What
-// can't be written is noted, and the training goes on.
+// The training thread copies the values; the EventWriter's thread encodes and writes them. If an
+// event can't be written, the session's note reports it and the training continues.
 class SummarySaverHook final : public SessionHook {
  public:
-  // `network` is the one that is trained. `events` must outlive the hook.
+  // `network` is the trained network. `events` must outlive the hook.
   SummarySaverHook(EventWriter& events, const Network& network, SummarySaverOptions options = {});
 
   void after_create_session(TrainingSession& session) override;

@@ -1,4 +1,4 @@
-// A training run that can be stopped and killed at any moment and goes on where it was:
+// A training run that can be stopped or killed at any moment and resumed:
 // tf.train.MonitoredTrainingSession.
 //
 //     CheckpointFolder checkpoints(posix_file_system(), "jobs/one");
@@ -10,9 +10,8 @@
 //                             std::move(hooks));
 //     session.run();
 //
-// A run that is resumed makes the same steps as one that was never stopped: the same batches with
-// the same distortions, and on the CPU with the same number of threads the same weights, bit for
-// bit.
+// A resumed run makes the same steps as an uninterrupted one: the same batches with the same
+// distortions and, on the CPU with the same number of threads, the same weights, bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -33,59 +32,60 @@ namespace recordpipe {
 class Communicator;
 
 struct SessionOptions {
-  // The batches to train on; must not end. `data_seed` is to be the seed of their order and
-  // distortions: `seed`, unless a checkpoint's place in the data is not one of these batches (their
-  // size has changed, say): then they start anew, and note() says so.
+  // Returns the batches to train on; they must not end. `data_seed` seeds their order and
+  // distortions. It is `seed`, unless the input position of a checkpoint doesn't fit these batches
+  // (for example because their size has changed): then they start over, and note() reports it.
   std::function<Dataset<ImageBatch>(uint64_t data_seed)> batches;
   LearningRateSchedule learning_rate;
   uint64_t seed = 7;  // of initial values, order and distortions
-  // What the run was told, by name: "batch_size", "learning_rate", ... Saved in checkpoints, so
-  // that a resumed run can say what has changed.
+  // The options of the run by name: "batch_size", "learning_rate", ... They are saved in
+  // checkpoints, so that a resumed run can report changes.
   CheckpointSettings settings = {};
-  // How often a step that failed by Error{io} or Error{network} is tried again, from the newest
-  // checkpoint, before the run gets beyond it; it needs a checkpoint. Several processes don't: the
-  // others know nothing of the failure.
+  // How often a step that failed with Error{io} or Error{network} is retried, each time from the
+  // newest checkpoint. Needs a checkpoint. The count restarts after the step succeeds. With several
+  // processes there are no retries: the others are not aware of the failure.
   int recoveries = 3;
-  // Who makes the steps of this session together, with a DistributedBackend; null: this process
-  // alone. All begin where the first one does, and a stop that is requested in any of them ends
-  // run() in all, after the same step. They must have the same options, and `batches` of which each
-  // process takes its share.
+  // The processes that train together, with a DistributedBackend; null (default): this process
+  // alone. All begin with the state of the first one. A stop requested in any process ends run() in
+  // all, after the same step. All must have the same options; `batches` returns each process's
+  // share.
   Communicator* processes = nullptr;
-  // Told, a line at a time, what a session did that its user should know: from where it was
-  // resumed, which checkpoints were damaged, which settings have changed.
+  // Called with one-line messages for the user: the step from which the run was resumed, damaged
+  // checkpoints, changed settings.
   std::function<void(const std::string&)> note = [](const std::string&) {};
 };
 
 class TrainingSession {
  public:
-  // Calls begin of all hooks; initialises the variables, or restores the newest whole checkpoint
-  // and the place in the data; calls after_create_session of all hooks. `trainer` and `checkpoints`
-  // must outlive it. Throws what CheckpointFolder::restore throws.
+  // Calls begin of all hooks; initialises the variables, or restores the newest intact checkpoint
+  // and the input position; calls after_create_session of all hooks. `trainer` and `checkpoints`
+  // must outlive the session. Throws the errors of CheckpointFolder::restore().
   TrainingSession(Trainer& trainer, CheckpointFolder& checkpoints, SessionOptions options,
                   std::vector<std::unique_ptr<SessionHook>> hooks);
-  // The same in a process other than the first: that one says what it has restored.
+  // The same in a process other than the first, which gets the restored state from the first.
   TrainingSession(Trainer& trainer, SessionOptions options,
                   std::vector<std::unique_ptr<SessionHook>> hooks);
 
-  // Steps until a stop is requested, then end of all hooks. Where a step's loss is not finite,
-  // after_run sees it (nothing is updated); unless a hook requests a stop, what the trainer threw
-  // is thrown then. Where a hook's end throws, the other ends are called all the same.
+  // Makes steps until a stop is requested, then calls end of all hooks. If the loss of a step is
+  // not finite, nothing is updated and after_run is called; unless a hook then requests a stop, the
+  // trainer's exception is thrown. If the end of one hook throws, those of the others are still
+  // called.
   void run();
 
-  // Ends run() after the step that is being made; of before_run, that step is still made. Where it
-  // fails and is tried again (SessionOptions::recoveries), run() ends once it was made.
+  // Ends run() after the current step; when called in before_run, that step is still made. If the
+  // step fails and is retried (SessionOptions::recoveries), run() ends after it succeeds.
   void request_stop() { stop_requested_ = true; }
   bool stop_requested() const { return stop_requested_; }
 
-  // How many steps the variables have behind them.
+  // The number of steps that the variables have been trained for.
   uint64_t step() const { return trainer_.steps_done(); }
-  // The checkpoint's that it was restored from; nothing for a run that began anew.
+  // The step of the restored checkpoint; empty for a new run.
   std::optional<uint64_t> restored_step() const { return restored_step_; }
-  // Likewise; empty, also in a process other than the first.
+  // The path of the restored checkpoint; empty for a new run and in processes other than the first.
   const std::string& restored_path() const { return restored_path_; }
   Trainer& trainer() { return trainer_; }
-  // What a checkpoint keeps beside the variables; valid between two steps. The same bytes however
-  // the run came to this step.
+  // The state to save in a checkpoint beside the variables; valid between two steps. The bytes are
+  // the same however the run reached this step.
   TrainingState state() const;
   void note(const std::string& text) const { options_.note(text); }
 
@@ -103,7 +103,7 @@ class TrainingSession {
   void run_step();
 
   Trainer& trainer_;
-  CheckpointFolder* const checkpoints_;  // the first process's only
+  CheckpointFolder* const checkpoints_;  // null except in the first process
   const SessionOptions options_;
   const std::vector<std::unique_ptr<SessionHook>> hooks_;
   uint64_t data_seed_;

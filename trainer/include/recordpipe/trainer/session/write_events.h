@@ -1,4 +1,4 @@
-// How hooks write what is no checkpoint: the training matters more than its log.
+// How hooks write logs: a failure to write must not end the training.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace recordpipe {
 
-// Runs `write`, which hands something to an EventWriter or to the disk. Where that fails, as on a
-// full disk, `note` is told so, and nothing else happens: what is not checkpoints can be done
-// without. The writer tries again in a new file when more comes.
+// Calls `write`, which passes data to an EventWriter or to the disk. If that fails, for example on
+// a full disk, reports it to `note` and returns: only checkpoints are indispensable. The writer
+// retries in a new file at the next event.
 template <typename Note, typename Write>
 void write_or_note(const Note& note, const Write& write) {
   try {
@@ -20,7 +20,7 @@ void write_or_note(const Note& note, const Write& write) {
   }
 }
 
-// The same with the session's note.
+// The same for the note of a session.
 template <typename Write>
 void write_events(const TrainingSession& session, const Write& write) {
   write_or_note([&session](const std::string& text) { session.note(text); }, write);

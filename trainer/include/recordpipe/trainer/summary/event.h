@@ -1,4 +1,4 @@
-// TensorBoard's Event: what an event file holds, a record each.
+// TensorBoard's Event, the contents of one record of an event file.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 namespace recordpipe {
 
 enum class SessionStatus {
-  start,       // the event's step is the first that will be made: TensorBoard forgets what other
-               // events say of it and of later ones, which were made before a crash
-  stop,        // no more will come
-  checkpoint,  // one was saved
+  start,       // its step is the next to be made: TensorBoard drops earlier events of this and
+               // later steps, which were made before a crash
+  stop,        // no more events follow
+  checkpoint,  // a checkpoint was saved
 };
 
 struct FileVersion {};  // "brain.Event:2", the first record's
@@ -30,12 +30,12 @@ struct Event {
   uint64_t step = 0;
   std::variant<FileVersion, std::vector<SummaryValue>, SessionLog> what = FileVersion{};
 
-  // About how much memory it takes.
+  // The approximate memory in bytes.
   size_t bytes() const;
 };
 
-// The record: a message of proto/event.proto. Throws Error{invalid_argument} for images that no PNG
-// file can hold.
+// Encodes the record: a message of proto/event.proto. Throws Error{invalid_argument} for images
+// that PNG can't represent.
 std::string encode_event(const Event& event);
 
 }  // namespace recordpipe

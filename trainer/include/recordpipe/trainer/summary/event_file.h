@@ -11,15 +11,14 @@
 
 namespace recordpipe {
 
-// A log: each record is in the file when write() returns, where TensorBoard can see it, and nobody
-// else appends to it. What is killed in the middle leaves whole records, and after them perhaps a
-// piece of one, which readers pass over. Only sync() makes records survive a power loss.
+// A log. When write() returns, the record is in the file and visible to TensorBoard. No other
+// process appends to the file. A killed process leaves whole records and possibly a partial one,
+// which readers skip. Only sync() makes records survive a power loss.
 class EventFile {
  public:
-  // Makes the folder and in it a new file, which begins with the version's record. SECONDS are
-  // `wall_time`, or more where the folder holds event files of that time or a later one:
-  // TensorBoard reads a folder's files in the order of their names. Where that fails, no file is
-  // left.
+  // Makes the folder and a new file in it that begins with the version record. SECONDS is
+  // `wall_time`, or larger if the folder has event files of that time or later: TensorBoard reads
+  // files in the order of their names. On failure no file is left.
   EventFile(FileSystem& file_system, const std::string& folder, double wall_time,
             const std::string& host);
 
@@ -32,7 +31,7 @@ class EventFile {
   std::unique_ptr<RecordWriter> records_;
 };
 
-// This machine's name, "localhost" where it has none.
+// This machine's host name; "localhost" if it has none.
 std::string host_name();
 
 }  // namespace recordpipe

@@ -1,14 +1,14 @@
-// Event files, written off the hot path: callers only hand over values, a thread of the writer's
-// own encodes and writes them.
+// Writes event files outside the training loop: callers pass values, a thread of the writer encodes
+// and writes them.
 //
 //     EventWriter events(posix_file_system(), "jobs/one");
 //     events.add_summary(step, {{"loss", ScalarSummary{loss}}});
 //
-// What fails on that thread (a full disk, say) is kept and thrown by the next call, each failure
-// once. The event that was being written is lost then, its file ends with the last whole record and
-// perhaps a piece of one, and the writer goes on with what has been waiting in a new file. A caller
-// to whom his training matters more than its log therefore catches the Error, tells it to somebody,
-// and goes on (trainer/include/recordpipe/trainer/session/write_events.h).
+// A failure on that thread (for example a full disk) is thrown by the next call, each failure once.
+// The event being written is then lost; its file ends with the last whole record and possibly a
+// partial one. The writer continues with the waiting events in a new file. A caller whose training
+// must not end because of its log catches the Error, reports it, and continues
+// (trainer/include/recordpipe/trainer/session/write_events.h).
 #pragma once
 
 #include <chrono>
@@ -34,29 +34,30 @@ namespace recordpipe {
 double seconds_since_1970();
 
 struct EventWriterOptions {
-  // What has been written is made to survive a power loss as often, and by flush() and at the end.
+  // The interval at which written events are synced to survive a power loss; flush() and the
+  // destructor sync too.
   double flush_seconds = 120;
-  // Of events that wait to be written. Where one more would be too much, its caller waits; one that
-  // is larger waits until it is alone.
+  // The limit on the size of queued events. A call that would exceed it waits; an event larger than
+  // the limit waits until the queue is empty.
   size_t max_queued_bytes = size_t{64} << 20;
-  // The time that events are stamped with; called by the thread that adds them.
+  // The wall time of events; called by the thread that adds them.
   std::function<double()> now = seconds_since_1970;
   std::string host = host_name();
 };
 
-// All from any thread.
+// Thread-safe.
 class EventWriter {
  public:
-  // The folder and the file are made when the first event comes. `file_system` must outlive it.
-  // Throws Error{invalid_argument} where `flush_seconds` is no length of time.
+  // The folder and the file are made at the first event. `file_system` must outlive the writer.
+  // Throws Error{invalid_argument} if `flush_seconds` is not a valid duration.
   EventWriter(FileSystem& file_system, std::string folder, EventWriterOptions options = {});
-  // Flushes. What fails then can't be told any more: flush() first to hear of it.
+  // Flushes. Errors are lost here; call flush() first to get them.
   ~EventWriter();
 
   void add_summary(uint64_t step, std::vector<SummaryValue> values);
   void add_session_log(uint64_t step, SessionLog log);
 
-  // Waits until all events are in the file, and the file is safe.
+  // Waits until all events are written and synced.
   void flush();
 
  private:
@@ -77,19 +78,20 @@ class EventWriter {
   const Clock::duration flush_interval_;
   const std::function<double()> now_;
 
-  // The writing thread's own.
+  // Used by the writing thread only.
   std::unique_ptr<EventFile> file_;           // null before the first event and after a failure
-  std::optional<Clock::time_point> sync_at_;  // at the latest, where something isn't safe yet
+  std::optional<Clock::time_point> sync_at_;  // the latest time for the next sync, if anything is
+                                              // unsynced
 
-  std::mutex mutex_;              // of all that follows
-  std::condition_variable work_;  // for the writing thread
-  std::condition_variable done_;  // for those who wait for it
+  std::mutex mutex_;              // guards the members below
+  std::condition_variable work_;  // wakes the writing thread
+  std::condition_variable done_;  // wakes callers that wait for it
   std::deque<Event> queue_;
   size_t queued_bytes_ = 0;
   bool flush_wanted_ = false;
   bool stopping_ = false;
-  std::exception_ptr failure_;  // until it has been thrown the writing thread waits
-  std::thread thread_;          // last: it uses the others
+  std::exception_ptr failure_;  // the writing thread waits until it has been thrown
+  std::thread thread_;          // last, because it uses the others
 };
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// Images of a batch as TensorBoard and the report show them.
+// Converts images of a batch for TensorBoard and the report.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,10 @@
 
 namespace recordpipe {
 
-// Image `row` as 8-bit pixels, [height, width, channels]. Numbers of type uint8 are taken as they
-// are. Others are mapped as tf.summary.image does, each image by itself: where none is negative, 0
-// becomes 0 and the greatest 255; otherwise 0 becomes 128, and the number that is farthest from 0
-// becomes 1 or 255. A pixel that is not finite in all channels becomes red (white where there are
-// no colours).
+// Image `row` as 8-bit pixels, [height, width, channels]. uint8 values are unchanged. Others are
+// mapped as in tf.summary.image, each image by itself: without negative values, 0 becomes 0 and the
+// maximum 255; otherwise 0 becomes 128, and the value of largest magnitude becomes 1 or 255. A
+// pixel with a non-finite channel becomes red (white in greyscale images).
 std::vector<uint8_t> summary_pixels(const ImageBatch& batch, size_t row);
 
 }  // namespace recordpipe

@@ -1,7 +1,7 @@
-// What TensorBoard is to show of a step: numbers, histograms and images, each under a tag.
+// The values of a step to show in TensorBoard: numbers, histograms and images, each under a tag.
 //
-// They hold the values themselves, so that a training thread only has to copy; histograms and PNG
-// files are made of them by encode_event(), on the thread that writes.
+// They hold copies of the values, so that the training thread only copies; encode_event() makes
+// histograms and PNG files of them on the writing thread.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ struct ScalarSummary {
   double value = 0;  // stored as a float
 };
 
-// Becomes a Histogram. Where not all values are finite, the number of those that aren't is stored
-// as the scalar TAG/not_finite.
+// Becomes a Histogram. If some values are not finite, their number is stored as the scalar
+// TAG/not_finite.
 struct HistogramSummary {
   std::vector<float> values = {};
 };
 
-// Becomes PNG files, tagged TAG/image/0, TAG/image/1, ... or, of just one, TAG/image. See
-// image_summary.h.
+// Becomes PNG files with the tags TAG/image/0, TAG/image/1, ..., or TAG/image for a single image.
+// See image_summary.h.
 struct ImageSummary {
   ImageBatch images = {};
 };
@@ -35,7 +35,7 @@ struct SummaryValue {
   std::variant<ScalarSummary, HistogramSummary, ImageSummary> content;
 };
 
-// A summary of the first `max_outputs` images of `batch`, which are copied.
+// A summary of the first `max_outputs` images of `batch`; copies them.
 ImageSummary summarize_images(const ImageBatch& batch, size_t max_outputs = 3);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// Which classes images were taken for, by the class that they are of.
+// Counts of predicted classes by true class.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,23 @@ class ConfusionMatrix {
   ConfusionMatrix() = default;
   explicit ConfusionMatrix(size_t classes) : classes_(classes), counts_(classes * classes) {}
 
-  // An image of class `label` that was taken for `prediction`. Both throw std::out_of_range for
-  // what is no class.
+  // Adds an image of class `label` classified as `prediction`. Both functions throw
+  // std::out_of_range for an invalid class.
   void add(size_t label, size_t prediction) { ++counts_.at(index(label, prediction)); }
   uint64_t count(size_t label, size_t prediction) const {
     return counts_.at(index(label, prediction));
   }
 
   size_t classes() const { return classes_; }
-  uint64_t images(size_t label) const;            // that are of this class
-  uint64_t predictions(size_t prediction) const;  // that were taken for it
+  uint64_t images(size_t label) const;            // of this class
+  uint64_t predictions(size_t prediction) const;  // the number of images classified as this class
   uint64_t images() const;                        // all
-  uint64_t correct() const;                       // all that were taken for what they are
+  uint64_t correct() const;                       // all correctly classified images
 
-  // Of the images of a class, the share that was taken for it: its accuracy. Nothing where there
-  // are none.
+  // The fraction of a class's images that are classified correctly: its accuracy. Empty if the
+  // class has no images.
   std::optional<double> recall(size_t label) const;
-  // Of the images that were taken for a class, the share that is of it. Nothing where there are
-  // none.
+  // The fraction of the images classified as a class that belong to it. Empty if there are none.
   std::optional<double> precision(size_t prediction) const;
 
  private:
@@ -42,15 +41,15 @@ class ConfusionMatrix {
   std::vector<uint64_t> counts_;  // [label][prediction]
 };
 
-// The classes that a table shows: those with a name (the first `names`), and those that have images
-// or were predicted. A network may choose from more classes than there are.
+// The classes to show in a table: those with a name (the first `names`), and those with images or
+// predictions. A network may have more outputs than there are classes.
 std::vector<size_t> shown_classes(const ConfusionMatrix& matrix, size_t names);
 
-// "cat", or "10" where the class has no name.
+// "cat", or "10" if the class has no name.
 std::string class_name(std::span<const std::string> names, size_t index);
 
-// The matrix for a terminal: a line for each class, whose columns are what its images were taken
-// for, by number, and its accuracy (recall); the precisions below. Lines end in '\n'.
+// The matrix for a terminal: a line per class with the counts of its images by predicted class
+// (columns are numbered) and its accuracy (recall); the precisions below. Lines end in '\n'.
 std::string confusion_text(const ConfusionMatrix& matrix, std::span<const std::string> names);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// How well a network does on images it wasn't trained on.
+// Evaluates a network on images that it was not trained on.
 #pragma once
 
 #include <cstddef>
@@ -13,44 +13,44 @@
 
 namespace recordpipe {
 
-// The mean loss, how many images were classified correctly, and how many there were. Each image of
-// `batches` counts once; the last batch may be smaller than `batch_size`. `stop` is asked before
-// each batch: once it is true, Error{cancelled} is thrown.
+// The mean loss, the number of correctly classified images, and the number of images. Each image of
+// `batches` counts once; the last batch may be smaller than `batch_size`. `stop` is called before
+// each batch: if it returns true, Error{cancelled} is thrown.
 BatchResult evaluate(
     Backend& backend, const Network& network, Variables& variables,
     const Dataset<ImageBatch>& batches, size_t batch_size,
     const std::function<bool()>& stop = [] { return false; });
 
-// An image that was taken for another class than its own.
+// A misclassified image.
 struct Mistake {
-  uint64_t image = 0;  // its place in the data, from 0
+  uint64_t image = 0;  // its index in the data, from 0
   size_t label = 0;
   size_t prediction = 0;
-  double probability = 0;  // that the network gave the prediction
-  // The image to look at, [height][width][channels] of Evaluation::image, as summary_pixels() makes
-  // it (trainer/include/recordpipe/trainer/summary/image_summary.h).
+  double probability = 0;  // of the predicted class
+  // The pixels to show, [height][width][channels] of Evaluation::image, as made by summary_pixels()
+  // (trainer/include/recordpipe/trainer/summary/image_summary.h).
   std::vector<uint8_t> pixels = {};
 };
 
 struct Evaluation {
-  BatchResult total = {};          // what evaluate() returns
-  ConfusionMatrix confusion = {};  // of all classes that the network chooses from
-  FeatureShape image = {};         // what all images are
-  // Of the images that were classified wrongly those with the greatest probability of the
-  // prediction, that one first; among equals in the order of the data.
+  BatchResult total = {};          // as returned by evaluate()
+  ConfusionMatrix confusion = {};  // of all classes of the network
+  FeatureShape image = {};         // the shape of all images
+  // The misclassified images with the largest probability of the prediction, in descending order;
+  // equal ones in the order of the data.
   std::vector<Mistake> mistakes = {};
 };
 
 struct EvaluationOptions {
   size_t batch_size = 128;
-  size_t most_mistakes = 60;  // that are kept
+  size_t most_mistakes = 60;  // the maximum number of mistakes kept
   std::function<bool()> stop = [] { return false; };
 };
 
-// evaluate(), and what was taken for what. A prediction is the first greatest logit, as that which
-// Runner::forward() counts as correct: the matrix' diagonal sums up to `total.correct`. (Only
-// ReferenceBackend<double> may count otherwise where two logits are equal when rounded to float.)
-// It costs a copy of the logits a batch more than evaluate().
+// evaluate() with the confusion matrix and the mistakes. The prediction is the first largest logit,
+// as in Runner::forward(), so the diagonal of the matrix sums to `total.correct`. (Only
+// ReferenceBackend<double> may count differently, if two logits are equal when rounded to float.)
+// Costs one more copy of the logits per batch than evaluate().
 Evaluation evaluate_in_detail(Backend& backend, const Network& network, Variables& variables,
                               const Dataset<ImageBatch>& batches,
                               const EvaluationOptions& options = {});

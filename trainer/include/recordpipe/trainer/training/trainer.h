@@ -1,11 +1,11 @@
-// One step of training after the other.
+// Makes single training steps.
 //
-// A step is what TF-slim's create_train_op makes: the loss, checked; the gradients, multiplied and
-// clipped where asked for, and checked; the update operations (batch norm's moving statistics); the
-// update. slim runs the update operations with the forward pass, before it looks at the loss, so
-// that a loss that is no number leaves statistics that are none, and a checkpoint keeps them. Here
-// they come after all checks: a step that throws has changed no value, momentum, statistic or
-// average, and what is saved then is as the step before left it.
+// A step is that of TF-slim's create_train_op: the loss, checked; the gradients, multiplied and
+// clipped if requested, and checked; the update operations (batch norm's moving statistics); the
+// update. slim runs the update operations with the forward pass, before it checks the loss: a NaN
+// loss then leaves NaN statistics, also in checkpoints. Here they run after all checks: a step that
+// throws has changed no value, momentum, statistic or average, and a checkpoint saved then holds
+// the state after the previous step.
 #pragma once
 
 #include <cstddef>
@@ -28,40 +28,41 @@ struct TrainerOptions {
   double momentum = 0.9;
   double weight_decay = 2e-4;
 
-  // What to train, by name: a variable ("conv1/weights"), or a layer or block ("conv1",
-  // "stage1/block0") for all its variables. The others stay as they are, without decay; batch
-  // norm's statistics move all the same. Empty: everything.
+  // The variables to train, by name: a variable ("conv1/weights"), or a layer or block ("conv1",
+  // "stage1/block0") for all its variables. The others are frozen, without decay; batch norm's
+  // statistics are updated in any case. Empty (default): all variables.
   std::vector<std::string> variables_to_train = {};
 
-  // The gradients below are those of the whole loss, weight decay's penalty included, as TF-slim's.
-  // They are multiplied, then clipped each by itself, then all together (see GradientOptions).
-  std::map<std::string, double> gradient_multipliers = {};  // by a variable's whole name
+  // The gradients below are those of the total loss, with the penalty of weight decay, as in
+  // TF-slim. They are multiplied, then clipped one by one, then by their global norm (see
+  // GradientOptions).
+  std::map<std::string, double> gradient_multipliers = {};  // by the full name of a variable
   std::optional<double> clip_gradient_norm = {};            // above 0
   std::optional<double> clip_global_norm = {};              // above 0
-  // Each gradient must be finite, not the loss only. Costs a pass over the gradients; where they
-  // are multiplied or clipped, or their norm is asked for, they are checked anyway.
+  // Checks that each gradient is finite, not only the loss. Costs a pass over the gradients, unless
+  // they are multiplied or clipped or their norm is requested: these check anyway.
   bool check_numerics = false;
-  // StepResult::gradient_norm is wanted. It is there too where gradients are processed or checked.
+  // Requests StepResult::gradient_norm. It is also set if gradients are processed or checked.
   bool gradient_norm = false;
 
   // Slot::average follows each trained variable: average = d · average + (1 - d) · value after each
-  // update, d = min(average_decay, (1 + t) / (10 + t)), t being how many steps have been made, that
-  // one included (TensorFlow's ExponentialMovingAverage with num_updates). In [0, 1). To evaluate
-  // with them: copy_averages() (variables.h).
+  // update, with d = min(average_decay, (1 + t) / (10 + t)) and t the number of steps made, the
+  // current one included (TensorFlow's ExponentialMovingAverage with num_updates). In [0, 1).
+  // copy_averages() (variables.h) prepares an evaluation with them.
   std::optional<double> average_decay = {};
 };
 
 struct StepResult {
-  uint64_t step = 0;  // how many steps have been made, this one included
+  uint64_t step = 0;  // the number of steps made, this one included
   double learning_rate = 0;
   BatchResult batch = {};  // before the step's update
-  // Of all gradients together, multiplied, before any clipping, weight decay's penalty included;
-  // where TrainerOptions asks for it.
+  // The global norm of the gradients, after multiplication and before clipping, with the penalty of
+  // weight decay; set if TrainerOptions requests it.
   std::optional<double> gradient_norm = {};
 };
 
-// A loss or a gradient that isn't finite. The reason names the layer that first gave such a number,
-// or the variable whose gradient it is. Its kind is invalid_argument.
+// The loss or a gradient is not finite. The reason names the first layer with such an output, or
+// the gradient's variable. The kind is invalid_argument.
 class NotFiniteError final : public Error {
  public:
   using Error::Error;
@@ -69,34 +70,34 @@ class NotFiniteError final : public Error {
 
 class Trainer {
  public:
-  // `backend` and `variables` must outlive it. Starts averages where they are asked for and there
-  // are none. Throws Error{invalid_argument} for a name that is no trained variable's and for
-  // numbers that make no sense.
+  // `backend` and `variables` must outlive the trainer. Starts averages if they are requested and
+  // don't exist. Throws Error{invalid_argument} for a name that is not a trained variable and for
+  // invalid numbers.
   Trainer(Backend& backend, const Network& network, Variables& variables,
           const TrainerOptions& options);
 
-  // How many steps the variables have behind them: 0, or a checkpoint's.
+  // The number of steps that the variables have been trained for: 0, or that of a checkpoint.
   uint64_t steps_done() const { return steps_done_; }
-  // The variables were set to those of a run of so many steps. Averages among them that this
-  // trainer doesn't keep are dropped: they would fall behind, and an evaluation would take them.
+  // Must be called after the variables were set to those of a run with this number of steps. Drops
+  // averages that this trainer doesn't maintain: an evaluation would otherwise use outdated ones.
   void set_steps_done(uint64_t steps);
 
   Variables& variables() { return variables_; }
 
-  // Forward, backward, update. Throws NotFiniteError where the loss is no number any more (or a
-  // gradient, see TrainerOptions::check_numerics); all is then as it was after the step before, but
-  // for the gradients.
+  // Forward, backward, update. Throws NotFiniteError if the loss is not finite (or a gradient, see
+  // TrainerOptions::check_numerics); everything but the gradients is then as after the previous
+  // step.
   StepResult step(const ImageBatch& batch, const LearningRateSchedule& learning_rate);
 
-  // What it trains, and with what; for looking inside.
+  // The trained variables and the backend, for inspection.
   const Variables& variables() const { return variables_; }
   const Runner& runner() const { return *runner_; }
-  // From now on a step puts down in `trace` when it loaded the batch, went forward, went backward
-  // and updated (category "step"), and what each node did; null: no more.
+  // Records the load, forward, backward and update of each step (category "step") and the work of
+  // each node in `trace` from now on; null: stops recording.
   void trace_to(std::shared_ptr<ChromeTrace> trace);
 
-  // The loss that a step minimises: the batch's plus the weight decay's penalty, that of variables
-  // which aren't trained included.
+  // The loss that a step minimises: that of the batch plus the penalty of weight decay, frozen
+  // variables included.
   double total_loss(const BatchResult& batch) const {
     return batch.loss + options_.weight_decay * variables_.half_squared_norm();
   }

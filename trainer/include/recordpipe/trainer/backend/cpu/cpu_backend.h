@@ -1,4 +1,4 @@
-// The fast backend on the CPU, by oneDNN and OpenMP.
+// The fast CPU backend, built on oneDNN and OpenMP.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 namespace recordpipe {
 
 struct CpuBackendOptions {
-  // OpenMP threads that compute, the caller's included, at most 1024; 0: as many as OMP_NUM_THREADS
-  // says, or available_cpus().
+  // OpenMP threads, including the calling thread; at most 1024. 0 (default): OMP_NUM_THREADS, or
+  // else available_cpus().
   size_t threads = 0;
 };
 
-// Float32 throughout. The same number of threads gives the same bits at every run on the same
-// machine. Start programs with OMP_WAIT_POLICY=passive, or a small GOMP_SPINCOUNT, unless the
-// machine is theirs alone: else steps may take several times as long (trainer/README.md,
-// "Threads"). OpenMP keeps its number of threads for each calling thread: make the backend, its
-// runners and all calls from one thread, where the backend made last decides.
+// Computes in float32. On one machine, the same number of threads gives the same bits in every run.
+// On a shared machine, start programs with OMP_WAIT_POLICY=passive or a small GOMP_SPINCOUNT;
+// otherwise steps may take several times as long (trainer/README.md, "Threads"). OpenMP stores its
+// number of threads per calling thread: make the backend, its runners and all calls from one
+// thread. If a thread makes several backends, the last one sets the number.
 class CpuBackend final : public Backend {
  public:
   // Throws Error{invalid_argument} for too many threads.

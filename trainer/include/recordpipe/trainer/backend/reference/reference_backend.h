@@ -1,5 +1,5 @@
-// The backend to read: plain loops, one file a layer, no threads. In float it is what the others
-// are compared with; in double its gradients are checked against finite differences.
+// The backend for reading: plain loops, one file per layer, no threads. In float it is the
+// reference for the other backends; in double its gradients are checked against finite differences.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ class ReferenceVariables final : public Variables {
   void update_averages(double decay) override;
   double half_squared_norm() const override;
 
-  // In full precision. Throws Error{invalid_argument} for a slot that there isn't (see Slot).
+  // The stored values in full precision. Throws Error{invalid_argument} if the slot doesn't exist
+  // (see Slot).
   std::span<T> at(VariableId id, Slot slot = Slot::value);
   std::span<const T> at(VariableId id, Slot slot = Slot::value) const;
 
@@ -58,19 +59,19 @@ class ReferenceRunner final : public Runner {
   void trace_to(std::shared_ptr<ChromeTrace> trace) override { trace_ = std::move(trace); }
 
  private:
-  // What there is of a node. Tensors are [images][channels][height][width].
+  // The tensors of a node, as [images][channels][height][width].
   struct Tensors {
     std::vector<T> output, gradient;
     std::vector<T> mean, variance;  // batch norm's, of the last forward()
   };
 
-  size_t images() const { return labels_.size(); }  // that were loaded
+  size_t images() const { return labels_.size(); }  // in the loaded batch
   const FeatureShape& shape_of(NodeId node) const { return network_.nodes()[node].shape; }
-  // Those of the images that were loaded.
+  // The part that belongs to the loaded images.
   std::span<const T> output_of(NodeId node) const;
   std::span<T> output_of(NodeId node);
   std::span<T> gradient_of(NodeId node);
-  // The mean over the processes that take their statistics together.
+  // The mean over the processes that share batch statistics.
   std::vector<T> shared_mean(std::span<const T> values) const;
 
   void forward(NodeId node, const InputOp& op);

@@ -1,24 +1,24 @@
-// Processes that train one network together: what they say to each other.
+// Communication between processes that train one network together.
 //
-// A program that is started N times by mpirun and given --sync
+// A program started N times by mpirun with --sync
 //
-//   1. joins the others before it does anything slow: join_mpi() (mpi_communicator.h);
-//   2. reads every N-th record (Cifar10Options::num_shards = size(), shard_index = rank()), so that
-//      the k-th batches of all processes together are the k-th batch of one process with batches N
-//      times as large; epochs are counted in images of the whole batch;
-//   3. wraps its backend into a DistributedBackend (distributed_backend.h), or on GPUs takes a
-//      MultiGpuBackend (trainer/backend/cuda), and trains as ever;
-//   4. restores or initialises the variables on rank 0, and shares them, the step and the place in
-//      the data (share_restored, trainer/session), so that no other process needs to see the
-//      checkpoints;
-//   5. lets rank 0 alone print, write checkpoints and evaluate: every process holds the same
-//      variables, batch norm's statistics included;
-//   6. asks any() after a step whether one of them is to stop, so that all stop at the same step,
-//      and ends a failure by leaving main with a status that isn't 0.
+//   1. joins the other processes before any slow work: join_mpi() (mpi_communicator.h);
+//   2. reads every N-th record (Cifar10Options::num_shards = size(), shard_index = rank()): batch k
+//      of all processes together is batch k of one process with batches N times as large; epochs
+//      are counted in images of the whole batch;
+//   3. wraps its backend in a DistributedBackend (distributed_backend.h), or on GPUs uses a
+//      MultiGpuBackend (trainer/backend/cuda), and trains as usual;
+//   4. restores or initialises the variables on rank 0 and sends them to the other processes, with
+//      the step and the input position (share_restored, trainer/session): only rank 0 needs access
+//      to the checkpoints;
+//   5. prints, writes checkpoints and evaluates on rank 0 only: all processes hold the same
+//      variables, including batch norm's statistics;
+//   6. calls any() after each step to agree on a stop, so that all processes stop at the same step;
+//      after a failure it leaves main with a nonzero status.
 //
-// TrainingSession (SessionOptions::processes) does 4 and 6, trainer/programs the rest.
+// TrainingSession (SessionOptions::processes) implements 4 and 6, trainer/programs the rest.
 //
-// Where a process dies, mpirun ends the others. Started again, the program goes on from the last
+// If a process dies, mpirun ends the others. A restarted program continues from the last
 // checkpoint, with the same or another number of processes.
 #pragma once
 
@@ -29,30 +29,30 @@
 
 namespace recordpipe {
 
-// Each member but rank() and size() is called by all processes in the same order, with the same
-// number of values, and may wait for the others. One thread calls them all. Throws
-// Error{network} where the others can't be reached; after that, or any other exception that a
-// process doesn't share with the others, it can only end.
+// All processes must call each member except rank() and size() in the same order and with the same
+// number of values. A call may wait for the other processes. All calls must come from one thread.
+// Throws Error{network} if another process can't be reached. After that, or after an exception in
+// only one process, the process must end.
 class Communicator {
  public:
   virtual ~Communicator() = default;
 
   virtual size_t rank() const = 0;  // this process, from 0
-  virtual size_t size() const = 0;  // how many there are
-  // This process among those on the same machine, from 0: which GPU it takes.
+  virtual size_t size() const = 0;  // the number of processes
+  // The index of this process among those on the same machine, from 0; selects its GPU.
   virtual size_t rank_on_machine() const { return rank(); }
 
-  // Replaces each value by the sum of all processes' values: the same bits in every process, and in
-  // every run with as many processes.
+  // Replaces each value by its sum over all processes. The bits are the same in every process and
+  // in every run with the same number of processes.
   virtual void all_reduce_sum(std::span<float> values) = 0;
   virtual void all_reduce_sum(std::span<double> values) = 0;
-  // Replaces the bytes by those of rank 0.
+  // Replaces the bytes in all processes by those of rank 0.
   virtual void broadcast(std::span<std::byte> bytes) = 0;
-  // Returns when every process has called it.
+  // Returns when all processes have called it.
   virtual void barrier() = 0;
 };
 
-// A process by itself.
+// A process without others.
 class SingleProcess final : public Communicator {
  public:
   size_t rank() const override { return 0; }
@@ -63,10 +63,10 @@ class SingleProcess final : public Communicator {
   void barrier() override {}
 };
 
-// Whether it is true in any of the processes: for decisions that all must take alike.
+// Whether `here` is true in any process: for decisions that all processes must make alike.
 bool any(Communicator& communicator, bool here);
 
-// Gives every process the values, momenta and averages that rank 0 has.
+// Copies the values, momenta and averages of rank 0 to all processes.
 void share_variables(Communicator& communicator, Variables& variables);
 
 }  // namespace recordpipe

@@ -1,4 +1,5 @@
-// Several processes, each with a copy of the network: a batch for each, the gradients averaged.
+// Data-parallel training in several processes: each process has a copy of the network and its own
+// batch; gradients are averaged.
 #pragma once
 
 #include <memory>
@@ -10,31 +11,32 @@
 namespace recordpipe {
 
 struct DistributedBackendOptions {
-  // Batch norm takes the statistics of all processes' images, and what one process would learn from
-  // them is learned with batch norm too. Costs three more messages a step for each batch norm. Over
-  // towers, which would take them with their likes in the other processes only, give it to both.
+  // Batch norm uses the statistics of all processes' images; training is then equivalent to one
+  // process with the whole batch, also with batch norm. Costs three more messages per step for each
+  // batch norm. With towers, set it in both backends: towers alone would share statistics only with
+  // the same tower of the other processes.
   bool sync_batch_norm = false;
 };
 
-// What --sync trains: synchronous data parallelism. communicator.h says what a program does.
+// Synchronous data parallelism, used by --sync. communicator.h lists the duties of a program.
 //
 // In training, each of the N processes loads its own batch of RunnerOptions::batch_size images.
-// forward() returns the mean loss and the counts of all N batches. backward() leaves the mean of
-// all processes' gradients in the variables, so that an update changes all copies alike: where they
-// start from the same numbers they stay the same, bit for bit. Batch norm normalises each process's
-// images by their own statistics; update_statistics() gives all the moving ones of rank 0. So a
-// network without batch norm learns what one process would learn from batches of all the images, to
-// within rounding; one with batch norm learns something else. As many processes give the same bits
-// at every run, where the backend that computes does.
+// forward() returns the mean loss and the total counts of all N batches. backward() leaves the mean
+// gradients of all processes in the variables, so that updates are identical: copies with the same
+// initial values stay equal, bit for bit. Batch norm normalises each process's images by their own
+// statistics; update_statistics() copies the moving statistics of rank 0 to all. A network without
+// batch norm therefore learns what one process would learn from batches of all the images, up to
+// rounding; a network with batch norm does not. The same number of processes gives the same bits in
+// every run if the wrapped backend does.
 //
-// The first forward() compares the processes' variables and batch sizes, and throws
-// Error{invalid_argument} in all of them where they differ.
+// The first forward() compares the variables and batch sizes of all processes, and throws
+// Error{invalid_argument} in all of them if they differ.
 //
-// In inference the processes know nothing of each other: each runs its own batches, or none.
+// In inference there is no communication: each process runs any number of batches.
 class DistributedBackend final : public Backend {
  public:
-  // `backend` computes; `communicator` must outlive it and its runners. Runners are called in the
-  // same order in all processes.
+  // `backend` does the computation; `communicator` must outlive this object and its runners. All
+  // processes must call their runners in the same order.
   DistributedBackend(std::unique_ptr<Backend> backend, Communicator& communicator,
                      const DistributedBackendOptions& options = {});
 

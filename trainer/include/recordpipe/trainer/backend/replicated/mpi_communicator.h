@@ -1,4 +1,4 @@
-// Processes that mpirun started, by MPI (Open MPI on the CPU).
+// Communication between processes started by mpirun, through MPI (Open MPI on the CPU).
 #pragma once
 
 #include <memory>
@@ -7,27 +7,27 @@
 
 namespace recordpipe {
 
-// Joins the processes that were started together, `mpirun -n N PROGRAM ...`; a program that was
-// started by itself is alone. Once in a process, from the thread that makes all calls. Others may
-// run beside it, as a pipeline's do. Throws Error{unsupported} in a build without MPI,
-// Error{invalid_argument} the second time.
+// Joins the processes started together by `mpirun -n N PROGRAM ...`; a program started alone is the
+// only process. Call it once per process, from the thread that makes all later calls. Other
+// threads, for example those of a pipeline, may run beside it. Throws Error{unsupported} in a build
+// without MPI, and Error{invalid_argument} at a second call.
 //
-// When it is destroyed, it waits for the others to do the same. Not so during an exception: the
-// others may be waiting for what this process will never send. It then leaves MPI as it is, and
-// mpirun, which sees a process end so, ends the others.
+// The destructor waits for the destructors of the other processes. During an exception it doesn't,
+// because the others may be waiting for data from this process: it leaves MPI unfinalised, and
+// mpirun, which detects such an end, ends the others.
 //
-// An mpirun that is stopped by SIGINT or SIGTERM waits a second, sends all processes SIGTERM and, a
-// second later, SIGKILL; `--mca odls_base_sigkill_timeout SECONDS` makes both waits longer, to give
-// them the time to write a checkpoint. It doesn't notice when they have ended before. A SIGTERM to
-// one of the processes has neither wait.
+// After SIGINT or SIGTERM, mpirun waits a second, sends SIGTERM to all processes and, a second
+// later, SIGKILL, even if the processes have already ended. `--mca odls_base_sigkill_timeout
+// SECONDS` lengthens both waits, to leave time for a checkpoint. A SIGTERM sent to one process
+// directly has neither wait.
 //
-// Should MPI itself not start (no shared memory, a broken installation), it prints why and ends the
-// process: it takes no error handler before it has started.
+// If MPI can't start (no shared memory, a broken installation), it prints the reason and ends the
+// process: MPI accepts error handlers only after it has started.
 //
-// Waiting processes spin, so each wants a core of its own: on one machine, give each of N processes
+// Waiting processes spin, so each needs its own core: on one machine, give each of the N processes
 // its share of the threads (CpuBackendOptions::threads), or let mpirun bind them to cores, which
-// OpenMP heeds. The sums are MPI_Allreduce's; Open MPI takes an algorithm by size and number of
-// processes, none that depends on who comes first.
+// OpenMP respects. Sums are computed by MPI_Allreduce. Open MPI selects the algorithm by the size
+// and the number of processes; no algorithm depends on the order of arrival.
 std::unique_ptr<Communicator> join_mpi();
 
 }  // namespace recordpipe

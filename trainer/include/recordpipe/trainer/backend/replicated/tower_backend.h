@@ -1,4 +1,5 @@
-// Several towers in one process: a batch dealt out to copies of a network that share its variables.
+// Several towers in one process: copies of a network with shared variables; each trains on a part
+// of the batch.
 #pragma once
 
 #include <cstddef>
@@ -11,33 +12,35 @@ namespace recordpipe {
 
 struct TowerBackendOptions {
   size_t towers = 1;
-  // Batch norm takes the statistics of the whole batch. That is what the device computes without
-  // towers, so then there are none.
+  // Batch norm uses the statistics of the whole batch. The wrapped backend computes exactly this
+  // without towers, so no towers are made.
   bool sync_batch_norm = false;
 };
 
-// What --num-gpus N trains where the towers share a device, as TensorFlow's soft placement has it:
-// one tower after the other, each with all threads.
+// --num-gpus N for towers that share a device, like TensorFlow's soft placement: towers run one
+// after the other, each with all threads.
 //
-// In training, image i of a batch of N · b goes to tower i mod N, as the tutorial deals them out; N
-// must divide the batch size. The gradients are the mean of the towers', added
-// up in their order, the loss is their mean. Batch norm normalises each tower's images by their own
-// statistics, and the moving ones follow tower 0's. So a network without batch norm learns what it
-// would learn from the whole batch, to within rounding, and one with batch norm something else.
+// In training, image i of a batch of N · b images goes to tower i mod N, as in the tutorial; N must
+// divide the batch size. The gradients are the mean of the towers' gradients, added in tower order;
+// the loss is the mean of their losses. Batch norm normalises each tower's images by their own
+// statistics; the moving statistics are updated from tower 0. A network without batch norm
+// therefore learns what it would learn from the whole batch, up to rounding; a network with batch
+// norm does not.
 //
-// In inference no image's result depends on another: the batch stays whole.
+// In inference the batch is not divided: no image's result depends on another image.
 //
-// It takes as much memory as one runner for the whole batch, and one more copy of the gradients.
-// All promises of the backend that computes hold, its bits at every run included.
+// Takes the memory of one runner for the whole batch plus one copy of the gradients. All guarantees
+// of the wrapped backend hold, including reproducible bits.
 class TowerBackend final : public Backend {
  public:
-  // `backend` computes. Throws Error{invalid_argument} for no towers.
+  // `backend` does the computation. Throws Error{invalid_argument} if the number of towers is 0.
   TowerBackend(std::unique_ptr<Backend> backend, const TowerBackendOptions& options);
 
   // "2 towers on cpu, 2 threads, oneDNN 2.6.3"
   std::string name() const override;
   std::unique_ptr<Variables> make_variables(const Network& network) override;
-  // Throws Error{invalid_argument} where the towers don't divide a training's batch size.
+  // Throws Error{invalid_argument} if the number of towers doesn't divide the batch size in
+  // training.
   std::unique_ptr<Runner> make_runner(const Network& network, Variables& variables,
                                       const RunnerOptions& options) override;
 

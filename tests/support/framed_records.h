@@ -1,4 +1,4 @@
-// Records as they lie in a file, for scans.
+// Framed records, for scans.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Scans of streams, plain and compressed: what is found behind damage, and that they end.
+// Scans of streams, plain and compressed: the records found after damage, and that scans end.
 #include <algorithm>
 #include <memory>
 #include <random>
@@ -11,9 +11,9 @@
 
 #include "recordpipe/compression.h"
 #include "recordpipe/toolkit/record_scanner.h"
-#include "tests/record/framed_records.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/framed_records.h"
 
 namespace recordpipe {
 namespace {
@@ -53,9 +53,8 @@ TEST(RecordScanStream, CompressedContentIsScanned) {
   std::string content = framed(kThree);
   content[kSecond + 3] ^= 1;
   for (const Compression format : {Compression::gzip, Compression::zlib, Compression::zstd}) {
-    EXPECT_THAT(
-        steps_of(scan_of(compressed(content, format))),
-        ElementsAre("first", "[21, 67) the length's CRC does not fit: corrupted record", "third"));
+    EXPECT_THAT(steps_of(scan_of(compressed(content, format))),
+                ElementsAre("first", "[21, 67) length CRC mismatch: corrupted record", "third"));
   }
 }
 
@@ -84,7 +83,7 @@ TEST(RecordScanStream, ADamagedTrailerIsARegionOfNoBytes) {
   EXPECT_THAT(steps[1], HasSubstr("[17, 17) "));
 }
 
-// Bytes are missing, and the stored block takes the start of the next member for its own.
+// Bytes are missing, and the stored block includes the start of the next member.
 TEST(RecordScanStream, NoRecordComesTwice) {
   std::mt19937_64 random(8);
   std::vector<std::string> records;
@@ -120,7 +119,7 @@ TEST(RecordScanStream, NoRecordComesTwice) {
   }
 }
 
-// Not even one that begins right behind zeros.
+// Not even one that begins right after zeros.
 TEST(RecordScanStream, NoMemberBehindZerosIsLost) {
   for (const Compression format : {Compression::gzip, Compression::zstd}) {
     const auto steps =
@@ -132,7 +131,7 @@ TEST(RecordScanStream, NoMemberBehindZerosIsLost) {
   }
 }
 
-// A record lies in both members, and their content is whole: only a trailer says otherwise.
+// A record spans both members, whose content is intact: only a trailer is damaged.
 TEST(RecordScanStream, ARecordAcrossADamagedTrailerIsKept) {
   const std::string content = framed({"first", std::string(300, 'z'), "third"});
   std::string stream = compressed(content.substr(0, 100), Compression::gzip);
@@ -151,7 +150,7 @@ TEST(RecordScanStream, MembersBehindADamagedOneAreScanned) {
     std::vector<std::string> records;
     for (int i = 0; i < 30; ++i) records.push_back(random_text(random, 100));
     const std::string content = framed(records);
-    // Records 0 to 9 lie in the first member or across its end, 20 to 29 in the third or so.
+    // Records 0 to 9 are in the first member or span its end, 20 to 29 are in about the third.
     const std::string before = compressed(content.substr(0, 10 * 116 - 50), format);
     const std::string middle = compressed(content.substr(10 * 116 - 50, 10 * 116), format);
     const std::string after = compressed(content.substr(20 * 116 - 50), format);
@@ -162,7 +161,7 @@ TEST(RecordScanStream, MembersBehindADamagedOneAreScanned) {
       EXPECT_TRUE(std::equal(records.begin(), records.begin() + 9, steps.begin())) << at;
       EXPECT_TRUE(std::equal(records.end() - 10, records.end(), steps.end() - 10)) << at;
     }
-    // Whole records are missing, and nothing that is left shows it but the gap.
+    // Whole records are missing, which is visible only as a gap.
     const std::string first = compressed(content.substr(0, 10 * 116), format);
     const std::string third = compressed(content.substr(20 * 116), format);
     const auto steps = steps_of(scan_of(first + middle.substr(0, 3) + third));
@@ -188,7 +187,7 @@ TEST(RecordScanStream, LengthsBeyondTheCapAreDamage) {
                 "intact record in 199 bytes: given up"));
 }
 
-// As /dev/zero is: it has to end all the same.
+// Like /dev/zero: the scan must end nevertheless.
 class EndlessSource final : public ByteSource {
  public:
   explicit EndlessSource(char byte) : byte_(byte) {}
@@ -207,7 +206,7 @@ TEST(RecordScanStream, AnEndlessOneIsGivenUp) {
   for (const char byte : {'\0', 'x'}) {
     EXPECT_THAT(steps_of(RecordScanner(std::make_unique<EndlessSource>(byte),
                                        {.max_record_size = 1 << 20})),
-                ElementsAre(HasSubstr("[0, 1048576) the length's CRC does not fit")));
+                ElementsAre(HasSubstr("[0, 1048576) length CRC mismatch")));
   }
 }
 

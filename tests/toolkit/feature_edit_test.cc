@@ -1,4 +1,4 @@
-// Examples with fewer features or other names, against the same done to protobuf's own objects.
+// Removing and renaming features, compared with the same edits on protobuf's objects.
 #include "recordpipe/toolkit/feature_edit.h"
 
 #include <string>
@@ -41,7 +41,7 @@ TEST(FeatureEdit, SelectDropRename) {
   EXPECT_EQ(
       edited(some_example(), {.rename = {{"a", "z"}}}),
       ExampleBuilder().set_int64("z", 1).set_bytes("b", "x").set_float("c", 0.5f).serialize());
-  // Two change places.
+  // Two swap names.
   EXPECT_EQ(edited(some_example(), {.drop = {"c"}, .rename = {{"a", "b"}, {"b", "a"}}}),
             ExampleBuilder().set_int64("b", 1).set_bytes("a", "x").serialize());
 }
@@ -112,7 +112,7 @@ TEST(FeatureEdit, WhatCannotBeEdited) {
     EXPECT_EQ(error.kind(), ErrorKind::corrupted) << to_hex(bytes);
     EXPECT_TRUE(error.offset()) << to_hex(bytes);
   }
-  // In a feature that is left out, too.
+  // Also in a feature that is dropped.
   EXPECT_THROW(edited(from_hex("0a0a 0a08 0a0161 1203 1a02 0a05"), {.drop = {"a"}}), Error);
 }
 
@@ -144,7 +144,7 @@ TEST(FeatureEditDifferential, Messages) {
     const std::string bytes = seed % 2 == 0 ? generator.example() : generator.sequence_example();
     proto::SequenceExample parsed;
     if (!parsed.ParseFromString(bytes)) continue;
-    // Protobuf takes Events and unknown fields for messages without features.
+    // protobuf parses Events and unknown fields as messages without features.
     const MessageKind kind = message_kind(as_bytes(bytes));
     if (kind != MessageKind::example && kind != MessageKind::sequence_example) continue;
     parsed.DiscardUnknownFields();

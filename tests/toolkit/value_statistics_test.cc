@@ -1,4 +1,4 @@
-// Distributions, moments and frequent values against what is computed plainly from all values.
+// Distributions, moments and frequent values against plain computations on all values.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -100,7 +100,7 @@ TEST(Distribution, ExtremeValues) {
   EXPECT_EQ(distribution.histogram(4), (std::vector<uint64_t>{1, 0, 3, 1}));
 }
 
-// There is nothing between an infinity and a number: the nearer of the two is taken.
+// There is no value between an infinity and a number: the nearer one is returned.
 TEST(Distribution, QuantilesBesideInfinities) {
   Distribution distribution;
   for (const double value : {-kInfinity, 1.0, 2.0}) distribution.add(value);
@@ -112,7 +112,7 @@ TEST(Distribution, QuantilesBesideInfinities) {
   EXPECT_EQ(infinities.quantiles({0.1, 0.5, 1}),
             (std::vector<double>{-kInfinity, kInfinity, kInfinity}));
   EXPECT_EQ(infinities.finite(), 0u);
-  // Nor does a bucket have a middle that is no number.
+  // A bucket's middle is never NaN either.
   for (int i = 0; i < 5000; ++i) distribution.add(i);
   for (int i = 0; i < 5000; ++i) distribution.add(kInfinity);
   EXPECT_FALSE(distribution.exact());
@@ -120,7 +120,7 @@ TEST(Distribution, QuantilesBesideInfinities) {
   EXPECT_EQ(distribution.quantile(1e-5), -kInfinity);
 }
 
-// However the numbers came, alone or as runs, and whether a limit was there from the start.
+// For values added singly or as runs, and for a limit set at the start or later.
 TEST(Distribution, BucketsWidenToALimit) {
   std::mt19937 random(5);
   std::vector<float> values;
@@ -245,7 +245,7 @@ TEST(FrequentValues, AreExactUpToALimit) {
   frequent.add(many);
   EXPECT_FALSE(frequent.exact());
   EXPECT_EQ(frequent.distinct(), FrequentValues<int64_t>::kMost);
-  // The first ones are still counted, others aren't.
+  // The first values are still counted, others aren't.
   frequent.add(std::vector<ValueRun<int64_t>>{{1, 10}, {4999, 1000}});
   EXPECT_EQ(top(frequent, 2), (Top{{7, 35}, {1, 11}}));
 
@@ -285,7 +285,7 @@ TEST(FeatureStatistics, NansAndInfinitiesAreCountedApart) {
   EXPECT_EQ(x.distribution.quantile(0.5), 2.5);
 }
 
-// Records of many values, whose features are called f0, f1, ...
+// Records of many values; the features are named f0, f1, ...
 std::vector<std::string> random_records(size_t records, size_t features, size_t values) {
   std::mt19937 random(6);
   std::vector<std::string> result;
@@ -302,7 +302,7 @@ std::vector<std::string> random_records(size_t records, size_t features, size_t 
 }
 
 TEST(FeatureStatistics, MakeRoomForManyFeaturesOfManyValues) {
-  // Alone, f0 would be within 0.4 %.
+  // With f0 alone, the error would be within 0.4 %.
   const auto records = random_records(20, 200, 400);
   FeatureStatistics statistics;
   FeatureStatistics alone;

@@ -1,10 +1,10 @@
-#include "dataset/record/record_error.h"
+// The framing's errors, and the functions of record_format.h.
+#include "dataset/record/record_framing.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
-#include "dataset/record/record_framing.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/internal/endian.h"
@@ -22,11 +22,8 @@ bool starts_with_any_case(std::string_view text, std::string_view lower) {
 }
 
 // The reason for a stored CRC that is not the masked form of `crc`, the CRC of the part `what`.
-std::string unfit(std::string_view what, uint32_t stored, uint32_t crc) {
-  std::string reason = "the ";
-  reason += what;
-  reason += stored == crc ? "'s CRC is not masked" : "'s CRC does not fit";
-  return reason + ": corrupted record";
+std::string unfit(const std::string& what, uint32_t stored, uint32_t crc) {
+  return what + (stored == crc ? " CRC is not masked" : " CRC mismatch") + ": corrupted record";
 }
 
 struct Hint {
@@ -169,6 +166,34 @@ Error cut_while_mapped(const std::string& path, uint64_t offset) {
                 .reason = "the file was truncated, or could not be read, while in use: truncated "
                           "record",
                 .hint = "another program is writing to it, or the device is failing"});
+}
+
+std::array<std::byte, kRecordHeaderSize> encode_record_header(uint64_t length) {
+  std::array<std::byte, kRecordHeaderSize> header{};
+  store_little_endian(length, header.data());
+  store_little_endian(mask_crc(crc32c(std::span(header).first<8>())), header.data() + 8);
+  return header;
+}
+
+std::array<std::byte, kRecordFooterSize> encode_record_footer(std::span<const std::byte> data) {
+  std::array<std::byte, kRecordFooterSize> footer{};
+  store_little_endian(mask_crc(crc32c(data)), footer.data());
+  return footer;
+}
+
+std::optional<uint64_t> decode_record_header(std::span<const std::byte, kRecordHeaderSize> header) {
+  const RecordFrame frame = parse_record_header(header, UINT64_MAX);
+  if (frame.fault == FramingFault::length_crc) return std::nullopt;
+  return frame.length;
+}
+
+uint64_t decode_record_length(std::span<const std::byte, kRecordHeaderSize> header) {
+  return load_little_endian<uint64_t>(header.data());
+}
+
+bool record_footer_matches(std::span<const std::byte, kRecordFooterSize> footer,
+                           std::span<const std::byte> data) {
+  return load_little_endian<uint32_t>(footer.data()) == mask_crc(crc32c(data));
 }
 
 }  // namespace recordpipe

@@ -1,5 +1,5 @@
-// Scans for intact records: what is found, what is called damage, and why; by one thread and by
-// many, mapped and streamed.
+// Scans for intact records: the records found, the damaged regions, and their reasons; by one
+// thread and by many, mapped and streamed.
 #include "recordpipe/toolkit/record_scanner.h"
 
 #include <algorithm>
@@ -19,11 +19,12 @@
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_writer.h"
 #include "recordpipe/toolkit/parallel_record_scanner.h"
-#include "tests/record/framed_records.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/framed_records.h"
 #include "tests/support/scan_comparison.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/unstable_file.h"
 
 namespace recordpipe {
 namespace {
@@ -32,7 +33,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// The only region of `content`, which all scans agree on.
+// The only region of `content`, on which all scans agree.
 DamagedRegion only_region(const std::string& content) {
   EXPECT_EQ(compare_scans(content), "");
   const ScanWithReasons result = scan_mapped(content);
@@ -90,7 +91,7 @@ TEST(RecordScan, ACutAtEveryLengthLeavesTheRecordsBefore) {
   }
 }
 
-// The cases of broken records, each after an intact one and before another.
+// The kinds of broken records, each between two intact ones.
 TEST(RecordScan, ReasonsSayWhatIsWrong) {
   const std::string before = framed({"before"});
   const std::string after = framed({"after"});
@@ -103,22 +104,22 @@ TEST(RecordScan, ReasonsSayWhatIsWrong) {
   };
   std::string record = framed({"record"});
   record[0] ^= 1;
-  EXPECT_EQ(reason(record), "the length's CRC does not fit: corrupted record");
+  EXPECT_EQ(reason(record), "length CRC mismatch: corrupted record");
   record = framed({"record"});
   record[12] ^= 1;
-  EXPECT_EQ(reason(record), "the data's CRC does not fit: corrupted record");
+  EXPECT_EQ(reason(record), "data CRC mismatch: corrupted record");
   record = framed({"record"});
   store_little_endian(crc32c(as_bytes("record")), reinterpret_cast<std::byte*>(&record[18]));
-  EXPECT_EQ(reason(record), "the data's CRC is not masked: corrupted record");
+  EXPECT_EQ(reason(record), "data CRC is not masked: corrupted record");
   record = framed({"record"});
   store_little_endian(crc32c(as_bytes(record.substr(0, 8))),
                       reinterpret_cast<std::byte*>(&record[8]));
-  EXPECT_EQ(reason(record), "the length's CRC is not masked: corrupted record");
+  EXPECT_EQ(reason(record), "length CRC is not masked: corrupted record");
   EXPECT_EQ(reason(header_of(1 << 20) + "data"),
             "the length reaches beyond the end of the file: corrupted record");
   EXPECT_EQ(reason(header_of(UINT64_MAX) + "data"),
             "a length of 18446744073709551615 bytes, more than any file has: corrupted record");
-  EXPECT_EQ(reason(std::string(50, '\0')), "the length's CRC does not fit: corrupted record");
+  EXPECT_EQ(reason(std::string(50, '\0')), "length CRC mismatch: corrupted record");
   EXPECT_THAT(only_region(before + std::string(50, '\0') + after).hint,
               HasSubstr("zeros where a record should start"));
 }
@@ -166,7 +167,7 @@ TEST(RecordScan, RecordsInsideAnIntactOneAreItsData) {
   EXPECT_EQ(intact(nested), 4u);
 }
 
-// Small alphabets of parts, put together at random: all scans agree on all of them.
+// Random combinations of small parts: all scans agree on all of them.
 TEST(RecordScan, AnythingIsScannedAlike) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 300; ++round) {
@@ -184,7 +185,7 @@ TEST(RecordScan, AnythingIsScannedAlike) {
           content += framed({framed({random_text(random, size), "nested"})});
           break;
         case 5:
-          content += header_of(random() % 3000);  // a lie, most often
+          content += header_of(random() % 3000);  // usually a false header
           break;
         case 6:
           content += std::string(size, '\0');
@@ -222,7 +223,7 @@ TEST(RecordScan, LargeRecordsAreCheckedInPieces) {
   }
 }
 
-// Every twelve bytes a header whose CRC fits and whose length reaches far: trying each by itself
+// A false header every twelve bytes, with a valid CRC and a large length: checking each separately
 // would read 500 GB.
 TEST(RecordScan, LiesTakeNoSquareOfTime) {
   constexpr size_t kHeaders = 300'000;
@@ -236,7 +237,7 @@ TEST(RecordScan, LiesTakeNoSquareOfTime) {
   EXPECT_EQ(scan_in_parallel(lies, 2, 1 << 20).scan, expected);
 }
 
-// The same with a record after each lie: the walk goes on after each of them.
+// The same with a record after each false header: the scan continues after each record.
 TEST(RecordScan, LiesBetweenRecordsTakeNoSquareOfTime) {
   constexpr size_t kLies = 100'000;
   const std::string empty = framed({""});
@@ -255,7 +256,7 @@ class CountingFile final : public MappedFile {
   std::span<const std::byte> bytes() const override { return as_bytes(content_); }
   bool damaged() const override { return false; }
   void hint(uint64_t, uint64_t, ReadHint) const override { ++releases_; }
-  // Views cost nothing; copies are counted.
+  // Views are free; copies are counted.
   std::span<const std::byte> read(uint64_t offset, size_t size,
                                   std::span<std::byte> scratch) const override {
     if (!scratch.empty()) {
@@ -277,8 +278,8 @@ class CountingFile final : public MappedFile {
   mutable std::atomic<uint64_t> bytes_read_ = 0;
 };
 
-// Each of them wants a few bytes far behind it, which the next one wants, too: to give them back
-// and to fetch them again costs more than all else.
+// Each false header needs a few bytes far after it, and so does the next one: unmapping and mapping
+// those pages each time would cost more than everything else.
 TEST(RecordScan, LiesDoNotMakePagesComeAndGo) {
   std::string lies;
   for (size_t i = 0; i < 300'000; ++i) lies += header_of(uint64_t{2} << 20);
@@ -294,7 +295,7 @@ TEST(RecordScan, LiesDoNotMakePagesComeAndGo) {
   EXPECT_LT(file.bytes_read(), 10 * lies.size());
 }
 
-// Intact records of a few KB between damaged ones: what was read for one serves the next.
+// Intact records of a few KB between damaged ones: data read for one is reused for the next.
 TEST(RecordScan, ReadsTheWindowsOfADamagedFileOnce) {
   std::string content;
   for (size_t i = 0; i < 500; ++i) {
@@ -312,7 +313,7 @@ TEST(RecordScan, ReadsTheWindowsOfADamagedFileOnce) {
   EXPECT_LT(file.bytes_read(), 4 * content.size());
 }
 
-// A chunk's thread reads on behind its end: a record's rest, and garbage.
+// A chunk's thread reads beyond its end: the rest of a record, and garbage.
 TEST(RecordScan, ReadsBehindAChunkInPieces) {
   const std::string garbage(2'000'000, 'x');
   for (const std::string& content :
@@ -327,7 +328,7 @@ TEST(RecordScan, ReadsBehindAChunkInPieces) {
   }
 }
 
-// Past so many of them a scan leaves longer records to another way of checking.
+// After so many false headers, a scan checks longer records in another way.
 TEST(RecordScan, RecordsBetweenLiesOfAWindowsSizeAreFound) {
   std::string lies;
   while (lies.size() < 2'000'000) lies += framed({""}) + header_of(200'000);
@@ -337,9 +338,9 @@ TEST(RecordScan, RecordsBetweenLiesOfAWindowsSizeAreFound) {
   EXPECT_EQ(scan_in_parallel(lies, 2, 1 << 20).scan, serial);
 }
 
-// Records are read through windows, which they may cross, fill, or not fit into.
+// Records are read through windows; a record may cross a window, fill it, or exceed it.
 TEST(RecordScan, RecordsOfAllSizesAroundAWindowAreFound) {
-  constexpr size_t kWindow = MappedScanInput::kWindow;
+  constexpr size_t kWindow = FileScanInput::kWindow;
   std::vector<std::string> records;
   for (const size_t size : {size_t{0}, size_t{3000}, kWindow - 3017, kWindow - 17, kWindow - 16,
                             kWindow - 15, size_t{1}, kWindow, kWindow + 1, size_t{100'000},
@@ -373,24 +374,59 @@ TEST(RecordScan, StopsWhereAskedTo) {
 TEST(RecordScan, AFileThatWasCutIsDamagedBehindTheCut) {
   TemporaryDirectory directory;
   const std::string path = directory / "a";
-  write_file(path, framed(std::vector<std::string>(100, std::string(1000, 'x'))));
-  const auto file = posix_file_system().map(path);
+  const std::string content = framed(std::vector<std::string>(100, std::string(1000, 'x')));
+  write_file(path, content);
+  const auto mapped = posix_file_system().map(path);
+  const auto random = posix_file_system().open_random(path);
   std::filesystem::resize_file(path, 50 * 1016);
-  ParallelRecordScanner scanner(*file);
-  uint64_t records = 0;
-  std::vector<DamagedRegion> regions;
-  while (const auto stretch = scanner.next()) {
-    if (const auto* found = std::get_if<IntactRecords>(&*stretch)) {
-      records += found->records;
-    } else {
-      regions.push_back(std::get<DamagedRegion>(*stretch));
-    }
+  for (const RandomAccessFile* file :
+       {static_cast<RandomAccessFile*>(mapped.get()), random.get()}) {
+    const ScanWithReasons result = scan_in_parallel(*file, content, 2, 1 << 20);
+    EXPECT_EQ(result, scan_serially(*file));
+    EXPECT_EQ(result.scan.records.size(), 50u);
+    ASSERT_EQ(result.damage.size(), 1u);
+    EXPECT_EQ(result.damage[0].begin, 50u * 1016);
+    EXPECT_EQ(result.damage[0].end, 100u * 1016);
+    EXPECT_THAT(result.damage[0].reason, HasSubstr("the file was truncated"));
   }
-  EXPECT_EQ(records, 50u);
-  ASSERT_EQ(regions.size(), 1u);
-  EXPECT_EQ(regions[0].begin, 50u * 1016);
-  EXPECT_EQ(regions[0].end, 100u * 1016);
-  EXPECT_THAT(regions[0].reason, HasSubstr("the file was truncated"));
+}
+
+std::optional<ErrorKind> scan_error(const RandomAccessFile& file) {
+  try {
+    scan_serially(file);
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  return std::nullopt;
+}
+
+// At every read in turn the device fails, or a part of the file is gone.
+TEST(RecordScan, AFileThatCannotBeReadOnIsAnErrorAndACutOneDamage) {
+  std::vector<std::string> records;
+  for (size_t i = 0; i < 40; ++i) records.emplace_back(i % 7 == 3 ? 300'000 : 5'000, 'x');
+  std::string content = framed(records);
+  content[100'000] ^= 1;
+  for (uint64_t n = 1;; ++n) {
+    SCOPED_TRACE(n);
+    const UnstableFile failing(content, "memory", {.at_read = n, .fails = true});
+    ParallelRecordScanner scanner(failing, {.threads = 2, .chunk_size = 100'000});
+    try {
+      while (scanner.next()) {
+      }
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      EXPECT_THROW(scanner.next(), Error);
+    }
+    const UnstableFile failing_serially(content, "memory", {.at_read = n, .fails = true});
+    const auto failure = scan_error(failing_serially);
+    EXPECT_EQ(failure == ErrorKind::io, failing_serially.reads() >= n);
+    const UnstableFile cut(content, "memory", {.at_read = n, .cut_to = 400'000});
+    const ScanWithReasons result = scan_serially(cut);
+    uint64_t end = result.scan.records.back().second;
+    if (!result.damage.empty()) end = std::max(end, result.damage.back().end);
+    EXPECT_EQ(end, content.size());
+    if (failing.reads() < n || HasFailure()) break;
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Schemas found in records.
+// Schemas inferred from records.
 #include "recordpipe/toolkit/schema_inference.h"
 
 #include <string>

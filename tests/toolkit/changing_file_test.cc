@@ -1,4 +1,5 @@
-// Scans of a file that another program overwrites or cuts meanwhile, wherever the scan may be.
+// Scans of a file that another program overwrites or truncates at the same time, at any point of
+// the scan.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -21,22 +22,21 @@
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/toolkit/parallel_record_scanner.h"
-#include "tests/record/framed_records.h"
+#include "tests/support/framed_records.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
 namespace {
 
-// A mapped file that is changed before its nth call.
-class ChangingFile final : public MappedFile {
+// A file that is changed before its nth call.
+class ChangingFile final : public RandomAccessFile {
  public:
-  ChangingFile(const std::string& path, uint64_t change_at, std::function<void()> change)
-      : file_(posix_file_system().map(path)), change_at_(change_at), change_(std::move(change)) {}
+  ChangingFile(std::unique_ptr<RandomAccessFile> file, uint64_t change_at,
+               std::function<void()> change)
+      : file_(std::move(file)), change_at_(change_at), change_(std::move(change)) {}
 
-  std::span<const std::byte> bytes() const override {
-    called();
-    return file_->bytes();
-  }
+  uint64_t size() const override { return file_->size(); }
+  bool stable() const override { return file_->stable(); }
   bool damaged() const override {
     called();
     return file_->damaged();
@@ -59,14 +59,14 @@ class ChangingFile final : public MappedFile {
     if (++calls_ == change_at_) change_();
   }
 
-  const std::unique_ptr<MappedFile> file_;
+  const std::unique_ptr<RandomAccessFile> file_;
   mutable std::atomic<uint64_t> calls_ = 0;
   const uint64_t change_at_;
   const std::function<void()> change_;
 };
 
-// Some records hold the header of a record that isn't there, so that a search for a record's start
-// in them comes back; some are longer than what is read at a time at first.
+// Some records contain the header of a record that doesn't exist, so that a search for record
+// starts goes back into them; some are longer than the initial read size.
 std::string records_with_lies() {
   std::mt19937_64 random(7);
   std::vector<std::string> records;
@@ -83,8 +83,8 @@ constexpr uint64_t kChunk = 40'000;
 class ChangingFileTest : public testing::Test {
  protected:
   // Calls `scan` with a file that changes before its first call, before its second, and so on until
-  // the scan is over before the change; in each of several ways.
-  void for_every_change(const std::function<void(const MappedFile&)>& scan) {
+  // the scan ends before the change; for each of several kinds of change.
+  void for_every_change(const std::function<void(const RandomAccessFile&)>& scan) {
     const std::string garbage(content_.size(), 'g');
     const std::string other = framed(std::vector<std::string>(2000, "other")).substr(0, kChunk + 7);
     const std::vector<std::function<void()>> changes = {
@@ -92,13 +92,19 @@ class ChangingFileTest : public testing::Test {
         [&] { overwrite(kChunk + 3, other); },
         [&] { std::filesystem::resize_file(path_, content_.size() / 3); },
     };
-    for (size_t way = 0; way < changes.size(); ++way) {
-      for (uint64_t n = 1;; ++n) {
-        SCOPED_TRACE("change " + std::to_string(way) + " before call " + std::to_string(n));
-        write_file(path_, content_);
-        const ChangingFile file(path_, n, changes[way]);
-        scan(file);
-        if (!file.has_changed() || HasFailure()) break;
+    FileSystem& files = posix_file_system();
+    for (const bool is_mapped : {true, false}) {
+      for (size_t way = 0; way < changes.size(); ++way) {
+        for (uint64_t n = 1;; ++n) {
+          SCOPED_TRACE("change " + std::to_string(way) + " before call " + std::to_string(n) +
+                       (is_mapped ? "" : ", not mapped"));
+          write_file(path_, content_);
+          std::unique_ptr<RandomAccessFile> opened = files.open_random(path_);
+          if (is_mapped) opened = files.map(path_);
+          const ChangingFile file(std::move(opened), n, changes[way]);
+          scan(file);
+          if (!file.has_changed() || HasFailure()) break;
+        }
       }
     }
   }
@@ -123,7 +129,7 @@ uint64_t end_of(const ParallelRecordScanner::Stretch& stretch) {
 }
 
 TEST_F(ChangingFileTest, AChunkWithARecordsStartHasStretches) {
-  for_every_change([&](const MappedFile& file) {
+  for_every_change([&](const RandomAccessFile& file) {
     for (uint64_t begin = 0; begin < content_.size(); begin += kChunk) {
       const uint64_t end = std::min<uint64_t>(begin + kChunk, content_.size());
       const ChunkFacts facts = scan_chunk(file, begin, end, {});
@@ -142,7 +148,7 @@ TEST_F(ChangingFileTest, AChunkWithARecordsStartHasStretches) {
 
 TEST_F(ChangingFileTest, AParallelScanGoesThroughAllOfIt) {
   for (const size_t threads : {1, 2}) {
-    for_every_change([&](const MappedFile& file) {
+    for_every_change([&](const RandomAccessFile& file) {
       ParallelRecordScanner scanner(file, {.threads = threads, .chunk_size = kChunk});
       uint64_t at = 0;
       while (const auto stretch = scanner.next()) {
@@ -156,9 +162,9 @@ TEST_F(ChangingFileTest, AParallelScanGoesThroughAllOfIt) {
   }
 }
 
-// A reader whose device fails at every place in turn.
+// A reader whose device fails at every position in turn.
 TEST_F(ChangingFileTest, AScanThatFailedFailsTheSameAgain) {
-  for_every_change([&](const MappedFile& changing) {
+  for_every_change([&](const RandomAccessFile& changing) {
     std::stop_source source;
     ParallelRecordScanner scanner(changing,
                                   {.threads = 2, .chunk_size = kChunk, .stop = source.get_token()});

@@ -1,5 +1,5 @@
-// Shuffling records that don't fit into memory: nothing is lost, all orders are as likely, and what
-// fits gives the same order as what doesn't.
+// Shuffling records that don't fit into memory: nothing is lost, all orders are equally likely, and
+// the order is independent of whether the records fit.
 #include "recordpipe/toolkit/external_shuffle.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::vector<std::string> shuffled(const std::vector<std::string>& records, uint6
   return out;
 }
 
-// Of different lengths, empty ones among them.
+// Of different lengths, including empty ones.
 std::vector<std::string> some_records(size_t count, size_t longest) {
   std::vector<std::string> records;
   for (size_t i = 0; i < count; ++i) {
@@ -56,7 +56,7 @@ TEST(ExternalShuffleTest, TheOrderDoesNotDependOnMemory) {
   EXPECT_EQ(shuffled(records, 3, size_t{1} << 30), shuffled(records, 3, 1 << 20, directory.path()));
 }
 
-// So many that a bucket has to be dealt again: 2^18 / 2 / 24 entries fit.
+// So many that a bucket must be divided again: 2^18 / 2 / 24 entries fit.
 TEST(ExternalShuffleTest, DealsBucketsAgain) {
   TemporaryDirectory directory;
   ExternalShuffle shuffle({.directory = directory.path(), .seed = 5, .memory = 1});
@@ -121,7 +121,7 @@ TEST(ExternalShuffleTest, EveryPermutationIsAsLikely) {
   EXPECT_LT(chi_square, 49.7);
 }
 
-// Written down, so that no later version gives other orders.
+// Fixed, so that no later version changes the orders.
 TEST(ExternalShuffleTest, ASeedGivesTheSameOrderForEver) {
   const std::vector<std::string> records = {"0", "1", "2", "3", "4", "5", "6", "7"};
   std::string order;
