@@ -206,11 +206,10 @@ class ScriptedNode final : public Node {
  public:
   ScriptedNode(Script script, std::shared_ptr<TicketLedger> ledger)
       : Node(element_ops<Value>()), script_(std::move(script)), ledger_(std::move(ledger)) {}
-  uint64_t random_operators() const override { return 0; }
   std::string sequential_operator() const override { return {}; }
-  PlanDescription describe() const override { return {.name = "scripted"}; }
 
  protected:
+  PlanDescription describe_operator() const override { return {.name = "scripted"}; }
   Stage build_stage(const StageContext& context) const override {
     return {std::make_unique<ScriptedPlan>(script_, ledger_),
             std::make_shared<ScriptedWork>(ledger_), context.chunk_size};

@@ -1,6 +1,11 @@
 // A pass over a Dataset: an executor at the end of its stages.
 #include "recordpipe/iterator.h"
 
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "dataset/base/available_cpus.h"
 #include "dataset/pipeline/engine/executor.h"
 #include "dataset/pipeline/engine/file_fingerprints.h"
 #include "dataset/pipeline/engine/iterator_state.h"
@@ -9,10 +14,36 @@
 #include "dataset/pipeline/engine/skip_log.h"
 #include "dataset/pipeline/engine/stage_context.h"
 #include "dataset/pipeline/engine/stage_monitor.h"
+#include "dataset/pipeline/engine/worker_pool.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
+#include "recordpipe/options.h"
 
 namespace recordpipe::internal {
+
+StageContext make_stage_context(const PipelineOptions& options) {
+  if (options.threads > PipelineOptions::kMaxThreads) {
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "threads must be at most " + std::to_string(PipelineOptions::kMaxThreads)});
+  }
+  if (options.chunk_size < 1 || options.chunk_size > PipelineOptions::kMaxChunkSize) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "chunk_size must be from 1 to " +
+                           std::to_string(PipelineOptions::kMaxChunkSize)});
+  }
+  StageContext context;
+  context.threads = options.threads > 0 ? options.threads : available_cpus();
+  context.tune_threads = options.threads == 0;
+  context.chunk_size = options.chunk_size;
+  context.skipped = std::make_shared<SkipLog>();
+  context.memory = std::make_shared<MemoryAccount>(options.memory_limit);
+  context.files = std::make_shared<FileFingerprints>();
+  context.monitor = std::make_shared<PipelineMonitor>(context.threads, options.trace);
+  context.stage = &context.monitor->consumer();
+  if (context.threads > 1) context.pool = std::make_shared<WorkerPool>(context.threads - 1);
+  return context;
+}
 
 // What the stages use of the node must outlive them, when an iterator is assigned to as well.
 struct AnyIterator::Pass {

@@ -8,7 +8,7 @@ namespace recordpipe::internal {
 
 Stage Node::make_stage(const StageContext& context) const {
   StageContext own = context;
-  if (context.monitor) own.stage = &context.monitor->add(describe().name, *context.stage);
+  if (context.monitor) own.stage = &context.monitor->add(describe_operator().name, *context.stage);
   Stage stage = build_stage(own);
   StageMonitor* const monitor = context.monitor ? own.stage : nullptr;
   stage.plan->observe(context.memory, monitor);
@@ -16,14 +16,14 @@ Stage Node::make_stage(const StageContext& context) const {
   return stage;
 }
 
-PlanDescription UnaryNode::described(std::string name,
-                                     std::vector<PlanParameter> parameters) const {
-  PlanDescription plan{.name = std::move(name), .parameters = std::move(parameters)};
-  plan.inputs.push_back(input_->describe());
+PlanDescription Node::describe() const {
+  PlanDescription plan = describe_operator();
+  for (const NodePtr& input : inputs_) plan.inputs.push_back(input->describe());
+  describe_with_inputs(plan);
   return plan;
 }
 
-uint64_t MultiNode::random_operators() const {
+uint64_t Node::random_operators() const {
   uint64_t most = 0;
   for (const NodePtr& input : inputs_) most = std::max(most, input->random_operators());
   return most;
@@ -31,22 +31,15 @@ uint64_t MultiNode::random_operators() const {
 
 std::vector<Stage> MultiNode::make_inputs(const StageContext& context) const {
   std::vector<Stage> stages;
-  for (const NodePtr& input : inputs_) stages.push_back(input->make_stage(context));
+  for (const NodePtr& input : inputs()) stages.push_back(input->make_stage(context));
   return stages;
 }
 
 std::string MultiNode::first_sequential_operator() const {
-  for (const NodePtr& input : inputs_) {
+  for (const NodePtr& input : inputs()) {
     if (std::string name = input->sequential_operator(); !name.empty()) return name;
   }
   return {};
-}
-
-PlanDescription MultiNode::described(std::string name,
-                                     std::vector<PlanParameter> parameters) const {
-  PlanDescription plan{.name = std::move(name), .parameters = std::move(parameters)};
-  for (const NodePtr& input : inputs_) plan.inputs.push_back(input->describe());
-  return plan;
 }
 
 }  // namespace recordpipe::internal

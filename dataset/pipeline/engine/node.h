@@ -15,9 +15,13 @@
 
 namespace recordpipe::internal {
 
+class Node;
+using NodePtr = std::shared_ptr<const Node>;
+
 class Node {
  public:
-  explicit Node(const ElementOps& element) : element_(element) {}
+  explicit Node(const ElementOps& element, std::vector<NodePtr> inputs = {})
+      : element_(element), inputs_(std::move(inputs)) {}
   virtual ~Node() = default;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -27,56 +31,59 @@ class Node {
   // Runs it, and its inputs: measured, where the context has a monitor.
   Stage make_stage(const StageContext& context) const;
 
-  virtual PlanDescription describe() const = 0;
+  // With its inputs.
+  PlanDescription describe() const;
   // How many operators up to this one draw random numbers: keeps the streams of two shuffles with
-  // the same seed apart.
-  virtual uint64_t random_operators() const = 0;
+  // the same seed apart. Of several inputs the most: where they use the same numbers they are told
+  // apart by their epochs.
+  virtual uint64_t random_operators() const;
   // The operator, this one or one before it, that yields elements in one order only; empty where
   // any element can be had at any time (Plan::tickets_at).
-  virtual std::string sequential_operator() const { return describe().name; }
+  virtual std::string sequential_operator() const { return describe_operator().name; }
 
  protected:
+  const std::vector<NodePtr>& inputs() const { return inputs_; }
+  // The operator alone, without `inputs`.
+  virtual PlanDescription describe_operator() const = 0;
+  // Adds to `plan`, whose inputs are described, what depends on them.
+  virtual void describe_with_inputs(PlanDescription& /*plan*/) const {}
   // Asks its inputs to make_stage(context).
   virtual Stage build_stage(const StageContext& context) const = 0;
 
  private:
   const ElementOps& element_;
+  const std::vector<NodePtr> inputs_;
 };
-
-using NodePtr = std::shared_ptr<const Node>;
 
 // A Node with one input.
 class UnaryNode : public Node {
  public:
   // Of the input's elements, or of others.
-  explicit UnaryNode(NodePtr input) : Node(input->element()), input_(std::move(input)) {}
-  UnaryNode(NodePtr input, const ElementOps& element) : Node(element), input_(std::move(input)) {}
-  uint64_t random_operators() const override { return input_->random_operators(); }
+  explicit UnaryNode(const NodePtr& input) : UnaryNode(input, input->element()) {}
+  UnaryNode(NodePtr input, const ElementOps& element) : Node(element, {std::move(input)}) {}
 
  protected:
-  const Node& input() const { return *input_; }
-  PlanDescription described(std::string name, std::vector<PlanParameter> parameters) const;
-
- private:
-  NodePtr input_;
+  const Node& input() const { return *inputs().front(); }
+  // The input's stage with a P for its plan, made of the input's and `arguments`: for operators
+  // that change the order only.
+  template <class P, class... Arguments>
+  Stage reordered(const StageContext& context, Arguments&&... arguments) const {
+    Stage stage = input().make_stage(context);
+    stage.plan = std::make_unique<P>(std::move(stage.plan), std::forward<Arguments>(arguments)...);
+    return stage;
+  }
 };
 
 // A Node with inputs of the same or other types, at least one.
 class MultiNode : public Node {
  public:
   MultiNode(std::vector<NodePtr> inputs, const ElementOps& element)
-      : Node(element), inputs_(std::move(inputs)) {}
-  // Where the inputs use the same numbers they are told apart by their epochs.
-  uint64_t random_operators() const override;
+      : Node(element, std::move(inputs)) {}
 
  protected:
   std::vector<Stage> make_inputs(const StageContext& context) const;
   // Of the inputs.
   std::string first_sequential_operator() const;
-  PlanDescription described(std::string name, std::vector<PlanParameter> parameters) const;
-
- private:
-  std::vector<NodePtr> inputs_;
 };
 
 }  // namespace recordpipe::internal

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dataset/pipeline/engine/stage_monitor.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe::internal {
 
@@ -149,6 +150,12 @@ Stop advance_all(Plan& plan, uint64_t count, uint64_t& passed) {
     if (planned.stop != Stop::none) return planned.stop;
   }
   return Stop::none;
+}
+
+void fail_state() {
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "the saved state does not fit this pipeline's operators",
+               .hint = "restore it into the pipeline it was saved from"});
 }
 
 void restore_place(Plan& plan, const PlanState& state, uint64_t epoch) {

@@ -76,4 +76,9 @@ class RefStore {
   MemoryCharge charge_;
 };
 
+// Tickets that stand for several tickets of an operator's inputs: batch's rows, zip's members.
+// Shared by the plan, which gathers groups, and its producers, which take them apart.
+using TicketGroup = std::vector<Ticket>;
+using GatheredTickets = RefStore<TicketGroup>;
+
 }  // namespace recordpipe::internal

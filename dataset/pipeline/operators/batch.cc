@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "dataset/pipeline/engine/node.h"
-#include "dataset/pipeline/operators/gathered_tickets.h"
+#include "dataset/pipeline/engine/ref_store.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/operators.h"
 
@@ -272,8 +272,9 @@ class BatchNode final : public UnaryNode {
         drop_remainder_(drop_remainder),
         collator_(std::move(collator)) {}
 
-  PlanDescription describe() const override {
-    PlanDescription plan = described(collator_->name(), {});
+ protected:
+  PlanDescription describe_operator() const override { return {collator_->name()}; }
+  void describe_with_inputs(PlanDescription& plan) const override {
     // That of all workers together: each has its part of the same global batch.
     const uint64_t workers = plan.inputs[0].free_shards();
     plan.parameters = {{"batch_size", batch_size_ * workers}, {"drop_remainder", drop_remainder_}};
@@ -281,10 +282,8 @@ class BatchNode final : public UnaryNode {
     if (workers > 1) {
       plan.parameters.push_back(PlanParameter("of_this_shard", batch_size_).free());
     }
-    return plan;
   }
 
- protected:
   Stage build_stage(const StageContext& context) const override {
     Stage rows = input().make_stage(context);
     const auto shared = std::make_shared<Batching>(rows, *collator_, element());

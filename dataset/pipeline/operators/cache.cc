@@ -168,9 +168,9 @@ class CacheNode final : public UnaryNode {
       : UnaryNode(std::move(input)),
         copy_(copy),
         contents_(std::make_unique<CacheContents>(element(), options.max_bytes)) {}
-  PlanDescription describe() const override { return described("cache", {}); }
 
  protected:
+  PlanDescription describe_operator() const override { return {"cache", {}}; }
   Stage build_stage(const StageContext& context) const override {
     CacheSource source{.open_files = std::make_shared<OpenFiles>(context.open_files),
                        .fingerprints = std::make_shared<FileFingerprints>(context.files)};

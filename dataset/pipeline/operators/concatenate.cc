@@ -98,9 +98,9 @@ class ConcatenateNode final : public MultiNode {
   explicit ConcatenateNode(std::vector<NodePtr> inputs, const ElementOps& element)
       : MultiNode(std::move(inputs), element) {}
   std::string sequential_operator() const override { return first_sequential_operator(); }
-  PlanDescription describe() const override { return described("concatenate", {}); }
 
  protected:
+  PlanDescription describe_operator() const override { return {"concatenate", {}}; }
   Stage build_stage(const StageContext& context) const override {
     return make_merge_stage<ConcatenatePlan>(make_inputs(context));
   }

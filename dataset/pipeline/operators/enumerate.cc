@@ -149,9 +149,9 @@ class EnumerateNode final : public UnaryNode {
   EnumerateNode(NodePtr input, int64_t start, const PairOps& pair)
       : UnaryNode(std::move(input), pair.pair), start_(start), pair_(pair) {}
   std::string sequential_operator() const override { return input().sequential_operator(); }
-  PlanDescription describe() const override { return described("enumerate", {{"start", start_}}); }
 
  protected:
+  PlanDescription describe_operator() const override { return {"enumerate", {{"start", start_}}}; }
   Stage build_stage(const StageContext& context) const override {
     Stage stage = input().make_stage(context);
     auto refs = std::make_shared<NumberedRefs>();

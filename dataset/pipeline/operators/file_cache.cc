@@ -1,8 +1,12 @@
 // cache(path): keeps the elements of a whole pass in a file for later passes and runs.
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include <cxxabi.h>
 
 #include "dataset/pipeline/engine/chunk_reader.h"
 #include "dataset/pipeline/engine/file_fingerprints.h"
@@ -12,6 +16,7 @@
 #include "dataset/pipeline/operators/cache_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
+#include "recordpipe/internal/element_type_name.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe::internal {
@@ -240,11 +245,11 @@ class FileCacheNode final : public UnaryNode {
         file_system_(file_system),
         path_(std::move(path)),
         codec_(std::move(codec)) {}
-  PlanDescription describe() const override {
-    return described("cache", {PlanParameter("path", path_).free()});
-  }
 
  protected:
+  PlanDescription describe_operator() const override {
+    return {"cache", {PlanParameter("path", path_).free()}};
+  }
   Stage build_stage(const StageContext& context) const override {
     StageContext own = context;
     own.files = std::make_shared<FileFingerprints>(context.files);
@@ -264,6 +269,13 @@ class FileCacheNode final : public UnaryNode {
 };
 
 }  // namespace
+
+std::string name_of(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
+  return name ? name.get() : type.name();
+}
 
 NodePtr file_cache(NodePtr input, FileSystem& file_system, std::string path,
                    std::unique_ptr<const ElementCodec> codec) {

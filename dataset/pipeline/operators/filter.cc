@@ -105,9 +105,9 @@ class FilterNode final : public UnaryNode {
  public:
   FilterNode(NodePtr input, std::unique_ptr<const Predicate> predicate)
       : UnaryNode(std::move(input)), predicate_(std::move(predicate)) {}
-  PlanDescription describe() const override { return described("filter", {}); }
 
  protected:
+  PlanDescription describe_operator() const override { return {"filter", {}}; }
   Stage build_stage(const StageContext& context) const override {
     Stage tested = input().make_stage(context);
     const size_t chunk_size = tested.chunk_size;

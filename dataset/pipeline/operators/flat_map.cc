@@ -87,9 +87,9 @@ class FlatMapNode final : public UnaryNode {
       : UnaryNode(std::move(input), vector.vector->element),
         function_(std::move(function)),
         vector_(vector) {}
-  PlanDescription describe() const override { return described("flat_map", {}); }
 
  protected:
+  PlanDescription describe_operator() const override { return {"flat_map", {}}; }
   Stage build_stage(const StageContext& context) const override {
     return flattened(mapped(input().make_stage(context), *function_, vector_), context);
   }
@@ -102,9 +102,9 @@ class FlatMapNode final : public UnaryNode {
 class UnbatchNode final : public UnaryNode {
  public:
   explicit UnbatchNode(NodePtr input) : UnaryNode(input, input->element().vector->element) {}
-  PlanDescription describe() const override { return described("unbatch", {}); }
 
  protected:
+  PlanDescription describe_operator() const override { return {"unbatch", {}}; }
   Stage build_stage(const StageContext& context) const override {
     return flattened(input().make_stage(context), context);
   }

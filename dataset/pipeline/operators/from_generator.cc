@@ -71,10 +71,9 @@ class GeneratorNode final : public Node {
  public:
   GeneratorNode(std::unique_ptr<const GeneratorFunction> function, const ElementOps& element)
       : Node(element), function_(std::move(function)) {}
-  uint64_t random_operators() const override { return 0; }
-  PlanDescription describe() const override { return {.name = "from_generator"}; }
 
  protected:
+  PlanDescription describe_operator() const override { return {.name = "from_generator"}; }
   Stage build_stage(const StageContext& context) const override {
     return make_store_stage<GeneratorPlan>(element(), context.chunk_size, *function_);
   }

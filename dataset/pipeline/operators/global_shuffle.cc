@@ -80,16 +80,13 @@ class GlobalShuffleNode final : public UnaryNode {
  public:
   GlobalShuffleNode(NodePtr input, uint64_t seed) : UnaryNode(std::move(input)), seed_(seed) {}
   uint64_t random_operators() const override { return input().random_operators() + 1; }
-  PlanDescription describe() const override {
-    return described("global_shuffle", {{"seed", seed_}});
-  }
 
  protected:
+  PlanDescription describe_operator() const override {
+    return {"global_shuffle", {{"seed", seed_}}};
+  }
   Stage build_stage(const StageContext& context) const override {
-    Stage stage = input().make_stage(context);
-    const uint64_t key = derive_key(seed_, input().random_operators());
-    stage.plan = std::make_unique<GlobalShufflePlan>(std::move(stage.plan), key);
-    return stage;
+    return reordered<GlobalShufflePlan>(context, derive_key(seed_, input().random_operators()));
   }
 
  private:

@@ -126,15 +126,15 @@ class IgnoreErrorsNode final : public UnaryNode {
  public:
   IgnoreErrorsNode(NodePtr input, const IgnoreErrorsOptions& options)
       : UnaryNode(std::move(input)), options_(options) {}
-  PlanDescription describe() const override {
-    const bool any_count = options_.max_count == UINT64_MAX;
-    return described("ignore_errors",
-                     {{"max_count", any_count ? "any" : std::to_string(options_.max_count)},
-                      {"max_rate", shortest_text(options_.max_rate)},
-                      {"rate_after", options_.rate_after}});
-  }
 
  protected:
+  PlanDescription describe_operator() const override {
+    const bool any_count = options_.max_count == UINT64_MAX;
+    return {"ignore_errors",
+            {{"max_count", any_count ? "any" : std::to_string(options_.max_count)},
+             {"max_rate", shortest_text(options_.max_rate)},
+             {"rate_after", options_.rate_after}}};
+  }
   Stage build_stage(const StageContext& context) const override {
     Stage stage = input().make_stage(context);
     const size_t chunk_size = stage.chunk_size;

@@ -97,11 +97,12 @@ class IndexedNode final : public Node {
         name_(std::move(name)),
         parameters_(std::move(parameters)),
         values_(std::move(values)) {}
-  PlanDescription describe() const override { return {.name = name_, .parameters = parameters_}; }
-  uint64_t random_operators() const override { return 0; }
   std::string sequential_operator() const override { return {}; }
 
  protected:
+  PlanDescription describe_operator() const override {
+    return {.name = name_, .parameters = parameters_};
+  }
   Stage build_stage(const StageContext& context) const override {
     return {std::make_unique<IndexedPlan>(values_->size()),
             std::make_shared<IndexedWork>(*values_, element()), context.chunk_size};

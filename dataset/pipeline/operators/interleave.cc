@@ -335,12 +335,11 @@ class InterleaveNode final : public UnaryNode {
         cycle_length_(cycle_length),
         block_length_(block_length) {}
 
-  PlanDescription describe() const override {
-    if (name_ == "flat_map") return described(name_, {{"inputs", std::string("datasets")}});
-    return described(name_, {{"cycle_length", cycle_length_}, {"block_length", block_length_}});
-  }
-
  protected:
+  PlanDescription describe_operator() const override {
+    if (name_ == "flat_map") return {name_, {{"inputs", std::string("datasets")}}};
+    return {name_, {{"cycle_length", cycle_length_}, {"block_length", block_length_}}};
+  }
   Stage build_stage(const StageContext& context) const override {
     Stage inputs = mapped(input().make_stage(context), *function_, element_ops<NodePtr>());
     return make_store_stage<InterleavePlan>(element(), context.chunk_size, std::move(inputs),

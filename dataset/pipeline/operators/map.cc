@@ -58,8 +58,10 @@ class MapNode final : public UnaryNode {
     return input().random_operators() + (seed_ ? 1 : 0);
   }
   std::string sequential_operator() const override { return input().sequential_operator(); }
-  PlanDescription describe() const override {
-    PlanDescription plan = described("map", {});
+
+ protected:
+  PlanDescription describe_operator() const override {
+    PlanDescription plan{"map", {}};
     if (seed_) {
       plan.name = "map_with_random";
       plan.parameters = {{"seed", *seed_}};
@@ -68,8 +70,6 @@ class MapNode final : public UnaryNode {
     plan.is_element_wise = true;
     return plan;
   }
-
- protected:
   Stage build_stage(const StageContext& context) const override {
     return mapped(input().make_stage(context), *function_, element());
   }

@@ -176,13 +176,13 @@ class PrefetchPlan final : public StorePlan {
 class PrefetchNode final : public UnaryNode {
  public:
   PrefetchNode(NodePtr input, size_t depth) : UnaryNode(std::move(input)), depth_(depth) {}
-  PlanDescription describe() const override {
-    PlanDescription plan = described("prefetch", {{"buffer_size", describe_depth()}});
+
+ protected:
+  PlanDescription describe_operator() const override {
+    PlanDescription plan{"prefetch", {{"buffer_size", describe_depth()}}};
     plan.is_free = true;
     return plan;
   }
-
- protected:
   Stage build_stage(const StageContext& context) const override {
     Stage stage = input().make_stage(context);
     const size_t chunk_size = std::min(stage.chunk_size, PrefetchDepth(depth_).most());

@@ -2,8 +2,6 @@
 
 #include <exception>
 
-#include "dataset/pipeline/operators/record_keeper.h"
-
 namespace recordpipe::internal {
 namespace {
 

@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +43,21 @@ struct OpenedRecords {
   MappedFiles mapped;
   ValueStore streamed{element_ops<Record>()};
 };
+
+// A copy of `record`, which is in no mapped file, in memory of its own, with `path` as its path.
+// Small records share no memory: those that stay long in a shuffle would keep the others' part of
+// it, several times their own. What goes in and out of a ValueStore is freed by the thread that
+// copies, so it takes no lock.
+inline Record keep_record(const Record& record, std::string_view path) {
+  const size_t size = record.data.size();
+  auto own = std::make_shared_for_overwrite<std::byte[]>(size + path.size());
+  if (size > 0) std::memcpy(own.get(), record.data.data(), size);
+  std::byte* const own_path = own.get() + size;
+  std::memcpy(own_path, path.data(), path.size());
+  const std::span<const std::byte> data(own.get(), size);
+  return {
+      data, record.offset, {reinterpret_cast<const char*>(own_path), path.size()}, std::move(own)};
+}
 
 class RecordWork final : public Work {
  public:

@@ -90,13 +90,11 @@ class RepeatPlan final : public OrderPlan {
 class RepeatNode final : public UnaryNode {
  public:
   RepeatNode(NodePtr input, int64_t count) : UnaryNode(std::move(input)), count_(count) {}
-  PlanDescription describe() const override { return described("repeat", {{"count", count_}}); }
 
  protected:
+  PlanDescription describe_operator() const override { return {"repeat", {{"count", count_}}}; }
   Stage build_stage(const StageContext& context) const override {
-    Stage stage = input().make_stage(context);
-    stage.plan = std::make_unique<RepeatPlan>(std::move(stage.plan), count_);
-    return stage;
+    return reordered<RepeatPlan>(context, count_);
   }
 
  private:

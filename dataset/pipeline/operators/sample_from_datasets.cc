@@ -113,17 +113,18 @@ class SampleNode final : public MultiNode {
         seed_(seed),
         stop_on_empty_(stop_on_empty) {}
   uint64_t random_operators() const override { return MultiNode::random_operators() + 1; }
-  PlanDescription describe() const override {
+
+ protected:
+  PlanDescription describe_operator() const override {
     std::string parts;
     for (const uint64_t weight : weights_) {
       parts += (parts.empty() ? "" : ":") + std::to_string(weight);
     }
-    return described("sample_from_datasets", {{"weights", std::move(parts)},
-                                              {"seed", seed_},
-                                              {"stop_on_empty_dataset", stop_on_empty_}});
+    return {"sample_from_datasets",
+            {{"weights", std::move(parts)},
+             {"seed", seed_},
+             {"stop_on_empty_dataset", stop_on_empty_}}};
   }
-
- protected:
   Stage build_stage(const StageContext& context) const override {
     const uint64_t key = derive_key(seed_, MultiNode::random_operators());
     return make_merge_stage<SamplePlan>(make_inputs(context), weights_, key, stop_on_empty_);

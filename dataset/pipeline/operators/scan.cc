@@ -95,9 +95,9 @@ class ScanNode final : public UnaryNode {
  public:
   ScanNode(NodePtr input, std::unique_ptr<const ScanFunction> function, const ElementOps& output)
       : UnaryNode(std::move(input), output), function_(std::move(function)) {}
-  PlanDescription describe() const override { return described("scan", {}); }
 
  protected:
+  PlanDescription describe_operator() const override { return {"scan", {}}; }
   Stage build_stage(const StageContext& context) const override {
     Stage stage = input().make_stage(context);
     const size_t chunk_size = stage.chunk_size;

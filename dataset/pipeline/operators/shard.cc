@@ -152,20 +152,17 @@ class ShardNode final : public UnaryNode {
         index_(index),
         drop_remainder_(drop_remainder) {}
   std::string sequential_operator() const override { return input().sequential_operator(); }
-  PlanDescription describe() const override {
-    PlanDescription plan = described(
+
+ protected:
+  PlanDescription describe_operator() const override {
+    PlanDescription plan{
         "shard",
-        {{"num_shards", num_shards_}, {"index", index_}, {"drop_remainder", drop_remainder_}});
+        {{"num_shards", num_shards_}, {"index", index_}, {"drop_remainder", drop_remainder_}}};
     plan.num_shards = num_shards_;
     return plan;
   }
-
- protected:
   Stage build_stage(const StageContext& context) const override {
-    Stage stage = input().make_stage(context);
-    stage.plan =
-        std::make_unique<ShardPlan>(std::move(stage.plan), num_shards_, index_, drop_remainder_);
-    return stage;
+    return reordered<ShardPlan>(context, num_shards_, index_, drop_remainder_);
   }
 
  private:

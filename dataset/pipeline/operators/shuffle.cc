@@ -178,16 +178,14 @@ class ShuffleNode final : public UnaryNode {
   ShuffleNode(NodePtr input, size_t buffer_size, uint64_t seed)
       : UnaryNode(std::move(input)), buffer_size_(buffer_size), seed_(seed) {}
   uint64_t random_operators() const override { return input().random_operators() + 1; }
-  PlanDescription describe() const override {
-    return described("shuffle", {{"buffer_size", buffer_size_}, {"seed", seed_}});
-  }
 
  protected:
+  PlanDescription describe_operator() const override {
+    return {"shuffle", {{"buffer_size", buffer_size_}, {"seed", seed_}}};
+  }
   Stage build_stage(const StageContext& context) const override {
-    Stage stage = input().make_stage(context);
     const uint64_t key = derive_key(seed_, input().random_operators());
-    stage.plan = std::make_unique<ShufflePlan>(std::move(stage.plan), buffer_size_, key);
-    return stage;
+    return reordered<ShufflePlan>(context, buffer_size_, key);
   }
 
  private:

@@ -13,77 +13,76 @@
 namespace recordpipe::internal {
 namespace {
 
-class TakePlan final : public OrderPlan {
+// Counts up to `count`.
+class CountPlan : public OrderPlan {
  public:
-  TakePlan(std::unique_ptr<Plan> input, uint64_t count)
+  CountPlan(std::unique_ptr<Plan> input, uint64_t count)
       : OrderPlan(std::move(input)), count_(count) {}
 
-  uint64_t size() override { return std::min(count_, input().size()); }
-
   void save(PlanState& state) const override {
-    state.reset(1).numbers = {taken_};
+    state.reset(1).numbers = {counted_};
     input().save(state.inputs[0]);
   }
 
  protected:
-  // The input is not asked for more than is taken.
-  Stop do_plan(TicketSink& out, Wait wait) override {
-    const auto wanted = static_cast<size_t>(std::min<uint64_t>(out.room().size(), count_ - taken_));
-    if (wanted == 0) return Stop::end;
-    const Planned planned = input().plan(out.room().first(wanted), wait);
-    out.take(planned.count);
-    taken_ += planned.count;
-    return planned.stop;
-  }
-
-  Stop do_advance(uint64_t count, uint64_t& passed) override {
-    const uint64_t wanted = std::min(count, count_ - taken_);
-    if (wanted == 0) return Stop::end;
-    const Planned planned = input().advance(wanted);
-    passed += planned.count;
-    taken_ += planned.count;
-    if (planned.stop != Stop::none) return planned.stop;
-    return taken_ == count_ && passed < count ? Stop::end : Stop::none;
-  }
-
-  void do_tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
-    input().tickets_at(places, out);
-  }
-
   void do_restart(uint64_t epoch) override {
-    taken_ = 0;
+    counted_ = 0;
     input().restart(epoch);
   }
 
   void do_restore(const PlanState& state, uint64_t epoch) override {
     PlanNumbers numbers(state, 1);
-    taken_ = numbers.next(count_);
+    counted_ = numbers.next(count_);
     restore_place(input(), numbers.input(), epoch);
   }
 
- private:
   const uint64_t count_;
-  uint64_t taken_ = 0;
+  uint64_t counted_ = 0;  // elements taken or skipped
 };
 
-class SkipPlan final : public OrderPlan {
+class TakePlan final : public CountPlan {
  public:
-  SkipPlan(std::unique_ptr<Plan> input, uint64_t count)
-      : OrderPlan(std::move(input)), count_(count) {}
+  using CountPlan::CountPlan;
+  uint64_t size() override { return std::min(count_, input().size()); }
 
+ protected:
+  // The input is not asked for more than is taken.
+  Stop do_plan(TicketSink& out, Wait wait) override {
+    const auto wanted =
+        static_cast<size_t>(std::min<uint64_t>(out.room().size(), count_ - counted_));
+    if (wanted == 0) return Stop::end;
+    const Planned planned = input().plan(out.room().first(wanted), wait);
+    out.take(planned.count);
+    counted_ += planned.count;
+    return planned.stop;
+  }
+
+  Stop do_advance(uint64_t count, uint64_t& passed) override {
+    const uint64_t wanted = std::min(count, count_ - counted_);
+    if (wanted == 0) return Stop::end;
+    const Planned planned = input().advance(wanted);
+    passed += planned.count;
+    counted_ += planned.count;
+    if (planned.stop != Stop::none) return planned.stop;
+    return counted_ == count_ && passed < count ? Stop::end : Stop::none;
+  }
+
+  void do_tickets_at(std::span<const uint64_t> places, std::span<Ticket> out) override {
+    input().tickets_at(places, out);
+  }
+};
+
+class SkipPlan final : public CountPlan {
+ public:
+  using CountPlan::CountPlan;
   uint64_t size() override {
     const uint64_t all = input().size();
     return all - std::min(count_, all);
   }
 
-  void save(PlanState& state) const override {
-    state.reset(1).numbers = {skipped_};
-    input().save(state.inputs[0]);
-  }
-
  protected:
   Stop do_plan(TicketSink& out, Wait wait) override {
-    if (skipped_ < count_ && wait == Wait::no) return Stop::would_wait;  // advance() may wait
+    if (counted_ < count_ && wait == Wait::no) return Stop::would_wait;  // advance() may wait
     if (const Stop stop = skip(); stop != Stop::none) return stop;
     const Planned planned = input().plan(out.room(), wait);
     out.take(planned.count);
@@ -101,26 +100,13 @@ class SkipPlan final : public OrderPlan {
     input().tickets_at(places_, out);
   }
 
-  void do_restart(uint64_t epoch) override {
-    skipped_ = 0;
-    input().restart(epoch);
-  }
-
-  void do_restore(const PlanState& state, uint64_t epoch) override {
-    PlanNumbers numbers(state, 1);
-    skipped_ = numbers.next(count_);
-    restore_place(input(), numbers.input(), epoch);
-  }
-
  private:
   // What is skipped is never computed.
   Stop skip() {
-    const Stop stop = advance_all(input(), count_ - skipped_, skipped_);
-    return skipped_ == count_ ? Stop::none : stop;
+    const Stop stop = advance_all(input(), count_ - counted_, counted_);
+    return counted_ == count_ ? Stop::none : stop;
   }
 
-  const uint64_t count_;
-  uint64_t skipped_ = 0;
   std::vector<uint64_t> places_;  // tickets_at's
 };
 
@@ -131,13 +117,11 @@ class CountNode final : public UnaryNode {
   CountNode(NodePtr input, const char* name, uint64_t count)
       : UnaryNode(std::move(input)), name_(name), count_(count) {}
   std::string sequential_operator() const override { return input().sequential_operator(); }
-  PlanDescription describe() const override { return described(name_, {{"count", count_}}); }
 
  protected:
+  PlanDescription describe_operator() const override { return {name_, {{"count", count_}}}; }
   Stage build_stage(const StageContext& context) const override {
-    Stage stage = input().make_stage(context);
-    stage.plan = std::make_unique<P>(std::move(stage.plan), count_);
-    return stage;
+    return reordered<P>(context, count_);
   }
 
  private:

@@ -16,7 +16,6 @@
 #include "dataset/pipeline/engine/stage.h"
 #include "dataset/pipeline/engine/value_store.h"
 #include "dataset/pipeline/operators/open_ahead.h"
-#include "dataset/pipeline/operators/record_keeper.h"
 #include "dataset/pipeline/operators/record_paths.h"
 #include "dataset/pipeline/operators/record_producer.h"
 #include "recordpipe/error.h"
@@ -313,17 +312,16 @@ class RecordNode final : public Node {
         file_system_(file_system),
         paths_(std::move(paths)),
         options_(options) {}
-  uint64_t random_operators() const override { return 0; }
   // As long as the files are plain.
   std::string sequential_operator() const override { return {}; }
-  PlanDescription describe() const override {
+
+ protected:
+  PlanDescription describe_operator() const override {
     return {.name = "tfrecord_files",
             .parameters = {{"files", paths_.size()}},
             .file_system = &file_system_,
             .files = paths_};
   }
-
- protected:
   Stage build_stage(const StageContext& context) const override {
     auto opened = std::make_shared<OpenedRecords>(paths_.size());
     auto plan = std::make_unique<RecordPlan>(file_system_, paths_, options_, context, opened);

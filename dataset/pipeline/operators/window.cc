@@ -171,12 +171,11 @@ class WindowNode final : public UnaryNode {
         shift_(shift),
         drop_remainder_(drop_remainder),
         copy_(copy) {}
-  PlanDescription describe() const override {
-    return described("window",
-                     {{"size", size_}, {"shift", shift_}, {"drop_remainder", drop_remainder_}});
-  }
 
  protected:
+  PlanDescription describe_operator() const override {
+    return {"window", {{"size", size_}, {"shift", shift_}, {"drop_remainder", drop_remainder_}}};
+  }
   Stage build_stage(const StageContext& context) const override {
     Stage stage = input().make_stage(context);
     const size_t chunk_size = std::max<size_t>(1, stage.chunk_size / shift_);

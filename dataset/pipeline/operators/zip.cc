@@ -12,7 +12,7 @@
 
 #include "dataset/pipeline/engine/node.h"
 #include "dataset/pipeline/engine/plan_snapshots.h"
-#include "dataset/pipeline/operators/gathered_tickets.h"
+#include "dataset/pipeline/engine/ref_store.h"
 #include "recordpipe/internal/operators.h"
 
 namespace recordpipe::internal {
@@ -270,9 +270,9 @@ class ZipNode final : public MultiNode {
   ZipNode(std::vector<NodePtr> inputs, const TupleOps& tuple)
       : MultiNode(std::move(inputs), tuple.tuple), tuple_(tuple) {}
   std::string sequential_operator() const override { return first_sequential_operator(); }
-  PlanDescription describe() const override { return described("zip", {}); }
 
  protected:
+  PlanDescription describe_operator() const override { return {"zip", {}}; }
   Stage build_stage(const StageContext& context) const override {
     std::vector<std::unique_ptr<Plan>> plans;
     std::vector<std::shared_ptr<Work>> works;
