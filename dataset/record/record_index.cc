@@ -74,23 +74,15 @@ class EntrySample {
   Random random_{derive_key(0, 0), 0, 0};
 };
 
-// Compares the headers of a file, in order, with the entries of an index.
-class HeaderComparison {
- public:
-  explicit HeaderComparison(const RandomAccessFile& file) : headers_(file) {}
-
-  bool fits(const RecordIndexEntry& next) {
-    try {
-      return headers_.read() == next;
-    } catch (const Error& error) {
-      if (!is_damage(error.kind())) throw;
-      return false;
-    }
+// Whether the next header of a file is that of `entry`.
+bool next_is(RecordHeaderReader& headers, const RecordIndexEntry& entry) {
+  try {
+    return headers.read() == entry;
+  } catch (const Error& error) {
+    if (!is_damage(error.kind())) throw;
+    return false;
   }
-
- private:
-  RecordHeaderReader headers_;
-};
+}
 
 }  // namespace
 
@@ -242,7 +234,7 @@ uint64_t check_record_index(RecordIndexReader& index, const RandomAccessFile& fi
     refuse("the file has no record of " + start_and_size(entry) + ", unlike the index");
   };
   EntrySample sample;
-  HeaderComparison comparison(file);
+  RecordHeaderReader file_headers(file);
   while (const auto entry = index.read()) {
     if (entry->end() > file.size()) {
       refuse("the index has a record of " + start_and_size(*entry) + ", and the file ends at " +
@@ -250,7 +242,7 @@ uint64_t check_record_index(RecordIndexReader& index, const RandomAccessFile& fi
     }
     if (headers == IndexedHeaders::some) {
       sample.add(*entry, index.records() - 1);
-    } else if (!comparison.fits(*entry)) {
+    } else if (!next_is(file_headers, *entry)) {
       refuse_record(*entry);
     }
   }

@@ -44,9 +44,10 @@ struct OpenedRecords {
   ValueStore streamed{element_ops<Record>()};
 };
 
-// A copy of `record` in memory of its own, with `path` as its path. Small records share no memory:
-// those that stay long in a shuffle would keep the others' part of it, several times their own.
-// What goes in and out of a ValueStore is freed by the thread that copies, so it takes no lock.
+// A copy of `record`, which is in no mapped file, in memory of its own, with `path` as its path.
+// Small records share no memory: those that stay long in a shuffle would keep the others' part of
+// it, several times their own. What goes in and out of a ValueStore is freed by the thread that
+// copies, so it takes no lock.
 inline Record keep_record(const Record& record, std::string_view path) {
   const size_t size = record.data.size();
   auto own = std::make_shared_for_overwrite<std::byte[]>(size + path.size());
