@@ -47,16 +47,16 @@ say() { printf '\n==> %s\n' "$1"; }
 say "Packages"
 "$here/tools/install_packages.sh"
 
-say "Building (release)"
-# CMake reads the presets from the current folder.
-# Builds only the programs that run below: a full build takes several times as long.
-build() {
-  (cd "$here" && cmake --preset release >/dev/null &&
-    cmake --build --preset release --parallel "$(nproc)" --target "$@")
-}
-build generate_cifar10_tfrecords cifar10_main
+# Each program is built when it is needed; a full build takes several times as long.
 programs=$here/build/release
+build() {
+  say "Building $1 (release)"
+  # CMake reads the presets from the current folder.
+  (cd "$here" && cmake --preset release >/dev/null &&
+    cmake --build --preset release --parallel "$(nproc)" --target "$1")
+}
 
+build generate_cifar10_tfrecords
 say "TFRecord files in $data_dir"
 generate=("$programs/generate_cifar10_tfrecords" --data-dir "$data_dir")
 if [[ -n "$archive" ]]; then
@@ -68,6 +68,7 @@ else
   "${generate[@]}" --synthetic-fallback
 fi
 
+build cifar10_main
 job_dir=$data_dir/jobs/$(date +%Y%m%d-%H%M%S)
 synthetic_words=""
 [[ -e "$data_dir/synthetic.txt" ]] && synthetic_words=" on synthetic images"
