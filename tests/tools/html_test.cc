@@ -1,12 +1,12 @@
 // Data in a page: what is read from a file stays data.
-#include "tools/tfrecord/view/html.h"
-
 #include <cmath>
 #include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "tools/tfrecord/view/elements.h"
 
 namespace recordpipe {
 namespace {

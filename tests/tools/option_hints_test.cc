@@ -1,11 +1,10 @@
 // The library's hints in terms of options: by the kind of remedy, whatever the words.
-#include "tools/tfrecord/command_line/option_hints.h"
-
 #include <array>
 
 #include <gtest/gtest.h>
 
 #include "dataset/record/record_error.h"
+#include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
 namespace {

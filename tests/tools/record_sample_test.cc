@@ -1,9 +1,9 @@
 // Samples of long streams: the first records, or ones evenly spread, never more than there is room
 // for.
-#include "tools/tfrecord/view/record_sample.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tools/tfrecord/view/overview.h"
 
 namespace recordpipe {
 namespace {

@@ -11,13 +11,12 @@
 #include "recordpipe/toolkit/feature_statistics.h"
 #include "recordpipe/toolkit/statistics_json.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/selection_options.h"
-#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/record_cursor.h"
-#include "tools/tfrecord/text/stats_text.h"
+#include "tools/tfrecord/records/input_records.h"
+#include "tools/tfrecord/text/schema_text.h"
 
 namespace recordpipe {
 namespace {

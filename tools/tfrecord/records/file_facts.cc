@@ -10,10 +10,9 @@
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/stop.h"
-#include "tools/tfrecord/command_line/option_hints.h"
+#include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/counting_source.h"
 #include "tools/tfrecord/io/inputs.h"
-#include "tools/tfrecord/io/plain_file.h"
 
 namespace recordpipe {
 namespace {

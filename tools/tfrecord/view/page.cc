@@ -14,7 +14,7 @@
 #include "recordpipe/version.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
-#include "tools/tfrecord/view/html.h"
+#include "tools/tfrecord/view/elements.h"
 #include "tools/tfrecord/view/page_assets.h"
 
 namespace recordpipe {

@@ -1,10 +1,17 @@
-#include "tools/tfrecord/command_line/option_hints.h"
+#include "tools/tfrecord/command_line/command.h"
 
 #include <utility>
 
 #include "dataset/base/damage_hint.h"
 
 namespace recordpipe {
+
+std::string exit_statuses(const std::string& no) {
+  return "0 done; " + (no.empty() ? "" : "1 " + no + "; ") +
+         "2 trouble: wrong usage, an input that can't be read, or no output. With several files, "
+         "the highest. 130 interrupted (SIGTERM: 143, SIGHUP: 129).";
+}
+
 namespace {
 
 constexpr char kSalvage[] = "; tfrecord salvage takes out what is intact";

@@ -1,4 +1,4 @@
-#include "tools/tfrecord/bench/file_rates.h"
+#include "tools/tfrecord/records/file_rates.h"
 
 #include <algorithm>
 #include <functional>

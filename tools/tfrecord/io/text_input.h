@@ -1,4 +1,4 @@
-// Text files by lines, compressed or not.
+// Text files by lines, compressed or not; and pipes that are read twice.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "recordpipe/file.h"
+#include "recordpipe/temporary_file.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/input_progress.h"
 
@@ -37,6 +38,28 @@ class LineReader {
   size_t begin_ = 0;
   bool ended_ = false;
   uint64_t number_ = 0;
+};
+
+// Must live as long as its sources; stays where it is. Throws what TemporaryFile throws.
+class Spool {
+ public:
+  explicit Spool(const std::string& directory) : file_(directory) {}
+  Spool(const Spool&) = delete;
+  Spool& operator=(const Spool&) = delete;
+
+  // Gives what `source` gives, which is kept until stop().
+  std::unique_ptr<ByteSource> keep(std::unique_ptr<ByteSource> source);
+  void stop() { keeps_ = false; }
+  // Gives what was kept once more, from its start.
+  std::unique_ptr<ByteSource> open() const;
+
+ private:
+  class Keeping;
+  class Kept;
+
+  TemporaryFile file_;
+  std::string path_;  // the source's
+  bool keeps_ = true;
 };
 
 }  // namespace recordpipe
