@@ -1,10 +1,10 @@
 // As many threads as were asked for, within reason.
-#include "dataset/base/thread_count.h"
-
 #include <algorithm>
 #include <cstdint>
 
 #include <gtest/gtest.h>
+
+#include "dataset/base/available_cpus.h"
 
 namespace recordpipe {
 namespace {

@@ -21,10 +21,9 @@
 #include <sys/resource.h>
 
 #include "dataset/applications/process/interrupt.h"
-#include "dataset/applications/process/standard_descriptors.h"
 #include "dataset/applications/process/terminal_progress.h"
 #include "dataset/base/one_line.h"
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/file_system.h"
 #include "recordpipe/version.h"

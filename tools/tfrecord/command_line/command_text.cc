@@ -236,4 +236,13 @@ std::string help_text(const std::vector<CommandText>& commands) {
   return text + "\n" + wrapped("Exit status: " + exit_statuses(kAnswersNo), kWidth, "");
 }
 
+std::vector<Command> all_commands() {
+  // One a line:
+  // clang-format off
+  return {
+      info_command(), verify_command(), show_command(), schema_command(), stats_command(), index_command(), convert_command(), salvage_command(), diff_command(), create_command(), export_command(), view_command(), bench_command(), completion_command(), man_command(),
+  };
+  // clang-format on
+}
+
 }  // namespace recordpipe

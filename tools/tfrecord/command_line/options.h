@@ -12,7 +12,6 @@
 
 #include "recordpipe/compression.h"
 #include "recordpipe/toolkit/pixel_guess.h"
-#include "recordpipe/toolkit/record_filter.h"
 #include "recordpipe/toolkit/where.h"
 #include "tools/tfrecord/command_line/command.h"
 
@@ -65,8 +64,7 @@ void add_compression(CLI::App& app, std::optional<Compression>& compression);
 // `given`, or else what the ending of `path` says: .gz, .gzip, .zlib, .zst, .zstd; any other: none.
 Compression compression_for(std::string_view path, std::optional<Compression> given);
 
-// Adds --threads; 0, the default, stands for available_cpus()
-// (dataset/base/thread_count.h).
+// Adds --threads; 0, the default, stands for available_cpus().
 void add_threads(CLI::App& app, size_t& threads);
 
 }  // namespace recordpipe

@@ -4,12 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/thread_count.h"
+#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
-#include "recordpipe/toolkit/feature_names.h"
+#include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/feature_statistics.h"
-#include "recordpipe/toolkit/statistics_json.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"

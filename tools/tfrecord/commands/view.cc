@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
 #include "tools/tfrecord/command_line/command.h"

@@ -1,4 +1,4 @@
-// Records made of .npy and .npz files (numpy_rows.h), and of CIFAR's archives: batch after batch as
+// Records made of .npy and .npz files (numpy.h), and of CIFAR's archives: batch after batch as
 // they stand there, which is said: the published ones are in no order, and the test images are
 // among the others.
 #include <set>
@@ -13,7 +13,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/http/url.h"
 #include "recordpipe/stop.h"
-#include "recordpipe/toolkit/numpy_rows.h"
+#include "recordpipe/toolkit/numpy.h"
 #include "tools/tfrecord/formats/example_source.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/text/text_table.h"

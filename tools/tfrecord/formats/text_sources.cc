@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/thread_count.h"
+#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/parallel_in_order.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"

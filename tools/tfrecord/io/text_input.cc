@@ -54,23 +54,6 @@ std::optional<std::string_view> LineReader::next() {
   }
 }
 
-class Spool::Keeping final : public ByteSource {
- public:
-  Keeping(std::unique_ptr<ByteSource> source, Spool& spool)
-      : source_(std::move(source)), spool_(spool) {}
-
-  size_t read(std::span<std::byte> out) override {
-    const size_t count = source_->read(out);
-    if (spool_.keeps_) spool_.file_.append(out.first(count));
-    return count;
-  }
-  const std::string& path() const override { return source_->path(); }
-
- private:
-  std::unique_ptr<ByteSource> source_;
-  Spool& spool_;
-};
-
 class Spool::Kept final : public ByteSource {
  public:
   explicit Kept(const Spool& spool) : file_(spool.file_), path_(spool.path_) {}
@@ -91,7 +74,9 @@ class Spool::Kept final : public ByteSource {
 
 std::unique_ptr<ByteSource> Spool::keep(std::unique_ptr<ByteSource> source) {
   path_ = source->path();
-  return std::make_unique<Keeping>(std::move(source), *this);
+  return tapped(std::move(source), [this](std::span<const std::byte> bytes) {
+    if (keeps_) file_.append(bytes);
+  });
 }
 
 std::unique_ptr<ByteSource> Spool::open() const { return std::make_unique<Kept>(*this); }

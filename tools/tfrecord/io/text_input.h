@@ -54,7 +54,6 @@ class Spool {
   std::unique_ptr<ByteSource> open() const;
 
  private:
-  class Keeping;
   class Kept;
 
   TemporaryFile file_;

@@ -14,7 +14,7 @@
 #include "recordpipe/http/url.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/stop.h"
-#include "tools/tfrecord/io/counting_source.h"
+#include "tools/tfrecord/io/input_progress.h"
 
 namespace recordpipe {
 namespace {
@@ -114,8 +114,9 @@ class Measurement {
   // The content's bytes. Keeps the first of them, and the facts of the longest pass.
   uint64_t read_records(MessageView* message) {
     uint64_t file_bytes = 0;
-    RecordReader reader(std::make_unique<CountingSource>(files_.open_source(path_), file_bytes),
-                        options_.reading);
+    RecordReader reader(
+        tapped(files_.open_source(path_), [&](auto read) { file_bytes += read.size(); }),
+        options_.reading);
     uint64_t records = 0;
     bool whole = false;
     while (file_bytes < kRegion && !(records % 64 == 0 && records > 0 && is_over())) {

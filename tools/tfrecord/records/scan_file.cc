@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/base/thread_count.h"
+#include "dataset/base/available_cpus.h"
 #include "dataset/io/read_ahead.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_format.h"

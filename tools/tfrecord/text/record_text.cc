@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "dataset/example/event_view.h"
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
 #include "recordpipe/image/decode_image.h"

@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/parameter.h"
+#include "recordpipe/toolkit/feature_statistics.h"
 #include "recordpipe/toolkit/json_text.h"
-#include "recordpipe/toolkit/statistics_json.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

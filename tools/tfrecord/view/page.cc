@@ -8,7 +8,7 @@
 
 #include "dataset/applications/html/escape_html.h"
 #include "dataset/base/base64.h"
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/sha256.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "recordpipe/version.h"

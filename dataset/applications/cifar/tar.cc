@@ -1,8 +1,9 @@
-#include "dataset/applications/cifar/tar_reader.h"
+#include "dataset/applications/cifar/tar.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include <archive.h>
@@ -13,7 +14,7 @@
 namespace recordpipe {
 namespace {
 
-struct FreeArchive {
+struct FreeReader {
   void operator()(archive* a) const { archive_read_free(a); }
 };
 
@@ -103,7 +104,7 @@ struct TarReader::State {
 
   ReadAhead& tar;
   TarLimits limits;
-  std::unique_ptr<archive, FreeArchive> handle;
+  std::unique_ptr<archive, FreeReader> handle;
   std::exception_ptr failure;
   uint64_t bytes_read = 0;
   std::optional<uint64_t> header_end = {};  // limit of bytes_read while a header is read
@@ -160,5 +161,85 @@ std::optional<std::byte> TarReader::peek() {
 }
 
 const std::string& TarReader::path() const { return state_->path; }
+
+namespace {
+
+constexpr time_t kModified = 1244144640;  // June 2009, when the published archives were packed
+
+struct FreeWriter {
+  void operator()(archive* a) const { archive_write_free(a); }
+};
+
+struct FreeEntry {
+  void operator()(archive_entry* entry) const { archive_entry_free(entry); }
+};
+
+}  // namespace
+
+struct TarWriter::State {
+  explicit State(ByteSink& out) : sink(out), handle(archive_write_new()) {
+    if (!handle) throw std::bad_alloc();
+    check(archive_write_set_format_ustar(handle.get()));
+    check(archive_write_set_bytes_per_block(handle.get(), 0));  // unbuffered
+    check(archive_write_open(handle.get(), this, nullptr, take_bytes, nullptr));
+  }
+
+  // Freeing an abandoned archive would write its end. (archive_write_fail would prevent that, too,
+  // but leaks libarchive's buffers.)
+  ~State() { dropping = true; }
+
+  // Exceptions must not propagate through libarchive's C code.
+  static la_ssize_t take_bytes(archive* a, void* state, const void* bytes, size_t size) {
+    auto& self = *static_cast<State*>(state);
+    if (self.dropping) return static_cast<la_ssize_t>(size);
+    try {
+      self.sink.write({static_cast<const std::byte*>(bytes), size});
+      return static_cast<la_ssize_t>(size);
+    } catch (...) {
+      self.failure = std::current_exception();
+      archive_set_error(a, EIO, "writing failed");
+      return ARCHIVE_FATAL;
+    }
+  }
+
+  void check(la_ssize_t result) {
+    if (failure) std::rethrow_exception(failure);
+    if (result >= ARCHIVE_OK) return;
+    const char* text = archive_error_string(handle.get());
+    throw Error({.kind = ErrorKind::io,
+                 .path = sink.path(),
+                 .reason = std::string("packing failed: ") + (text ? text : "no reason given")});
+  }
+
+  void add(const std::string& path, unsigned type, mode_t mode,
+           std::span<const std::byte> content) {
+    const std::unique_ptr<archive_entry, FreeEntry> entry(archive_entry_new());
+    if (!entry) throw std::bad_alloc();
+    archive_entry_set_pathname(entry.get(), path.c_str());
+    archive_entry_set_filetype(entry.get(), type);
+    archive_entry_set_perm(entry.get(), mode);
+    archive_entry_set_mtime(entry.get(), kModified, 0);
+    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(content.size()));
+    check(archive_write_header(handle.get(), entry.get()));
+    if (!content.empty()) check(archive_write_data(handle.get(), content.data(), content.size()));
+  }
+
+  ByteSink& sink;
+  bool dropping = false;
+  std::unique_ptr<archive, FreeWriter> handle;
+  std::exception_ptr failure;
+};
+
+TarWriter::TarWriter(ByteSink& sink) : state_(std::make_unique<State>(sink)) {}
+
+TarWriter::~TarWriter() = default;
+
+void TarWriter::add_folder(const std::string& path) { state_->add(path, AE_IFDIR, 0755, {}); }
+
+void TarWriter::add_file(const std::string& path, std::span<const std::byte> content) {
+  state_->add(path, AE_IFREG, 0644, content);
+}
+
+void TarWriter::close() { state_->check(archive_write_close(state_->handle.get())); }
 
 }  // namespace recordpipe

@@ -1,17 +1,65 @@
-// Computes channel sums, their coefficients, and one pass over the pixels.
-#include "recordpipe/image/crop_flip_color.h"
-
+// Selection of the implementation.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "dataset/image/channel_sums.h"
+#include "dataset/image/crop_implementations.h"
 #include "recordpipe/error.h"
+#include "recordpipe/image/crop_flip_color.h"
 #include "recordpipe/image/crop_window.h"
+#include "recordpipe/image/pad_crop_flip.h"
 
 namespace recordpipe {
+
+void write_window(const CropWindow& window, const ImageFormat& format, const ChannelMap& map,
+                  std::byte* out) {
+  write_window_highway(window, format, map, out);
+}
+
+const std::vector<CropImplementation>& crop_implementations() {
+  static const std::vector<CropImplementation> implementations = {
+      {"portable", write_window_portable}, {"highway", write_window_highway}};
+  return implementations;
+}
+
+PadCropFlip PadCropFlip::draw(Random& random, int pad) {
+  const auto places = static_cast<uint32_t>(2 * pad + 1);
+  PadCropFlip crop;
+  crop.top = static_cast<int>(random.below(places)) - pad;
+  crop.left = static_cast<int>(random.below(places)) - pad;
+  crop.flip = random.below(2) == 1;
+  return crop;
+}
+
+void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
+                   const ImageFormat& format, std::byte* out, const Normalization& normalization,
+                   const uint8_t* next) {
+  if (image.size() != format.values_per_image()) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "an image of " + std::to_string(image.size()) + " bytes where " +
+                           std::to_string(format.values_per_image()) + " were expected"});
+  }
+  check(normalization, format);
+  const CropWindow window = {.image = image.data(),
+                             .image_height = format.height,
+                             .image_width = format.width,
+                             .top = crop.top,
+                             .left = crop.left,
+                             .flip = crop.flip,
+                             .next = next};
+  write_window(window, format, channel_map(normalization, window, format), out);
+}
+
+std::vector<Parameter> ImageCollator::parameters() const {
+  std::vector<Parameter> all = format.parameters();
+  std::ranges::move(normalization.parameters(), std::back_inserter(all));
+  return all;
+}
+
 namespace {
 
 void require(bool condition, const std::string& reason) {

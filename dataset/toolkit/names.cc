@@ -1,10 +1,9 @@
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-#include "dataset/toolkit/number_words.h"
 #include "recordpipe/error.h"
 
 namespace recordpipe {
