@@ -20,8 +20,7 @@
 
 namespace recordpipe {
 
-class WireReader;
-
+// Kind and size of a Feature, determined in one pass over its bytes.
 struct FeatureSize {
   FeatureKind kind = FeatureKind::none;
   size_t values = 0;
