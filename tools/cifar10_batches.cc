@@ -18,10 +18,10 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "dataset/applications/process/standard_descriptors.h"
+#include "dataset/applications/process/interrupt.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
-#include "recordpipe/cifar/synthetic_mark.h"
+#include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "recordpipe/atomic_file.h"
-#include "recordpipe/cifar/published.h"
+#include "recordpipe/cifar/archive.h"
 #include "recordpipe/cifar/synthetic.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/download.h"

@@ -8,14 +8,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "dataset/applications/cifar/folder_lock.h"
 #include "dataset/applications/process/interrupt.h"
-#include "dataset/applications/process/standard_descriptors.h"
 #include "dataset/applications/process/terminal_progress.h"
 #include "recordpipe/cifar/convert.h"
-#include "recordpipe/cifar/source_note.h"
-#include "recordpipe/cifar/split_files.h"
-#include "recordpipe/cifar/synthetic_mark.h"
+#include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/http/url.h"

@@ -1,6 +1,7 @@
 // The number of threads that can run at the same time: the default of every thread-count option.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -16,5 +17,13 @@ size_t available_cpus();
 // (cgroup v2) or cpu.cfs_quota_us / cpu.cfs_period_us (v1). Empty if there is no readable quota.
 // `root` is prepended to each path (/proc, /sys), for tests.
 std::optional<size_t> cgroup_cpu_quota(const std::string& root = "");
+
+// `asked` threads; 0: available_cpus(). At most max(16, 4 * available_cpus()): more threads would
+// only cost memory.
+inline size_t thread_count(size_t asked) {
+  constexpr size_t kAlwaysAllowed = 16;
+  const size_t cpus = available_cpus();
+  return asked == 0 ? cpus : std::min(asked, std::max(kAlwaysAllowed, 4 * cpus));
+}
 
 }  // namespace recordpipe

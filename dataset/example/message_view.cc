@@ -166,4 +166,24 @@ const FeatureListView* MessageView::find_feature_list(std::string_view name) con
   return found != feature_lists_.end() && found->name() == name ? &*found : nullptr;
 }
 
+std::string_view to_string(MessageKind kind) {
+  switch (kind) {
+    case MessageKind::example:
+      return "Example";
+    case MessageKind::sequence_example:
+      return "SequenceExample";
+    case MessageKind::event:
+      return "Event";
+    case MessageKind::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+MessageKind message_kind(std::span<const std::byte> record) {
+  MessageView message;
+  message.read(record);
+  return message.kind();
+}
+
 }  // namespace recordpipe

@@ -1,11 +1,31 @@
 #include "recordpipe/parse_example.h"
 
+#include <cstdint>
+#include <string>
 #include <utility>
 
-#include "dataset/example/record_context.h"
+#include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_reader.h"
+#include "recordpipe/parse_sequence_example.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
+namespace {
+
+// `error` with the record's path and offset, if known. The offset of `error` itself, which is
+// relative to the data, moves to the reason.
+inline Error in_record(const Error& error, const Record& record) {
+  Error::Parts parts{.kind = error.kind(),
+                     .path = std::string(record.path),
+                     .reason = error.reason(),
+                     .hint = error.hint()};
+  if (error.offset()) parts.reason += " (byte " + std::to_string(*error.offset()) + " of the data)";
+  parts.reason += " in the record";
+  if (!record.path.empty()) parts.offset = record.offset;
+  return Error(std::move(parts));
+}
+
+}  // namespace
 
 ExampleCollator::ExampleCollator(const ExampleSchema& schema)
     : wanted_(std::make_shared<WantedFeatures>(schema)) {}
@@ -47,6 +67,63 @@ ExampleBatch parse_example(std::span<const Record> records, const ExampleCollato
 ExampleBatch parse_single_example(const Record& record, const ExampleCollator& features,
                                   ExampleBatch reuse) {
   return parse_example(std::span(&record, 1), features, std::move(reuse));
+}
+
+SequenceExampleCollator::SequenceExampleCollator(const SequenceExampleSchema& schema)
+    : context_(std::make_shared<WantedFeatures>(schema.context)),
+      feature_lists_(std::make_shared<WantedFeatures>(schema.feature_lists)) {}
+
+void SequenceExampleCollator::reset(SequenceExampleBatch& batch, size_t rows) const {
+  batch.context_.reset(context_, rows);
+  batch.feature_lists_.reset(feature_lists_, rows);
+  batch.records_.clear();
+  batch.records_.resize(rows);
+}
+
+void SequenceExampleCollator::set(SequenceExampleBatch& batch, size_t row, Record record) const {
+  try {
+    WireReader message = read_example(record.data);
+    while (!message.done()) {
+      const uint32_t tag = message.read_tag();
+      if (tag == length_delimited_tag(kSequenceContext)) {
+        batch.context_.read(row, message.read_message());
+      } else if (tag == length_delimited_tag(kSequenceFeatureLists)) {
+        batch.feature_lists_.read(row, message.read_message());
+      } else {
+        message.skip(tag);
+      }
+    }
+    batch.context_.end_row(row);
+    batch.feature_lists_.end_row(row);
+  } catch (const Error& error) {
+    throw in_record(error, record);
+  }
+  batch.records_[row] = std::move(record);
+}
+
+void SequenceExampleCollator::finish(SequenceExampleBatch& batch) const {
+  batch.context_.finish();
+  batch.feature_lists_.finish();
+  batch.records_.clear();
+}
+
+std::vector<Parameter> SequenceExampleCollator::parameters() const {
+  return {{"context", context_->text()}, {"feature_lists", feature_lists_->text()}};
+}
+
+SequenceExampleBatch parse_sequence_example(std::span<const Record> records,
+                                            const SequenceExampleCollator& features,
+                                            SequenceExampleBatch reuse) {
+  features.reset(reuse, records.size());
+  for (size_t row = 0; row < records.size(); ++row) features.set(reuse, row, records[row]);
+  features.finish(reuse);
+  return reuse;
+}
+
+SequenceExampleBatch parse_single_sequence_example(const Record& record,
+                                                   const SequenceExampleCollator& features,
+                                                   SequenceExampleBatch reuse) {
+  return parse_sequence_example(std::span(&record, 1), features, std::move(reuse));
 }
 
 }  // namespace recordpipe

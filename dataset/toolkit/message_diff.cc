@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "dataset/toolkit/number_words.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/feature_values.h"
 #include "recordpipe/toolkit/json_text.h"
 

@@ -1,9 +1,8 @@
-#include "recordpipe/toolkit/schema_code.h"
-
 #include <initializer_list>
 #include <string_view>
 
 #include "recordpipe/toolkit/json_text.h"
+#include "recordpipe/toolkit/schema_inference.h"
 
 namespace recordpipe {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "dataset/toolkit/kept_names.h"
+#include "dataset/toolkit/names.h"
 
 namespace recordpipe {
 namespace {

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include "dataset/base/thread_count.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {

@@ -1,10 +1,10 @@
 // The requested number of threads, within limits.
-#include "dataset/base/thread_count.h"
-
 #include <algorithm>
 #include <cstdint>
 
 #include <gtest/gtest.h>
+
+#include "dataset/base/available_cpus.h"
 
 namespace recordpipe {
 namespace {

@@ -11,9 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/cifar/source_note.h"
-#include "recordpipe/cifar/split_files.h"
-#include "recordpipe/cifar/synthetic_mark.h"
+#include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/error.h"
 #include "recordpipe/example_view.h"
 #include "recordpipe/record_reader.h"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "dataset/applications/cifar/synthetic_image.h"
-#include "dataset/applications/cifar/tar_reader.h"
+#include "dataset/applications/cifar/tar.h"
 #include "recordpipe/cifar/archive.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/error.h"

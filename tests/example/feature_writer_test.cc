@@ -11,7 +11,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/internal/example/wire_format.h"
+#include "recordpipe/internal/example/wire_reader.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 

@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "recordpipe/feature_values.h"
-#include "recordpipe/message_kind.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_generator.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/toolkit/npz.h"
+#include "recordpipe/toolkit/numpy.h"
 #include "recordpipe/toolkit/pixel_guess.h"
 
 using namespace recordpipe;

@@ -57,7 +57,7 @@ for layer, names in {
     "dataset/record": "record record_format record_index record_reader record_writer "
                       "stream_compression",
     "dataset/example": "columns example_builder example_schema example_view feature_values "
-                       "message_kind message_view parse_example parse_sequence_example",
+                       "message_view parse_example parse_sequence_example",
     "dataset/pipeline": "internal/element_ops internal/element_type_name internal/functions "
                         "internal/operators internal/ticket internal/tuple_ops cache cache_codec "
                         "chrome_trace collator dataset element from_generator from_vector "
@@ -83,8 +83,8 @@ LIBRARIES = {
     "openssl/": ["dataset/io/sha256"],
     "nlohmann/": ["dataset/http/partial_download", "dataset/pipeline/engine/chrome_trace",
                   "dataset/toolkit/formats/json_value", "trainer/", "tools/"],
-    "archive.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz_"],
-    "archive_entry.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz_"],
+    "archive.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
+    "archive_entry.h": ["dataset/applications/cifar/", "dataset/toolkit/arrays/npz"],
     "google/protobuf/": ["dataset/example/", "dataset/pipeline/engine/iterator_state", "trainer/"],
     "tbb/": ["dataset/pipeline/engine/tbb_"],
     "oneapi/tbb": ["dataset/pipeline/engine/tbb_"],

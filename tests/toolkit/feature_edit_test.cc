@@ -10,7 +10,7 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/example_builder.h"
-#include "recordpipe/message_kind.h"
+#include "recordpipe/message_view.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
 #include "tests/support/example_generator.h"

@@ -1,6 +1,4 @@
 // Arrays of an .npz file as records, through the public headers alone.
-#include "recordpipe/toolkit/numpy_rows.h"
-
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -11,6 +9,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/toolkit/json_text.h"
+#include "recordpipe/toolkit/numpy.h"
 
 namespace recordpipe {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "recordpipe/example_builder.h"
 #include "recordpipe/message_view.h"
-#include "recordpipe/toolkit/feature_names.h"
-#include "recordpipe/toolkit/record_filter.h"
+#include "recordpipe/toolkit/feature_edit.h"
+#include "recordpipe/toolkit/where.h"
 
 namespace recordpipe {
 namespace {

@@ -1,12 +1,12 @@
 // Text from a file stays text in a page.
-#include "tools/tfrecord/view/html.h"
-
 #include <cmath>
 #include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "tools/tfrecord/view/elements.h"
 
 namespace recordpipe {
 namespace {

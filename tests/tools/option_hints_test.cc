@@ -1,11 +1,10 @@
 // Maps the library's hints to options, by the kind of remedy and not by the text.
-#include "tools/tfrecord/command_line/option_hints.h"
-
 #include <array>
 
 #include <gtest/gtest.h>
 
 #include "dataset/record/record_framing.h"
+#include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
 namespace {

@@ -1,9 +1,8 @@
 // --shape.
-#include "tools/tfrecord/command_line/pixel_options.h"
-
 #include <gtest/gtest.h>
 
 #include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/command_line/options.h"
 
 namespace recordpipe {
 namespace {

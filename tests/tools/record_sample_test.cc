@@ -1,8 +1,8 @@
 // Samples of long streams: the first records, or evenly spaced ones, up to the capacity.
-#include "tools/tfrecord/view/record_sample.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tools/tfrecord/view/overview.h"
 
 namespace recordpipe {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "dataset/example/event_view.h"
 #include "recordpipe/image/decode_image.h"
-#include "recordpipe/message_kind.h"
+#include "recordpipe/message_view.h"
 #include "recordpipe/proto/event.pb.h"
 #include "recordpipe/trainer/summary/histogram.h"
 #include "tests/support/bytes.h"

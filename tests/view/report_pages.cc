@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "recordpipe/cifar/class_names.h"
+#include "recordpipe/cifar/cifar_batch.h"
 #include "recordpipe/philox.h"
 #include "recordpipe/trainer/report/report.h"
 

@@ -9,7 +9,7 @@
 
 #include "dataset/applications/process/interrupt.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
-#include "recordpipe/cifar/synthetic_mark.h"
+#include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/model/resnet.h"
 #include "trainer/programs/device.h"

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "recordpipe/cifar/class_names.h"
+#include "recordpipe/cifar/cifar_batch.h"
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/model/model_analyzer.h"
 

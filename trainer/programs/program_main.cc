@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "dataset/applications/process/interrupt.h"
-#include "dataset/applications/process/standard_descriptors.h"
 #include "trainer/programs/log.h"
 #include "trainer/programs/openmp_spinning.h"
 #include "trainer/programs/usage_error.h"

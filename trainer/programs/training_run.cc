@@ -10,7 +10,7 @@
 
 #include "dataset/applications/process/interrupt.h"
 #include "recordpipe/atomic_file.h"
-#include "recordpipe/cifar/class_names.h"
+#include "recordpipe/cifar/cifar_batch.h"
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/report/report.h"
 #include "recordpipe/trainer/session/checkpoint_saver_hook.h"

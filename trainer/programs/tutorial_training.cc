@@ -13,7 +13,7 @@
 
 #include "dataset/applications/process/interrupt.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
-#include "recordpipe/cifar/synthetic_mark.h"
+#include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/cifar/tutorial_batches.h"
 #include "recordpipe/error.h"
 #include "recordpipe/trainer/model/tutorial_cnn.h"

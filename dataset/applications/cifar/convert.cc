@@ -1,23 +1,74 @@
 #include "recordpipe/cifar/convert.h"
 
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <future>
 #include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
 #include <string_view>
 #include <utility>
 
-#include "dataset/applications/cifar/archive_file.h"
 #include "dataset/applications/cifar/split_writer.h"
 #include "recordpipe/atomic_file.h"
-#include "recordpipe/cifar/extracted_folder.h"
-#include "recordpipe/cifar/source_note.h"
-#include "recordpipe/cifar/split_files.h"
-#include "recordpipe/cifar/synthetic_mark.h"
+#include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/error.h"
+#include "recordpipe/file.h"
+#include "recordpipe/progress.h"
 #include "recordpipe/sha256.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe {
 namespace {
+
+class ArchiveFile final : public ByteSource {
+ public:
+  // `hash` (may be null) has the whole file after read() has returned 0. read() calls `progress`
+  // with `activity`, which must outlive this object, and throws Error{cancelled} after a stop
+  // request.
+  ArchiveFile(FileSystem& file_system, const std::string& path, std::shared_ptr<Sha256> hash,
+              std::string_view activity, ProgressFunction progress, std::stop_token stop);
+
+  size_t read(std::span<std::byte> out) override;
+  const std::string& path() const override { return file_->path(); }
+
+ private:
+  std::unique_ptr<ByteSource> file_;
+  std::shared_ptr<Sha256> hash_;
+  ProgressFunction progress_;
+  std::stop_token stop_;
+  Progress state_;
+  std::chrono::steady_clock::time_point next_report_ = {};
+};
+
+ArchiveFile::ArchiveFile(FileSystem& file_system, const std::string& path,
+                         std::shared_ptr<Sha256> hash, std::string_view activity,
+                         ProgressFunction progress, std::stop_token stop)
+    : file_(file_system.open_source(path)),
+      hash_(std::move(hash)),
+      progress_(std::move(progress)),
+      stop_(std::move(stop)),
+      state_{.activity = activity} {
+  const auto status = file_system.status(path);
+  if (status && status->kind == FileKind::regular) state_.total = status->size;
+}
+
+size_t ArchiveFile::read(std::span<std::byte> out) {
+  throw_if_stopped(stop_, path());
+  const size_t count = file_->read(out);
+  if (hash_) hash_->update(out.first(count));
+  state_.done += count;
+  if (progress_) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= next_report_ || count == 0) {
+      next_report_ = now + std::chrono::milliseconds(100);
+      progress_(state_);
+    }
+  }
+  return count;
+}
 
 constexpr size_t kSplits = kCifarSplits.size();
 

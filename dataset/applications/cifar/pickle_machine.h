@@ -1,18 +1,117 @@
 // The stack machine of pickle.h: executes the opcodes and returns the dict.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "dataset/applications/cifar/pickle_input.h"
-#include "dataset/applications/cifar/pickle_values.h"
+#include "recordpipe/error.h"
+#include "recordpipe/file.h"
 
 namespace recordpipe {
+
+// Strings and bytes of at least this many bytes are PickleBlobs; shorter ones are std::strings.
+inline constexpr uint64_t kPickleBlobSize = 1024;
+
+// The supported globals.
+enum class PickleGlobal { reconstruct, ndarray, dtype, frombuffer, encode };
+
+struct PickleMark {};
+struct PickleNone {};
+
+// A long string (the pixels). A unicode string is converted to latin-1.
+struct PickleBlob {
+  size_t size = 0;
+  std::unique_ptr<std::byte[]> bytes = {};
+};
+
+struct PickleDtype {
+  std::string name = {};  // "u1", "O8", ...
+};
+
+struct PickleArray {
+  std::vector<int64_t> shape = {};
+  std::shared_ptr<const PickleDtype> dtype = {};
+  bool fortran_order = false;
+  std::shared_ptr<PickleBlob> data = {};  // null before BUILD, and for short data
+};
+
+// Keeps numbers, and only counts all other items: the reader does not need them, and a list without
+// references can't be part of a cycle.
+struct PickleList {
+  std::vector<int64_t> numbers = {};
+  size_t others = 0;
+};
+
+struct PickleTuple;
+struct PickleDict;
+
+// Containers are shared between the memo and the stack, as in Python.
+using PickleValue =
+    std::variant<PickleMark, PickleNone, int64_t, PickleGlobal, std::shared_ptr<const std::string>,
+                 std::shared_ptr<PickleBlob>, std::shared_ptr<const PickleTuple>,
+                 std::shared_ptr<PickleList>, std::shared_ptr<PickleDict>,
+                 std::shared_ptr<PickleDtype>, std::shared_ptr<PickleArray>>;
+
+struct PickleTuple {
+  std::vector<PickleValue> items = {};
+  int depth = 1;  // nesting depth of tuples, this one included
+};
+
+// The entries that the reader needs, by name.
+struct PickleDict {
+  std::shared_ptr<PickleArray> data = {};
+  std::shared_ptr<PickleList> labels = {};
+  std::shared_ptr<PickleList> fine_labels = {};
+  std::shared_ptr<PickleList> coarse_labels = {};
+};
+
+class PickleInput {
+ public:
+  // `source` has `size` bytes.
+  PickleInput(ByteSource& source, uint64_t size) : source_(source), size_(size) {}
+
+  uint8_t read_u8();
+  // A little-endian number of `bytes` bytes, at most 8.
+  uint64_t read_little_endian(size_t bytes);
+  std::string read_string(uint64_t length);
+  // The bytes up to the next newline (excluded); at most `limit` bytes.
+  std::string read_line(size_t limit);
+  // Fills `out`; a large `out` is read directly from the source.
+  void read_into(std::span<std::byte> out);
+
+  // Throws Error{corrupted} if fewer than `length` bytes are left.
+  void expect_left(uint64_t length, const char* what) const;
+  bool at_end();
+
+  // The offset of the next byte. begin_opcode() makes it the offset of the current opcode.
+  uint64_t offset() const { return offset_; }
+  void begin_opcode() { opcode_offset_ = offset_; }
+
+  // Throw an Error at the current opcode.
+  [[noreturn]] void fail(ErrorKind kind, std::string reason, std::string hint = {}) const;
+  [[noreturn]] void fail_corrupted(std::string reason) const;
+  [[noreturn]] void fail_limit(std::string reason) const;
+
+ private:
+  bool refill();
+
+  ByteSource& source_;
+  uint64_t size_;
+  uint64_t offset_ = 0;
+  uint64_t opcode_offset_ = 0;
+  std::array<std::byte, 16384> buffer_;
+  size_t next_ = 0;
+  size_t filled_ = 0;
+};
 
 class PickleMachine {
  public:
@@ -60,7 +159,7 @@ class PickleMachine {
   void set_items(const std::vector<PickleValue>& keys_and_values);
   void set_item(const PickleValue& key, const PickleValue& value);
 
-  // pickle_functions.cc
+  // pickle.cc
   void push_global(std::string_view module, std::string_view name);
   PickleGlobal pop_global();
   void reduce();

@@ -8,7 +8,7 @@
 
 #include "dataset/applications/cifar/cifar_example.h"
 #include "dataset/base/available_cpus.h"
-#include "recordpipe/cifar/split_files.h"
+#include "recordpipe/cifar/data_folder.h"
 #include "recordpipe/record_writer.h"
 #include "recordpipe/stop.h"
 

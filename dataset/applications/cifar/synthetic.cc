@@ -10,7 +10,7 @@
 
 #include "dataset/applications/cifar/pickle_writer.h"
 #include "dataset/applications/cifar/synthetic_image.h"
-#include "dataset/applications/cifar/tar_writer.h"
+#include "dataset/applications/cifar/tar.h"
 #include "dataset/base/available_cpus.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/cifar/archive.h"

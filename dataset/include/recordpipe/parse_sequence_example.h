@@ -24,7 +24,6 @@
 
 #include "recordpipe/example_schema.h"
 #include "recordpipe/internal/example/feature_columns.h"
-#include "recordpipe/internal/example/feature_list_columns.h"
 #include "recordpipe/parameter.h"
 #include "recordpipe/record.h"
 

@@ -1,10 +1,9 @@
-#include "recordpipe/toolkit/npy_format.h"
-
 #include <optional>
 #include <string_view>
 
 #include "recordpipe/error.h"
 #include "recordpipe/internal/endian.h"
+#include "recordpipe/toolkit/numpy.h"
 
 namespace recordpipe {
 namespace {

@@ -1,10 +1,9 @@
-#include "recordpipe/toolkit/csv.h"
-
 #include <algorithm>
 #include <span>
 #include <utility>
 
 #include "recordpipe/error.h"
+#include "recordpipe/toolkit/csv_examples.h"
 
 namespace recordpipe {
 namespace {

@@ -1,11 +1,17 @@
 #include "recordpipe/toolkit/csv_examples.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
+#include "dataset/toolkit/formats/json_value.h"
+#include "dataset/toolkit/number_text.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/feature_writer.h"
-#include "recordpipe/internal/example/wire_format.h"
+#include "recordpipe/internal/example/wire_reader.h"
+#include "recordpipe/toolkit/json_examples.h"
+#include "recordpipe/toolkit/json_text.h"
 
 namespace recordpipe {
 namespace {
@@ -110,6 +116,119 @@ void CsvExamples::require_columns() const {
     throw Error({.kind = ErrorKind::not_found,
                  .reason = types_.called + " names " + printable(name) + ", which is no column"});
   }
+}
+
+namespace {
+
+// From the narrowest to the widest.
+constexpr std::array<std::string_view, 3> kTypes = {"int64", "float", "bytes"};
+constexpr size_t kBytes = kTypes.size() - 1;
+constexpr size_t kLongestShown = 40;
+
+// 007 and the like: as a number it would lose its zeros.
+bool is_code(std::string_view text) {
+  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
+// Whether it is a whole number, or a list with one, that no float32 holds exactly.
+bool has_rounded_whole(std::string_view text) {
+  if (is_json_cell(text)) {
+    try {
+      return std::ranges::any_of(parse_json(text).items, [](const JsonValue& value) {
+        return value.kind == JsonValue::Kind::integer && is_rounded_by_float(value.integer);
+      });
+    } catch (const Error&) {
+      return false;  // text that begins so
+    }
+  }
+  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+  if (digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) return false;
+  if (digits == "0") return false;
+  const auto value = parse_int64(text);
+  return !value || is_rounded_by_float(*value);  // without a value, it is beyond int64
+}
+
+// JSON in quotes, piece by piece: it may be longer than the record.
+template <typename Append>
+void write_json_cell(ByteSink& out, Append append) {
+  const auto quote = [&] { out.write(std::as_bytes(std::span("\"", 1))); };
+  quote();
+  JsonText json([&](std::string_view piece) { write_quoted_csv(piece, out); });
+  append(json);
+  write_quoted_csv(json.text(), out);
+  quote();
+}
+
+void write_bytes_cell(std::span<const std::byte> bytes, const FeatureView& feature, ByteSink& out) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!is_text(bytes)) {
+    write_json_cell(out, [&](JsonText& json) { json.base64(bytes); });
+  } else if (is_json_cell(text)) {
+    write_json_cell(out, [&](JsonText& json) { json.values(feature); });
+  } else {
+    // Without quotes it would be read as a number.
+    write_csv_cell(text, out, /*in_quotes=*/parse_float(text).has_value());
+  }
+}
+
+}  // namespace
+
+void write_csv_feature(const FeatureView& feature, ByteSink& out) {
+  if (const auto bytes = feature.single_bytes()) return write_bytes_cell(*bytes, feature, out);
+  if (feature.size() > 1) {
+    return write_json_cell(out, [&](JsonText& json) { json.values(feature); });
+  }
+  JsonText json;
+  json.values(feature);
+  std::string_view text = json.text();
+  if (feature.size() == 1) text = text.substr(1, text.size() - 2);  // without the brackets
+  out.write(std::as_bytes(std::span(text)));
+}
+
+std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view type) {
+  if (is_json_cell(cell.text)) {
+    try {
+      if (auto feature = feature_of_json(cell.text, type)) return feature;
+    } catch (const Error&) {
+      if (type != "bytes") return std::nullopt;  // a list of another type
+    }
+  }
+  if (type == "int64") {
+    const auto value = parse_int64(cell.text);
+    if (!value) return std::nullopt;
+    return int64s_feature(std::span(&*value, 1));
+  }
+  if (type == "float") {
+    const auto value = parse_float(cell.text);
+    if (!value) return std::nullopt;
+    return floats_feature(std::span(&*value, 1));
+  }
+  const auto bytes = std::as_bytes(std::span(cell.text));
+  return bytes_feature(std::span(&bytes, 1));
+}
+
+void CsvColumnGuess::look_at(const CsvCell& cell, const std::string& path, uint64_t line) {
+  if (cell.missing() || type_ == kBytes) return;
+  // Quotes say that it is text; a list has them for its commas.
+  if (is_code(cell.text) || (cell.quoted && !is_json_cell(cell.text))) type_ = kBytes;
+  while (type_ < kBytes && !feature_of_cell(cell, kTypes[type_])) ++type_;
+  if (type_ == kBytes || rounded_ || !has_rounded_whole(cell.text)) return;
+  const bool is_long = cell.text.size() > kLongestShown;
+  rounded_ = {path, line, cell.text.substr(0, kLongestShown) + (is_long ? "..." : "")};
+}
+
+std::string_view CsvColumnGuess::type(const std::string& name,
+                                      const std::string& types_called) const {
+  const std::string_view type = kTypes[type_];
+  if (type != "float" || !rounded_) return type;
+  throw Error({.kind = ErrorKind::corrupted,
+               .path = rounded_->path,
+               .reason = "line " + std::to_string(rounded_->line) + ": column " + printable(name) +
+                         ": " + rounded_->text +
+                         " is a whole number that a float, which all cells of the column fit, "
+                         "can't represent exactly",
+               .hint = types_called + " " + printable(name) + "=float rounds it, " + types_called +
+                       " " + printable(name) + "=bytes keeps its digits"});
 }
 
 }  // namespace recordpipe

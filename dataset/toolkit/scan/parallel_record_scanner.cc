@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/base/thread_count.h"
+#include "dataset/base/available_cpus.h"
 #include "dataset/record/record_framing.h"
-#include "dataset/toolkit/job_threads.h"
+#include "dataset/toolkit/parallel_in_order.h"
 #include "dataset/toolkit/scan/chunk_scan.h"
 #include "dataset/toolkit/scan/record_walk.h"
 #include "dataset/toolkit/scan/scan_input.h"

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <utility>
 
-#include "dataset/base/thread_count.h"
+#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
 #include "recordpipe/message_view.h"
-#include "recordpipe/toolkit/feature_names.h"
+#include "recordpipe/toolkit/feature_edit.h"
 
 namespace recordpipe {
 namespace {

@@ -5,14 +5,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 #include "dataset/toolkit/selection/where_parser.h"
 #include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
-#include "recordpipe/toolkit/feature_names.h"
+#include "recordpipe/toolkit/feature_edit.h"
 
 namespace recordpipe {
 namespace {
@@ -257,6 +258,31 @@ void Where::require_possible(bool looked_at_all) const {
   const std::string* const missing = looked_at_all ? first_missing(condition) : nullptr;
   if (missing != nullptr) fail_missing(*missing, names, looked_at_all, called);
   if (!matched) require_all_possible(condition, names, looked_at_all, called);
+}
+
+RecordFilter::RecordFilter(std::optional<Where> where, std::optional<uint64_t> limit)
+    : where_(std::move(where)), left_(limit) {}
+
+std::optional<Record> RecordFilter::next(const std::function<std::optional<Record>()>& read) {
+  if (is_full()) return std::nullopt;
+  while (const auto record = read()) {
+    if (!left_) return record;
+    if (where_) {
+      message_.read(record->data);
+      if (!where_->matches(message_)) continue;
+    }
+    --*left_;
+    return record;
+  }
+  return std::nullopt;
+}
+
+bool RecordFilter::matches(const MessageView& message) const {
+  return !where_ || left_ || where_->matches(message);
+}
+
+void RecordFilter::require_possible() const {
+  if (where_) where_->require_possible(!is_full());
 }
 
 }  // namespace recordpipe

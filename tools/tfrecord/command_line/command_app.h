@@ -1,5 +1,5 @@
 // A subcommand's options. Those that name files say whether they are read or written: the command
-// line refuses a result that would replace an input (output_check.h).
+// line refuses a result that would replace an input (io/output.h).
 #pragma once
 
 #include <functional>

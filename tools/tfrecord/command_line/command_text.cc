@@ -1,5 +1,6 @@
 #include "tools/tfrecord/command_line/command_text.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <CLI/App.hpp>
@@ -93,5 +94,155 @@ std::vector<CommandText> all_command_texts() {
 }
 
 std::string program_description() { return kDescription; }
+
+namespace {
+
+// `words` behind `begin`, which is as wide as `indent`; all lines but the first behind `indent`.
+std::string filled(const std::string& words, size_t width, const std::string& begin,
+                   const std::string& indent) {
+  std::string out;
+  std::string line = begin;
+  bool is_empty = true;
+  std::istringstream stream(words);
+  for (std::string word; stream >> word;) {
+    if (!is_empty && line.size() + 1 + word.size() > width) {
+      out.append(line).append("\n");
+      line = indent;
+      is_empty = true;
+    }
+    if (!is_empty) line += ' ';
+    line += word;
+    is_empty = false;
+  }
+  return is_empty ? out : out + line + "\n";
+}
+
+}  // namespace
+
+std::vector<TextBlock> text_blocks(const std::string& text) {
+  std::vector<TextBlock> blocks;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    using Kind = TextBlock::Kind;
+    const Kind last = blocks.empty() ? Kind::gap : blocks.back().kind;
+    const size_t begin = line.find_first_not_of(' ');
+    const size_t word_end = line.find("  ");
+    if (begin == line.npos) {
+      blocks.push_back({.kind = Kind::gap});
+    } else if (begin > 0 && last == Kind::row && begin == blocks.back().column) {
+      blocks.back().text.append(" ").append(line, begin);
+    } else if (begin > 0) {
+      blocks.push_back({.kind = Kind::verbatim, .text = line});
+    } else if (word_end != line.npos) {
+      const size_t column = line.find_first_not_of(' ', word_end);
+      blocks.push_back({.kind = Kind::row,
+                        .word = line.substr(0, word_end),
+                        .text = line.substr(column),
+                        .column = column});
+    } else if (last == Kind::paragraph) {
+      blocks.back().text.append(" ").append(line);
+    } else {
+      blocks.push_back({.kind = Kind::paragraph, .text = line});
+    }
+  }
+  return blocks;
+}
+
+std::string wrapped(const std::string& text, size_t width, const std::string& indent) {
+  std::string out;
+  for (const TextBlock& block : text_blocks(text)) {
+    switch (block.kind) {
+      case TextBlock::Kind::paragraph:
+        out += filled(block.text, width, indent, indent);
+        break;
+      case TextBlock::Kind::row: {
+        const std::string below = indent + std::string(block.column, ' ');
+        std::string begin = indent + block.word;
+        begin.resize(below.size(), ' ');
+        out += filled(block.text, width, begin, below);
+        break;
+      }
+      case TextBlock::Kind::verbatim:
+        out += indent + block.text + "\n";
+        break;
+      case TextBlock::Kind::gap:
+        out += "\n";
+        break;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+constexpr size_t kWidth = 80;
+constexpr size_t kColumn = 30;  // where descriptions begin
+
+// "  -o, --output FILE", long options aligned where there is no short one.
+std::string left_side(const OptionText& option) {
+  std::string names;
+  for (const std::string& name : option.names) {
+    names.append(names.empty() ? "" : ", ").append(name);
+  }
+  if (names.starts_with("--")) names.insert(0, "    ");
+  if (option.names.front().front() != '-' && option.repeated) names += "...";
+  if (!option.value.empty() && option.names.front().front() == '-') names += " " + option.value;
+  return "  " + names;
+}
+
+// A description beside what it describes, or below if that is long.
+std::string row(std::string left, const std::string& description) {
+  std::string right = wrapped(description, kWidth, std::string(kColumn, ' '));
+  if (right.empty()) return left + "\n";
+  if (left.size() + 2 > kColumn) return left + "\n" + right;
+  left.resize(kColumn, ' ');
+  return left + right.substr(kColumn);
+}
+
+std::string rows(const std::string& title, const std::vector<OptionText>& options) {
+  if (options.empty()) return "";
+  std::string text = "\n" + title + ":\n";
+  for (const OptionText& option : options) {
+    std::string description = option.description;
+    if (!option.default_value.empty()) description += " (default: " + option.default_value + ")";
+    text += row(left_side(option), description);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string help_text(const CommandText& command) {
+  std::string text =
+      "Usage: " + command.usage() + "\n\n" + wrapped(command.summary + ".", kWidth, "");
+  if (!command.description.empty()) text += "\n" + wrapped(command.description, kWidth, "");
+  text += rows("Arguments", command.arguments) + rows("Options", command.options);
+  if (!command.answers_no.empty()) {
+    text += "\n" + wrapped("Exit status: " + exit_statuses(command.answers_no), kWidth, "");
+  }
+  return text + "\nExamples:\n" + command.examples + "\n";
+}
+
+std::string help_text(const std::vector<CommandText>& commands) {
+  std::string text = "Usage: tfrecord COMMAND [OPTIONS] [FILE...]\n\n" +
+                     wrapped(program_description(), kWidth, "") + "\nCommands:\n";
+  for (const CommandText& command : commands) {
+    std::string left = "  " + command.name;
+    left.resize(std::max<size_t>(left.size() + 2, 14), ' ');
+    text += left + command.summary + "\n";
+  }
+  text += "\nOptions:\n" + row("  -h, --help", "Print this help") +
+          row("      --version", "Print the version");
+  return text + "\n" + wrapped("Exit status: " + exit_statuses(kAnswersNo), kWidth, "");
+}
+
+std::vector<Command> all_commands() {
+  // One a line:
+  // clang-format off
+  return {
+      info_command(), verify_command(), show_command(), schema_command(), stats_command(), index_command(), convert_command(), salvage_command(), diff_command(), create_command(), export_command(), view_command(), bench_command(), completion_command(), man_command(),
+  };
+  // clang-format on
+}
 
 }  // namespace recordpipe

@@ -1,11 +1,12 @@
-// What a subcommand says of itself, taken from its Command and the options that it defines: --help,
-// the man pages and the shells' completions are made of it.
+// What a subcommand says of itself, taken from its Command and the options that it defines, and
+// --help, which is made of it. So are the man pages and the shells' completions (commands/man.cc,
+// completion.cc).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "tools/tfrecord/command_line/cli_forward.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
@@ -46,5 +47,29 @@ std::vector<CommandText> all_command_texts();
 
 // What the program does.
 std::string program_description();
+
+struct TextBlock {
+  enum class Kind {
+    paragraph,
+    row,       // "csv     A header line and", with what follows below the second column
+    verbatim,  // a line that is indented in another way
+    gap,       // an empty line
+  };
+
+  Kind kind = Kind::paragraph;
+  std::string word = {};  // of a row
+  std::string text = {};  // lines of a paragraph or a row are joined by spaces
+  size_t column = 0;      // of a row: where its text begins
+};
+
+std::vector<TextBlock> text_blocks(const std::string& text);
+
+// `text` in lines of at most `width` characters, each behind `indent`. Paragraphs and rows are
+// filled anew, rows with their column kept free below the word.
+std::string wrapped(const std::string& text, size_t width, const std::string& indent);
+
+std::string help_text(const CommandText& command);
+// The program's own, with a line for each command.
+std::string help_text(const std::vector<CommandText>& commands);
 
 }  // namespace recordpipe

@@ -9,15 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "recordpipe/error.h"
-#include "tools/tfrecord/bench/file_rates.h"
+#include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/number_check.h"
-#include "tools/tfrecord/command_line/option_hints.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
-#include "tools/tfrecord/io/each_input.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/text/json_line.h"
+#include "tools/tfrecord/records/file_rates.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 

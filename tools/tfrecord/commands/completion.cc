@@ -1,14 +1,179 @@
 // tfrecord completion: a script for a shell.
 #include <memory>
 #include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/completion_script.h"
+#include "tools/tfrecord/command_line/command_text.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/output.h"
 
 namespace recordpipe {
 namespace {
+
+std::string joined(const std::vector<std::string>& words, const std::string& separator) {
+  std::string text;
+  for (const std::string& word : words) text.append(text.empty() ? "" : separator).append(word);
+  return text;
+}
+
+// In single quotes, for either shell.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) c == '\'' ? out += "'\\''" : out += c;
+  return out + "'";
+}
+
+// --- bash --------------------------------------------------------------------------------------
+
+constexpr char kBashHead[] = R"(# bash completion for tfrecord, made by `tfrecord completion bash`.
+
+# Lets readline complete names of files (default) or of folders (dirnames).
+_tfrecord_names() { compopt -o "$1" -o filenames 2>/dev/null; }
+
+_tfrecord_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2"); }
+
+_tfrecord() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= i
+  COMPREPLY=()
+  # --option=value comes in three words.
+  if [[ $current == = ]]; then
+    current=
+  elif [[ $previous == = ]] && ((COMP_CWORD > 1)); then
+    previous=${COMP_WORDS[COMP_CWORD-2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    [[ ${COMP_WORDS[i]} == -* ]] || { command=${COMP_WORDS[i]}; break; }
+  done
+  case $command in
+)";
+
+constexpr char kBashTail[] = R"(  esac
+}
+complete -F _tfrecord tfrecord
+)";
+
+// What completes a value of `option`; "" for what can't be known.
+std::string bash_values(const OptionText& option) {
+  if (!option.choices.empty()) {
+    return fmt::format("_tfrecord_words {} \"$current\"", quoted(joined(option.choices, " ")));
+  }
+  if (option.is_folder()) return "_tfrecord_names dirnames";
+  return option.is_file() ? "_tfrecord_names default" : "";
+}
+
+std::string bash_case(const CommandText& command) {
+  std::string text = fmt::format("    {})\n      case $previous in\n", command.name);
+  std::vector<std::string> names;
+  for (const OptionText& option : command.options) {
+    names.insert(names.end(), option.names.begin(), option.names.end());
+    if (option.value.empty()) continue;
+    std::string values = bash_values(option);
+    if (!values.empty()) values += "; ";
+    text += fmt::format("        {}) {}return ;;\n", joined(option.names, "|"), values);
+  }
+  text += "      esac\n";
+  text +=
+      fmt::format("      if [[ $current == -* ]]; then\n        _tfrecord_words {} \"$current\"\n",
+                  quoted(joined(names, " ")));
+  // Arguments are few: whichever is next, it is of the first one's kind.
+  const std::string values = command.arguments.empty() ? "" : bash_values(command.arguments[0]);
+  if (!values.empty()) text += "      else\n        " + values + "\n";
+  return text + "      fi ;;\n";
+}
+
+// --- zsh ---------------------------------------------------------------------------------------
+
+constexpr char kZshHead[] = R"(#compdef tfrecord
+# zsh completion for tfrecord, made by `tfrecord completion zsh`.
+
+_tfrecord() {
+  local curcontext=$curcontext state line
+  typeset -A opt_args
+  _arguments -C '(- *)'{-h,--help}'[print help]' '(- *)--version[print the version]' \
+    '1: :->command' '*:: :->arguments'
+  case $state in
+    command)
+      local -a commands=(
+)";
+
+constexpr char kZshMiddle[] = R"(      )
+      _describe -t commands command commands ;;
+    arguments)
+      case $words[1] in
+)";
+
+constexpr char kZshTail[] = R"(      esac ;;
+  esac
+}
+
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _tfrecord "$@"
+else
+  compdef _tfrecord tfrecord
+fi
+)";
+
+// For _arguments and _describe, where brackets and colons have a meaning.
+std::string zsh_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_values(const OptionText& option) {
+  if (!option.choices.empty()) return "(" + joined(option.choices, " ") + ")";
+  if (option.is_folder()) return "_files -/";
+  return option.is_file() ? "_files" : " ";
+}
+
+std::string zsh_case(const CommandText& command) {
+  std::string text = fmt::format("        {})\n          _arguments -s", command.name);
+  for (const OptionText& option : command.options) {
+    const std::string value =
+        option.value.empty() ? "" : ":" + zsh_text(option.value) + ":" + zsh_values(option);
+    const std::string shut_out = option.repeated ? "" : "(" + joined(option.names, " ") + ")";
+    for (const std::string& name : option.names) {
+      text += " \\\n            " + quoted((option.repeated ? "*" : shut_out) + name + "[" +
+                                           zsh_text(option.description) + "]" + value);
+    }
+  }
+  for (const OptionText& argument : command.arguments) {
+    text +=
+        " \\\n            " + quoted(std::string(argument.repeated ? "*" : "") + ":" +
+                                     zsh_text(argument.names.front()) + ":" + zsh_values(argument));
+  }
+  return text + " ;;\n";
+}
+
+// For bash 4.4 and later, with nothing else installed.
+std::string bash_completion(const std::vector<CommandText>& commands) {
+  std::string text = kBashHead;
+  std::vector<std::string> names;
+  for (const CommandText& command : commands) {
+    names.push_back(command.name);
+    text += bash_case(command);
+  }
+  names.insert(names.end(), {"-h", "--help", "--version"});
+  text += fmt::format("    '') _tfrecord_words {} \"$current\" ;;\n", quoted(joined(names, " ")));
+  return text + kBashTail;
+}
+
+// For zsh with compinit: sourced, or as _tfrecord in a folder of fpath.
+std::string zsh_completion(const std::vector<CommandText>& commands) {
+  std::string text = kZshHead;
+  for (const CommandText& command : commands) {
+    text += "        " + quoted(zsh_text(command.name) + ":" + zsh_text(command.summary)) + "\n";
+  }
+  text += kZshMiddle;
+  for (const CommandText& command : commands) text += zsh_case(command);
+  return text + kZshTail;
+}
 
 struct Arguments {
   std::string shell = {};

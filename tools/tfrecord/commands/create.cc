@@ -16,8 +16,6 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/record_output.h"
-#include "tools/tfrecord/text/json_line.h"
-#include "tools/tfrecord/text/summary.h"
 
 namespace recordpipe {
 namespace {

@@ -9,13 +9,11 @@
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/message_diff.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/number_check.h"
-#include "tools/tfrecord/command_line/selection_options.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/input_records.h"
-#include "tools/tfrecord/text/json_line.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

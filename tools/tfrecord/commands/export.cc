@@ -6,18 +6,14 @@
 #include <fmt/format.h>
 
 #include "recordpipe/error.h"
-#include "recordpipe/toolkit/feature_names.h"
+#include "recordpipe/toolkit/feature_edit.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/pixel_options.h"
-#include "tools/tfrecord/command_line/selection_options.h"
-#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/formats/export_target.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/input_records.h"
-#include "tools/tfrecord/text/json_line.h"
-#include "tools/tfrecord/text/summary.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

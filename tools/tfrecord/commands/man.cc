@@ -2,15 +2,116 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "recordpipe/error.h"
+#include "recordpipe/version.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/man_page.h"
+#include "tools/tfrecord/command_line/command_text.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/output.h"
 
 namespace recordpipe {
 namespace {
+
+// Text as roff takes it literally, several lines of it too.
+std::string escaped(const std::string& text) {
+  std::string out;
+  bool line_begins = true;
+  for (const char c : text) {
+    if (line_begins && (c == '.' || c == '\'')) out += "\\&";
+    line_begins = c == '\n';
+    switch (c) {
+      case '\\':
+        out += "\\e";
+        break;
+      case '-':
+        out += "\\-";  // else a hyphen, which can't be copied into a shell
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+// (Names that were hyphenated or spread out could not be copied into a shell.)
+std::string heading(const std::string& title) {
+  std::string upper = title;
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return ".TH " + escaped(upper) +
+         " 1 \"\" \"recordpipe " RECORDPIPE_VERSION "\" \"User Commands\"\n.nh\n.ad l\n";
+}
+
+// Filled paragraphs, tables with their second column in a line, and what stays as it is.
+std::string paragraphs(const std::string& text) {
+  std::string out;
+  auto last = TextBlock::Kind::paragraph;
+  for (const TextBlock& block : text_blocks(text)) {
+    using Kind = TextBlock::Kind;
+    if ((block.kind == Kind::verbatim) != (last == Kind::verbatim)) {
+      out += last == Kind::verbatim ? ".fi\n" : ".nf\n";
+    }
+    if (block.kind == Kind::gap) {
+      out += ".PP\n";
+    } else if (block.kind == Kind::row) {
+      out += ".TP " + std::to_string(block.column) + "\n" + escaped(block.word) + "\n" +
+             escaped(block.text) + "\n";
+    } else {
+      if (last == Kind::row) out += ".PP\n";
+      out += escaped(block.text) + "\n";
+    }
+    last = block.kind;
+  }
+  return out + (last == TextBlock::Kind::verbatim ? ".fi\n" : "");
+}
+
+std::string item(const OptionText& option) {
+  std::string names;
+  for (const std::string& name : option.names) {
+    names.append(names.empty() ? "" : ", ").append("\\fB" + escaped(name) + "\\fR");
+  }
+  const bool is_argument = option.names.front().front() != '-';
+  if (is_argument && option.repeated) names += "...";
+  if (!is_argument && !option.value.empty()) names += " \\fI" + escaped(option.value) + "\\fR";
+  std::string text = ".TP\n" + names + "\n" + escaped(option.description);
+  if (!option.default_value.empty()) text += " (default: " + escaped(option.default_value) + ")";
+  return text + ".\n";
+}
+
+std::string verbatim(const std::string& text) { return ".nf\n" + escaped(text) + "\n.fi\n"; }
+
+// tfrecord-NAME(1).
+std::string man_page(const CommandText& command) {
+  std::string summary = command.summary;
+  summary[0] = static_cast<char>(summary[0] | 0x20);  // lower case, as whatis has it
+  std::string page = heading("tfrecord-" + command.name) + ".SH NAME\n" +
+                     escaped("tfrecord-" + command.name) + " \\- " + escaped(summary) +
+                     "\n.SH SYNOPSIS\n" + escaped(command.usage()) + "\n.SH DESCRIPTION\n" +
+                     escaped(command.summary) + ".\n";
+  if (!command.description.empty()) page += ".PP\n" + paragraphs(command.description);
+  if (!command.arguments.empty()) page += ".SH ARGUMENTS\n";
+  for (const OptionText& argument : command.arguments) page += item(argument);
+  page += ".SH OPTIONS\n";
+  for (const OptionText& option : command.options) page += item(option);
+  return page + ".SH EXAMPLES\n" + verbatim(command.examples) + ".SH EXIT STATUS\n" +
+         escaped(exit_statuses(command.answers_no)) + "\n.SH SEE ALSO\n.BR tfrecord (1)\n";
+}
+
+// tfrecord(1).
+std::string man_page(const std::vector<CommandText>& commands) {
+  std::string page =
+      heading("tfrecord") +
+      ".SH NAME\ntfrecord \\- looks at, checks, repairs and converts TFRecord files\n"
+      ".SH SYNOPSIS\n.B tfrecord\n.I COMMAND\n[OPTIONS] [FILE...]\n"
+      ".SH DESCRIPTION\n" +
+      paragraphs(program_description()) + ".SH COMMANDS\n";
+  for (const CommandText& command : commands) {
+    page += ".TP\n.BR " + escaped("tfrecord-" + command.name) + " (1)\n" +
+            escaped(command.summary) + ".\n";
+  }
+  return page + ".SH EXIT STATUS\n" + escaped(exit_statuses(kAnswersNo)) + "\n";
+}
 
 struct Arguments {
   std::string command = {};

@@ -12,16 +12,13 @@
 #include "dataset/record/record_framing.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_writer.h"
+#include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/compression_option.h"
-#include "tools/tfrecord/command_line/option_hints.h"
-#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/scan_file.h"
-#include "tools/tfrecord/text/damage_report.h"
-#include "tools/tfrecord/text/summary.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {

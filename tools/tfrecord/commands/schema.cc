@@ -6,19 +6,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/base/thread_count.h"
+#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
-#include "recordpipe/toolkit/schema_code.h"
 #include "recordpipe/toolkit/schema_inference.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/selection_options.h"
-#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/record_cursor.h"
-#include "tools/tfrecord/text/json_line.h"
+#include "tools/tfrecord/records/input_records.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 

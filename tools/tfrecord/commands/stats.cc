@@ -4,20 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "dataset/base/thread_count.h"
+#include "dataset/base/available_cpus.h"
 #include "dataset/toolkit/selection/record_pass.h"
 #include "recordpipe/error.h"
-#include "recordpipe/toolkit/feature_names.h"
+#include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/feature_statistics.h"
-#include "recordpipe/toolkit/statistics_json.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/selection_options.h"
-#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/record_cursor.h"
-#include "tools/tfrecord/text/stats_text.h"
+#include "tools/tfrecord/records/input_records.h"
+#include "tools/tfrecord/text/schema_text.h"
 
 namespace recordpipe {
 namespace {

@@ -3,15 +3,13 @@
 #include <string>
 
 #include "recordpipe/error.h"
+#include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/option_hints.h"
-#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
-#include "tools/tfrecord/io/each_input.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/scan_file.h"
-#include "tools/tfrecord/text/damage_report.h"
 
 namespace recordpipe {
 namespace {

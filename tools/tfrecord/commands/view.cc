@@ -8,21 +8,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/stop.h"
+#include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/number_check.h"
-#include "tools/tfrecord/command_line/option_hints.h"
-#include "tools/tfrecord/command_line/pixel_options.h"
-#include "tools/tfrecord/command_line/selection_options.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/text/json_line.h"
-#include "tools/tfrecord/text/summary.h"
 #include "tools/tfrecord/text/text_table.h"
-#include "tools/tfrecord/view/card.h"
+#include "tools/tfrecord/view/elements.h"
 #include "tools/tfrecord/view/page.h"
 
 namespace recordpipe {

@@ -40,7 +40,7 @@ std::unique_ptr<ExampleSource> json_source(const CommandContext& context,
 std::unique_ptr<ExampleSource> csv_source(const CommandContext& context,
                                           std::vector<std::string> paths,
                                           const SourceOptions& options);
-// .npy and .npz (numpy_examples.cc).
+// .npy and .npz.
 std::unique_ptr<ExampleSource> numpy_source(const CommandContext& context,
                                             std::vector<std::string> paths,
                                             const SourceOptions& options);

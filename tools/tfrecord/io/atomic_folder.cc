@@ -65,7 +65,7 @@ void AtomicFolder::discard() noexcept {
   unlock();
 }
 
-// The lock's file goes while it is held: whoever waits for it notices (posix_lock.cc).
+// The lock's file goes while it is held: whoever waits for it notices (posix_file_system.cc).
 void AtomicFolder::unlock() noexcept {
   try {
     files_.remove(partial_ + ".lock");

@@ -35,7 +35,30 @@ std::optional<uint64_t> size_of_all(const CommandContext& context,
   return sum;
 }
 
+class TappedSource final : public ByteSource {
+ public:
+  TappedSource(std::unique_ptr<ByteSource> source,
+               std::function<void(std::span<const std::byte>)> after)
+      : source_(std::move(source)), after_(std::move(after)) {}
+
+  size_t read(std::span<std::byte> out) override {
+    const size_t size = source_->read(out);
+    after_(out.first(size));
+    return size;
+  }
+  const std::string& path() const override { return source_->path(); }
+
+ private:
+  const std::unique_ptr<ByteSource> source_;
+  const std::function<void(std::span<const std::byte>)> after_;
+};
+
 }  // namespace
+
+std::unique_ptr<ByteSource> tapped(std::unique_ptr<ByteSource> source,
+                                   std::function<void(std::span<const std::byte>)> after) {
+  return std::make_unique<TappedSource>(std::move(source), std::move(after));
+}
 
 struct InputProgress::State {
   TerminalProgress& progress;
@@ -49,23 +72,6 @@ struct InputProgress::State {
     if (before / kBytesBetweenSigns == now / kBytesBetweenSigns) return;
     progress.update({.activity = activity, .done = now, .total = total});
   }
-};
-
-class InputProgress::CountedSource final : public ByteSource {
- public:
-  CountedSource(std::unique_ptr<ByteSource> source, std::shared_ptr<State> state)
-      : source_(std::move(source)), state_(std::move(state)) {}
-
-  size_t read(std::span<std::byte> out) override {
-    const size_t size = source_->read(out);
-    state_->add(size);
-    return size;
-  }
-  const std::string& path() const override { return source_->path(); }
-
- private:
-  const std::unique_ptr<ByteSource> source_;
-  const std::shared_ptr<State> state_;
 };
 
 InputProgress::InputProgress(const CommandContext& context, const std::string& activity,
@@ -89,7 +95,8 @@ void InputProgress::begin_again(const std::string& activity) {
 void InputProgress::add(uint64_t bytes) { state_->add(bytes); }
 
 std::unique_ptr<ByteSource> InputProgress::counted(std::unique_ptr<ByteSource> source) {
-  return std::make_unique<CountedSource>(std::move(source), state_);
+  return tapped(std::move(source),
+                [state = state_](std::span<const std::byte> bytes) { state->add(bytes.size()); });
 }
 
 }  // namespace recordpipe

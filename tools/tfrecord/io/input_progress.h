@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,10 @@
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
+
+// `source`, which calls `after` with the bytes of each read.
+std::unique_ptr<ByteSource> tapped(std::unique_ptr<ByteSource> source,
+                                   std::function<void(std::span<const std::byte>)> after);
 
 // Tells `context.progress` of it. The functions may be called from several threads.
 class InputProgress {
@@ -35,7 +41,6 @@ class InputProgress {
 
  private:
   struct State;
-  class CountedSource;
 
   std::shared_ptr<State> state_;
 };

@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "recordpipe/compression.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record_reader.h"
-#include "tools/tfrecord/command_line/cli_forward.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/input_progress.h"
 
@@ -49,5 +51,26 @@ std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std:
 // The bytes that are read count in `progress`.
 RecordReader open_records(const CommandContext& context, const std::string& path,
                           const RecordReadOptions& reading, InputProgress& progress);
+
+// A regular file, or a URL whose server sends parts. Null for what can only be read as a stream.
+std::unique_ptr<RandomAccessFile> open_random_input(FileSystem& files, const std::string& path);
+
+// Whether it is a plain file on this machine.
+bool can_be_mapped(FileSystem& files, const std::string& path, const RecordReadOptions& reading);
+
+// How it is compressed, by its first bytes.
+Compression compression_of(const RandomAccessFile& file, const RecordReadOptions& reading);
+
+// Whether a regular file PATH.idx is there and fits `file`, as far as a few headers tell.
+bool index_fits(FileSystem& files, const std::string& path, const RandomAccessFile& file);
+
+// Calls `action` for each path and returns the highest exit code. An Error of one is printed and
+// counts as what `code_of` makes of its kind; Error{cancelled} ends it all.
+ExitCode for_each_input(
+    const CommandContext& context, std::string_view command, const std::vector<std::string>& paths,
+    const std::function<ExitCode(const std::string& path)>& action,
+    const std::function<ExitCode(ErrorKind)>& code_of = [](ErrorKind) {
+      return ExitCode::trouble;
+    });
 
 }  // namespace recordpipe

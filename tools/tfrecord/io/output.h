@@ -7,8 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "recordpipe/file.h"
-#include "tools/tfrecord/command_line/cli_forward.h"
+#include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
@@ -45,5 +47,32 @@ class Output final : public ByteSink {
   std::unique_ptr<ByteSink> sink_;
   std::string buffer_;
 };
+
+// For a command line that was parsed. Throws UsageError where an output's name is empty or leads to
+// standard output, and where a file that is read would be replaced by the result, or by a shard of
+// it, or grow by what goes to standard output. Files are told apart by what they are, not by their
+// names.
+void require_sound_output(FileSystem& files, const CommandApp& app);
+
+// On one line, without its end; what is not valid UTF-8 (names of files may be anything) becomes
+// U+FFFD.
+inline std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+inline std::string json_line(const nlohmann::ordered_json& json) { return json_text(json) + "\n"; }
+
+// Of a file that can't be read, by commands which print an object a file.
+inline std::string error_line(const std::string& path, const std::string& error) {
+  return json_line({{"path", without_secrets(path)}, {"error", error}});
+}
+
+// Adds --json for such a summary.
+void add_json_summary(CLI::App& app, bool& json);
+
+// Throws UsageError if both the result and the summary would go to standard output.
+void check_json_summary(bool json, const std::string& output);
+
+void print_summary(const CommandContext& context, const std::string& text);
+void print_summary(const CommandContext& context, const nlohmann::ordered_json& json);
 
 }  // namespace recordpipe

@@ -10,10 +10,8 @@
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/stop.h"
-#include "tools/tfrecord/command_line/option_hints.h"
-#include "tools/tfrecord/io/counting_source.h"
+#include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/inputs.h"
-#include "tools/tfrecord/io/plain_file.h"
 
 namespace recordpipe {
 namespace {
@@ -102,8 +100,8 @@ class FactFinder {
   void read_stream() {
     uint64_t bytes = 0;
     try {
-      RecordReader reader(std::make_unique<CountingSource>(
-                              progress_.counted(open_input(context_, facts_.path)), bytes),
+      RecordReader reader(tapped(progress_.counted(open_input(context_, facts_.path)),
+                                 [&](auto read) { bytes += read.size(); }),
                           reading_);
       facts_.compression = reader.compression();
       facts_.was_read = true;

@@ -16,9 +16,7 @@
 #include "recordpipe/record_format.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
-#include "tools/tfrecord/command_line/compression_option.h"
-#include "tools/tfrecord/command_line/number_check.h"
-#include "tools/tfrecord/command_line/threads_option.h"
+#include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/text/text_table.h"
 

@@ -14,7 +14,6 @@
 
 #include "recordpipe/compression.h"
 #include "recordpipe/file.h"
-#include "tools/tfrecord/command_line/cli_forward.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {

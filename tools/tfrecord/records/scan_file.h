@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "recordpipe/compression.h"
 #include "recordpipe/record_reader.h"
@@ -42,5 +43,49 @@ struct ScanTotals {
 ScanTotals scan_file(const CommandContext& context, const std::string& path,
                      const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks,
                      InputProgress& progress);
+
+// "[21, 67), 46 bytes: length CRC mismatch: corrupted record (hint)"
+std::string describe(const DamagedRegion& region);
+// "2 damaged regions of 50 bytes"
+std::string describe_damage(uint64_t regions, uint64_t bytes);
+
+// One file after another. Nothing is kept of a region, so that there may be any number of them.
+//
+// Text:
+//     a.tfrecords: intact, 3 records, 88 bytes
+//     a.tfrecords.gz: intact, 3 records, 88 bytes, gzip
+//     b.tfrecords: damaged
+//       1 intact record
+//       [21, 67), 46 bytes: length CRC mismatch: corrupted record (hint)
+//       1 intact record
+//       in all: 2 intact records, 1 damaged region of 46 bytes
+// JSON, one object a line:
+//     {"path": "b.tfrecords", "regions": [{"begin": 21, "end": 67, "reason": "...",
+//      "records_before": 1}], "records": 2, "intact": false, "bytes": 88, "bytes_lost": 46,
+//      "compression": "none"}
+// and "error": "..." in the place of the last three where the file could not be read to its end.
+class DamageReport {
+ public:
+  // `write` gets whole lines, and parts of lines where they are long.
+  DamageReport(bool json, std::function<void(std::string_view)> write)
+      : json_(json), write_(std::move(write)) {}
+
+  void begin(const std::string& path);
+  void intact(uint64_t records) { since_damage_ += records; }
+  void damaged(const DamagedRegion& region);
+  void end(const ScanTotals& totals);
+  // Instead of end().
+  void failed(std::string_view message);
+
+ private:
+  void end_object(uint64_t records, bool intact);
+
+  const bool json_;
+  const std::function<void(std::string_view)> write_;
+  std::string path_;
+  uint64_t records_ = 0;       // up to the last region
+  uint64_t since_damage_ = 0;  // after it
+  uint64_t regions_ = 0;
+};
 
 }  // namespace recordpipe

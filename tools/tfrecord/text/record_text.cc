@@ -1,23 +1,26 @@
 #include "tools/tfrecord/text/record_text.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "dataset/example/event_view.h"
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/internal/utf8.h"
 #include "recordpipe/parameter.h"
+#include "recordpipe/toolkit/image_format.h"
+#include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
 namespace {
 
-constexpr size_t kMostValues = 8;
 constexpr size_t kMostSteps = 4;
 constexpr size_t kMostText = 64;
 constexpr size_t kMostHex = 16;
@@ -41,52 +44,41 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
-std::string hex(std::span<const std::byte> bytes) {
+// `more`: what stands for the bytes after the first few.
+std::string hex(std::span<const std::byte> bytes, std::string_view more = " ...") {
   std::string out = byte_count(bytes.size());
   if (bytes.empty()) return out;
   out += ":";
   for (const std::byte byte : bytes.first(std::min(bytes.size(), kMostHex))) {
     out += fmt::format(" {:02x}", std::to_integer<unsigned>(byte));
   }
-  if (bytes.size() > kMostHex) out += " ...";
-  return out;
+  return bytes.size() > kMostHex ? out.append(more) : out;
 }
 
-// Values in a line, the first few of many.
-class ValueLine {
- public:
-  explicit ValueLine(size_t size) : size_(size) {}
-
-  bool wants_more() const { return shown_ < std::min(size_, kMostValues); }
-  void add(std::string_view value) {
-    if (shown_++ > 0) text_ += ", ";
-    text_ += value;
-  }
-  std::string text() const {
-    if (size_ == 0) return "(no values)";
-    if (shown_ == size_) return text_;
-    return fmt::format("{}, ... ({} values)", text_, grouped(size_));
-  }
-
- private:
-  size_t size_;
-  size_t shown_ = 0;
-  std::string text_;
-};
+// The first `most` values of a feature, in a line.
+template <typename ShowBytes, typename ShowFloat>
+std::string first_values(const FeatureView& feature, size_t most, ShowBytes show_bytes,
+                         ShowFloat show_float) {
+  std::string text;
+  size_t count = 0;
+  const auto add = [&](auto value, auto show) {
+    if (count++ < most) text.append(count == 1 ? "" : ", ").append(show(value));
+  };
+  for_each_value<FeatureKind::bytes>(feature, [&](auto value) { add(value, show_bytes); });
+  for_each_value<FeatureKind::floats>(feature, [&](float value) { add(value, show_float); });
+  for_each_value<FeatureKind::int64s>(feature, [&](int64_t value) {
+    add(value, [](int64_t number) { return std::to_string(number); });
+  });
+  return text;
+}
 
 std::string values_line(const FeatureView& feature) {
+  constexpr size_t kMostValues = 8;
   if (feature.kind() == FeatureKind::none) return "(no list)";
-  ValueLine line(feature.size());
-  for_each_value<FeatureKind::bytes>(feature, [&](std::span<const std::byte> value) {
-    if (line.wants_more()) line.add(describe_bytes(value));
-  });
-  for_each_value<FeatureKind::floats>(feature, [&](float value) {
-    if (line.wants_more()) line.add(shortest_text(value));
-  });
-  for_each_value<FeatureKind::int64s>(feature, [&](int64_t value) {
-    if (line.wants_more()) line.add(std::to_string(value));
-  });
-  return line.text();
+  if (feature.size() == 0) return "(no values)";
+  std::string line = first_values(feature, kMostValues, describe_bytes, shortest_text<float>);
+  if (feature.size() <= kMostValues) return line;
+  return fmt::format("{}, ... ({} values)", line, grouped(feature.size()));
 }
 
 std::string event_text(const EventView& event) {
@@ -111,27 +103,20 @@ std::string payload_text(std::span<const std::byte> payload) {
 
 std::string features_text(const ShownRecord& shown) {
   TextTable table({Align::left, Align::left, Align::left});
-  const auto add = [&](std::span<const NamedFeature> features) {
-    for (const auto& [name, feature] : features) {
-      table.add({name_text(name), std::string(json_kind(feature.kind())), values_line(feature)});
-    }
-  };
-  const auto add_lists = [&](std::span<const FeatureListView> lists) {
-    for (const FeatureListView& list : lists) {
-      table.add({name_text(list.name()), "list", counted(list.size(), "step")});
-      size_t i = 0;
-      list.for_each_step([&](const FeatureView& step) {
-        if (i < kMostSteps) {
-          table.add(
-              {fmt::format("  [{}]", i), std::string(json_kind(step.kind())), values_line(step)});
-        }
-        ++i;
-      });
-      if (i > kMostSteps) table.add({"  ..."});
-    }
-  };
-  add(shown.message.features());
-  add_lists(shown.message.feature_lists());
+  for (const auto& [name, feature] : shown.message.features()) {
+    table.add({name_text(name), std::string(json_kind(feature.kind())), values_line(feature)});
+  }
+  for (const FeatureListView& list : shown.message.feature_lists()) {
+    table.add({name_text(list.name()), "list", counted(list.size(), "step")});
+    size_t i = 0;
+    list.for_each_step([&](const FeatureView& step) {
+      const size_t place = i++;
+      if (place >= kMostSteps) return;
+      table.add(
+          {fmt::format("  [{}]", place), std::string(json_kind(step.kind())), values_line(step)});
+    });
+    if (i > kMostSteps) table.add({"  ..."});
+  }
   return table.text("  ");
 }
 
@@ -170,6 +155,42 @@ std::string record_text(const ShownRecord& shown) {
       break;
   }
   return out + payload_text(shown.record.data);
+}
+
+std::string bytes_text(std::span<const std::byte> value, size_t longest) {
+  if (value.empty()) return "\"\"";  // a blank would look like nothing
+  if (is_text(value)) {
+    const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
+    if (text.size() <= longest) return std::string(text);
+    size_t end = 0;
+    while (end < longest) end += utf8_length(text.substr(end));
+    return fmt::format("{}… {}", text.substr(0, end), byte_count(text.size()));
+  }
+  if (const std::string_view format = image_format(value); !format.empty()) {
+    return fmt::format("{} file, {}", format, byte_count(value.size()));
+  }
+  return hex(value, " …");
+}
+
+std::string values_text(const FeatureView& feature) {
+  constexpr size_t kMostValues = 16;
+  constexpr size_t kLongestValue = 200;
+  const std::string text = first_values(
+      feature, kMostValues,
+      [](std::span<const std::byte> value) { return bytes_text(value, kLongestValue); },
+      short_number);
+  if (feature.size() <= kMostValues) return text;
+  return fmt::format("{}, … {} in all", text, grouped(feature.size()));
+}
+
+std::string steps_text(const FeatureListView& list) {
+  std::string text = counted(list.size(), "step");
+  size_t count = 0;
+  list.for_each_step([&](const FeatureView& step) {
+    if (count++ >= kMostSteps) return;
+    text.append(count == 1 ? ": [" : ", [").append(values_text(step)).append("]");
+  });
+  return count > kMostSteps ? text + ", …" : text;
 }
 
 }  // namespace recordpipe

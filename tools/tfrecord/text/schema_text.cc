@@ -1,11 +1,19 @@
 #include "tools/tfrecord/text/schema_text.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
+#include "recordpipe/parameter.h"
+#include "recordpipe/toolkit/feature_statistics.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -86,6 +94,172 @@ nlohmann::ordered_json feature_lists_json(const InferredSchema& schema) {
              {"steps", range_json(list.min_steps, list.max_steps)}});
   }
   return json;
+}
+
+namespace {
+
+std::string number_text(int64_t value) { return std::to_string(value); }
+std::string number_text(float value) { return shortest_text(value); }
+
+// As high as it is full, of a bin with `most` in it; one that has anything in it is seen.
+std::string_view bar(uint64_t bin, uint64_t most) {
+  constexpr std::array<std::string_view, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const double part = most > 0 ? static_cast<double>(bin) / static_cast<double>(most) : 0;
+  const auto height = static_cast<size_t>(part * 8 + 0.5);
+  return kBlocks[bin > 0 ? std::max<size_t>(height, 1) : 0];
+}
+
+std::string histogram_text(const Distribution& distribution) {
+  if (distribution.finite() == 0 || distribution.finite_min() == distribution.finite_max()) {
+    return "";
+  }
+  const std::vector<uint64_t> bins = distribution.histogram(kHistogramBins);
+  const uint64_t most = std::ranges::max(bins);
+  std::string bars;
+  for (const uint64_t bin : bins) bars += bar(bin, most);
+  return fmt::format("    histogram {} |{}| {}\n", short_number(distribution.finite_min()), bars,
+                     short_number(distribution.finite_max()));
+}
+
+// Of whole numbers that are few (labels, say), a bar each: "0 █, 1 ▅".
+std::string histogram_text(const NumberStatistics<int64_t>& numbers) {
+  if (!numbers.frequent.exact() || numbers.frequent.distinct() > kHistogramBins) {
+    return histogram_text(numbers.distribution);
+  }
+  if (numbers.frequent.distinct() == 1) return "";
+  auto values = numbers.frequent.top(kHistogramBins);
+  const uint64_t most = values.front().times;
+  std::ranges::sort(values, {}, [](const auto& entry) { return entry.value; });
+  std::string out = "    histogram";
+  for (size_t i = 0; i < values.size(); ++i) {
+    out += fmt::format("{} {} {}", i > 0 ? "," : "", values[i].value, bar(values[i].times, most));
+  }
+  return out + "\n";
+}
+std::string histogram_text(const NumberStatistics<float>& numbers) {
+  return histogram_text(numbers.distribution);
+}
+
+std::string quantiles_text(const Distribution& distribution) {
+  if (distribution.min() == distribution.max()) return "";
+  const auto quantiles = distribution.quantiles(kQuantilesShown);
+  std::string out = "    quantiles";
+  for (size_t i = 0; i < quantiles.size(); ++i) {
+    out += fmt::format("{} {:g} %: {}", i > 0 ? "," : "", 100 * kQuantilesShown[i],
+                       short_number(quantiles[i]));
+  }
+  return out + (distribution.exact()
+                    ? "\n"
+                    : fmt::format(" (within {:.2g} %)\n", 100 * distribution.within()));
+}
+
+template <typename Value, typename Text>
+std::string frequent_text(const FrequentValues<Value>& frequent, uint64_t count, Text text) {
+  if (frequent.distinct() == 0) return "";
+  std::string out;
+  if (frequent.exact()) {
+    out = frequent.distinct() == 1
+              ? std::string("    always ")
+              : fmt::format("    {} different values, most often ", grouped(frequent.distinct()));
+  } else {
+    out = fmt::format("    more than {} different values, of the first ones at least ",
+                      grouped(frequent.distinct()));
+  }
+  bool first = true;
+  for (const auto& [value, times] : frequent.top(kFrequentShown)) {
+    out += fmt::format("{}{}", first ? "" : ", ", text(value));
+    if (frequent.distinct() > 1 || !frequent.exact()) {
+      out += fmt::format(" ({}{})", share_text(times, count), first ? " of values" : "");
+    }
+    first = false;
+  }
+  return out + "\n";
+}
+
+template <typename Number>
+std::string numbers_text(const NumberStatistics<Number>& numbers) {
+  std::string out = "    " + counted(numbers.count, "value");
+  if (numbers.nans > 0) out += fmt::format(", {} of them NaN", grouped(numbers.nans));
+  if (numbers.count == numbers.nans) return out + "\n";
+  out += fmt::format(", {} to {}", number_text(numbers.min), number_text(numbers.max));
+  if (numbers.moments.count() > 0) {
+    out += fmt::format(", mean {}, sd {}", short_number(numbers.moments.mean()),
+                       short_number(numbers.moments.standard_deviation()));
+  }
+  out.append("\n").append(quantiles_text(numbers.distribution)).append(histogram_text(numbers));
+  return out + frequent_text(numbers.frequent, numbers.count,
+                             [](Number value) { return number_text(value); });
+}
+
+std::string short_value_text(const std::string& value) {
+  JsonText json;
+  if (is_text(std::as_bytes(std::span(value)))) {
+    json.string(value);
+    return json.take();
+  }
+  std::string out = "0x";
+  for (const char c : value) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return out;
+}
+
+std::string bytes_text(const BytesStatistics& bytes) {
+  std::string out = fmt::format(
+      "    {}, {} in all, lengths {} to {}, mean {}, sd {}\n", counted(bytes.count, "value"),
+      byte_count(bytes.total_bytes), grouped(static_cast<uint64_t>(bytes.lengths.min())),
+      grouped(static_cast<uint64_t>(bytes.lengths.max())), short_number(bytes.moments.mean()),
+      short_number(bytes.moments.standard_deviation()));
+  out += quantiles_text(bytes.lengths) + histogram_text(bytes.lengths);
+  if (bytes.long_values > 0 && bytes.long_values < bytes.count) {
+    out += fmt::format("    {} longer than {} bytes; of the others\n", grouped(bytes.long_values),
+                       BytesStatistics::kShort);
+  }
+  return out + frequent_text(bytes.frequent, bytes.count, short_value_text);
+}
+
+// What the records are that may have features.
+std::string_view records_text(const FeatureStatistics& statistics) {
+  if (statistics.sequences == 0) return "Examples";
+  return statistics.sequences == statistics.with_features ? "SequenceExamples"
+                                                          : "Examples and SequenceExamples";
+}
+
+std::string feature_text(std::string_view name, const ValueStatistics& values,
+                         const FeatureStatistics& all, bool steps) {
+  std::string out = fmt::format("  {}: {}", name_text(name), json_kind(values.shape.kind()));
+  if (values.shape.with_list() > 0) out.append(", ").append(values_text(values.shape));
+  if (steps) {
+    out += fmt::format(" in each of {} steps\n", grouped(values.shape.with_list()));
+  } else {
+    out += fmt::format(" in {} of {}\n", share_text(values.shape.with_list(), all.with_features),
+                       records_text(all));
+  }
+  if (values.int64s.count > 0) out += numbers_text(values.int64s);
+  if (values.floats.count > 0) out += numbers_text(values.floats);
+  if (values.bytes.count > 0) out += bytes_text(values.bytes);
+  return out;
+}
+
+}  // namespace
+
+std::string stats_as_text(const FeatureStatistics& statistics) {
+  std::string out = counted(statistics.records, "record") + "\n";
+  if (statistics.with_features < statistics.records) {
+    out += fmt::format("  {} of them no Examples\n",
+                       grouped(statistics.records - statistics.with_features));
+  }
+  for (const auto& [name, values] : statistics.features) {
+    out += feature_text(name, values, statistics, /*steps=*/false);
+  }
+  for (const auto& [name, values] : statistics.feature_lists) {
+    out += feature_text(name, values, statistics, /*steps=*/true);
+  }
+  if (statistics.left_out > 0) {
+    out += fmt::format(
+        "  and features of other names, {} in all, which were not counted: choose "
+        "with --feature\n",
+        grouped(statistics.left_out));
+  }
+  return out;
 }
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// An inferred schema (schema_inference.h) in words and as JSON.
+// Inferred schemas and statistics of features in words, and schemas as JSON.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "recordpipe/toolkit/feature_statistics.h"
 #include "recordpipe/toolkit/schema_inference.h"
 
 namespace recordpipe {
@@ -22,5 +23,7 @@ std::string features_text(const InferredSchema& schema, std::string_view indent)
 nlohmann::ordered_json features_json(const InferredSchema& schema);
 // {"frames": {"kind": ..., "values": ..., "share": ..., "steps": 5}, ...}; "steps" as "values".
 nlohmann::ordered_json feature_lists_json(const InferredSchema& schema);
+
+std::string stats_as_text(const FeatureStatistics& statistics);
 
 }  // namespace recordpipe

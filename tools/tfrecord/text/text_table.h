@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/toolkit/number_words.h"
+#include "dataset/toolkit/names.h"
 
 namespace recordpipe {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"
 #include "recordpipe/image/decode_image.h"
 #include "recordpipe/toolkit/image_format.h"

@@ -1,10 +1,18 @@
 #include "tools/tfrecord/view/overview.h"
 
 #include <cmath>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
+#include "recordpipe/error.h"
 #include "recordpipe/feature_values.h"
+#include "recordpipe/internal/url_path.h"
 #include "recordpipe/toolkit/json_text.h"
+#include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/formats/usual_features.h"
+#include "tools/tfrecord/text/record_text.h"
+#include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
 namespace {
@@ -60,6 +68,76 @@ void Overview::add(const MessageView& record, size_t size) {
       });
     }
   }
+}
+
+namespace {
+
+constexpr size_t kLargestFile = size_t{16} << 20;
+constexpr size_t kMostShown = 4;  // of a record's labels
+constexpr size_t kLongest = 80;
+
+}  // namespace
+
+std::vector<std::string> read_label_names(FileSystem& files, const std::string& given) {
+  if (given.empty()) return {};
+  const bool is_file = is_http_url(given) || files.status(given).has_value();
+  if (!is_file && given.find(',') == given.npos) {
+    throw UsageError("--labels: there is no file " + printable(given) +
+                     ", and names are separated by commas");
+  }
+  std::string text = given;
+  if (is_file) {
+    const std::vector<std::byte> bytes = read_all(*files.open_source(given), kLargestFile);
+    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  std::vector<std::string> names;
+  std::istringstream stream(text);
+  for (std::string name; std::getline(stream, name, is_file ? '\n' : ',');) {
+    if (name.ends_with('\r')) name.pop_back();
+    names.push_back(name);
+  }
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  return names;
+}
+
+Labels::Labels(std::string feature, std::vector<std::string> names)
+    : feature_(std::move(feature)),
+      feature_was_said_(!feature_.empty()),
+      names_(std::move(names)) {}
+
+const std::string* Labels::name(int64_t value) const {
+  const bool has_name = value >= 0 && static_cast<uint64_t>(value) < names_.size();
+  return has_name ? &names_[static_cast<size_t>(value)] : nullptr;
+}
+
+std::optional<std::string> Labels::label(const MessageView& record) {
+  const FeatureView* found = nullptr;
+  if (!feature_.empty()) {
+    found = record.find_feature(feature_);
+  } else {
+    for (const std::string_view name : kUsualLabelFeatures) {
+      found = record.find_feature(name);
+      if (found == nullptr || found->size() == 0) continue;
+      feature_ = name;
+      break;
+    }
+  }
+  if (found == nullptr || found->size() == 0) return std::nullopt;
+  found_any_ = true;
+  std::string text;
+  size_t count = 0;
+  const auto add = [&](const std::string& value) {
+    if (count++ < kMostShown) text.append(text.empty() ? "" : ", ").append(value);
+  };
+  for_each_value<FeatureKind::int64s>(*found, [&](int64_t value) {
+    const std::string* const known = name(value);
+    add(known == nullptr ? std::to_string(value) : known->empty() ? "\"\"" : *known);
+  });
+  for_each_value<FeatureKind::floats>(*found, [&](float value) { add(short_number(value)); });
+  for_each_value<FeatureKind::bytes>(
+      *found, [&](std::span<const std::byte> value) { add(bytes_text(value, kLongest)); });
+  if (count > kMostShown) text += ", …";
+  return text;
 }
 
 }  // namespace recordpipe

@@ -8,13 +8,13 @@
 
 #include "dataset/applications/html/escape_html.h"
 #include "dataset/base/base64.h"
-#include "dataset/toolkit/selection/nearest_names.h"
+#include "dataset/toolkit/names.h"
 #include "recordpipe/sha256.h"
 #include "recordpipe/toolkit/json_text.h"
 #include "recordpipe/version.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
-#include "tools/tfrecord/view/html.h"
+#include "tools/tfrecord/view/elements.h"
 #include "tools/tfrecord/view/page_assets.h"
 
 namespace recordpipe {

@@ -8,9 +8,7 @@
 
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/view/image_finder.h"
-#include "tools/tfrecord/view/labels.h"
 #include "tools/tfrecord/view/overview.h"
-#include "tools/tfrecord/view/record_sample.h"
 
 namespace recordpipe {
 

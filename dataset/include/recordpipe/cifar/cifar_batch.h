@@ -1,10 +1,12 @@
 // The images and labels of one batch file, common to all archive kinds.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace recordpipe {
@@ -32,5 +34,9 @@ struct CifarBatch {
                                                        kCifarImageSize);
   }
 };
+
+// The class names of CIFAR-10, by label.
+inline constexpr std::array<std::string_view, 10> kCifar10ClassNames = {
+    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
 
 }  // namespace recordpipe

@@ -34,7 +34,7 @@ struct CifarConvertOptions {
   size_t shards = 1;
   // Also write the files of the archive: cifar-10-batches-py/data_batch_1, ...
   bool keep_extracted = false;
-  // The images are synthetic. The mark of synthetic_mark.h is written before the first file gets
+  // The images are synthetic. The mark of data_folder.h is written before the first file gets
   // its name, and removed after all files were replaced by real images: synthetic files are always
   // marked, also after a crash.
   bool synthetic = false;
@@ -65,7 +65,7 @@ struct CifarConvertReport {
 // Converts `archive` to files in `data_dir`, which must exist; replaces existing files. Files get
 // their names only after the whole archive was read and checked and all files are complete and
 // synced; they are then renamed one after another, and files of the same splits with another number
-// of shards are removed. The note of source_note.h is removed before the first rename and written
+// of shards are removed. The note of data_folder.h is removed before the first rename and written
 // after the last one. Throws Error: the errors of read_cifar_archive(), checksum_mismatch,
 // cancelled, busy if another process writes the files, and errors of writing. `data_dir` is then
 // unchanged, unless a rename or the write of a note failed.

@@ -16,6 +16,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "recordpipe/message_view.h"
 #include "recordpipe/toolkit/value_statistics.h"
@@ -56,5 +57,15 @@ struct FeatureStatistics : StatisticsOf<ValueStatistics> {
   size_t most_numbers_ = Distribution::kMostBuckets;  // in each distribution
   size_t most_frequent_ = FrequentValues<float>::kMost;
 };
+
+// What is written of a feature's values.
+inline constexpr size_t kFrequentShown = 5;
+inline constexpr size_t kHistogramBins = 16;
+inline const std::vector<double> kQuantilesShown = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
+
+// One object on one line: {"records", "with_features", "features": {NAME: {"kind", "records",
+// "share", "values", "int64", "float" or "bytes": {"count", "min", "max", "mean", "sd",
+// "quantiles", ...}}}, "feature_lists"}. Infinities are written as in json_text.h.
+std::string statistics_as_json(const FeatureStatistics& statistics);
 
 }  // namespace recordpipe

@@ -21,11 +21,15 @@
 // are those of all steps, and whose len() is the number of steps. No other records have features.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "recordpipe/message_view.h"
+#include "recordpipe/record.h"
 
 namespace recordpipe {
 
@@ -54,6 +58,28 @@ class Where {
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+// Selects records by a where expression and a limit, for programs that count over all of them.
+class RecordFilter {
+ public:
+  // `where`: default all records. `limit`: only the first so many of those that match.
+  explicit RecordFilter(std::optional<Where> where = {}, std::optional<uint64_t> limit = {});
+
+  // The limit is reached.
+  bool is_full() const { return left_ == 0; }
+  // The next record that may be selected; on the reading thread. With a limit, `where` is evaluated
+  // here: which records are the first ones depends on all before them.
+  std::optional<Record> next(const std::function<std::optional<Record>()>& read);
+  // Whether a record of next() is selected. Thread-safe.
+  bool matches(const MessageView& message) const;
+  // After all inputs: Where::require_possible().
+  void require_possible() const;
+
+ private:
+  std::optional<Where> where_;
+  std::optional<uint64_t> left_;
+  MessageView message_;
 };
 
 }  // namespace recordpipe

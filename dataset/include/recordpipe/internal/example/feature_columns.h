@@ -1,4 +1,4 @@
-// The columns of a batch of Features: of Examples, or of the contexts of SequenceExamples.
+// The columns of a batch, of Features and of FeatureLists.
 //
 // The columns are filled in two passes, because the position of a ragged row depends on the sizes
 // of all rows before it. The first pass validates and measures a record, writes numbers of fixed
@@ -21,25 +21,50 @@
 
 namespace recordpipe {
 
-class FeatureColumns {
+// What both kinds of columns have in common.
+class ColumnTable {
+ public:
+  // The number of rows; 0 between reset() and finish().
+  size_t rows() const { return rows_; }
+
+ protected:
+  struct Column {
+    ValuesBuffer values;
+    std::vector<int64_t> step_splits;  // of lists with ragged steps only
+    std::vector<int64_t> row_splits;   // of ragged features, and of lists
+  };
+
+  // `fixed_form` and `what` are the schema's words for a fixed column: "FixedLen", "feature".
+  size_t find_column(std::string_view name, FeatureKind kind, bool fixed,
+                     std::string_view fixed_form, std::string_view what) const;
+  // Starts a batch; keeps the memory of the previous one. Returns whether the columns are others.
+  bool start(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
+  uint64_t heap_bytes() const;
+
+  std::shared_ptr<const WantedFeatures> wanted_;
+  std::vector<Column> columns_;  // one per wanted feature or list
+  size_t rows_ = 0;
+  size_t rows_to_finish_ = 0;
+};
+
+// Of Features: of Examples, or of the contexts of SequenceExamples.
+class FeatureColumns : public ColumnTable {
  public:
   // The column of feature `name`: dense() for FixedLen, ragged() for Ragged and VarLen. Both throw
   // Error{invalid_argument} if the schema has no feature of this name, kind and form.
   template <FeatureKind kind>
   DenseColumn<kind> dense(std::string_view name) const {
-    const size_t i = find_column(name, kind, /*fixed=*/true);
+    const size_t i = find_column(name, kind, /*fixed=*/true, "FixedLen", "feature");
     const WantedFeature& feature = (*wanted_)[i];
     return {columns_[i].values.values<kind>(rows_ * feature.size), feature.shape, feature.size};
   }
   template <FeatureKind kind>
   RaggedColumn<kind> ragged(std::string_view name) const {
-    const Column& column = columns_[find_column(name, kind, /*fixed=*/false)];
+    const Column& column =
+        columns_[find_column(name, kind, /*fixed=*/false, "FixedLen", "feature")];
     const auto splits = std::span(column.row_splits).first(rows_ + 1);
     return {column.values.values<kind>(static_cast<size_t>(splits.back())), splits};
   }
-
-  // The number of rows; 0 between reset() and finish().
-  size_t rows() const { return rows_; }
 
   // Starts a batch of `rows` rows; keeps the memory of the previous batch.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
@@ -56,27 +81,61 @@ class FeatureColumns {
   uint64_t heap_bytes() const;
 
  private:
-  struct Column {
-    ValuesBuffer values;
-    std::vector<int64_t> row_splits;  // ragged columns only
-  };
   // The position of a row's feature in the record; kind none if the feature is missing.
   struct Found {
     std::span<const std::byte> entry;
     FeatureSize size;
   };
 
-  size_t find_column(std::string_view name, FeatureKind kind, bool fixed) const;
   void lay_out(const WantedFeature& feature, std::span<const Found> found, Column& column);
-  std::span<Found> found_in(size_t row) {
-    return std::span(found_).subspan(row * columns_.size(), columns_.size());
+
+  std::vector<Found> found_;  // row-major: [row][feature]
+};
+
+// Of FeatureLists: the per-step values of SequenceExamples.
+class FeatureListColumns : public ColumnTable {
+ public:
+  // The column of feature list `name`: dense() for FixedLenSequence, ragged() for Ragged and
+  // VarLen. Both throw Error{invalid_argument} if the schema has no list of this name, kind and
+  // form.
+  template <FeatureKind kind>
+  RaggedColumn<kind> dense(std::string_view name) const {
+    const size_t i = find_column(name, kind, /*fixed=*/true, "FixedLenSequence", "feature list");
+    const WantedFeature& feature = (*wanted_)[i];
+    const auto splits = std::span(columns_[i].row_splits).first(rows_ + 1);
+    const size_t values = static_cast<size_t>(splits.back()) * feature.size;
+    return {columns_[i].values.values<kind>(values), splits, feature.shape, feature.size};
+  }
+  template <FeatureKind kind>
+  NestedRaggedColumn<kind> ragged(std::string_view name) const {
+    const Column& column =
+        columns_[find_column(name, kind, /*fixed=*/false, "FixedLenSequence", "feature list")];
+    const auto splits = std::span(column.row_splits).first(rows_ + 1);
+    const auto steps = std::span(column.step_splits).first(static_cast<size_t>(splits.back()) + 1);
+    return {column.values.values<kind>(static_cast<size_t>(steps.back())), steps, splits};
   }
 
-  std::shared_ptr<const WantedFeatures> wanted_;
-  std::vector<Column> columns_;  // one per wanted feature
-  std::vector<Found> found_;     // row-major: [row][feature]
-  size_t rows_ = 0;
-  size_t rows_to_finish_ = 0;
+  // As FeatureColumns' functions. read() reads one FeatureLists message; end_row() throws not_found
+  // if a required list is missing, unsupported if a step has the wrong kind or number of values.
+  void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
+  void read(size_t row, WireReader feature_lists);
+  void end_row(size_t row);
+  void finish();
+  uint64_t heap_bytes() const;
+
+ private:
+  // The position of a row's list in the record, and its size.
+  struct Found {
+    std::span<const std::byte> entry;
+    bool missing = true;
+    size_t steps = 0;
+    size_t values = 0;
+    size_t bytes = 0;  // total size of bytes values
+  };
+
+  void lay_out(const WantedFeature& feature, std::span<const Found> found, Column& column);
+
+  std::vector<Found> found_;  // row-major: [row][list]
 };
 
 }  // namespace recordpipe

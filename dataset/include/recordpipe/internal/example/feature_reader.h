@@ -16,9 +16,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/example_view.h"
 #include "recordpipe/internal/endian.h"
-#include "recordpipe/internal/example/feature_size.h"
 #include "recordpipe/internal/example/single_value_entry.h"
-#include "recordpipe/internal/example/wire_format.h"
 #include "recordpipe/internal/example/wire_reader.h"
 #include "recordpipe/internal/utf8.h"
 

@@ -14,11 +14,26 @@
 #include <string_view>
 #include <utility>
 
-#include "recordpipe/internal/example/feature_size.h"
-#include "recordpipe/internal/example/wire_format.h"
+#include "recordpipe/example_view.h"
+#include "recordpipe/internal/example/wire_reader.h"
 #include "recordpipe/internal/utf8.h"
 
 namespace recordpipe {
+
+// Kind and size of a Feature, determined in one pass over its bytes.
+struct FeatureSize {
+  FeatureKind kind = FeatureKind::none;
+  size_t values = 0;
+  size_t bytes = 0;  // total size of bytes values
+  // The feature had lists of another kind before; their values are replaced.
+  bool replaced = false;
+  // The last value, so that a single value needs no second pass.
+  std::span<const std::byte> last = {};  // a bytes value, or the four bytes of a float
+  int64_t last_int64 = 0;
+
+  // Adds a piece of the Feature and validates every byte of it (feature_reader.h).
+  void add(WireReader piece);
+};
 
 // A cursor over a message. Its functions return an empty optional if the expected field is not
 // next.

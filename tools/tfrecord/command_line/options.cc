@@ -1,0 +1,171 @@
+#include "tools/tfrecord/command_line/options.h"
+
+#include <array>
+#include <charconv>
+#include <map>
+#include <string>
+
+#include <CLI/App.hpp>
+#include <fmt/format.h>
+
+#include "recordpipe/error.h"
+#include "tools/tfrecord/command_line/command.h"
+
+namespace recordpipe {
+namespace {
+
+std::optional<PixelShape> parse(std::string_view text) {
+  std::array<size_t, 3> sides = {0, 0, 1};
+  size_t count = 0;
+  while (true) {
+    if (count == sides.size()) return std::nullopt;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sides[count]);
+    if (error != std::errc() || sides[count] < 1 || sides[count] > kLongestSide)
+      return std::nullopt;
+    ++count;
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    if (text.empty()) break;
+    if (text.front() != 'x') return std::nullopt;
+    text.remove_prefix(1);
+  }
+  if (count < 2 || sides[2] > kMostChannels) return std::nullopt;
+  return PixelShape{sides[0], sides[1], sides[2]};
+}
+
+}  // namespace
+
+CLI::Validator number_between(double least, double most) {
+  return CLI::Validator(
+      [least, most](const std::string& text) {
+        double value = 0;
+        const bool is_number =
+            CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+        return is_number ? std::string() : fmt::format("{} is not in [{}, {}]", text, least, most);
+      },
+      "");
+}
+
+CLI::Validator whole_number(uint64_t least, uint64_t most) {
+  return CLI::Validator(
+      [least, most](const std::string& text) {
+        uint64_t value = 0;
+        const char* const end = text.data() + text.size();
+        const auto [last, error] = std::from_chars(text.data(), end, value);
+        if (error == std::errc() && last == end && value >= least && value <= most) {
+          return std::string();
+        }
+        return most == UINT64_MAX
+                   ? fmt::format("{} is not a whole number from {} on", text, least)
+                   : fmt::format("{} is not a whole number from {} to {}", text, least, most);
+      },
+      "");
+}
+
+CLI::Validator byte_size() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const std::string given = text;
+        try {
+          // (A negative number would wrap around to a large one.)
+          if (!given.starts_with('-') && CLI::AsSizeValue(/*kb_is_1000=*/true)(text).empty() &&
+              text != "0")
+            return std::string();
+        } catch (const CLI::ValidationError&) {
+        }
+        return fmt::format("{} is no size: 4096, 100MB and 1GiB are", given);
+      },
+      "");
+}
+
+void add_where(CLI::App& app, std::string& expression) {
+  app.add_option("--where", expression,
+                 "Select records by an expression: \"label == 3 and len(box) > 0\"")
+      // A shell variable that isn't set would select everything.
+      ->check(CLI::Validator(
+          [](const std::string& text) { return text.empty() ? "an empty expression" : ""; }, ""))
+      ->type_name("EXPR");
+}
+
+std::optional<Where> where_of(const std::string& expression) {
+  if (expression.empty()) return std::nullopt;
+  return Where(expression, "--where");
+}
+
+void add_limit(CLI::App& app, std::optional<uint64_t>& limit) {
+  app.add_option("--limit", limit, "Use at most the first N selected records")
+      ->check(whole_number())
+      ->type_name("N");
+}
+
+void add_filter(CLI::App& app, FilterArguments& arguments) {
+  add_where(app, arguments.where);
+  add_limit(app, arguments.limit);
+}
+
+RecordFilter filter_of(const FilterArguments& arguments) {
+  return RecordFilter(where_of(arguments.where), arguments.limit);
+}
+
+void add_features(CLI::App& app, std::vector<std::string>& names, const std::string& description) {
+  app.add_option("--feature,--select", names, description + "; may be repeated")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...");
+}
+
+PixelShape parse_pixel_shape(std::string_view text) {
+  if (const auto shape = parse(text)) return *shape;
+  throw UsageError("--shape: " + printable(text) +
+                   " is not HEIGHTxWIDTH or HEIGHTxWIDTHxCHANNELS, 32x32x3 for one");
+}
+
+void add_pixel_options(CLI::App& app, PixelArguments& arguments) {
+  app.add_option("--shape", arguments.shape, "The shape of raw pixels: 32x32x3, 28x28; see above")
+      ->type_name("HxW[xC]");
+  app.add_option("--layout", arguments.layout,
+                 "The layout of raw pixels: planar (chw) or interleaved (hwc); see above")
+      ->check(CLI::IsMember({"chw", "hwc"}).description(""))
+      ->type_name("chw|hwc");
+}
+
+PixelOptions pixel_options(const PixelArguments& arguments) {
+  PixelOptions options = {.shape_called = "--shape"};
+  if (!arguments.shape.empty()) options.shape = parse_pixel_shape(arguments.shape);
+  if (arguments.layout == "chw") options.layout = PixelLayout::planar;
+  if (arguments.layout == "hwc") options.layout = PixelLayout::interleaved;
+  return options;
+}
+
+void add_compression(CLI::App& app, std::optional<Compression>& compression) {
+  static const std::map<std::string, Compression> kNames = {{"none", Compression::none},
+                                                            {"gzip", Compression::gzip},
+                                                            {"zlib", Compression::zlib},
+                                                            {"zstd", Compression::zstd}};
+  app.add_option_function<std::string>(
+         "--compression",
+         [&compression](const std::string& name) { compression = kNames.at(name); },
+         "Compression (default: from the file name: .gz, .zlib, .zst)")
+      ->check(CLI::IsMember({"none", "gzip", "zlib", "zstd"}).description(""))
+      ->type_name("none|gzip|zlib|zstd");
+}
+
+Compression compression_for(std::string_view path, std::optional<Compression> given) {
+  static const std::map<std::string_view, Compression> kEndings = {{".gz", Compression::gzip},
+                                                                   {".gzip", Compression::gzip},
+                                                                   {".zlib", Compression::zlib},
+                                                                   {".zst", Compression::zstd},
+                                                                   {".zstd", Compression::zstd}};
+  if (given) return *given;
+  for (const auto& [ending, compression] : kEndings) {
+    if (path.ends_with(ending)) return compression;
+  }
+  return Compression::none;
+}
+
+void add_threads(CLI::App& app, size_t& threads) {
+  app.add_option("--threads", threads, "Number of threads (default 0: one per core)")
+      ->check(whole_number(0, 1024))
+      ->type_name("N");
+}
+
+}  // namespace recordpipe

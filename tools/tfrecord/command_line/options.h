@@ -1,0 +1,70 @@
+// Options that several commands have, and checks of numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/App.hpp>
+
+#include "recordpipe/compression.h"
+#include "recordpipe/toolkit/pixel_guess.h"
+#include "recordpipe/toolkit/where.h"
+#include "tools/tfrecord/command_line/command.h"
+
+namespace recordpipe {
+
+// Checks. A number in [least, most]. (CLI::Range lets NaN through.)
+CLI::Validator number_between(double least, double most);
+// A whole number in [least, most]. (Left to CLI11, a negative one would wrap around to a large
+// one.)
+CLI::Validator whole_number(uint64_t least = 0, uint64_t most = UINT64_MAX);
+// Makes bytes of 100MB (1000 * 1000), 1GiB (1024^3) or 4096. (CLI::AsSizeValue's own message lists
+// every unit.)
+CLI::Validator byte_size();
+
+// Adds --where; `expression` stays empty where it isn't given, for all records.
+void add_where(CLI::App& app, std::string& expression);
+// The expression of --where, for all records nothing. Throws what Where's constructor throws.
+std::optional<Where> where_of(const std::string& expression);
+
+// Adds --limit; nothing, if it isn't given: all.
+void add_limit(CLI::App& app, std::optional<uint64_t>& limit);
+
+struct FilterArguments {
+  std::string where = {};
+  std::optional<uint64_t> limit = {};
+};
+// Adds --where and --limit.
+void add_filter(CLI::App& app, FilterArguments& arguments);
+RecordFilter filter_of(const FilterArguments& arguments);
+
+// Adds --feature, and --select as another name of it.
+void add_features(CLI::App& app, std::vector<std::string>& names, const std::string& description);
+
+// --shape: "28x28" or "32x32x3". Throws UsageError where it is neither, or larger than
+// 65535 x 65535 x 4.
+PixelShape parse_pixel_shape(std::string_view text);
+
+struct PixelArguments {
+  std::string shape = {};
+  std::string layout = {};
+};
+// Adds --shape and --layout.
+void add_pixel_options(CLI::App& app, PixelArguments& arguments);
+// Throws UsageError as parse_pixel_shape() does.
+PixelOptions pixel_options(const PixelArguments& arguments);
+
+// Adds --compression; nothing, where it isn't given.
+void add_compression(CLI::App& app, std::optional<Compression>& compression);
+
+// `given`, or else what the ending of `path` says: .gz, .gzip, .zlib, .zst, .zstd; any other: none.
+Compression compression_for(std::string_view path, std::optional<Compression> given);
+
+// Adds --threads; 0, the default, stands for available_cpus().
+void add_threads(CLI::App& app, size_t& threads);
+
+}  // namespace recordpipe

@@ -1,0 +1,84 @@
+#include "tools/tfrecord/io/text_input.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "recordpipe/compression.h"
+#include "recordpipe/error.h"
+#include "tools/tfrecord/io/inputs.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kReadSize = size_t{256} << 10;
+
+}  // namespace
+
+std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::string& path,
+                                      InputProgress& progress) {
+  PeekedSource peeked = peek(progress.counted(open_input(context, path)), 4);
+  const Compression compression = sniff_compression(peeked.head);
+  // Two letters may look like zlib: "x^", say.
+  if (compression != Compression::gzip && compression != Compression::zstd) {
+    return std::move(peeked.source);
+  }
+  return inflate(std::move(peeked.source), compression);
+}
+
+std::optional<std::string_view> LineReader::next() {
+  size_t searched = begin_;
+  while (true) {
+    const size_t end = buffer_.find('\n', searched);
+    if (end != std::string::npos || (ended_ && begin_ < buffer_.size())) {
+      std::string_view line(buffer_);
+      line = line.substr(begin_, std::min(end, buffer_.size()) - begin_);
+      begin_ = end == std::string::npos ? buffer_.size() : end + 1;
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      ++number_;
+      return line;
+    }
+    if (ended_) return std::nullopt;
+    buffer_.erase(0, std::exchange(begin_, 0));
+    searched = buffer_.size();
+    if (searched > kLongestLine) {
+      throw Error({.kind = ErrorKind::limit_exceeded,
+                   .path = path(),
+                   .reason = "line " + std::to_string(number_ + 1) + " is longer than 1 GiB"});
+    }
+    buffer_.resize(searched + kReadSize);
+    const size_t count =
+        source_->read(std::as_writable_bytes(std::span(buffer_).subspan(searched)));
+    buffer_.resize(searched + count);
+    ended_ = count == 0;
+  }
+}
+
+class Spool::Kept final : public ByteSource {
+ public:
+  explicit Kept(const Spool& spool) : file_(spool.file_), path_(spool.path_) {}
+
+  size_t read(std::span<std::byte> out) override {
+    const size_t count = std::min<uint64_t>(out.size(), file_.size() - place_);
+    file_.read_at(place_, out.first(count));
+    place_ += count;
+    return count;
+  }
+  const std::string& path() const override { return path_; }
+
+ private:
+  const TemporaryFile& file_;
+  const std::string& path_;
+  uint64_t place_ = 0;
+};
+
+std::unique_ptr<ByteSource> Spool::keep(std::unique_ptr<ByteSource> source) {
+  path_ = source->path();
+  return tapped(std::move(source), [this](std::span<const std::byte> bytes) {
+    if (keeps_) file_.append(bytes);
+  });
+}
+
+std::unique_ptr<ByteSource> Spool::open() const { return std::make_unique<Kept>(*this); }
+
+}  // namespace recordpipe

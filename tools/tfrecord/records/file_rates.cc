@@ -1,0 +1,235 @@
+#include "tools/tfrecord/records/file_rates.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "recordpipe/crc32c.h"
+#include "recordpipe/error.h"
+#include "recordpipe/http/url.h"
+#include "recordpipe/message_view.h"
+#include "recordpipe/stop.h"
+#include "tools/tfrecord/io/input_progress.h"
+
+namespace recordpipe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kRegion = uint64_t{256} << 20;  // of the file: what surely stays in the cache
+constexpr size_t kInMemory = size_t{8} << 20;      // of the file, and of its content
+constexpr size_t kBlock = size_t{1} << 20;
+constexpr size_t kMeasurements = 9;
+
+// Bytes in memory, as a source.
+class MemorySource final : public ByteSource {
+ public:
+  explicit MemorySource(std::span<const std::byte> bytes) : left_(bytes) {}
+
+  size_t read(std::span<std::byte> out) override {
+    const size_t count = std::min(out.size(), left_.size());
+    std::copy_n(left_.begin(), count, out.begin());
+    left_ = left_.subspan(count);
+    return count;
+  }
+  const std::string& path() const override { return path_; }
+
+ private:
+  std::span<const std::byte> left_;
+  const std::string path_ = "memory";
+};
+
+// Asks the kernel to forget the file's pages; what is being written is written first. Nothing comes
+// of a failure but a warmer cache.
+void drop_from_cache(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return;
+  ::fdatasync(descriptor);
+  ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+  ::close(descriptor);
+}
+
+class Measurement {
+ public:
+  Measurement(FileSystem& files, const std::string& path, const MeasureOptions& options)
+      : files_(files),
+        path_(path),
+        options_(options),
+        slice_(std::chrono::duration_cast<Clock::duration>(options.time / double{kMeasurements})) {}
+
+  FileRates run() {
+    if (!is_http_url(path_)) {
+      drop_from_cache(path_);
+      rates_.cold_storage = once([this] { return read_file(); });
+    }
+    rates_.warm_storage = fastest([this] { return read_file(); });
+    rates_.reading = fastest([this] { return read_records(nullptr); });
+    if (rates_.records == 0) return {.path = rates_.path, .whole = true};
+    MessageView message;
+    rates_.reading_and_decoding = fastest([&] { return read_records(&message); });
+    measure_steps();
+    return rates_;
+  }
+
+ private:
+  // Bytes a second of one pass, of whichever length the slice allows.
+  double once(const std::function<uint64_t()>& pass) {
+    throw_if_stopped(options_.stop, path_);
+    const Clock::time_point start = Clock::now();
+    deadline_ = start + slice_;
+    const uint64_t bytes = pass();
+    const std::chrono::duration<double> took = Clock::now() - start;
+    return bytes == 0 ? 0 : static_cast<double>(bytes) / std::max(took.count(), 1e-9);
+  }
+
+  // The fastest of as many passes as fit into the slice: what else the machine does only adds.
+  double fastest(const std::function<uint64_t()>& pass) {
+    const Clock::time_point end = Clock::now() + slice_;
+    double best = 0;
+    do {
+      best = std::max(best, once(pass));
+    } while (Clock::now() < end && best > 0);
+    return best;
+  }
+
+  bool is_over() const { return Clock::now() >= deadline_ || options_.stop.stop_requested(); }
+
+  uint64_t read_file() {
+    const auto source = files_.open_source(path_);
+    std::vector<std::byte> block(kBlock);
+    uint64_t bytes = 0;
+    while (bytes < kRegion && !is_over()) {
+      const size_t count = source->read(block);
+      if (count == 0) break;
+      bytes += count;
+    }
+    return bytes;
+  }
+
+  // The content's bytes. Keeps the first of them, and the facts of the longest pass.
+  uint64_t read_records(MessageView* message) {
+    uint64_t file_bytes = 0;
+    RecordReader reader(
+        tapped(files_.open_source(path_), [&](auto read) { file_bytes += read.size(); }),
+        options_.reading);
+    uint64_t records = 0;
+    bool whole = false;
+    while (file_bytes < kRegion && !(records % 64 == 0 && records > 0 && is_over())) {
+      const std::optional<Record> record = reader.read();
+      whole = !record;
+      if (whole) break;
+      ++records;
+      if (message != nullptr) message->read(record->data);
+      if (records > places_.size() && content_.size() < kInMemory) keep(record->data);
+    }
+    if (records >= rates_.records) {
+      rates_ = {.path = reader.path(),
+                .file_bytes = file_bytes,
+                .content_bytes = reader.offset(),
+                .records = records,
+                .whole = whole,
+                .compression = reader.compression(),
+                .cold_storage = rates_.cold_storage,
+                .warm_storage = rates_.warm_storage,
+                .reading = rates_.reading};
+    }
+    return reader.offset();
+  }
+
+  void keep(std::span<const std::byte> data) {
+    places_.push_back({content_.size(), data.size()});
+    content_.insert(content_.end(), data.begin(), data.end());
+  }
+  std::span<const std::byte> kept(size_t i) const {
+    return std::span(content_).subspan(places_[i].begin, places_[i].size);
+  }
+
+  void measure_steps() {
+    const uint64_t framed = content_.size() + 16 * places_.size();
+    rates_.crc = fastest([&] {
+      for (size_t i = 0; i < places_.size(); ++i) crc_ ^= crc32c(kept(i));
+      return framed;
+    });
+    MessageView message;
+    rates_.decoding = fastest([&] {
+      for (size_t i = 0; i < places_.size(); ++i) message.read(kept(i));
+      return framed;
+    });
+    std::vector<std::byte> copy(std::min(content_.size(), kInMemory));
+    rates_.copying = fastest([&] {
+      std::copy_n(content_.begin(), copy.size(), copy.begin());
+      return copy.size();
+    });
+    copy = {};
+    measure_on_bytes();
+  }
+
+  // On the file's first bytes, held in memory.
+  void measure_on_bytes() {
+    std::vector<std::byte> head(kInMemory);
+    head.resize(read_fully(*files_.open_source(path_), head));
+    if (rates_.compression == Compression::none) {
+      rates_.framing = fastest([&] { return frame(head); });
+      return;
+    }
+    std::vector<std::byte> inflated(kInMemory);
+    rates_.inflation = fastest([&] { return inflate_into(head, inflated); });
+    rates_.framing = fastest([&] { return frame(std::span(inflated).first(inflated_)); });
+  }
+
+  uint64_t inflate_into(std::span<const std::byte> head, std::span<std::byte> out) {
+    inflated_ = 0;
+    const auto source = inflate(std::make_unique<MemorySource>(head), rates_.compression);
+    try {
+      while (inflated_ < out.size()) {
+        const size_t count = source->read(out.subspan(inflated_));
+        if (count == 0) break;
+        inflated_ += count;
+      }
+    } catch (const Error&) {
+      // The file goes on after what is held of it.
+    }
+    return inflated_;
+  }
+
+  static uint64_t frame(std::span<const std::byte> content) {
+    RecordReader reader(std::make_unique<MemorySource>(content),
+                        {.compression = Compression::none, .crc = CrcCheck::never});
+    try {
+      while (reader.read()) {
+      }
+    } catch (const Error&) {
+      // The last record goes on after what is held.
+    }
+    return content.size();
+  }
+
+  struct Place {
+    size_t begin;
+    size_t size;
+  };
+
+  FileSystem& files_;
+  const std::string path_;
+  const MeasureOptions& options_;
+  const Clock::duration slice_;
+  Clock::time_point deadline_;
+  FileRates rates_;
+  std::vector<std::byte> content_;  // of the first records
+  std::vector<Place> places_;
+  size_t inflated_ = 0;
+  uint32_t crc_ = 0;  // a use of the results
+};
+
+}  // namespace
+
+FileRates measure_file(FileSystem& files, const std::string& path, const MeasureOptions& options) {
+  return Measurement(files, path, options).run();
+}
+
+}  // namespace recordpipe

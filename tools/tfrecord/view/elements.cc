@@ -1,0 +1,187 @@
+#include "tools/tfrecord/view/elements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "dataset/applications/html/escape_html.h"
+#include "dataset/base/base64.h"
+#include "dataset/example/event_view.h"
+#include "dataset/toolkit/names.h"
+#include "recordpipe/error.h"
+#include "recordpipe/message_view.h"
+#include "recordpipe/toolkit/json_text.h"
+#include "tools/tfrecord/text/record_text.h"
+#include "tools/tfrecord/text/schema_text.h"
+#include "tools/tfrecord/text/text_table.h"
+
+namespace recordpipe {
+namespace {
+
+constexpr size_t kBins = 40;
+constexpr double kHeight = 48;
+constexpr double kBinWidth = 6;
+
+}  // namespace
+
+std::string script_json(std::string json) {
+  std::string out;
+  out.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else if (c == '>') {
+      out += "\\u003e";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string histogram_svg(const Distribution& numbers, std::string_view what) {
+  const bool is_finite = std::isfinite(numbers.min()) && std::isfinite(numbers.max());
+  const bool is_one = numbers.min() == numbers.max();
+  if (!is_finite) return "";
+  const std::vector<uint64_t> bins = numbers.histogram(is_one ? 1 : kBins);
+  const uint64_t highest = *std::ranges::max_element(bins);
+  const double width = kBinWidth * double(bins.size());
+  std::string svg = fmt::format(
+      R"(<svg class="histogram" role="img" viewBox="0 0 {} {}" preserveAspectRatio="none" )"
+      R"(aria-label="Histogram of {}: {} to {}">)",
+      kBinWidth * kBins, kHeight, escape_html(what), short_number(numbers.min()),
+      short_number(numbers.max()));
+  for (size_t i = 0; i < bins.size(); ++i) {
+    if (bins[i] == 0) continue;
+    // What is there is seen, however little.
+    const double height = std::max(1.5, kHeight * double(bins[i]) / double(highest));
+    const double x = is_one ? (kBinWidth * kBins - width) / 2 : kBinWidth * double(i);
+    svg += fmt::format(R"(<rect x="{}" y="{:.2f}" width="{}" height="{:.2f}"/>)", x,
+                       kHeight - height, kBinWidth - 1, height);
+  }
+  return svg + "</svg>";
+}
+
+std::string bar_list(const std::vector<Bar>& bars) {
+  uint64_t highest = 1;
+  for (const Bar& bar : bars) highest = std::max(highest, bar.count);
+  std::string list = "<ul class=\"bars\">";
+  for (const Bar& bar : bars) {
+    list += fmt::format(
+        R"(<li><span class="name" title="{0}">{0}</span>)"
+        R"(<svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">)"
+        R"(<rect width="{1:.2f}" height="1"/></svg><span class="count">{2}</span></li>)",
+        escape_html(bar.name), 100.0 * double(bar.count) / double(highest), grouped(bar.count));
+  }
+  return list + "</ul>";
+}
+
+namespace {
+
+constexpr size_t kMostFeatures = 100;
+constexpr size_t kLongestContent = 500;
+
+class CardWriter {
+ public:
+  explicit CardWriter(JsonText& json) : json_(json), card_(json) {}
+
+  void number(std::string_view name, uint64_t value) { card_.key(name).number(value); }
+  void text(std::string_view name, std::string_view value) { card_.key(name).string(value); }
+
+  void image(const FoundImage& image) {
+    JsonObject object(card_.key("image"));
+    if (!image.problem.empty()) return object.key("problem").string(image.problem);
+    std::string data;
+    append_base64(data, image.file);
+    object.key("type").string(image.type);
+    object.key("data").string(data);
+    object.key("width").number(uint64_t{image.width});
+    object.key("height").number(uint64_t{image.height});
+  }
+
+  void features(const MessageView& message) {
+    begin_rows();
+    for (const auto& [name, feature] : message.features()) {
+      if (has_room()) row(name, json_kind(feature.kind()), values_text(feature));
+    }
+    for (const FeatureListView& list : message.feature_lists()) {
+      if (has_room()) row(list.name(), "list", steps_text(list));
+    }
+    end_rows("features");
+  }
+
+  void event(const EventView& event) {
+    begin_rows();
+    if (has_room()) row("wall_time", "", time_text(event.wall_time));
+    if (has_room()) row("step", "", std::to_string(event.step));
+    for (const SummaryValueView& value : event.summary) {
+      if (!has_room()) continue;
+      row(value.tag, value.field,
+          value.scalar ? short_number(*value.scalar) : byte_count(value.bytes));
+    }
+    if (!event.field.empty() && event.field != "summary" && has_room()) {
+      row(event.field, "", bytes_text(event.content, kLongestContent));
+    }
+    end_rows("values");
+  }
+
+ private:
+  void begin_rows() { card_.key("features").raw("["); }
+  bool has_room() { return rows_++ < kMostFeatures; }
+  void end_rows(std::string_view what) {
+    if (rows_ > kMostFeatures) row("…", "", fmt::format("{} {} in all", grouped(rows_), what));
+    json_.raw("]");
+  }
+  void row(std::string_view name, std::string_view kind, const std::string& text) {
+    json_.raw(rows_ == 1 ? "[" : ", [");
+    json_.string(name_text(name));
+    json_.raw(", ");
+    json_.string(kind);
+    json_.raw(", ");
+    json_.string(text);
+    json_.raw("]");
+  }
+
+  JsonText& json_;
+  JsonObject card_;
+  size_t rows_ = 0;  // that there are
+};
+
+std::optional<EventView> event_of(const Card& card) {
+  if (card.message.kind() != MessageKind::event) return std::nullopt;
+  try {
+    return read_event(card.record.data);
+  } catch (const Error&) {
+    return std::nullopt;  // something in it is no message: shown as bytes
+  }
+}
+
+void write_card(const Card& card, JsonText& json) {
+  CardWriter writer(json);
+  if (card.file > 0) writer.number("file", card.file);
+  writer.number("record", card.number);
+  writer.number("offset", card.record.offset);
+  writer.number("bytes", card.record.data.size());
+  writer.text("kind", to_string(card.message.kind()));
+  if (card.label) writer.text("label", *card.label);
+  if (card.image) writer.image(*card.image);
+  if (const auto event = event_of(card)) {
+    writer.event(*event);
+  } else if (card.message.features().empty() && card.message.feature_lists().empty()) {
+    writer.text("content", bytes_text(card.record.data, kLongestContent));
+  } else {
+    writer.features(card.message);
+  }
+}
+
+}  // namespace
+
+std::string card_json(const Card& card) {
+  JsonText json;
+  write_card(card, json);
+  return script_json(json.text());
+}
+
+}  // namespace recordpipe
