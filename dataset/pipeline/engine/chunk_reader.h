@@ -1,5 +1,5 @@
-// Reads an executor element by element: what operators have in common that must see values to know
-// what comes next.
+// Reads an executor element by element: shared by the operators that must see values to know what
+// comes next.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +19,29 @@ class ChunkReader {
  public:
   ChunkReader(Stage stage, const StageContext& context) : executor_(std::move(stage), context) {}
 
-  // Whether there is an element at hand; if not, waits for the next chunk. False at the end and
-  // when it is to stop. Throws what the planning threw.
+  // Whether an element is at hand; if not, waits for the next chunk. False at the end and after a
+  // request to stop. Throws the plan's errors.
   bool fetch();
   bool is_at_hand() const { return at_ < chunk_.size(); }
   size_t count_at_hand() const { return chunk_.size() - at_; }
 
-  // All of the chunk, of which the elements from place() on are at hand, and their failures.
+  // The whole chunk, of which the elements from place() on are at hand, and its failures.
   const Chunk& chunk() const { return chunk_; }
   size_t place() const { return at_; }
   std::span<Failure> failures() const { return chunk_.failures.subspan(next_failure_); }
 
-  // The next element, which is at hand, or one of those behind it.
+  // The next element, which must be at hand, or one of those after it.
   const ElementId& id(size_t behind = 0) const { return chunk_.tickets[at_ + behind].id; }
-  // Of the next element; the values of all that are at hand are an array.
+  // The id of the next element; the values of all elements at hand are an array.
   void* value() const { return chunk_.value(at_); }
-  // Null where it was computed; only once.
+  // The next element's error; null if it was computed. May be called once per element.
   std::exception_ptr take_error() const {
     const bool is_failed =
         next_failure_ < chunk_.failures.size() && chunk_.failures[next_failure_].at == at_;
     return is_failed ? std::move(chunk_.failures[next_failure_].error) : nullptr;
   }
-  // Of the next `count` elements, counted from the next one; only once.
+  // The errors of the next `count` elements, by their index from the next element on; may be called
+  // once per element.
   Failures take_failures(size_t count) const;
   void pass(size_t count = 1) {
     const std::span<const Failure> failures = chunk_.failures;
@@ -51,13 +52,13 @@ class ChunkReader {
     next_failure_ = next;
   }
 
-  // Of the next element: counted from the last restart, or from the state that was restored.
+  // The position of the next element, counted from the last restart, or from the restored state.
   uint64_t position() const { return executor_.position() + at_; }
-  // The place before element `position`, if no later one was released.
+  // The state before element `position`, if no later position was released.
   void save(uint64_t position, PlanState& state) const { executor_.save(position, state); }
   void save(PlanState& state) const { save(position(), state); }
   void release(uint64_t position) { executor_.release(position); }
-  // By default places before the chunk at hand will not be saved any more.
+  // By default, positions before the current chunk will not be saved any more.
   void keep_places() { keeps_places_ = true; }
 
   void restart(uint64_t epoch);
@@ -74,7 +75,7 @@ class ChunkReader {
   Executor executor_;
   Chunk chunk_;
   size_t at_ = 0;
-  size_t next_failure_ = 0;  // the first of the chunk's that is not before at_
+  size_t next_failure_ = 0;  // index of the chunk's first failure that is not before at_
   bool keeps_places_ = false;
 };
 

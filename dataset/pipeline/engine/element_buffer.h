@@ -1,4 +1,4 @@
-// A vector of elements whose type is known by its ElementOps only.
+// A vector of elements whose type is known only through its ElementOps.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace recordpipe::internal {
 
-// Grows; values stay where they are used, but move when it grows (by swapping).
+// Grows only. The values' addresses stay the same until it grows, which moves them by swapping.
 class ElementBuffer {
  public:
   explicit ElementBuffer(const ElementOps& ops, size_t size = 0) : ops_(&ops) { grow(size); }
@@ -17,7 +17,7 @@ class ElementBuffer {
   ElementBuffer(ElementBuffer&& other) noexcept;
   ElementBuffer& operator=(ElementBuffer&& other) noexcept;
 
-  // At least so many values. If one of them throws, there are as many as before.
+  // Grows to at least `count` values. If a value's constructor throws, the size is unchanged.
   void grow(size_t size);
   size_t size() const { return size_; }
   void* data() { return data_; }
@@ -25,7 +25,7 @@ class ElementBuffer {
   const void* at(size_t i) const { return data_ + i * ops_->size; }
   const ElementOps& ops() const { return *ops_; }
 
-  // What the values take, themselves included.
+  // The memory of the values in bytes, including the values themselves.
   uint64_t bytes() const { return bytes_of_first(size_); }
   uint64_t bytes_of_first(size_t count) const;
 
@@ -41,13 +41,13 @@ class ElementBuffer {
 inline void* element_at(void* first, const ElementOps& ops, size_t i) {
   return static_cast<std::byte*>(first) + i * ops.size;
 }
-// What `count` values take, themselves included.
+// The memory of `count` values in bytes, including the values themselves.
 inline uint64_t element_bytes(const void* first, const ElementOps& ops, size_t count) {
   return count * ops.size + (ops.heap_bytes ? ops.heap_bytes(first, count) : 0);
 }
 
-// Moves a value to where an older one is: by swapping, where the older one may have memory to be
-// used again, and else as bytes.
+// Moves a value over an older one: by swapping if the older one may own memory that can be reused,
+// otherwise as bytes.
 inline void move_element(const ElementOps& ops, void* from, void* to) {
   if (ops.heap_bytes) {
     ops.swap(from, to);

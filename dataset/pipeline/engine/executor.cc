@@ -20,7 +20,7 @@ Executor::Executor(Stage stage, const StageContext& context)
       helpers_(context.threads - 1, context.tune_threads),
       memory_(context.memory),
       queue_(std::make_shared<PartQueue>(context.stage)) {
-  // One for each thread to stay with, one that the consumer holds, and one that is ready.
+  // One chunk for each thread, one held by the consumer, and one ready.
   const size_t depth = pool_ ? 2 + context.threads : 1;
   for (size_t i = 0; i < depth; ++i) {
     slots_.push_back(std::make_unique<ChunkSlot>());
@@ -86,7 +86,8 @@ Stop Executor::advance(uint64_t count, uint64_t& passed) {
   }
   position_ += passed - before;
   planned_ += passed - before;
-  // Another place may be none that can be saved; then the last one before it counts on.
+  // Only after a complete advance can the position be saved; otherwise the previous snapshot stays
+  // in use.
   if (passed - before == count) snapshots_.start(*stage_.plan, planned_);
   if (error) std::rethrow_exception(error);
   return stop;
@@ -143,7 +144,7 @@ void Executor::fill() {
       ended_ = true;
     }
     if (parts == 0) {
-      // With a reason to stop there may be no ticket; without one there is.
+      // Without tickets there is a reason to stop; with a reason there may be tickets too.
       return;
     }
     size_t missing_visits = 0;
@@ -161,9 +162,9 @@ void Executor::fill() {
   }
 }
 
-// Where memory is limited, takes as many slots into use as fit, with room for one more chunk on its
-// way to or from another operator. One is used in any case; how large chunks are is known when the
-// first is there.
+// With a memory limit: activates as many slots as fit, leaving room for one more chunk on its way
+// to or from another operator. At least one slot is active; chunk sizes are known once the first
+// chunk exists.
 void Executor::fit_to_memory() {
   if (!memory_->is_limited()) return;
   if (!memory_->has_room_for(0)) {
@@ -174,7 +175,7 @@ void Executor::fit_to_memory() {
   }
 }
 
-// As many, with a workspace for each. `count` is not below in_flight_.
+// Uses `count` slots, with a workspace for each. `count` is not below in_flight_.
 void Executor::use_slots(size_t count) {
   std::ranges::rotate(slots_.begin(), slots_.begin() + static_cast<ptrdiff_t>(oldest_),
                       slots_.begin() + static_cast<ptrdiff_t>(used_slots_));
@@ -182,14 +183,14 @@ void Executor::use_slots(size_t count) {
   calm_ = 0;
   for (; used_slots_ < count; ++used_slots_) {
     auto workspace = std::make_unique<Workspace>(stage_, memory_);
-    workspace->memory.set(largest_);  // what it will take
+    workspace->memory.set(largest_);  // the bytes it will take
     queue_->put(std::move(workspace));
   }
   for (; used_slots_ > count; --used_slots_) queue_->drop_workspace();
 }
 
-// What the oldest chunk takes, now that it is known. All together may be over the limit for a
-// while, until others give back; that the pipeline can't do with less shows when it stays so.
+// Charges the oldest chunk, whose size is now known. The total may exceed the limit temporarily,
+// until other operators release memory; if it stays above, the pipeline can't run within the limit.
 void Executor::charge(ChunkSlot& slot) {
   slot.workspace->measure();
   if (!memory_->is_limited()) return;

@@ -1,4 +1,4 @@
-// Turns a Stage into values in order, with the work of several chunks under way at once.
+// Turns a Stage into values in order; several chunks are computed at the same time.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace recordpipe::internal {
 
-// Elements that have been computed; lent by an executor.
+// Computed elements, lent by an executor.
 struct Chunk {
   std::span<const Ticket> tickets = {};
   void* values = nullptr;  // may be moved from or swapped
@@ -32,15 +32,16 @@ struct Chunk {
   bool empty() const { return tickets.empty(); }
   size_t size() const { return tickets.size(); }
   void* value(size_t i) const { return element_at(values, *ops, i); }
-  // Why element `i` could not be computed; null where it was. Only once for each: what is thrown in
-  // the end has one owner, so that it isn't freed on one thread while another looks at it.
+  // The error of element `i`; null if it was computed. May be called once per element: a thrown
+  // exception has one owner, so that it isn't freed on one thread while another thread reads it.
   std::exception_ptr take_error_at(size_t i) const;
 };
 
-// A ring of chunks. next() gives the oldest chunk back to the ring, plans as many new ones as fit,
-// hands their parts to the workers, and returns the now oldest chunk when its last part is done.
-// Whoever waits does parts itself meanwhile, so there is progress whatever the workers do, and no
-// worker waits for what nobody does yet. Used by one thread at a time.
+// A ring of chunks. next() returns the oldest chunk to the ring, plans as many new chunks as fit,
+// distributes their parts to the workers, and returns the chunk that is now the oldest when its
+// last part is done. A thread that waits computes parts itself meanwhile, so there is progress
+// without any worker, and no worker waits for a part that no thread has begun. Used by one thread
+// at a time.
 class Executor {
  public:
   Executor(Stage stage, const StageContext& context);
@@ -48,38 +49,37 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // The next elements, valid until the next call; empty at the end. The error of one that could not
-  // be computed, and what the planning threw, is thrown when all elements before it have been
-  // returned, and again at every further call.
+  // The next elements, valid until the next call; empty at the end. An element's error, or an error
+  // of the plan, is thrown after all elements before it have been returned, and again by every
+  // later call.
   Chunk next();
-  // The same, but elements that could not be computed are elements like others. Only what the
-  // planning threw ends it.
+  // The same, but failed elements are returned like others. Only an error of the plan ends it.
   Chunk next_with_failures();
 
-  // How many elements come before the chunk that next() returned last, or where there is none,
-  // before the next one: counted from the last restart or restore.
+  // The number of elements before the chunk that next() returned last (before the next chunk if
+  // there is none), counted from the last restart or restore.
   uint64_t position() const { return position_; }
 
-  // The bytes of a chunk so far, where memory is limited. On the thread of next().
+  // The average bytes of a chunk so far, if memory is limited. Call it on the thread of next().
   uint64_t largest_chunk() const { return largest_; }
   const ElementOps& element() const { return stage_.work->element(); }
   size_t chunk_size() const { return stage_.chunk_size; }
 
-  // From any thread: the place after the first `position` elements, however far the plan is ahead.
+  // From any thread: the state after the first `position` elements, however far planning is ahead.
   void save(uint64_t position, PlanState& state) const { snapshots_.save(position, state); }
-  // From any thread: places before this one will not be saved any more.
+  // From any thread: positions before this one will not be saved any more.
   void release(uint64_t position) { snapshots_.release(position); }
 
-  // Goes to a saved place; throws Error{invalid_argument} where it can't be reached.
+  // Goes to a saved position; throws Error{invalid_argument} if it can't be reached.
   void restore(const PlanState& state, uint64_t epoch);
-  // Passes over `count` elements without computing them, as advance_all(). Only before next() was
-  // called for the first time since the last restart or restore.
+  // Skips `count` elements without computing them, like advance_all(). Must precede the first
+  // next() since the last restart or restore.
   Stop advance(uint64_t count, uint64_t& passed);
 
-  // From any thread: next() is to return nothing soon, whatever it is doing. Undone by restart()
+  // From any thread: makes next() return nothing soon, whatever it is doing. Undone by restart()
   // and restore().
   void request_stop();
-  // Finishes and drops what is under way, so that its tickets are used up, and starts again.
+  // Finishes and drops the chunks in flight, so that their tickets are released, and starts again.
   void restart(uint64_t epoch);
 
  private:
@@ -96,21 +96,21 @@ class Executor {
   ThreadTuner helpers_;
   const std::shared_ptr<MemoryAccount> memory_;
   std::shared_ptr<PartQueue> queue_;
-  std::vector<std::unique_ptr<ChunkSlot>> slots_;  // workers have pointers to them
-  size_t used_slots_ = 0;                          // the first of slots_, a ring
+  std::vector<std::unique_ptr<ChunkSlot>> slots_;  // workers have pointers to the slots
+  size_t used_slots_ = 0;                          // the first slot in use of slots_, a ring
   size_t oldest_ = 0;
   size_t in_flight_ = 0;
-  uint64_t position_ = 0;  // elements before the oldest chunk
-  uint64_t planned_ = 0;   // elements, the chunks in flight included
+  uint64_t position_ = 0;  // number of elements before the oldest chunk
+  uint64_t planned_ = 0;   // number of elements, including the chunks in flight
   PlanSnapshots snapshots_;
-  uint64_t largest_ = 0;  // bytes of a chunk so far, where memory is limited
-  size_t overruns_ = 0;   // chunks in a row for which there was no room
+  uint64_t largest_ = 0;  // bytes of a chunk so far, if memory is limited
+  size_t overruns_ = 0;   // consecutive chunks for which there was no room
   size_t calm_ = 0;       // chunks since used_slots_ changed, with room for more
   static constexpr size_t kCalm = 16;
   static constexpr size_t kMaxOverruns = 64;
-  bool holding_ = false;              // the oldest chunk is with the consumer
-  bool ended_ = false;                // there is no more to plan
-  std::exception_ptr plan_error_;     // thrown when what was planned before has been returned
+  bool holding_ = false;              // the oldest chunk is held by the consumer
+  bool ended_ = false;                // the plan has ended
+  std::exception_ptr plan_error_;     // thrown after the elements planned before it
   std::exception_ptr pending_error_;  // thrown at the next call
   std::exception_ptr error_;          // thrown at every call
 };

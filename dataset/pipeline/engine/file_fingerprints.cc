@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kBlockSize = 4096;
 constexpr uint64_t kBlocks = 18;
 
-// Without the query of a URL: a presigned URL is another one in each run.
+// Without the query of a URL: the query of a presigned URL changes from run to run.
 uint64_t name_fingerprint(std::string_view path) {
   std::string_view name = without_query(path);
   name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
@@ -25,7 +25,7 @@ uint64_t name_fingerprint(std::string_view path) {
   return hash;
 }
 
-// crc_at(offset, size): that of a part of the content.
+// crc_at(offset, size) returns the CRC of a part of the content.
 template <class CrcAt>
 FileFingerprint fingerprint(const std::string& path, uint64_t size, CrcAt crc_at) {
   const uint64_t name = name_fingerprint(path);
@@ -34,7 +34,7 @@ FileFingerprint fingerprint(const std::string& path, uint64_t size, CrcAt crc_at
   const uint64_t block = std::min(size, kBlockSize);
   const uint64_t blocks = size > kBlockSize ? kBlocks : 1;
   for (uint64_t i = 0; i < blocks; ++i) {
-    // The rounded-down parts of the way from the first block to the last.
+    // Block positions: fractions of the distance from the first block to the last, rounded down.
     const uint64_t way = size - block;
     const uint64_t last = kBlocks - 1;
     const uint64_t offset = way / last * i + way % last * i / last;
@@ -48,7 +48,7 @@ FileFingerprint fingerprint_of_name(const std::string& path) {
   return {name, name, name};
 }
 
-// Of a regular file.
+// The fingerprint of a regular file.
 std::optional<uint64_t> size_of(FileSystem& file_system, const std::string& path) {
   try {
     const auto status = file_system.status(path);
@@ -78,7 +78,7 @@ FileFingerprint fingerprint_of(FileSystem& file_system, const std::string& path)
       return crc32c(std::span(block).first(read));
     });
   } catch (const Error& error) {
-    // A server that sends no parts of files.
+    // The server doesn't support ranges.
     if (error.kind() != ErrorKind::unsupported) throw;
     const uint64_t name = name_fingerprint(path);
     const uint64_t name_and_size = derive_key(name, *size);

@@ -1,4 +1,4 @@
-// What the files of a pipeline are, to tell a place saved in them from one saved in others.
+// Fingerprints of a pipeline's files: tell whether a state was saved with the same files.
 #pragma once
 
 #include <cstddef>
@@ -17,50 +17,49 @@
 
 namespace recordpipe::internal {
 
-// Neither the time of the last change nor the folder counts, nor the query of a URL: copies are the
-// same files, and a presigned URL may be signed again. Of what is no regular file, and of a URL
-// whose server tells no size, only the name counts.
+// The modification time, the folder and the query of a URL don't count: copies are the same files,
+// and a presigned URL may be signed again. For anything but a regular file, and for a URL whose
+// server sends no size, only the name counts.
 struct FileFingerprint {
   uint64_t name = 0;
   uint64_t name_and_size = 0;
   // The name, the size, and the CRC-32C of the first and the last 4 KiB and of 16 blocks of 4 KiB
-  // spread evenly in between: all of a file of up to 72 KiB. A change elsewhere that leaves the
-  // size as it is goes unseen.
+  // spread evenly in between: the whole content up to 72 KiB. A change elsewhere that keeps the
+  // size is not detected.
   uint64_t content = 0;
 };
 
 FileFingerprint fingerprint_of(const std::string& path, std::span<const std::byte> content);
-// Reads the blocks. Throws what that throws.
+// Reads the blocks; read errors are thrown.
 FileFingerprint fingerprint_of(FileSystem& file_system, const std::string& path);
 
-// One for each iterator: a file is what it was when its source opened it, whatever has got its name
-// since. Each file is looked at once, and its blocks are read only where it was opened or where a
-// state says that it was. All from any thread.
+// One for each iterator: a file's fingerprint is that of the file its source opened, even if
+// another file has the name since. Each file is examined once; its blocks are read only if a source
+// or a saved state has opened it. Thread-safe.
 class FileFingerprints {
  public:
-  // Whatever is opened is opened for `parent`, too, unless that is null.
+  // Every opened file is also recorded in `parent`, unless that is null.
   explicit FileFingerprints(std::shared_ptr<FileFingerprints> parent = nullptr)
       : parent_(std::move(parent)) {}
 
-  // A source has opened the file.
+  // Called when a source has opened the file.
   void opened(FileSystem& file_system, const std::string& path, const FileFingerprint& fingerprint);
-  // The same for a stream, whose fingerprint is taken unless it is known. Where that can't be done,
-  // content() says why.
+  // The same for a stream; computes its fingerprint unless it is known. If that fails, content()
+  // throws the error.
   void opened(FileSystem& file_system, const std::string& path);
-  // A source couldn't open it.
+  // Called when a source couldn't open the file.
   void failed_to_open(const std::string& path);
 
-  // Files that `other` knows as opened, now or later, are known here, too, unless they have been
-  // opened here: for operators whose elements are read for several iterators. `other` may be gone
-  // before this.
+  // Adds the files that `other` knows as opened, now or later, except files opened here: for
+  // operators whose elements are read by several iterators. `other` may be destroyed before this.
   void include(const std::shared_ptr<const FileFingerprints>& other);
 
   bool was_opened(FileSystem& file_system, const std::string& path) const;
-  // Of a file that no source has opened, as it is when it is first asked for. Throw what looking at
-  // it throws.
+  // Fingerprints of a file that no source has opened: its version at the first request. Errors of
+  // examining the file are thrown.
   uint64_t name_and_size(FileSystem& file_system, const std::string& path);
   uint64_t content(FileSystem& file_system, const std::string& path);
-  // Those that no source has opened are looked at anew.
+  // Forgets the fingerprints of files that no source has opened: they are examined again.
   void forget_unopened();
 
   struct Opened {
@@ -68,14 +67,15 @@ class FileFingerprints {
     std::string path;
     FileFingerprint fingerprint;
   };
-  // What was opened and is none of `files`: by the inputs of interleave and flat_map. By path.
+  // The opened files that are not in `files`: those of the inputs of interleave and flat_map.
+  // Sorted by path.
   std::vector<Opened> opened_besides(std::span<const SourceFile> files) const;
 
-  // Up to take_unexpected(), files of these names are expected to have this content: one of them,
-  // where several have the same name.
+  // Until take_unexpected(), files of these names are expected to have this content. If several
+  // files have the same name, one of them must have it.
   void expect(std::multimap<uint64_t, uint64_t> contents_by_name);
-  // The first file that a source has opened and that had another content, or that a source couldn't
-  // open; empty where there is none.
+  // The first file with another content than expected, or that a source couldn't open; empty if
+  // there is none.
   std::string take_unexpected();
 
  private:
@@ -88,7 +88,7 @@ class FileFingerprints {
 
   bool is_expecting() const;
   void compare(const std::string& path, const FileFingerprint& fingerprint);
-  // A file that was opened, here or as far as those included know.
+  // A file that was opened, by this iterator or by an included one.
   std::optional<Known> find_opened(const Key& key) const;
   void collect_opened(std::map<Key, FileFingerprint>& out) const;
 

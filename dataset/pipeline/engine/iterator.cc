@@ -45,7 +45,7 @@ StageContext make_stage_context(const PipelineOptions& options) {
   return context;
 }
 
-// What the stages use of the node must outlive them, when an iterator is assigned to as well.
+// The stages use parts of the node, so it must outlive them, also when an iterator is assigned to.
 struct AnyIterator::Pass {
   Pass(NodePtr n, const PipelineOptions& options, uint64_t e)
       : node(std::move(n)),
@@ -59,7 +59,7 @@ struct AnyIterator::Pass {
   const StageContext context;
   Executor executor;
   uint64_t epoch;
-  uint64_t earlier = 0;     // elements that the executor has not counted
+  uint64_t earlier = 0;     // number of elements that the executor has not counted
   bool has_failed = false;  // next() has thrown
 };
 
@@ -105,7 +105,7 @@ void AnyIterator::restore(std::string_view state) {
     pass_->executor.restore(place.plan, place.epoch);
     require_input_files(*pass_->context.files);
   } catch (...) {
-    (void)pass_->context.files->take_unexpected();  // nothing is compared with the state any more
+    (void)pass_->context.files->take_unexpected();  // ends the comparison with the state
     pass_->executor.restart(pass_->epoch);
     pass_->earlier = 0;
     throw;

@@ -39,10 +39,10 @@ constexpr char kHint[] = "restore it into the pipeline it was saved from, over t
 constexpr char kHasChanged[] =
     "is another file than the state was saved with, or has changed since";
 
-// The numbers of files [begin, end), one run after the other, that were opened.
+// The indexes of the opened files, as consecutive ranges [begin, end).
 using Runs = google::protobuf::RepeatedField<uint32_t>;
 
-// How many files a fingerprint stands for.
+// The number of files that one fingerprint covers.
 size_t files_per_fingerprint(size_t files) {
   return std::max<size_t>(1, (files + kMaxFingerprints - 1) / kMaxFingerprints);
 }
@@ -57,7 +57,7 @@ Runs opened_runs(std::span<const SourceFile> files, const FileFingerprints& know
   return runs;
 }
 
-// Of the files in `opened` the content counts, of the others name and size.
+// Opened files are compared by content, others by name and size.
 std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, const Runs& opened,
                                    size_t per_fingerprint, FileFingerprints& known) {
   std::vector<uint64_t> all;
@@ -73,7 +73,7 @@ std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, const Runs
   return all;
 }
 
-// Names and contents, by turns and sorted, of the files that inputs have opened.
+// Names and contents, alternating and sorted, of the files that inputs have opened.
 std::vector<uint64_t> input_files(std::span<const SourceFile> sources,
                                   const FileFingerprints& known) {
   std::set<std::pair<uint64_t, uint64_t>> inputs;
@@ -122,7 +122,7 @@ PlanState read(const proto::PlanState& from) {
                                 : "restore it with the newer program that saved it"});
 }
 
-// The first line that one of the texts has and the other hasn't at its place.
+// The first line that differs between the two texts.
 [[noreturn]] void refuse_plan(std::string_view saved, std::string_view here) {
   const auto next_line = [](std::string_view& text) {
     const std::string_view line = text.substr(0, text.find('\n'));

@@ -24,26 +24,26 @@
 
 namespace recordpipe::internal {
 
-// Where an iterator stands, how many elements it has returned since its plan's first, and the epoch
-// of its pass.
+// An iterator's position, the number of elements it has returned since its plan's first, and the
+// epoch of its pass.
 struct IteratorPlace {
   PlanState plan = {};
   uint64_t position = 0;
   uint64_t epoch = 0;
 };
 
-// Looks at the files that `files` doesn't know: at most at name and size of those that weren't
-// opened. Throws what that throws.
+// Examines the files that `files` doesn't know: only name and size of those that weren't opened.
+// Errors of examining a file are thrown.
 std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place,
                                 FileFingerprints& files);
 
-// Throws Error{invalid_argument} where `state` is no state, of another version (naming both), of
+// Throws Error{invalid_argument} if `state` is not a state, is of another version (naming both), of
 // another plan (naming the operator), or of source files that have changed since (naming the file).
 IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view state,
                                   FileFingerprints& files);
 
-// When the loaded place was reached: throws Error{invalid_argument}, naming the file, where an
-// input on the way there had to open a file that has changed since or can't be opened.
+// Call it when the loaded position is reached: throws Error{invalid_argument}, naming the file, if
+// an input opened on the way a file that has changed since, or couldn't open it.
 void require_input_files(FileFingerprints& files);
 
 }  // namespace recordpipe::internal

@@ -1,4 +1,4 @@
-// What is said where the limit is too small.
+// The error message for a memory limit that is too small.
 #include "dataset/pipeline/engine/memory_account.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// What an iteration's elements take, against the limit that the user has set.
+// The memory of an iteration's elements, compared with the user's limit.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +32,9 @@ class MemoryAccount {
   }
 
   bool allows(uint64_t bytes) const { return bytes <= limit_; }
-  // Throws MemoryLimitExceeded where one owner alone takes more than there is.
+  // Throws MemoryLimitExceeded if a single owner takes more than the limit.
   void check(uint64_t bytes) const;
-  // The same where all together take twice the limit: what passes it for a moment takes less.
+  // The same if all owners together take twice the limit; a temporary excess is smaller.
   void check_total() const;
 
   MemoryUse use() const {
@@ -48,7 +48,7 @@ class MemoryAccount {
   std::atomic<uint64_t> peak_{0};
 };
 
-// What one owner has taken of an account, given back when it is gone.
+// One owner's share of an account, returned by the destructor.
 class MemoryCharge {
  public:
   explicit MemoryCharge(std::shared_ptr<MemoryAccount> account = nullptr)
@@ -71,7 +71,7 @@ class MemoryCharge {
   }
   void add(uint64_t bytes) { set(bytes_ + bytes); }
   uint64_t bytes() const { return bytes_; }
-  // Whether the account has as much for one owner; check() throws MemoryLimitExceeded.
+  // Whether the account has room for `bytes` of one owner; check() throws MemoryLimitExceeded.
   bool fits() const { return !account_ || account_->allows(bytes_); }
   void check() const {
     if (account_) account_->check(bytes_);

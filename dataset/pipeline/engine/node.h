@@ -1,4 +1,4 @@
-// What a Dataset is made of: a tree of Nodes, each an operator and its parameters.
+// The tree of Nodes behind a Dataset; each Node is an operator and its parameters.
 #pragma once
 
 #include <cstddef>
@@ -26,28 +26,28 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Of the type of its elements.
+  // The type of its elements.
   const ElementOps& element() const { return element_; }
-  // Runs it, and its inputs: measured, where the context has a monitor.
+  // The stage that runs the operator and its inputs; measured if the context has a monitor.
   Stage make_stage(const StageContext& context) const;
 
-  // With its inputs.
+  // The description with its inputs.
   PlanDescription describe() const;
-  // How many operators up to this one draw random numbers: keeps the streams of two shuffles with
-  // the same seed apart. Of several inputs the most: where they use the same numbers they are told
-  // apart by their epochs.
+  // The number of operators up to this one that draw random numbers: separates the random streams
+  // of two shuffles with the same seed. With several inputs, the maximum; inputs that use the same
+  // streams differ in their epochs.
   virtual uint64_t random_operators() const;
-  // The operator, this one or one before it, that yields elements in one order only; empty where
-  // any element can be had at any time (Plan::tickets_at).
+  // The first operator, up to this one, whose elements come in one order only; empty if every
+  // element can be accessed at any time (Plan::tickets_at).
   virtual std::string sequential_operator() const { return describe_operator().name; }
 
  protected:
   const std::vector<NodePtr>& inputs() const { return inputs_; }
-  // The operator alone, without `inputs`.
+  // The description of the operator alone, without `inputs`.
   virtual PlanDescription describe_operator() const = 0;
-  // Adds to `plan`, whose inputs are described, what depends on them.
+  // Completes `plan`, whose inputs are described, with the parts that depend on them.
   virtual void describe_with_inputs(PlanDescription& /*plan*/) const {}
-  // Asks its inputs to make_stage(context).
+  // Calls make_stage(context) of its inputs.
   virtual Stage build_stage(const StageContext& context) const = 0;
 
  private:
@@ -58,14 +58,14 @@ class Node {
 // A Node with one input.
 class UnaryNode : public Node {
  public:
-  // Of the input's elements, or of others.
+  // Yields elements of the input's type, or of another.
   explicit UnaryNode(const NodePtr& input) : UnaryNode(input, input->element()) {}
   UnaryNode(NodePtr input, const ElementOps& element) : Node(element, {std::move(input)}) {}
 
  protected:
   const Node& input() const { return *inputs().front(); }
-  // The input's stage with a P for its plan, made of the input's and `arguments`: for operators
-  // that change the order only.
+  // The input's stage with a plan of type P, constructed from the input's plan and `arguments`: for
+  // operators that only change the order.
   template <class P, class... Arguments>
   Stage reordered(const StageContext& context, Arguments&&... arguments) const {
     Stage stage = input().make_stage(context);
@@ -74,7 +74,7 @@ class UnaryNode : public Node {
   }
 };
 
-// A Node with inputs of the same or other types, at least one.
+// A Node with one or more inputs, of the same or other types.
 class MultiNode : public Node {
  public:
   MultiNode(std::vector<NodePtr> inputs, const ElementOps& element)
@@ -82,7 +82,7 @@ class MultiNode : public Node {
 
  protected:
   std::vector<Stage> make_inputs(const StageContext& context) const;
-  // Of the inputs.
+  // The stages of the inputs.
   std::string first_sequential_operator() const;
 };
 

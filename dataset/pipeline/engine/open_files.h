@@ -1,5 +1,4 @@
-// Mapped files that stay open though the stages that opened them are gone, because elements may
-// point into them.
+// Mapped files that outlive the stages that opened them, because elements may point into them.
 #pragma once
 
 #include <map>
@@ -15,16 +14,16 @@
 
 namespace recordpipe::internal {
 
-// Of the inputs of an interleave, kept by its stage, and of what a cache has read, kept by the
-// cache. A file that is opened again and again is kept once, so what is kept is bounded by the
-// number of files: address space, and what a File holds beside. Thread-safe.
+// Files of the inputs of an interleave, kept by its stage, or files that a cache has read, kept by
+// the cache. A file that is opened repeatedly is kept once, so the number of files bounds the cost:
+// address space, and the other members of a File. Thread-safe.
 class OpenFiles {
  public:
-  // Whatever is kept here is kept by `outer`, too, unless that is null.
+  // Every file kept here is also kept by `outer`, unless that is null.
   explicit OpenFiles(std::shared_ptr<OpenFiles> outer = nullptr) : outer_(std::move(outer)) {}
 
-  // Keeps `file`, opened at `path`; or, if the same version of it (RandomAccessFile::identity(),
-  // and how it was opened) is kept already, returns that one, to be used instead.
+  // Keeps `file`, opened at `path`. If the same version of it (RandomAccessFile::identity(), and
+  // how it was opened) is kept already, returns that one, which must be used instead.
   template <class File>
   std::shared_ptr<const File> keep(const FileSystem& file_system, const std::string& path,
                                    std::string version, std::shared_ptr<const File> file) {
@@ -45,7 +44,7 @@ class OpenFiles {
   const std::shared_ptr<OpenFiles> outer_;
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<const void>> files_;
-  std::vector<std::shared_ptr<const void>> unknown_;  // of versions that can't be told apart
+  std::vector<std::shared_ptr<const void>> unknown_;  // files whose versions can't be distinguished
 };
 
 }  // namespace recordpipe::internal

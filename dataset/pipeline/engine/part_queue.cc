@@ -28,7 +28,7 @@ void ChunkSlot::add(size_t part, Failures of_part) {
   failed_part_ = part;
 }
 
-// Once, by whoever does the first part; who does another one meanwhile waits.
+// Runs once, in the thread that takes the first part; other threads wait for it.
 void ChunkSlot::begin(std::span<const Ticket> chunk) {
   const std::lock_guard lock(begin_mutex_);
   if (!is_begun_) {
@@ -122,7 +122,7 @@ void PartQueue::run_one(std::unique_lock<std::mutex>& lock) {
   part_done.notify_all();
 }
 
-// The chunk that this thread has begun, else the first that nobody has begun, else the first.
+// The chunk that this thread has begun, else the first that no thread has begun, else the first.
 ChunkSlot& PartQueue::choose() {
   const std::thread::id self = std::this_thread::get_id();
   ChunkSlot* not_begun = nullptr;
@@ -138,8 +138,8 @@ ChunkSlot& PartQueue::choose() {
   return *not_begun;
 }
 
-// The one that the thread used last, else the one unused for longest. There are as many as chunks
-// in flight, so that one is idle.
+// The workspace that the thread used last, else the least recently used one. There are as many as
+// chunks in flight, so one is idle.
 std::unique_ptr<Workspace> PartQueue::take_workspace(std::thread::id self) {
   const auto own = std::ranges::find(idle.rbegin(), idle.rend(), self,
                                      [](const auto& workspace) { return workspace->owner; });

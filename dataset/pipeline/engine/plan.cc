@@ -1,4 +1,4 @@
-// The contract of plans, kept for every operator.
+// The contract of plans, which every operator has.
 #include "dataset/pipeline/engine/plan.h"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ void Plan::count(uint64_t elements) {
   for (StageMonitor* monitor : monitors_) monitor->add_elements(elements);
 }
 
-// Between what is checked before and the error that comes after, work(); done() is how many
-// elements it has come to.
+// Runs work() between the checks before it and the error after it; done() is the number of elements
+// so far.
 template <class Work, class Done>
 Planned Plan::attempt(const Work& work, const Done& done) {
   if (error_) std::rethrow_exception(error_);
@@ -31,8 +31,8 @@ Planned Plan::attempt(const Work& work, const Done& done) {
   const ActivityScope scope(monitor(), Activity::planning);
   Stop stop = Stop::none;
   try {
-    // Where the pipeline holds far too much, nothing more is planned: an operator that gathers
-    // elements would take any number before one is handed on and the rest is counted.
+    // If the pipeline is far above the memory limit, planning stops: an operator that gathers
+    // elements would otherwise take any number of them before the next check.
     if (account_) account_->check_total();
     stop = work();
     ended_ = stop == Stop::end;
@@ -43,8 +43,8 @@ Planned Plan::attempt(const Work& work, const Done& done) {
   return {done(), stop};
 }
 
-// What has some elements may hand them on instead of waiting for more: that is no reason to whoever
-// would have waited.
+// An operator with some elements may return them instead of waiting for more; a caller that allows
+// waiting must not see this as a reason to stop.
 Stop Plan::plan_some(TicketSink& out, Wait wait) {
   const Stop stop = do_plan(out, wait);
   return stop == Stop::would_wait && wait == Wait::yes ? Stop::none : stop;
@@ -61,7 +61,7 @@ Planned Plan::plan(std::span<Ticket> out, Wait wait) {
 Planned Plan::advance(uint64_t count) {
   if (count == 0) return {};
   uint64_t passed = 0;
-  uint64_t here = 0;  // by the present do_advance()
+  uint64_t here = 0;  // counted by the current do_advance()
   const auto pass = [&] {
     Stop stop = Stop::none;
     while (passed < count && stop == Stop::none) {

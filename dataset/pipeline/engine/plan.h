@@ -1,8 +1,8 @@
 // The order of a pipeline's elements, fixed before any of them is computed.
 //
-// A plan writes tickets (ticket.h), in order, on one thread at a time; producers (producer.h)
-// compute the elements of tickets afterwards, on any thread. So the order and the random numbers of
-// a pipeline can't depend on threads, chunk sizes or time. Plans know no element types.
+// A plan writes tickets (ticket.h), in order, on one thread at a time; producers (producer.h) later
+// compute the elements of tickets, on any thread. So the order and the random numbers of a pipeline
+// can't depend on threads, chunk sizes or time. Plans know no element types.
 #pragma once
 
 #include <atomic>
@@ -21,16 +21,16 @@ namespace recordpipe::internal {
 
 class StageMonitor;
 
-// Whether planning may wait for another thread (prefetch's): not when it looks ahead, since what is
-// done already would have to wait too.
+// Whether planning may wait for another thread (that of prefetch). Planning ahead must not wait:
+// the elements that are done would have to wait too.
 enum class Wait { no, yes };
 
-// Why a call returned fewer elements than it was asked for.
+// Why a call returned fewer elements than requested.
 enum class Stop {
-  none,        // ask again: there may be more, or an error is due
+  none,        // ask again: there may be more elements, or an error follows
   would_wait,  // ask again, with Wait::yes
   requested,   // request_stop() was called
-  end,         // there is nothing more, until restart or restore
+  end,         // no more elements, until restart or restore
 };
 
 struct Planned {
@@ -38,13 +38,13 @@ struct Planned {
   Stop stop = Stop::none;
 };
 
-// Where do_plan() writes tickets.
+// The output of do_plan() for tickets.
 class TicketSink {
  public:
   explicit TicketSink(std::span<Ticket> room) : room_(room) {}
   bool is_full() const { return count_ == room_.size(); }
   size_t count() const { return count_; }
-  // What is left, to be written directly and then taken.
+  // The unused part, to be written directly and then taken.
   std::span<Ticket> room() const { return room_.subspan(count_); }
   void take(size_t count) { count_ += count; }
   void push(const Ticket& ticket) { room_[count_++] = ticket; }
@@ -56,18 +56,20 @@ class TicketSink {
 
 // The contract, kept by this class for every operator:
 //
-//   1. plan() and advance() say how many elements there were and why not more. Only the end is
-//      sticky.
-//   2. An error comes after the elements before it: what do_plan() has written when it throws is
-//      returned, and the error is thrown by the next call and each one after it, until restart or
+//   1. plan() and advance() return the number of elements and why there were not more. Only the
+//      end is sticky.
+//   2. An error comes after the elements before it: the tickets that do_plan() wrote before it
+// threw
+//      are returned; the error is thrown by the next call and each later one, until restart or
 //      restore.
-//   3. advance(n) equals planning n elements and discarding them, errors included. 0 never reaches
-//      an operator.
-//   4. Each ticket is produced or discarded once; also those that were planned before a restart.
-//   5. discard() and request_stop() may be called by any thread at any time; all else by one thread
-//      at a time. Nothing is planned after request_stop(), until restart or restore.
-//   6. save() is the place after the last element that plan() or advance() has returned.
-//   7. size() and tickets_at() don't move that place.
+//   3. advance(n) equals planning n elements and discarding them, errors included. An operator
+// never
+//      sees n = 0.
+//   4. Each ticket is produced or discarded once, also after a restart.
+//   5. discard() and request_stop() may be called by any thread at any time; the other functions by
+//      one thread at a time. Nothing is planned after request_stop(), until restart or restore.
+//   6. save() saves the position after the last element that plan() or advance() has returned.
+//   7. size() and tickets_at() don't move that position.
 class Plan {
  public:
   Plan() = default;
@@ -75,48 +77,48 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  // Before all else. What the plan holds is charged to the account, where too much is an error;
-  // time and elements are counted by `monitor`, where there is one. Further monitors, of operators
-  // that have no plan of their own (map), count elements only.
+  // Must be called first. The memory that the plan holds is charged to the account, which throws if
+  // it is too much; `monitor`, unless null, counts time and elements. Further monitors, of
+  // operators without a plan of their own (map), count elements only.
   void observe(const std::shared_ptr<MemoryAccount>& account, StageMonitor* monitor);
 
-  // Writes the tickets of the next elements to the start of `out`, which is not empty. Fewer than
-  // fit come without a reason, too (Stop::none); none only with one.
+  // Writes the tickets of the next elements to the start of `out`, which is not empty. It may
+  // return fewer than fit without a reason (Stop::none), but zero only with a reason.
   Planned plan(std::span<Ticket> out, Wait wait);
 
-  // Passes over the next `count` elements: fewer only with a reason, or before an error. If there
-  // were as many, the place can be saved.
+  // Skips the next `count` elements; fewer only with a reason, or before an error. After all
+  // `count`, the position can be saved.
   Planned advance(uint64_t count);
 
-  // Gives up tickets that will not be produced.
+  // Discards tickets that will not be produced.
   virtual void discard(std::span<const Ticket> tickets) = 0;
 
   // Starts again from the first element.
   void restart(uint64_t epoch);
 
-  // Whether the place can be saved now. Where it can't, planning one more element with Wait::yes
-  // brings it to one where it can.
+  // Whether the current position can be saved. If not, planning one more element with Wait::yes
+  // leads to a position that can.
   virtual bool can_save() const { return true; }
-  // `state` may be used again for another place: everything in it is overwritten.
+  // `state` may be reused for another position: it is overwritten completely.
   virtual void save(PlanState& state) const = 0;
-  // restart(epoch), and on to the place that `state` was saved at, but for state.passed_over: call
-  // restore_place(). Throws Error{invalid_argument} where the state is none of this plan. After an
-  // error only restart() and restore() may follow.
+  // restart(epoch), then goes to the saved position, except for state.passed_over: call
+  // restore_place(). Throws Error{invalid_argument} if the state is not one of this plan. After an
+  // error, only restart() and restore() may follow.
   void restore(const PlanState& state, uint64_t epoch);
 
-  // plan() is to return soon, because nobody wants the elements any more. Undone by restart() and
+  // Makes plan() return soon, because the elements are no longer needed. Undone by restart() and
   // restore().
   void request_stop();
 
-  // How many elements a pass has, and the tickets of those at `places`, each below size(). Only
-  // where the node says that there is random access (Node::sequential_operator).
+  // The number of elements of a pass, and the tickets of the elements at `places`, each below
+  // size(). Only if the node has random access (Node::sequential_operator).
   virtual uint64_t size();
   void tickets_at(std::span<const uint64_t> places, std::span<Ticket> out);
 
  protected:
-  // Writes at least one ticket, or returns why not.
+  // Writes at least one ticket, or returns the reason why not.
   virtual Stop do_plan(TicketSink& out, Wait wait) = 0;
-  // Adds to `passed`, which is 0, as it goes on: up to `count` > 0, or fewer.
+  // Adds to `passed`, which is 0 at first, as it proceeds: up to `count` > 0, or fewer.
   virtual Stop do_advance(uint64_t count, uint64_t& passed);
   virtual void do_restart(uint64_t epoch) = 0;
   virtual void do_restore(const PlanState& state, uint64_t epoch) = 0;
@@ -127,7 +129,7 @@ class Plan {
 
   // From any thread.
   bool is_stopping() const { return stopping_; }
-  // For an operator that stands still until restart().
+  // For an operator that produces nothing more until restart().
   Stop end_or_stop() const { return is_stopping() ? Stop::requested : Stop::end; }
 
  private:
@@ -145,16 +147,15 @@ class Plan {
   std::exception_ptr error_;
 };
 
-// Asks `plan` for elements until `out` is full, or returns why it isn't.
+// Requests elements from `plan` until `out` is full, or returns the reason why it isn't.
 Stop plan_all(Plan& plan, TicketSink& out, Wait wait);
 // The same for advance().
 Stop advance_all(Plan& plan, uint64_t count, uint64_t& passed);
 
-// Brings a plan to a saved place; throws Error{invalid_argument} where it can't be reached.
+// Moves a plan to a saved position; throws Error{invalid_argument} if it can't be reached.
 void restore_place(Plan& plan, const PlanState& state, uint64_t epoch);
 
-// A plan that changes the order of its input's elements, but not the elements: tickets pass through
-// it.
+// A plan that reorders its input's elements without changing them: tickets pass through it.
 class OrderPlan : public Plan {
  public:
   explicit OrderPlan(std::unique_ptr<Plan> input) : input_(std::move(input)) {}

@@ -18,7 +18,7 @@ std::string operator_text(const PlanDescription& plan, bool with_free) {
 
 void append_text(const PlanDescription& plan, size_t indent, bool with_free, std::string& out) {
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    // A chain of operators is a list; what is put together out of several inputs branches.
+    // A chain of operators is a list; operators with several inputs branch.
     append_text(plan.inputs[i], indent + (plan.inputs.size() > 1 ? 2 : 0), with_free, out);
   }
   if (plan.is_free && !with_free) return;

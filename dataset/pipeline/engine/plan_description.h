@@ -1,5 +1,5 @@
-// What a pipeline does, operator by operator: for explain(), and to tell whether a saved state is
-// one of this pipeline.
+// A description of a pipeline's operators: for explain(), and to tell whether a saved state belongs
+// to this pipeline.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ struct PlanParameter : Parameter {
   using Parameter::Parameter;
   explicit PlanParameter(Parameter parameter) : Parameter(std::move(parameter)) {}
 
-  // One that changes how or by whom the plan is carried out, but not what the whole of it yields.
+  // A parameter that affects how the plan is executed or by which worker, but not its complete
+  // output.
   PlanParameter&& free() && {
     is_free = true;
     return std::move(*this);
@@ -33,27 +34,28 @@ struct SourceFile {
   std::string path;
 };
 
-// An operator and those it takes its elements from.
+// An operator and its inputs.
 struct PlanDescription {
   std::string name;
   std::vector<PlanParameter> parameters = {};
   std::vector<PlanDescription> inputs = {};
-  // Changes how the plan is carried out, but not what it yields.
+  // Affects how the plan is executed, but not its output.
   bool is_free = false;
-  // An element for each of its input's, planned by the input (map).
+  // One output element per input element, planned by the input (map).
   bool is_element_wise = false;
-  // Into how many its input's elements are divided; 0 for all but shard.
+  // The number of workers that share the input's elements; 0 for all operators but shard.
   uint64_t num_shards = 0;
-  // That a source reads.
+  // The files that a source reads.
   FileSystem* file_system = nullptr;
   std::vector<std::string> files = {};
 
-  // One line an operator, in the order the elements take: "shuffle(buffer_size=16384, seed=7)".
-  // The inputs of an operator that has several are indented.
+  // One line per operator, in the order the elements take: "shuffle(buffer_size=16384, seed=7)". If
+  // an operator has several inputs, these are indented.
   std::string text(bool with_free = true) const;
 
-  // The same for plans of the same operators, parameters and inputs, free ones and files left out.
-  // What functions do is not seen, but for the parameters of those that have some (HasParameters).
+  // Equal for plans with the same operators, parameters and inputs; free parameters and files are
+  // not included. Functions can't be compared, except for the parameters of those that have some
+  // (HasParameters).
   uint64_t hash() const;
 
   // The files of all its sources.
@@ -63,9 +65,9 @@ struct PlanDescription {
     for (Parameter& parameter : given) parameters.emplace_back(std::move(parameter));
   }
 
-  // Makes it free which shards elements come from, directly or through element-wise operators, and
-  // returns how many of all workers' elements there are for each of this one's: for an operator
-  // (batch) that counts in the elements of all.
+  // Marks as free the parameters of the shards that elements come from, directly or through
+  // element-wise operators. Returns the number of elements of all workers for each element of this
+  // worker: for an operator (batch) that counts the elements of all workers.
   uint64_t free_shards();
 };
 

@@ -55,10 +55,10 @@ void PlanSnapshots::save(uint64_t position, PlanState& state) const {
 void PlanSnapshots::keep(const Plan& plan, uint64_t position) {
   Snapshot& snapshot = snapshots_.add_back();
   snapshot.position = position;
-  const uint64_t before = bytes_of(snapshot.state);  // of one that is used again
+  const uint64_t before = bytes_of(snapshot.state);  // of a reused state
   plan.save(snapshot.state);
   charge_.set(charge_.bytes() - before + bytes_of(snapshot.state));
-  // A chunk is some 64 elements of a source, or more: a number copied for each, at most.
+  // A chunk has about 64 elements of a source, or more: at most one number is copied per element.
   interval_ = std::max<size_t>(kMinInterval, size_of(snapshot.state) / 64);
   chunks_ = 0;
 }

@@ -1,4 +1,4 @@
-// Where an executor's consumer stands, though the plan has run ahead of it.
+// The position of an executor's consumer, although the plan is ahead of it.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +13,24 @@
 
 namespace recordpipe::internal {
 
-// Planning is ahead of the consumer by the chunks in flight, and a plan can't be turned back. So
-// its state is kept now and then, and a place is saved as the last state before it and how many
-// elements to pass over from there. Passing over is cheap: nothing is computed. A state as large as
-// a shuffle's is taken so rarely that copying it costs less than the planning in between; memory is
-// that of the few states that the consumer has not passed yet, used again and again.
+// Planning is ahead of the consumer by the chunks in flight, and a plan can't go back. So its state
+// is kept now and then; a position is saved as the last state before it and the number of elements
+// to skip from there. Skipping is cheap: nothing is computed. A large state, such as a shuffle's,
+// is kept so rarely that copying it costs less than the planning in between. The memory is that of
+// the few states that the consumer has not passed yet, which are reused.
 class PlanSnapshots {
  public:
-  // What the states take, those that wait to be used again too, is charged there from now on.
+  // From now on, the memory of the states, including those kept for reuse, is charged there.
   void charge_to(std::shared_ptr<MemoryAccount> account);
 
-  // Drops all, and keeps the plan's present place, which is `position`.
+  // Drops all states and keeps the plan's current one, which is at `position`.
   void start(const Plan& plan, uint64_t position);
-  // Keeps the plan's present place, if it is time to.
+  // Keeps the plan's current state, if it is due.
   void take(const Plan& plan, uint64_t position);
 
-  // From any thread: places before this one will not be saved any more.
+  // From any thread: positions before this one will not be saved any more.
   void release(uint64_t position);
-  // From any thread; `position` is not before the one released.
+  // From any thread; `position` must not be before the released one.
   void save(uint64_t position, PlanState& state) const;
 
  private:
@@ -44,11 +44,11 @@ class PlanSnapshots {
   static constexpr size_t kMinInterval = 16;
 
   mutable std::mutex mutex_;
-  RingBuffer<Snapshot> snapshots_;  // by position; at least one
+  RingBuffer<Snapshot> snapshots_;  // in order of position; at least one
   MemoryCharge charge_;
   uint64_t released_ = 0;
-  size_t interval_ = kMinInterval;  // in chunks; this and chunks_ are the planning thread's
-  size_t chunks_ = 0;               // planned since the last
+  size_t interval_ = kMinInterval;  // in chunks; this and chunks_ belong to the planning thread
+  size_t chunks_ = 0;               // chunks planned since the last snapshot
 };
 
 }  // namespace recordpipe::internal

@@ -1,7 +1,7 @@
-// Where a stage stands in its plan: what it needs to go on from there in another process.
+// A stage's position in its plan: enough to continue in another process.
 //
-// Each stage writes a few numbers, whose meaning is its own, and the states of its inputs. That is
-// all a saved iterator holds of a pipeline (iterator_state.h): no elements, only places.
+// Each stage writes a few numbers, whose meaning is its own, and the states of its inputs. A saved
+// iterator holds nothing else of a pipeline (iterator_state.h): positions, but no elements.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace recordpipe::internal {
 struct PlanState {
   std::vector<uint64_t> numbers;
   std::vector<PlanState> inputs;
-  // The place is so many elements further on.
+  // The actual position is this many elements later.
   uint64_t passed_over = 0;
 
-  // Empty again, keeping its memory. Inputs are overwritten in place, so they stay.
+  // Clears the state but keeps its memory. Inputs are overwritten in place, so they stay.
   PlanState& reset(size_t input_count) {
     numbers.clear();
     inputs.resize(input_count);
@@ -29,8 +29,8 @@ struct PlanState {
 // Throws Error{invalid_argument}: a state was saved by other operators, or is damaged.
 [[noreturn]] void fail_state();
 
-// Reads a stage's numbers in the order they were written. What isn't there, or is more than
-// `most`, is no state of this stage: fail_state().
+// Reads a stage's numbers in the order they were written. A number that is missing, or larger than
+// `most`, is an error: fail_state().
 class PlanNumbers {
  public:
   explicit PlanNumbers(const PlanState& state, size_t input_count)

@@ -11,7 +11,7 @@ void Producer::observe(const std::shared_ptr<MemoryAccount>& account, StageMonit
   scratch_.open(account);
 }
 
-// Called by the producer of the next operator: `out` is its scratch memory.
+// Called by the producer of the next operator, which owns `out` as scratch memory.
 Failures Producer::produce(std::span<const Ticket> tickets, void* out) {
   Failures failures;
   {

@@ -1,4 +1,4 @@
-// The work of a pipeline: from tickets to elements, on any thread, in any order.
+// Computes elements from tickets, on any thread, in any order.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +15,29 @@ namespace recordpipe::internal {
 
 class StageMonitor;
 
-// Computes elements. Each producer belongs to one chunk at a time and keeps its scratch memory;
-// several of one stage work at the same time.
+// Computes elements. Each producer works for one chunk at a time and keeps its scratch memory;
+// several producers of one stage work at the same time.
 class Producer {
  public:
   virtual ~Producer() = default;
 
-  // Its time, and the memory of what it computes for another producer, are counted there.
+  // The monitor that counts its time, and the memory of elements it computes for another producer.
   void observe(const std::shared_ptr<MemoryAccount>& account, StageMonitor* monitor,
                const ElementOps& ops);
 
-  // Computes the elements of `tickets` into `out`: as many values, which may be overwritten.
-  // Returns those that failed, whose values mean nothing. Each ticket is produced once, and one
-  // that fails keeps no other from being computed. Doesn't throw what an element's work throws;
-  // what it throws ends the pipeline.
+  // Computes the elements of `tickets` into `out`: the same number of values, which may be
+  // overwritten. Returns the failures; the values of failed elements are unspecified. Each ticket
+  // is produced once, and a failing element doesn't affect others. Errors of elements are returned;
+  // an exception ends the pipeline.
   Failures produce(std::span<const Ticket> tickets, void* out);
 
-  // The same cut into as many parts as Work::parts() says, which several threads do at once:
-  // begin() with the same arguments as produce, then produce_part() once for each.
+  // The same, divided into Work::parts() parts that several threads compute at once: begin() with
+  // the same arguments as produce(), then produce_part() once for each part.
   void begin(std::span<const Ticket> tickets, void* out);
   Failures produce_part(std::span<const Ticket> tickets, void* out, size_t part);
 
-  // Which of the elements computed last are wanted: a byte for each, or nothing where all are.
-  // Those that failed are (filter).
+  // Which of the last computed elements are kept: one byte each, or empty if all are. Failed
+  // elements are kept (filter).
   virtual std::span<const uint8_t> wanted() const { return {}; }
 
  protected:

@@ -1,4 +1,4 @@
-// Where an operator keeps what stands behind its own tickets: other plans' tickets, or numbers.
+// Storage of an operator for the values behind its own tickets: other plans' tickets, or numbers.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,21 @@
 
 namespace recordpipe::internal {
 
-// Values by ref. Safe to use from several threads: any of them may produce or discard. Values go in
-// and out by swapping, so that their memory is used again.
+// Values by ref. Thread-safe: any thread may produce or discard. Values are swapped in and out, so
+// that their memory is reused.
 template <class V>
 class RefStore {
  public:
-  // What is in it, used or waiting to be used again, is charged there from now on.
+  // From now on, the memory of its content, in use or kept for reuse, is charged there.
   void charge_to(std::shared_ptr<MemoryAccount> account) { charge_.open(std::move(account)); }
 
-  // Keeps `value` (what is left in it is an older value) and returns its ref.
+  // Stores `value` (which becomes an older value) and returns its ref.
   uint64_t put(V& value) {
     const std::lock_guard lock(mutex_);
     return keep(value);
   }
 
-  // The same for several: the refs go to their tickets.
+  // The same for several values: the refs are written to their tickets.
   void put(std::span<V> values, std::span<Ticket> tickets) {
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < values.size(); ++i) tickets[i].ref = keep(values[i]);
@@ -45,7 +45,7 @@ class RefStore {
     }
   }
 
-  // What `look` returns for the ticket's value, which stays here.
+  // Returns the result of `look` on the ticket's value, which stays in the store.
   template <class Look>
   auto look_at(const Ticket& ticket, Look look) const {
     const std::lock_guard lock(mutex_);

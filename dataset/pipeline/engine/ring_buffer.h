@@ -1,5 +1,5 @@
-// A queue that takes no memory once it has been as long as it gets (std::deque takes and gives back
-// blocks all the time).
+// A queue that allocates nothing once it has reached its maximum length (std::deque allocates and
+// frees blocks continually).
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ class RingBuffer {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
   T& front() { return slots_[first_]; }
-  // The i-th from the front.
+  // The i-th element from the front.
   const T& operator[](size_t i) const { return slots_[(first_ + i) % slots_.size()]; }
 
   void push_back(T value) { add_back() = std::move(value); }
 
-  // Adds an element that holds whatever an earlier one in its place has left, to be overwritten.
+  // Adds an element that still holds the value of an earlier one in its slot, to be overwritten.
   T& add_back() {
     if (size_ == slots_.size()) {
       std::ranges::rotate(slots_, slots_.begin() + static_cast<std::ptrdiff_t>(first_));

@@ -1,4 +1,4 @@
-// What an iterator has left out, and why.
+// The number of elements that an iterator has skipped, and the errors.
 #pragma once
 
 #include <mutex>
@@ -8,7 +8,7 @@
 
 namespace recordpipe::internal {
 
-// Shared by the stages of one iteration, that write, and their iterator, that reads. Any thread.
+// Shared by the stages of one iteration, which write, and their iterator, which reads. Thread-safe.
 class SkipLog {
  public:
   void add(const Error& error) {

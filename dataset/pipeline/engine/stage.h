@@ -1,4 +1,4 @@
-// An operator that runs: its plan and its work.
+// A running operator: its plan and its work.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace recordpipe::internal {
 
 class StageMonitor;
 
-// Makes the producers for a plan's tickets. Operators that change the order only share their
+// Makes the producers for a plan's tickets. Operators that only change the order share their
 // input's.
 class Work {
  public:
@@ -24,7 +24,8 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  // Whose time and memory it is: the operator's that makes it, not of those that share it.
+  // The monitor for its time and memory: that of the operator that makes it, not of those that
+  // share it.
   void observe(const std::shared_ptr<MemoryAccount>& account, StageMonitor* monitor) {
     if (account_) return;
     account_ = account;
@@ -38,11 +39,11 @@ class Work {
     if (monitor_) producer->observe(account_, monitor_, element_);
     return producer;
   }
-  // Whether producing costs enough to be worth another thread.
+  // Whether producing costs enough to justify another thread.
   virtual bool is_heavy() const = 0;
-  // Into how many parts the work of a chunk of these tickets is cut (Producer::begin): more than
-  // one where elements are made of others (batch), and then for a single ticket, which fails if one
-  // of its parts does.
+  // The number of parts into which a chunk of these tickets is divided (Producer::begin). It is
+  // more than one if elements are made of others (batch), and then only for a single ticket, which
+  // fails if one of its parts fails.
   virtual size_t parts(std::span<const Ticket> /*tickets*/) const { return 1; }
 
  protected:
@@ -57,7 +58,7 @@ class Work {
 struct Stage {
   std::unique_ptr<Plan> plan;
   std::shared_ptr<Work> work;
-  size_t chunk_size = 1;  // elements that make a chunk worth handing to a thread
+  size_t chunk_size = 1;  // number of elements in a chunk that is worth a thread
 };
 
 }  // namespace recordpipe::internal

@@ -1,4 +1,4 @@
-// What the stages of one iteration share.
+// Objects shared by the stages of one iteration.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ class StageMonitor;
 class WorkerPool;
 
 struct StageContext {
-  std::shared_ptr<WorkerPool> pool;  // null: all work is done on the thread that asks for it
-  size_t threads = 1;                // that work at the same time, the asking one included
-  bool tune_threads = false;         // that is the most: as many of them as make a difference
-  size_t chunk_size = 64;            // source elements that one thread does in one go
-  std::shared_ptr<SkipLog> skipped;  // what ignore_errors leaves out
+  std::shared_ptr<WorkerPool> pool;  // null: the requesting thread does all work
+  size_t threads = 1;                // including the requesting thread
+  bool tune_threads = false;         // `threads` is a maximum: use only useful ones
+  size_t chunk_size = 64;            // source elements per unit of work
+  std::shared_ptr<SkipLog> skipped;  // the elements that ignore_errors skips
   std::shared_ptr<MemoryAccount> memory;
-  std::shared_ptr<FileFingerprints> files;  // that were opened
-  // Keeps the mapped files that elements may point into. Null: elements are not kept longer than
-  // the stages live.
+  std::shared_ptr<FileFingerprints> files;  // the opened files
+  // Keeps the mapped files that elements may point into. Null: elements don't outlive the stages.
   std::shared_ptr<OpenFiles> open_files;
-  std::shared_ptr<PipelineMonitor> monitor;  // null: nothing new is measured by itself
-  // Whose input is being made: what an Executor does and waits for is done for it. The monitor's.
+  std::shared_ptr<PipelineMonitor> monitor;  // null: new stages are not measured
+  // The stage whose input is being made: an Executor's work and waiting is counted for it. Owned by
+  // the monitor.
   StageMonitor* stage = nullptr;
 
-  // For what a stage makes while it runs: that counts as its own.
+  // For stages made while it runs: they are counted as its own.
   StageContext unmonitored() const {
     StageContext context = *this;
     context.monitor = nullptr;
@@ -41,7 +41,7 @@ struct StageContext {
   }
 };
 
-// The context of one iteration, with a pool of its own where there is more than one thread. Throws
+// The context of one iteration, with its own pool if there is more than one thread. Throws
 // Error{invalid_argument} for options out of range.
 StageContext make_stage_context(const PipelineOptions& options);
 

@@ -1,4 +1,4 @@
-// From counters to statistics.
+// Converts counters to statistics.
 #include "dataset/pipeline/engine/stage_monitor.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How the time of each operator is measured while it runs.
+// Measures the time of each operator while it runs.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace recordpipe::internal {
 
 enum class Activity { planning, computing, waiting_for_input, waiting_for_room };
 
-// The counters of one operator; written by any thread.
+// The counters of one operator. Thread-safe.
 class StageMonitor {
  public:
   using Clock = std::chrono::steady_clock;
@@ -30,11 +30,11 @@ class StageMonitor {
     const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
     nanoseconds_[static_cast<size_t>(activity)].fetch_add(nanoseconds, std::memory_order_relaxed);
   }
-  // On the timeline, if there is one: the whole of it, what was done for others in it included.
+  // Written to the timeline, if there is one: the whole duration, including nested work of others.
   void trace(Activity activity, Clock::time_point begin, Clock::time_point end);
   void name_thread(std::string_view text);
 
-  // The operator that takes its elements; null for the iterator itself.
+  // The operator that consumes its elements; null for the iterator itself.
   StageMonitor* consumer() const { return consumer_; }
   StageStatistics statistics() const;
 
@@ -48,8 +48,8 @@ class StageMonitor {
   std::array<std::atomic<int64_t>, 4> nanoseconds_ = {};
 };
 
-// While it lives, the calling thread does `activity` for `stage` (null: nobody counts). They nest:
-// what is inside counts for the inner one alone.
+// During its lifetime, the calling thread does `activity` for `stage` (null: not counted). Nested
+// activities count for the inner one only.
 class ActivityScope {
  public:
   ActivityScope(StageMonitor* stage, Activity activity) : stage_(stage), activity_(activity) {
@@ -78,7 +78,7 @@ class ActivityScope {
   StageMonitor::Clock::duration inside_{0};
 };
 
-// The operators of one iteration. Stages are added before it starts; the rest is for any thread.
+// The operators of one iteration. Stages are added before it starts; the rest is thread-safe.
 class PipelineMonitor {
  public:
   explicit PipelineMonitor(size_t threads, std::shared_ptr<ChromeTrace> trace = nullptr);
@@ -86,7 +86,7 @@ class PipelineMonitor {
   StageMonitor& consumer() { return stages_.front(); }
   StageMonitor& add(std::string name, StageMonitor& consumer);
 
-  // The consumer comes for elements, and has got them.
+  // The consumer begins to wait for elements, and has received them.
   void asked();
   void answered(size_t elements);
 
@@ -100,7 +100,7 @@ class PipelineMonitor {
   const size_t threads_;
   const std::shared_ptr<ChromeTrace> trace_;
   std::deque<StageMonitor> stages_;      // each after its consumer
-  std::atomic<int64_t> first_asked_{0};  // by the clock; 0: never
+  std::atomic<int64_t> first_asked_{0};  // wall clock; 0: never
   std::atomic<int64_t> last_answered_{0};
 };
 

@@ -7,7 +7,7 @@
 namespace recordpipe {
 namespace {
 
-// Numbers only: names are of any length.
+// For numbers only: the length of a name is not limited.
 template <class... Arguments>
 std::string format(const char* pattern, Arguments... arguments) {
   char text[256];

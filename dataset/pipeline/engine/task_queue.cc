@@ -16,7 +16,7 @@ void TaskQueue::start(Task& task) {
   try {
     pool_->submit(weak_from_this());
   } catch (...) {
-    // Whoever needs the task runs it.
+    // The thread that needs the task runs it.
     const std::lock_guard lock(mutex_);
     --visits_;
   }

@@ -1,4 +1,4 @@
-// Tasks whose results are needed later, done by the pool in the meantime.
+// Tasks whose results are needed later; the pool runs them in the meantime.
 #pragma once
 
 #include <condition_variable>
@@ -14,15 +14,15 @@
 namespace recordpipe::internal {
 
 // The thread that needs a result runs the task itself if no worker has begun it, and waits only for
-// a task that is running. It never runs another one, which may take for ever (a filter that finds
-// nothing more). Workers begin with the task that was started last, which is needed last. A task
-// may wait for others only in queues of its own.
+// a running task. It never runs another task, which may not end (a filter that finds no more
+// elements). Workers begin with the task that was started last, because it is needed last. A task
+// may wait for other tasks only in queues of its own.
 class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<TaskQueue> {
  public:
   class Task {
    public:
     virtual ~Task() = default;  // after cancel()
-    // `is_needed`: somebody waits for a first result; else it may go on for several.
+    // `is_needed`: a thread waits for a first result; otherwise it may compute several.
     virtual void run(bool is_needed) noexcept = 0;
 
    private:
@@ -31,16 +31,16 @@ class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<Ta
     State state_ = State::idle;  // guarded by mutex_
   };
 
-  // Without a pool all tasks are run by wait(). The pool must outlive all calls but work().
+  // Without a pool, wait() runs all tasks. The pool must outlive all calls except work().
   explicit TaskQueue(const StageContext& context)
       : pool_(context.pool.get()),
         owner_(context.stage),
         helpers_(context.threads - 1, context.tune_threads) {}
 
-  // These three are for one thread. The task is to be run soon, if it is idle.
+  // The next three functions are for one thread. Schedules the task, if it is idle.
   void start(Task& task);
   // Returns when take() has returned true, even if the task is still running. Until then the task
-  // is run, started or not, as often as it takes.
+  // is run, started or not, as often as necessary.
   template <class Take>
   void wait(Task& task, Take take) {
     std::unique_lock lock(mutex_);
@@ -48,10 +48,10 @@ class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<Ta
     helpers_.came(!has_come);
     for (; !has_come; has_come = take()) advance(task, lock);
   }
-  // Returns when the task is idle; one that has not begun is not run.
+  // Returns when the task is idle; a task that has not begun is not run.
   void cancel(Task& task);
 
-  // A task that is running hands over a result: `put` is not called at the same time as a take().
+  // A running task hands over a result: `put` and take() are not called at the same time.
   template <class Put>
   void hand_over(Put put) {
     const std::lock_guard lock(mutex_);
@@ -71,7 +71,7 @@ class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<Ta
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Task*> waiting_;  // in the order they were started
-  size_t visits_ = 0;           // of workers that are here or on their way
+  size_t visits_ = 0;           // number of workers that run or are about to
 };
 
 }  // namespace recordpipe::internal

@@ -10,12 +10,12 @@
 namespace recordpipe::internal {
 namespace {
 
-// A tbb::global_control holds for the whole process, and of several the lowest wins: so there is
-// one at most of ours, which is replaced by higher ones and never taken back.
+// A tbb::global_control is process-wide, and of several the lowest limit applies. So this library
+// has at most one; it is replaced by higher ones and never removed.
 void allow_workers(size_t workers) {
   using Control = tbb::global_control;
   static std::mutex mutex;
-  static Control* control = nullptr;  // never deleted: TBB may be gone by then
+  static Control* control = nullptr;  // never deleted: TBB may be destroyed by then
   const std::lock_guard lock(mutex);
   if (workers + 1 <= Control::active_value(Control::max_allowed_parallelism)) return;
   auto higher = std::make_unique<Control>(Control::max_allowed_parallelism, workers + 1);

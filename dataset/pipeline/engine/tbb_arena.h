@@ -1,4 +1,4 @@
-// A oneTBB arena, and nothing but that: the only place that includes TBB.
+// A oneTBB arena: the only files that include TBB.
 #pragma once
 
 #include <cstddef>
@@ -6,19 +6,19 @@
 
 namespace recordpipe::internal {
 
-// Compiled without ThreadSanitizer: stock TBB's synchronisation is invisible to it, so what TBB's
-// headers do with a task would be reported as races. A function and its argument cross that line;
-// what they have to see of each other's memory they synchronise themselves.
+// Compiled without ThreadSanitizer: it doesn't see the synchronization of stock TBB, so it would
+// report what TBB's headers do with a task as races. Only a function and its argument pass this
+// interface; they synchronize their memory accesses themselves.
 class TbbArena {
  public:
-  // At most `workers` of TBB's threads at a time. Where that is more than TBB has (one less than
-  // there are cores), TBB is told to have as many, for good: its limit is only ever raised.
+  // At most `workers` of TBB's threads run at a time. If this exceeds TBB's number of threads (one
+  // less than the cores), TBB's process-wide limit is raised permanently.
   explicit TbbArena(size_t workers);
   ~TbbArena();
   TbbArena(const TbbArena&) = delete;
   TbbArena& operator=(const TbbArena&) = delete;
 
-  // Has a worker call function(argument) once, even if the arena is gone by then.
+  // Makes a worker call function(argument) once, even if the arena is destroyed by then.
   void enqueue(void (*function)(void*), void* argument);
 
  private:

@@ -1,4 +1,4 @@
-// How many threads an executor asks to help.
+// How many threads an executor uses as helpers.
 #pragma once
 
 #include <algorithm>
@@ -6,18 +6,18 @@
 
 namespace recordpipe::internal {
 
-// As few as keep the consumer from waiting: one more where it had to wait for more than one in
-// eight of the last chunks; one fewer where it has had to wait for none in a long while. A thread
-// that is let go and then missed is kept longer the next time. What is computed, and in which
-// order it is handed on, is fixed before; so this changes nothing but time.
+// The minimum that keeps the consumer from waiting: one more if the consumer waited for more than
+// one in eight of the last chunks; one fewer if it has not waited for a long time. If the removal
+// of a thread causes waiting, the thread is kept longer the next time. The elements and their order
+// are fixed before, so this affects timing only.
 class ThreadTuner {
  public:
-  // `most` helpers; as many always, where `tune` is false.
+  // At most `most` helpers; always `most` if `tune` is false.
   ThreadTuner(size_t most, bool tune) : most_(most), helpers_(most), tune_(tune && most > 0) {}
 
   size_t helpers() const { return helpers_; }
 
-  // The consumer has come for a chunk.
+  // Called when the consumer requests a chunk.
   void came(bool had_to_wait) {
     if (!tune_) return;
     waits_ += had_to_wait ? 1 : 0;
@@ -50,7 +50,7 @@ class ThreadTuner {
   size_t patience_ = 4 * kWindow;  // chunks without a wait before one helper is let go
   size_t chunks_ = 0;
   size_t waits_ = 0;
-  bool was_lowered_ = false;  // by the last decision
+  bool was_lowered_ = false;  // changed by the last decision
 };
 
 }  // namespace recordpipe::internal

@@ -65,13 +65,13 @@ Failures ValueStore::take(std::span<const Ticket> tickets, void* out) {
 
 void ValueStore::discard(std::span<const Ticket> tickets) {
   if (tickets.empty()) return;
-  // What goes into the slots instead, and then, outside of the lock, the values.
+  // Swapped with the values under the lock; its destructor frees them after the lock is released.
   ElementBuffer unwanted(ops_);
   if (ops_.heap_bytes) {
     try {
       unwanted.grow(tickets.size());
     } catch (...) {
-      // The values stay until their slots are used again.
+      // The values stay until their slots are reused.
     }
   }
   const std::lock_guard lock(mutex_);

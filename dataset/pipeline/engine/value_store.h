@@ -1,4 +1,4 @@
-// Where an operator keeps values that were computed before their tickets are handed on.
+// Storage of an operator for values that are computed before their tickets are returned.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 
 namespace recordpipe::internal {
 
-// Safe to use from several threads. Values go in and out by swapping, so that their memory goes
-// round instead of being allocated anew.
+// Thread-safe. Values are swapped in and out, so that their memory is reused instead of allocated
+// anew.
 class ValueStore {
  public:
   explicit ValueStore(const ElementOps& ops)
@@ -30,16 +30,15 @@ class ValueStore {
         block_bits_(std::bit_width(std::clamp<size_t>(kBlockBytes / ops.size, 1, kMaxPerBlock)) -
                     1) {}
 
-  // What is in it, used or waiting to be used again, is charged there from now on.
+  // From now on, the memory of its content, in use or kept for reuse, is charged there.
   void charge_to(std::shared_ptr<MemoryAccount> account) { charge_.open(std::move(account)); }
 
-  // Keeps `value` (what is left in it may be an older value) and returns the ref for its ticket.
+  // Stores `value` (which may become an older value) and returns the ref for its ticket.
   uint64_t put(void* value);
-  // The same for an element that could not be computed.
+  // The same for a failed element.
   uint64_t put_failure(std::exception_ptr error);
-  // The same for several of a row of values: a ticket's ref is its value's place in the row, in
-  // ascending order, and becomes the ref in the store. `failures` are those of the tickets whose
-  // values could not be computed.
+  // The same for several values of an array: a ticket's ref is its value's index in the array, in
+  // ascending order, and becomes the ref in the store. `failures` are those of the failed elements.
   void put(void* values, std::span<Ticket> tickets, std::span<Failure> failures);
   // Moves the tickets' values to `out`.
   Failures take(std::span<const Ticket> tickets, void* out);
@@ -51,20 +50,20 @@ class ValueStore {
   static constexpr size_t kBlockBytes = 4096;
   static constexpr size_t kMaxPerBlock = 64;
 
-  // Calls `move`, which moves values between the store and a row of `count` values outside, and
-  // charges the difference.
+  // Calls `move`, which moves values between the store and an outside array of `count` values, and
+  // charges the difference in memory.
   template <class Move>
   void charge_for(const void* row, size_t count, const Move& move);
-  // So many free slots.
+  // Reserves `count` free slots.
   void reserve(size_t count);
-  // Takes one of them.
+  // Takes one free slot.
   uint64_t keep(void* value);
   void* slot(uint64_t ref) {
     return blocks_[ref >> block_bits_].at(ref & ((uint64_t{1} << block_bits_) - 1));
   }
 
   const ElementOps& ops_;
-  const int block_bits_;  // the binary logarithm of a block's values: no division for each value
+  const int block_bits_;  // log2 of a block's values: avoids a division for each value
   std::mutex mutex_;
   std::vector<ElementBuffer> blocks_;
   std::unordered_map<uint64_t, std::exception_ptr> errors_;  // by slot
@@ -72,7 +71,7 @@ class ValueStore {
   MemoryCharge charge_;
 };
 
-// Hands out what is in a store: no work.
+// Returns the values of a store; nothing to compute.
 class StoreWork final : public Work {
  public:
   explicit StoreWork(std::shared_ptr<ValueStore> store)
@@ -86,7 +85,7 @@ class StoreWork final : public Work {
   std::shared_ptr<ValueStore> store_;
 };
 
-// A plan whose values are computed by the time they are planned.
+// A plan whose values are computed before its tickets are returned.
 class StorePlan : public Plan {
  public:
   explicit StorePlan(std::shared_ptr<ValueStore> store) : store_(std::move(store)) {}
@@ -102,7 +101,8 @@ class StorePlan : public Plan {
   std::shared_ptr<ValueStore> store_;
 };
 
-// Such a stage: its plan is a P, made of a store for values of this type and `arguments`.
+// The stage of such a plan of type P, constructed from a store for values of this type and
+// `arguments`.
 template <class P, class... Arguments>
 Stage make_store_stage(const ElementOps& ops, size_t chunk_size, Arguments&&... arguments) {
   auto store = std::make_shared<ValueStore>(ops);

@@ -1,4 +1,4 @@
-// How word of a queue reaches a worker: as a Visit, which is used again when it is over.
+// Notifies workers of a queue through Visits, which are reused.
 #include "dataset/pipeline/engine/worker_pool.h"
 
 #include <deque>
@@ -13,13 +13,13 @@ struct Visit {
   std::weak_ptr<WorkQueue> queue;
 };
 
-// The visits of the whole process: TBB may run one after its arena is gone, or never where the
-// process ends first. The lock also makes a visit's memory visible to the worker in C++'s own
-// terms, whatever TBB does.
+// The visits of the whole process: TBB may run a visit after its arena is destroyed, or never if
+// the process ends first. The lock also makes a visit's memory visible to the worker by C++'s
+// rules, independent of TBB.
 class Visits {
  public:
   static Visits& all() {
-    static auto* visits = new Visits;  // for as long as there may be workers
+    static auto* visits = new Visits;  // alive as long as there may be workers
     return *visits;
   }
 

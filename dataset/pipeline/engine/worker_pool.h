@@ -8,22 +8,22 @@
 
 namespace recordpipe::internal {
 
-// Something a worker can help with.
+// A source of tasks for workers.
 class WorkQueue {
  public:
   virtual ~WorkQueue() = default;
-  // Does what work there is. Doesn't throw and doesn't wait for work that nobody does yet.
+  // Runs the available tasks. Doesn't throw, and doesn't wait for work that no thread has begun.
   virtual void work() = 0;
 };
 
 class WorkerPool {
  public:
-  // Threads are shared with the rest of the process (TBB's market) and started when first needed.
+  // Threads are shared with the rest of the process (TBB's market) and started on first use.
   // `workers` > 0. If the system can't start a thread, TBB ends the process.
   explicit WorkerPool(size_t workers) : arena_(workers) {}
 
-  // Has a worker call queue->work() once, soon; not at all if the queue is gone by then. Nothing
-  // may be taken for granted about when: the caller must be able to do the work itself.
+  // Makes a worker call queue->work() once, soon; not at all if the queue is destroyed by then. The
+  // timing is not guaranteed: the caller must be able to do the work itself.
   void submit(std::weak_ptr<WorkQueue> queue);
 
  private:
