@@ -1,8 +1,8 @@
-// batch: n elements become one, each written straight to its row in a slot that is used again.
+// batch: n elements become one, each written directly to its row in a reused slot.
 //
-// In order; the rows of a batch are computed and written by all threads. A batch with a row that
-// fails fails as a whole, with the first row's error. Its id is its number. Saved: how many batches
-// there were, and the input's place.
+// In order; all threads compute and write the rows of a batch. If a row fails, the whole batch
+// fails with the first row's error. Its id is its number. Saved: the number of batches, and the
+// input's position.
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -27,12 +27,12 @@ void discard_batches(std::span<const Ticket> tickets, GatheredTickets& groups, P
   }
 }
 
-// A batch is cut into runs of so many rows, the last of which may be shorter.
+// The number of parts of a batch: runs of `rows_per_part` rows, of which the last may be shorter.
 constexpr size_t parts_of(size_t rows, size_t rows_per_part) {
   return (rows + rows_per_part - 1) / rows_per_part;
 }
 
-// What the plan, the work and the producers share.
+// State shared by the plan, the work and the producers.
 struct Batching {
   Batching(const Stage& input, const BatchFunction& c, const ElementOps& b)
       : input_plan(*input.plan),
@@ -41,10 +41,10 @@ struct Batching {
         collator(c),
         batch(b) {}
 
-  Plan& input_plan;  // the plan's
+  Plan& input_plan;  // owned by the plan
   const std::shared_ptr<Work> input_work;
   const size_t rows_per_part;
-  const BatchFunction& collator;  // the node's
+  const BatchFunction& collator;  // owned by the node
   const ElementOps& batch;
   GatheredTickets groups;
 };
@@ -64,7 +64,7 @@ class BatchProducer final : public Producer {
     return failures;
   }
 
-  // One batch is cut into runs of rows; more than one is a single part.
+  // A single batch is divided into runs of rows; several batches are one part.
   void do_begin(std::span<const Ticket> tickets, void* out) override {
     if (tickets.size() != 1) return;
     shared_.groups.take(tickets, {&members_, 1});
@@ -108,7 +108,7 @@ class BatchProducer final : public Producer {
   }
 
  private:
-  // All parts, after an error too: they use up their tickets.
+  // Produces all parts, also after an error: this releases their tickets.
   std::exception_ptr produce_one(std::span<const Ticket> ticket, void* out) {
     std::exception_ptr error;
     do_begin(ticket, out);
@@ -127,9 +127,9 @@ class BatchProducer final : public Producer {
 
   Batching& shared_;
   std::vector<Part> parts_;
-  TicketGroup members_;                   // of the batch in work
-  std::exception_ptr reset_error_;        // the collator's, for it
-  std::atomic<size_t> missing_parts_{0};  // of it; one with an error stays missing
+  TicketGroup members_;                   // of the current batch
+  std::exception_ptr reset_error_;        // error of the collator's reset() for it
+  std::atomic<size_t> missing_parts_{0};  // of it; a part with an error stays missing
 };
 
 class BatchWork final : public Work {
@@ -166,7 +166,7 @@ class BatchPlan final : public OrderPlan {
     discard_batches(tickets, shared_->groups, input());
   }
 
-  // Not in the middle of a batch.
+  // Not inside a batch.
   bool can_save() const override { return members_.empty() && OrderPlan::can_save(); }
 
   void save(PlanState& state) const override {
@@ -194,7 +194,7 @@ class BatchPlan final : public OrderPlan {
   }
 
   Stop do_advance(uint64_t count, uint64_t& passed) override {
-    // A place further on than this is past every end.
+    // Any larger position is past every end.
     const uint64_t wanted = std::min(count, UINT64_MAX / batch_size_) * batch_size_;
     uint64_t rows = members_.size();  // below batch_size_, and so below wanted
     forget();
@@ -207,7 +207,7 @@ class BatchPlan final : public OrderPlan {
       count_batches(stop == Stop::end);
       return stop;
     } catch (...) {
-      count_batches(false);  // rows that fill no batch before an error are part of none
+      count_batches(false);  // rows before an error that don't fill a batch are not counted
       throw;
     }
   }
@@ -228,8 +228,8 @@ class BatchPlan final : public OrderPlan {
   }
 
  private:
-  // Adds to members_ until they are a batch, or says why not; then what was gathered stays. So it
-  // does after an exception.
+  // Adds to members_ until the batch is complete, or returns the reason why it isn't; the gathered
+  // rows are kept, also after an exception.
   Stop gather(Wait wait) {
     size_t gathered = members_.size();
     Stop stop = Stop::none;
@@ -253,12 +253,13 @@ class BatchPlan final : public OrderPlan {
     members_.clear();
   }
 
-  static constexpr size_t kStep = 4096;  // a batch size is no reason to take memory at once
+  // The members grow in steps: a large batch size alone must not allocate memory.
+  static constexpr size_t kStep = 4096;
 
   std::shared_ptr<Batching> shared_;
   const size_t batch_size_;
   const bool drop_remainder_;
-  TicketGroup members_;  // being gathered
+  TicketGroup members_;  // the batch being gathered
   uint64_t epoch_ = 0;
   uint64_t next_ = 0;
 };
@@ -275,7 +276,7 @@ class BatchNode final : public UnaryNode {
  protected:
   PlanDescription describe_operator() const override { return {collator_->name()}; }
   void describe_with_inputs(PlanDescription& plan) const override {
-    // That of all workers together: each has its part of the same global batch.
+    // The batch size of all workers together: each has its part of the same global batch.
     const uint64_t workers = plan.inputs[0].free_shards();
     plan.parameters = {{"batch_size", batch_size_ * workers}, {"drop_remainder", drop_remainder_}};
     plan.add(collator_->parameters());
@@ -287,7 +288,7 @@ class BatchNode final : public UnaryNode {
   Stage build_stage(const StageContext& context) const override {
     Stage rows = input().make_stage(context);
     const auto shared = std::make_shared<Batching>(rows, *collator_, element());
-    // Small batches make a chunk together; one that fills a chunk is one, in as many parts.
+    // A chunk holds several small batches, or a single batch that fills it, divided into parts.
     const size_t chunk_size = std::max<size_t>(1, rows.chunk_size / batch_size_);
     return {std::make_unique<BatchPlan>(std::move(rows.plan), shared, batch_size_, drop_remainder_),
             std::make_shared<BatchWork>(shared), chunk_size};

@@ -1,11 +1,11 @@
 // cache: keeps the elements of the first pass in memory for all later passes and iterators.
 //
-// Order: the input's. The input is always run in epoch 0, once: what is random upstream is drawn
-// once and stays, whatever pass fills the cache. Downstream each pass has its own epoch as ever, so
-// a shuffle after the cache still shuffles anew. Elements that fail are kept as failing.
+// Order: the input's. The input always runs in epoch 0, once: upstream random numbers are drawn
+// once and stay, whichever pass fills the cache. Downstream each pass has its own epoch, so a
+// shuffle after the cache shuffles anew. Failed elements are kept as failed.
 //
-// Saved: how many elements this pass has handed on. A restored iterator fills an empty cache from
-// the first element.
+// Saved: the number of elements that this pass has returned. A restored iterator fills an empty
+// cache from the first element.
 #include "recordpipe/cache.h"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ class CachePlan final : public Plan {
         if (out.is_full()) return false;
         too_much = !charge(kept);
         if (too_much) return false;
-        __builtin_prefetch(kept.value);  // CopyProducer reads it next
+        __builtin_prefetch(kept.value);  // CopyProducer reads the value next
         out.push({{nested_epoch(epoch_, kept.id.epoch), kept.id.index},
                   reinterpret_cast<uintptr_t>(&kept)});
         ++at_;
@@ -111,17 +111,17 @@ class CachePlan final : public Plan {
   }
 
  private:
-  // Whether memory allows the element to be handed on.
+  // Whether the memory limit allows the element to be returned.
   bool charge(const Kept& kept) {
     charge_.set(std::max(charge_.bytes(), kept.bytes));
     return charge_.fits();
   }
 
-  // Called where the contents have no element at_: computes the next ones that this plan has not
-  // computed, or says why there are none.
+  // Called if the contents have no element at_: computes the next elements that this plan has not
+  // computed, or returns the reason why there are none.
   Stop fetch() {
     if (contents_.has_ended() || contents_.is_full()) {
-      if (at_ < contents_.size()) return Stop::none;  // others have added it meanwhile
+      if (at_ < contents_.size()) return Stop::none;  // added by other iterators meanwhile
       if (contents_.is_full()) fail_full();
       if (at_ > contents_.size()) fail_state();
       return Stop::end;
@@ -136,7 +136,7 @@ class CachePlan final : public Plan {
     return fetch();
   }
 
-  // Behind the elements that are there. The reader goes on from there over all passes.
+  // Continues after the existing elements. From there, the reader continues over all passes.
   void start() {
     reader_.restart(/*epoch=*/0);
     if (is_stopping()) reader_.request_stop();
@@ -152,9 +152,9 @@ class CachePlan final : public Plan {
                  .hint = "allow more, or cache to a file"});
   }
 
-  CacheContents& contents_;  // the node's
+  CacheContents& contents_;  // owned by the node
   const CacheSource source_;
-  MemoryCharge charge_;  // for the contents, up to the last element that was reached
+  MemoryCharge charge_;  // for the contents, up to the last element that this iterator has reached
   ChunkReader reader_;
   bool started_ = false;
   std::atomic<bool> was_stopped_ = false;

@@ -1,4 +1,4 @@
-// What cache has computed: the node's, for all its iterators.
+// The elements that cache has computed; owned by the node, for all its iterators.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,15 @@
 namespace recordpipe::internal {
 
 // The files that the input of a cache has opened in one iteration. The cache keeps them open as
-// long as it keeps elements that were computed in this iteration, because elements may point into
-// them.
+// long as it keeps elements computed in this iteration, because elements may point into them.
 struct CacheSource {
   std::shared_ptr<OpenFiles> open_files;
   std::shared_ptr<FileFingerprints> fingerprints;
 };
 
-// The first elements of the input in epoch 0, without gaps, and whether they are all of them.
-// Elements are added at the end and neither moved nor changed after that, so pointers to them stay
-// valid and are read without a lock. Thread-safe.
+// The first elements of the input in epoch 0, without gaps, and whether they are complete. Elements
+// are only appended, never moved or changed, so pointers to them stay valid and are read without a
+// lock. Thread-safe.
 class CacheContents {
  public:
   struct Kept {
@@ -39,16 +38,16 @@ class CacheContents {
   CacheContents(const ElementOps& ops, uint64_t max_bytes) : ops_(ops), max_bytes_(max_bytes) {}
 
   uint64_t size() const;
-  // Calls take(element) for those from element `at` on, as long as it returns true.
+  // Calls take(element) for the elements from `at` on, as long as it returns true.
   template <class Take>
   void visit(uint64_t at, Take take) const {
     const std::lock_guard lock(mutex_);
     while (at < size_ && take(blocks_[at / kBlock].kept[at % kBlock])) ++at;
   }
 
-  // Adds the elements that `reader` has at hand, but for those that are already here; it goes on
-  // behind them. The first element that doesn't fit in max_bytes makes the contents full: then
-  // nothing is added any more.
+  // Adds the elements that `reader` has at hand, except those already here, and moves the reader
+  // past them. The first element that exceeds max_bytes makes the contents full: then nothing more
+  // is added.
   void add(ChunkReader& reader, const CacheSource& source);
   bool is_full() const;
   uint64_t max_bytes() const { return max_bytes_; }
@@ -57,14 +56,14 @@ class CacheContents {
   void end();
   bool has_ended() const;
 
-  // Of the files that the elements were computed from.
+  // The files that the elements were computed from.
   const std::shared_ptr<FileFingerprints>& fingerprints() const { return fingerprints_; }
 
  private:
   void keep_open(const CacheSource& source);
 
   static constexpr size_t kBlock = 64;
-  // So many elements, side by side: a pass reads them in order.
+  // Number of elements in a contiguous block: a pass reads them in order.
   struct Block {
     explicit Block(const ElementOps& ops) : values(ops, kBlock), kept(kBlock) {}
     ElementBuffer values;

@@ -38,7 +38,7 @@ std::string header_of(const CacheIdentity& identity) {
   std::string header(kMagic);
   header += identity.elements;
   header += '\0';
-  // A whole pass opens all files.
+  // A complete pass opens all files.
   FileFingerprints files;
   for (const auto& [file_system, path] : identity.plan.source_files()) {
     files.opened(*file_system, path, fingerprint_of(*file_system, path));
@@ -52,8 +52,8 @@ std::string end_of(uint64_t elements) {
   return end;
 }
 
-// What the last record says of the files that inputs have read, behind end_of(). False where that
-// is no such list.
+// The list of the files that inputs have read, from the last record, after end_of(). False if the
+// record holds no such list.
 bool check_input_files(FileSystem& file_system, const std::string& cache, std::string_view list) {
   const auto next = [&](size_t size) {
     const std::string_view part = list.substr(0, size);

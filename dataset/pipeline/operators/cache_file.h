@@ -29,34 +29,34 @@
 
 namespace recordpipe::internal {
 
-// What a cache holds.
+// The identity of a cache's content.
 struct CacheIdentity {
-  std::string elements;  // their type, and how they are written
+  std::string elements;  // the type of the elements, and the codec
   PlanDescription plan;
 };
 
-// A whole one. Safe to read from several threads.
+// A complete cache file. Thread-safe.
 class CacheReader {
  public:
-  // Throws Error{invalid_argument} for a cache that was made from something else, naming what, and
-  // Error{corrupted} for one that is damaged or no cache. Files that inputs have read are compared
-  // where they are still there under their paths.
+  // Throws Error{invalid_argument} for a cache that was made from other input, naming the
+  // difference, and Error{corrupted} for one that is damaged or not a cache. Files that inputs have
+  // read are compared if they still exist under their paths.
   CacheReader(FileSystem& file_system, const std::string& path, const CacheIdentity& identity);
 
   uint64_t size() const { return file_.size() - 2; }
-  // Of element i < size(); not checked.
+  // The id of element i < size(); not checked.
   ElementId id(uint64_t i) const;
-  // Its bytes, checked: throws Error{corrupted}.
+  // The element's bytes, checked: throws Error{corrupted}.
   Record read(uint64_t i) const;
 
  private:
   MappedRecordFile file_;
 };
 
-// One that is being written. It appears at finish(); destroyed before that, nothing is left of it.
+// A cache file being written. It appears at finish(); if it is destroyed before, no file is left.
 class CacheWriter {
  public:
-  // Throws Error{busy} where another process or iterator is writing it.
+  // Throws Error{busy} if another process or iterator is writing it.
   CacheWriter(FileSystem& file_system, const std::string& path, const CacheIdentity& identity);
 
   // `encode(std::string&)` appends the element's bytes.
@@ -66,7 +66,7 @@ class CacheWriter {
     encode(bytes_);
     write();
   }
-  // `files`: all that were opened to compute the elements.
+  // `files`: all files that were opened to compute the elements.
   void finish(const FileFingerprints& files);
 
  private:

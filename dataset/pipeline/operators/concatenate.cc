@@ -1,7 +1,7 @@
 // concatenate: one input after the other.
 //
-// In order: all of the first, then all of the second. With random access where both have it. Saved:
-// which input it is, and the places in both.
+// In order: all elements of the first input, then all of the second. With random access if both
+// inputs have it. Saved: which input is current, and the positions in both.
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,8 +1,8 @@
-// enumerate: each element with its number in the order it comes in.
+// enumerate: pairs each element with its number in the order of the input.
 //
-// In the order of the input, numbered from `start`, anew in each epoch where repeat comes after
-// it. Elements keep their ids, so random numbers downstream stay those of the element. With random
-// access where the input has it: then the number is that of the place. Saved: the next number.
+// Numbered from `start`, anew in each epoch if repeat comes after it. Elements keep their ids, so
+// random numbers downstream stay those of the element. With random access if the input has it: then
+// the number is the element's index. Saved: the next number.
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,15 +14,15 @@
 namespace recordpipe::internal {
 namespace {
 
-// What a ticket of enumerate stands for.
+// The value behind a ticket of enumerate.
 struct NumberedRef {
   uint64_t number = 0;  // the wrapped sum of start and count
-  uint64_t ref = 0;     // the input's
+  uint64_t ref = 0;     // the ref of the input's ticket
 };
 
 using NumberedRefs = RefStore<NumberedRef>;
 
-// `inputs` become the input's tickets, `numbered` what was kept of them.
+// Turns tickets into `inputs`, the input's tickets, and `numbered`, the values stored for them.
 void take_inputs(std::span<const Ticket> tickets, NumberedRefs& refs,
                  std::vector<NumberedRef>& numbered, std::vector<Ticket>& inputs) {
   numbered.resize(tickets.size());

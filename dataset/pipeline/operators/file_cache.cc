@@ -1,4 +1,4 @@
-// cache(path): keeps the elements of a whole pass in a file for later passes and runs.
+// cache(path): keeps the elements of a complete pass in a file for later passes and runs.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -22,17 +22,16 @@
 namespace recordpipe::internal {
 namespace {
 
-// A ticket's ref is twice the element's number in the file, or twice its place among those that
-// were computed and one.
+// A ticket's ref: 2 * i for element i of the file, 2 * i + 1 for value i of the computed elements.
 bool is_stored(const Ticket& ticket) { return ticket.ref % 2 == 0; }
 uint64_t place_of(const Ticket& ticket) { return ticket.ref / 2; }
 
-// What the plan, the work and the producers share.
+// State shared by the plan, the work and the producers.
 struct FileCache {
   FileCache(const ElementOps& element, const ElementCodec& c) : codec(c), computed(element) {}
 
-  const ElementCodec& codec;                  // the node's
-  std::shared_ptr<const CacheReader> reader;  // once it is there, it stays
+  const ElementCodec& codec;                  // owned by the node
+  std::shared_ptr<const CacheReader> reader;  // once it is set, it stays
   ValueStore computed;
 };
 
@@ -79,20 +78,20 @@ class FileCacheWork final : public Work {
   std::shared_ptr<FileCache> cache_;
 };
 
-// Order, epochs and random numbers as in memory (cache.cc). A pass that finds the file serves from
-// it; one that doesn't computes its elements, always those of epoch 0, and writes the file beside:
-// it appears, whole, when the pass has come to its end. A pass that is given up, restored to its
-// middle, or has an element that fails leaves none (tf.data's rule), and neither does one that
-// finds another process or iterator writing it: the next pass looks again.
+// Order, epochs and random numbers as in memory (cache.cc). A pass that finds the file reads it.
+// Otherwise the pass computes its elements, always those of epoch 0, and writes the file, which
+// appears, complete, at the end of the pass. No file is made by a pass that is abandoned, is
+// restored to its middle, has a failing element (tf.data's rule), or finds another process or
+// iterator writing the file; the next pass looks again.
 //
 // recordpipe/cache.h says which files are refused.
 //
-// Saved: how many elements this pass has handed on.
+// Saved: the number of elements that this pass has returned.
 class FileCachePlan final : public Plan {
  public:
   FileCachePlan(Stage input, FileSystem& file_system, const std::string& path,
                 CacheIdentity identity, std::shared_ptr<FileCache> cache,
-                const StageContext& context)  // whose files are those of `input`
+                const StageContext& context)  // its files are those of `input`
       : file_system_(file_system),
         path_(path),
         identity_(std::move(identity)),
@@ -156,12 +155,13 @@ class FileCachePlan final : public Plan {
   void do_request_stop() override { input_.request_stop(); }
 
  private:
-  // Begins a pass at `place`: from the file, if it is there. at_ is how far it comes.
+  // Begins a pass at `place`: from the file, if it exists. at_ is the position that was reached.
   void start(uint64_t place) {
     started_ = true;
     std::shared_ptr<const CacheReader>& reader = cache_->reader;
     if (!reader && file_system_.status(path_)) {
-      // Before it is opened: if it is replaced meanwhile, the version fits no other reader.
+      // Taken before the file is opened: if it is replaced meanwhile, the version matches no other
+      // reader.
       std::string version = open_files_ ? file_system_.open_random(path_)->identity() : "";
       reader = std::make_shared<const CacheReader>(file_system_, path_, identity_);
       if (open_files_) {
@@ -225,14 +225,14 @@ class FileCachePlan final : public Plan {
   }
 
   FileSystem& file_system_;
-  const std::string& path_;  // the node's
+  const std::string& path_;  // owned by the node
   const CacheIdentity identity_;
   const std::shared_ptr<FileCache> cache_;
   const std::shared_ptr<OpenFiles> open_files_;
   const std::shared_ptr<FileFingerprints> files_;
   ChunkReader input_;
   std::optional<CacheWriter> writer_;
-  bool started_ = false;  // this pass
+  bool started_ = false;  // of this pass
   uint64_t epoch_ = 0;
   uint64_t at_ = 0;
 };

@@ -1,7 +1,7 @@
 // filter: the elements for which a predicate holds.
 //
-// In order; tested on all threads. What is kept keeps its id. One that fails, in the predicate or
-// before, is kept as failing. Saved: the input's place.
+// In order; tested on all threads. Elements keep their ids. An element that fails, in the predicate
+// or before, is kept as failed. Saved: the input's position.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -50,7 +50,7 @@ class TestWork final : public Work {
 
  private:
   std::shared_ptr<Work> input_;
-  const Predicate& predicate_;  // the node's
+  const Predicate& predicate_;  // owned by the node
 };
 
 class FilterPlan final : public StorePlan {
@@ -58,7 +58,7 @@ class FilterPlan final : public StorePlan {
   FilterPlan(std::shared_ptr<ValueStore> store, Stage tested, const StageContext& context)
       : StorePlan(std::move(store)), reader_(std::move(tested), context) {}
 
-  // That many inputs have been tested, kept or not.
+  // The number of inputs that have been tested, kept or not.
   void save(PlanState& state) const override { reader_.save(state.reset(1).inputs[0]); }
 
  protected:
@@ -77,7 +77,7 @@ class FilterPlan final : public StorePlan {
   void do_request_stop() override { reader_.request_stop(); }
 
  private:
-  // All that fit of those at hand, which go into the store at once.
+  // Moves as many of the elements at hand as fit to the store at once.
   void keep_some(TicketSink& out) {
     const Chunk chunk = reader_.chunk();
     const std::span<Ticket> room = out.room();

@@ -1,7 +1,7 @@
 // from_generator: elements that a function makes one after the other.
 //
-// In order; a new generator for each pass. Saved: how many elements there were; the generator is
-// made again, and run up to there.
+// In order; a new generator for each pass. Saved: the number of elements; to restore, a new
+// generator is run up to there.
 #include <string>
 #include <utility>
 
@@ -50,8 +50,8 @@ class GeneratorPlan final : public StorePlan {
   }
 
  private:
-  // False at the end, and where it is to stop. A generator that has thrown or ended is not asked
-  // again.
+  // False at the end, and after a request to stop. A generator that has thrown or ended is not
+  // called again.
   bool next() {
     if (is_stopping()) return false;
     if (!generator_) generator_ = function_.start();
@@ -60,7 +60,7 @@ class GeneratorPlan final : public StorePlan {
     return false;
   }
 
-  const GeneratorFunction& function_;            // the node's
+  const GeneratorFunction& function_;            // owned by the node
   std::unique_ptr<ElementGenerator> generator_;  // of this pass
   ElementBuffer value_;
   uint64_t index_ = 0;

@@ -1,9 +1,9 @@
 // global_shuffle: a random order of all elements, in memory that doesn't grow with them.
 //
-// tf.data's is experimental; this one is a permutation of the places (permutation.h), another one
-// in each epoch, whose elements are fetched from their places: uniform over the whole input, with
-// no buffer to fill. The input must have random access. Saved: one number; passing over elements
-// takes no time.
+// tf.data's is experimental. This one applies a permutation (permutation.h), a different one in
+// each epoch, to the elements' indexes and accesses the elements at random: uniform over the whole
+// input, without a buffer to fill. The input must have random access. Saved: one number; skipping
+// elements takes no time.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -24,7 +24,7 @@ class GlobalShufflePlan final : public OrderPlan {
   GlobalShufflePlan(std::unique_ptr<Plan> input, uint64_t key)
       : OrderPlan(std::move(input)), key_(key) {}
 
-  // The input stands at its start, always.
+  // The input always stays at its start.
   bool can_save() const override { return true; }
   void save(PlanState& state) const override { state.reset(0).numbers = {next_}; }
 
@@ -63,7 +63,7 @@ class GlobalShufflePlan final : public OrderPlan {
   }
 
  private:
-  // Not before an element is wanted: to know the input's size, files are opened.
+  // Computed at the first element: to know the input's size, files must be opened.
   const Permutation& permutation() {
     if (!permutation_) permutation_.emplace(input().size(), derive_key(key_, epoch_));
     return *permutation_;

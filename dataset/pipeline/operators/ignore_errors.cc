@@ -1,6 +1,6 @@
-// ignore_errors: leaves out elements that can't be computed, up to a limit (IgnoreErrorsOptions).
+// ignore_errors: skips failed elements, up to a limit (IgnoreErrorsOptions).
 //
-// Saved: how many were seen and skipped in this pass, and the input's place.
+// Saved: the numbers of elements seen and skipped in this pass, and the input's position.
 #include "recordpipe/ignore_errors.h"
 
 #include <exception>

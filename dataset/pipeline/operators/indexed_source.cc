@@ -1,6 +1,6 @@
-// What sources in memory (from_vector, range) have in common: elements by number.
+// Common part of the sources in memory (from_vector, range): elements by index.
 //
-// In order; with random access. Saved: the number of the next element.
+// In order; with random access. Saved: the index of the next element.
 #include <algorithm>
 #include <span>
 #include <string>

@@ -1,4 +1,4 @@
-// interleave, and flat_map over datasets: each element opens a Dataset, some are read in turns.
+// interleave, and flat_map over datasets: each element opens a Dataset; several are read in turns.
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -23,25 +23,25 @@
 namespace recordpipe::internal {
 namespace {
 
-// Order, tf.data's deterministic one: a cycle of `cycle_length` places, each with an open input;
-// `block_length` elements are taken from one, then from the next. Where an input ends, the next
-// place has its turn, and the input that is opened in its stead waits for its own.
+// Order: as tf.data's deterministic one. A cycle has `cycle_length` slots, each with an open input;
+// `block_length` elements are taken from one slot, then from the next. When an input ends, the next
+// slot is used, and the replacement input waits for its slot's turn.
 //
-// Each open input is run by an Executor of its own, all on the same threads. Its passes begin in an
-// epoch that is derived from the id of the element that opened it, and so are its elements' ids:
-// what is random in it differs from input to input and from epoch to epoch.
+// Each open input has its own Executor; all use the same threads. Its epochs are derived from the
+// id of the element that opened it, and so are its elements' ids: random numbers differ from input
+// to input and from epoch to epoch.
 //
-// Inputs are read ahead in parallel, by tasks on the pool (task_queue.h): a task plans and computes
-// the next elements of one input, which inflates a compressed file, while those before are handed
-// out. Inputs are opened ahead of their turn where the cycle has empty places. Nothing is read
-// ahead while less than half of memory_limit is free.
+// Inputs are read ahead in parallel, by tasks on the pool (task_queue.h). A task plans and computes
+// the next elements of one input (for a compressed file, this includes inflating) while earlier
+// elements are consumed. Inputs are opened ahead of their turn if the cycle has empty slots.
+// Nothing is read ahead while less than half of memory_limit is free.
 //
-// An element that fails is one that fails here. Where an input can't be opened, or ends with an
-// error, that is one failing element, and the other inputs go on.
+// A failing element gives one failing element. An input that can't be opened, or ends with an
+// error, gives one failing element; the other inputs continue.
 //
-// Saved: whose turn it is, which elements of the input are open and the place in each of them; the
-// input's place is that of the oldest open one. The plan doesn't know the files that inputs will
-// read, so the state says which they have opened (iterator_state.h).
+// Saved: whose turn it is, which elements of the input are open, and the position in each of them;
+// the input's position is that of the oldest open element. The plan doesn't know the files that
+// inputs will read, so the state lists those that they have opened (iterator_state.h).
 class InterleavePlan final : public StorePlan {
  public:
   InterleavePlan(std::shared_ptr<ValueStore> store, Stage inputs, size_t cycle_length,
@@ -78,7 +78,7 @@ class InterleavePlan final : public StorePlan {
     while (!out.is_full()) {
       if (is_stopping()) return Stop::requested;
       if (open_count_ == 0 && inputs_ended_) return Stop::end;
-      if (out.count() > 0 && next_may_be_long()) break;  // what is there doesn't wait for it
+      if (out.count() > 0 && next_may_be_long()) break;  // don't let finished elements wait
       if (const auto ticket = step()) out.push(*ticket);
     }
     return Stop::none;
@@ -103,7 +103,7 @@ class InterleavePlan final : public StorePlan {
       inputs.push_back({(number - 1) / 2, (number - 1) % 2 == 1, inputs.size() + 1, &place});
       if (inputs.back().offset >= taken || inputs.size() >= state.inputs.size()) fail_state();
     }
-    // In the order in which the input yields them.
+    // In the order of the input's elements.
     std::ranges::sort(inputs, {}, &SavedInput::offset);
     for (const SavedInput& saved : inputs) {
       go_to(numbers.input(0), saved.offset, epoch);
@@ -133,35 +133,35 @@ class InterleavePlan final : public StorePlan {
  private:
   using Place = std::unique_ptr<OpenInput>;
 
-  // An open input of a state that is being restored.
+  // An open input in a state that is being restored.
   struct SavedInput {
-    uint64_t offset;  // of its number, from the oldest one's
+    uint64_t offset;  // index of its element, from the oldest open one on
     bool has_failed;
-    size_t state;  // which of the state's inputs it is
+    size_t state;  // index of its state among the saved inputs
     Place* place;
   };
 
-  // Elements stay valid as long as the iterator, which is longer than their input is open.
+  // Elements stay valid as long as the iterator, so longer than their input is open.
   static StageContext context_of_inputs(const StageContext& context) {
     StageContext inputs = context.unmonitored();
     if (!inputs.open_files) inputs.open_files = std::make_shared<OpenFiles>();
     return inputs;
   }
 
-  // An input that has no place yet: open, or why it can't be opened.
+  // An input that has no slot yet: open, or the error of opening it.
   struct NextInput {
     ElementId id = {};
     Place open = {};
     std::exception_ptr error = {};
   };
 
-  // The next step reads on in an input, or opens one.
+  // Whether the next step reads more of an input, or opens one.
   bool next_may_be_long() const {
     const Place& open = cycle_[turn_];
     return open ? !open->has_next() : !inputs_ended_;
   }
 
-  // The next element, if this step brings one.
+  // The next element, if this step yields one.
   std::optional<Ticket> step() {
     Place& open = cycle_[turn_];
     std::optional<Ticket> ticket;
@@ -189,7 +189,7 @@ class InterleavePlan final : public StorePlan {
     turn_ = (turn_ + 1) % cycle_.size();
   }
 
-  // Nothing at its end.
+  // Empty at the input's end.
   std::optional<Ticket> next_of(OpenInput& open) {
     try {
       if (!open.fetch()) return {};
@@ -207,8 +207,8 @@ class InterleavePlan final : public StorePlan {
     return context_.pool && (!memory.is_limited() || memory.has_room_for(memory.limit() / 2));
   }
 
-  // Opens the next input in `place`; a ticket where it can't be opened. At the end of the inputs
-  // neither.
+  // Opens the next input in `place`. Returns a failing ticket if it can't be opened; does nothing
+  // at the end of the inputs.
   std::optional<Ticket> open_next(Place& place) {
     if (input_at_ == input_chunk_.size()) {
       input_at_ = 0;
@@ -231,8 +231,8 @@ class InterleavePlan final : public StorePlan {
     return {};
   }
 
-  // Opens inputs for places of the cycle that are empty, so that they can be read before their turn
-  // comes: no more at once than there are threads.
+  // Opens inputs for empty slots of the cycle, so that they can be read before their turn: at most
+  // as many at a time as there are threads.
   void open_ahead() {
     while (open_count_ + ahead_.size() < cycle_.size() && ahead_.size() < context_.threads &&
            input_at_ + ahead_.size() < input_chunk_.size() && may_read_ahead()) {
@@ -280,8 +280,8 @@ class InterleavePlan final : public StorePlan {
     input_at_ = 0;
   }
 
-  // What comes next is the input's element `offset` from its place `base`. Goes on where it can,
-  // for to be restored may take the input long.
+  // Moves to the input's element `offset` from its state `base`: without a restore if possible,
+  // because restoring the input may take long.
   void go_to(const PlanState& base, uint64_t offset, uint64_t epoch) {
     const uint64_t first = inputs_.position();
     const uint64_t wanted = base.passed_over + offset;
@@ -306,21 +306,21 @@ class InterleavePlan final : public StorePlan {
     turn_ = taken_in_turn_ = 0;
   }
 
-  // Elements that an input fetches at a time, at least: small ones are fetched in no time.
+  // Minimum number of elements that an input fetches at a time: small ones take almost no time.
   static constexpr size_t kFetchSize = 256;
 
   const size_t block_length_;
   const StageContext context_;
   Executor inputs_;
   Chunk input_chunk_;
-  size_t input_at_ = 0;  // what comes next
+  size_t input_at_ = 0;  // index of the next element
   bool inputs_ended_ = false;
   const std::shared_ptr<TaskQueue> queue_;
-  std::mutex mutex_;  // guards the next two where another thread stops them
+  std::mutex mutex_;  // guards the next two against request_stop() from another thread
   std::vector<Place> cycle_;
   std::deque<NextInput> ahead_;  // opened for the elements of input_chunk_ from input_at_ on
   size_t open_count_ = 0;
-  size_t turn_ = 0;  // a place in the cycle
+  size_t turn_ = 0;  // a slot of the cycle
   size_t taken_in_turn_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // map: a function of each element, on all threads, results in order.
 //
-// Elements keep their ids. With random access where the input has it. It has no plan of its own.
+// Elements keep their ids. With random access if the input has it. It has no plan of its own.
 #include "dataset/pipeline/operators/map.h"
 
 #include <optional>
@@ -46,7 +46,7 @@ class MapWork final : public Work {
 
  private:
   std::shared_ptr<Work> input_;
-  const MapFunction& function_;  // the node's
+  const MapFunction& function_;  // owned by the node
 };
 
 class MapNode final : public UnaryNode {

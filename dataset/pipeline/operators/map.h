@@ -1,4 +1,4 @@
-// map as a part of operators that look at what a function made.
+// map as a part of operators that need the result of a function for each element.
 #pragma once
 
 #include "dataset/pipeline/engine/stage.h"
@@ -6,8 +6,8 @@
 
 namespace recordpipe::internal {
 
-// The same elements in the same order, and what `function`, which outlives the stage, makes of
-// them.
+// The same elements in the same order, replaced by the results of `function`, which must outlive
+// the stage.
 Stage mapped(Stage input, const MapFunction& function, const ElementOps& output);
 
 }  // namespace recordpipe::internal

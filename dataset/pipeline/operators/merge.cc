@@ -9,10 +9,10 @@
 namespace recordpipe::internal {
 namespace {
 
-// What becomes of a chunk's tickets, input by input.
+// A chunk's tickets for one input.
 struct InputTickets {
   std::vector<Ticket> tickets;
-  std::vector<size_t> at;  // in the chunk
+  std::vector<size_t> at;  // their indexes in the chunk
 };
 
 void sort_by_input(std::span<const Ticket> tickets, RefStore<InputRef>& refs,

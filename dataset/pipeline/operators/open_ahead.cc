@@ -6,8 +6,8 @@
 namespace recordpipe::internal {
 namespace {
 
-// Where the files that are open hold more than this, no further one is opened: their pages would
-// push each other out of memory.
+// If the open files hold more than this, no further file is opened: their pages would evict each
+// other.
 constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 
 }  // namespace
@@ -55,14 +55,14 @@ void OpenAhead::work() {
   const auto file = std::ranges::find_if(
       files_, [](const auto& entry) { return entry.second.progress == Progress::waiting; });
   if (file == files_.end()) return;
-  file->second.progress = Progress::opening;  // nobody drops it now
+  file->second.progress = Progress::opening;  // from here on, it is not dropped
   ++opening_;
   lock.unlock();
   OpenRecordFilePtr opened;
   try {
     opened = open_(file->first, stop_.get_token());
   } catch (...) {
-    // The planning thread meets it, too.
+    // The planning thread gets the same error.
   }
   lock.lock();
   file->second.opened = std::move(opened);

@@ -1,4 +1,4 @@
-// The next files of tfrecord_files, opened on the pool's threads.
+// Opens the next files of tfrecord_files in advance, on the pool's threads.
 #pragma once
 
 #include <condition_variable>
@@ -33,22 +33,23 @@ struct OpenRecordFile {
 };
 using OpenRecordFilePtr = std::shared_ptr<const OpenRecordFile>;
 
-// Opening a cold file waits for the disk once for each part of it that has headers. While one file
-// is planned the next ones are opened here, several at a time. What can't be opened is left to the
-// planning thread, which does it again at that file's place: so errors don't depend on the time.
+// Opening a file that is not in the page cache waits for the disk once for each part that has
+// headers. While one file is planned, the next ones are opened here, several at a time. A file that
+// can't be opened is left to the planning thread, which opens it again in its order; so errors
+// don't depend on timing.
 class OpenAhead final : public WorkQueue, public std::enable_shared_from_this<OpenAhead> {
  public:
-  // Opens file `number`, on any thread. What it throws is dropped.
+  // Opens file `number`, on any thread. Its exceptions are dropped.
   using Open = std::function<OpenRecordFilePtr(size_t number, const std::stop_token& stop)>;
 
   OpenAhead(std::shared_ptr<WorkerPool> pool, Open open)
       : pool_(std::move(pool)), open_(std::move(open)) {}
 
-  // The files that come next, in their order; all others are dropped.
+  // The files that come next, in this order; all others are dropped.
   void want(std::span<const size_t> numbers);
-  // The file, if it was opened or is just being opened: then this waits for it. Else null.
+  // The file, if it is open or being opened, which this waits for; otherwise null.
   OpenRecordFilePtr take(size_t number);
-  // Drops all. When this returns no file is being opened any more, nor will be.
+  // Drops all files. After it returns, no file is being opened, nor will be.
   void stop();
 
   void work() override;
@@ -57,7 +58,7 @@ class OpenAhead final : public WorkQueue, public std::enable_shared_from_this<Op
   enum class Progress { waiting, opening, done };
   struct File {
     Progress progress = Progress::waiting;
-    OpenRecordFilePtr opened = {};  // null once done: it can't be
+    OpenRecordFilePtr opened = {};  // null once done: it can't be repeated
   };
 
   const std::shared_ptr<WorkerPool> pool_;

@@ -1,4 +1,4 @@
-// One input of interleave while it is open.
+// One open input of interleave.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@
 
 namespace recordpipe::internal {
 
-// The Dataset that an element of interleave's own input opened, run by an Executor of its own. Some
-// elements are handed out while a task fetches the next; all of them are in the plan's store.
+// The Dataset that an element of interleave's own input opened, with its own Executor. Some
+// elements are returned while a task fetches the next; all of them are in the plan's store.
 class OpenInput final : private TaskQueue::Task {
  public:
-  // Starts a first pass. `id` is that of the element that opened it, `position` its number, and
-  // `opened_at` the state of the input that it came from, there. A fetch gets `fetch_size` elements
-  // or more, unless they are large.
+  // Starts a first pass. `id` is that of the element that opened it, `position` its index, and
+  // `opened_at` the state of the input before that element. A fetch gets at least `fetch_size`
+  // elements, unless they are large.
   OpenInput(NodePtr node, const StageContext& context, const ElementId& id, uint64_t position,
             PlanState opened_at, size_t fetch_size, ValueStore& store, TaskQueue& queue);
   ~OpenInput() override;
@@ -37,10 +37,9 @@ class OpenInput final : private TaskQueue::Task {
 
   // Whether the next element is here already.
   bool has_next() const { return at_ < ready_.size(); }
-  // Fetches what comes after the elements that are here, on the pool.
+  // Fetches the elements after those that are here, on the pool.
   void read_ahead();
-  // Brings the next element here; false at the end. Throws what the planning throws, once: that is
-  // the end, too.
+  // Fetches the next element; false at the end. Throws the plan's error once; that is the end, too.
   bool fetch();
   // The next element, once it is here.
   Ticket take() {
@@ -51,18 +50,18 @@ class OpenInput final : private TaskQueue::Task {
   // From any thread.
   void request_stop() { executor_.request_stop(); }
 
-  // Where it stands. Restored before anything is fetched.
+  // Its position. It is restored before anything is fetched.
   bool has_failed() const { return failed_; }
   void save(PlanState& state) const { executor_.save(taken_, state); }
   void restore(const PlanState& state, bool failed);
 
  private:
-  // Fetches one chunk; ahead of time several small ones.
+  // Fetches one chunk; when reading ahead, several small ones.
   void run(bool is_needed) noexcept override;
-  // Behind what was fetched.
+  // The position after the fetched elements.
   void end(std::exception_ptr error);
   void keep(const Chunk& chunk);
-  // Of its first pass: derived from the id.
+  // The epoch of its first pass: derived from the id.
   uint64_t epoch() const { return child_id(id_, 0).epoch; }
 
   const ElementId id_;
@@ -74,11 +73,11 @@ class OpenInput final : private TaskQueue::Task {
   TaskQueue& queue_;
   const NodePtr node_;
   std::vector<Ticket> ready_;
-  size_t at_ = 0;       // in ready_
-  uint64_t taken_ = 0;  // elements, since the executor's start
+  size_t at_ = 0;       // index in ready_
+  uint64_t taken_ = 0;  // number of elements since the executor's start
   bool reads_ahead_ = false;
   bool failed_ = false;  // it has ended with an error
-  // The task's, while it runs.
+  // Used by the running task.
   Executor executor_;
   // Handed over by the task.
   std::vector<Ticket> fetched_;

@@ -1,8 +1,8 @@
 // prefetch: a thread of its own that keeps finished elements ready.
 //
-// In order; changes nothing but the time, and so is no part of the plan: a state that was saved
-// with one can be restored without it, or with another depth. No random access. Saved: the input's
-// place at the next element to be handed on, however far the thread is ahead of it.
+// In order; affects timing only and so is no part of the plan: a state can be restored without
+// prefetch, or with another depth. No random access. Saved: the input's position at the next
+// element to be returned, however far the thread has read ahead.
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
@@ -24,8 +24,9 @@
 namespace recordpipe::internal {
 namespace {
 
-// The thread runs what is upstream through an Executor and stops when `depth` elements wait; the
-// reader waits only when there are none. Being no pool thread, it may wait for the pool.
+// The thread runs the upstream operators through an Executor and pauses when `depth` elements are
+// ready; the reader waits only if there are none. It isn't a pool thread, so it may wait for the
+// pool.
 class PrefetchPlan final : public StorePlan {
  public:
   PrefetchPlan(std::shared_ptr<ValueStore> store, Stage input, size_t depth,
@@ -38,7 +39,8 @@ class PrefetchPlan final : public StorePlan {
 
   ~PrefetchPlan() override { stop(); }
 
-  // A place in what is upstream, however far the thread has got: the same with any buffer, or none.
+  // The upstream position of the next element, however far the thread has read ahead: the same with
+  // any buffer size, or without a buffer.
   void save(PlanState& state) const override { executor_.save(handed_on_, state); }
 
  protected:
@@ -85,7 +87,7 @@ class PrefetchPlan final : public StorePlan {
   void do_restore(const PlanState& state, uint64_t epoch) override {
     reset();
     PlanState place = state;
-    place.passed_over = 0;  // restore_place() passes over them here
+    place.passed_over = 0;  // restore_place() skips these elements here
     executor_.restore(place, epoch);
   }
 
@@ -105,7 +107,7 @@ class PrefetchPlan final : public StorePlan {
     }
   }
 
-  // One element is kept ready whatever memory it takes; more where the next chunk fits beside them.
+  // One element is always kept ready, whatever memory it takes; more if the next chunk fits too.
   bool has_room() {
     return ready_.empty() ||
            (ready_.size() < depth_.depth() && memory_->has_room_for(executor_.largest_chunk()));
@@ -126,7 +128,7 @@ class PrefetchPlan final : public StorePlan {
     changed_.notify_all();
   }
 
-  // False at the end, or when it is to stop.
+  // False at the end, or after a request to stop.
   bool fetch_chunk() {
     const Chunk chunk = executor_.next_with_failures();
     for (size_t i = 0; i < chunk.size(); ++i) {
@@ -162,11 +164,11 @@ class PrefetchPlan final : public StorePlan {
   PrefetchDepth depth_;  // guarded by mutex_, as all below
   const std::shared_ptr<MemoryAccount> memory_;
   StageMonitor* const monitor_;
-  Executor executor_;  // the thread's, while there is one
+  Executor executor_;  // used by the thread while it runs
   std::mutex mutex_;
   std::condition_variable changed_;
   RingBuffer<Ticket> ready_;
-  uint64_t handed_on_ = 0;  // elements
+  uint64_t handed_on_ = 0;  // number of elements
   bool ended_ = false;
   bool thread_stops_ = false;
   std::exception_ptr error_;

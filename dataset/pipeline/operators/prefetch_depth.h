@@ -1,4 +1,4 @@
-// How many elements prefetch keeps ready.
+// The number of elements that prefetch keeps ready.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace recordpipe::internal {
 
-// kAutotune: 2 at first, and twice as many each time the consumer finds nothing after the
-// buffer had been full: then a larger one would have helped. Never fewer again (after tf.data's
+// kAutotune: 2 at first; doubled each time the consumer finds the buffer empty after it had been
+// full, because then a larger buffer would have helped. It never shrinks (after tf.data's
 // PrefetchAutotuner).
 class PrefetchDepth {
  public:
@@ -19,7 +19,7 @@ class PrefetchDepth {
   size_t depth() const { return depth_; }
   size_t most() const { return tunes_ ? kMost : depth_; }
 
-  // The consumer has come, and found so many elements ready.
+  // The consumer has found `ready` elements in the buffer.
   void came(size_t ready) {
     if (!tunes_) return;
     if (ready >= depth_) {

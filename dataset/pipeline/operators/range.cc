@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-// begin, begin + step, ... as long as they are before end.
+// begin, begin + step, ... up to end, which is excluded.
 struct Progression {
   int64_t begin = 0;
   int64_t step = 1;

@@ -1,4 +1,4 @@
-// Which files tfrecord_files is to read.
+// The list of files that tfrecord_files reads.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace recordpipe::internal {
 
-// `paths`, with the files that match in place of each pattern (glob.h), sorted; what is there under
-// its very name is no pattern. Throws Error{not_found} for a pattern that nothing matches.
+// `paths` with each pattern (glob.h) replaced by the matching files, sorted; a path that exists
+// literally is not a pattern. Throws Error{not_found} for a pattern without a match.
 std::vector<std::string> matched_record_paths(FileSystem& file_system,
                                               std::vector<std::string> paths);
 

@@ -5,7 +5,7 @@
 namespace recordpipe::internal {
 namespace {
 
-// Memory answers later than one record takes, where no CRC is due.
+// Prefetches several records ahead: memory latency exceeds the time for one record without a CRC.
 constexpr size_t kAhead = 8;
 
 class RecordProducer final : public Producer {
@@ -31,7 +31,7 @@ class RecordProducer final : public Producer {
       try {
         out[i] = check_crc_ ? file.read(ref.record()) : file.view(ref.record());
         if (out[i].owner) {
-          out[i] = keep_record(out[i], file.path());  // the path must live as long
+          out[i] = keep_record(out[i], file.path());  // the path must outlive the record
         } else {
           out[i].path = file.path();
         }

@@ -17,8 +17,8 @@
 
 namespace recordpipe::internal {
 
-// A ticket's ref: file and record of a mapped file, or else, for a record that came from a stream,
-// a place in the value store.
+// A ticket's ref: file and record of a mapped file, or, for a record from a stream, its ref in the
+// value store.
 struct RecordRef {
   static constexpr unsigned kRecordBits = 40;
   static constexpr uint64_t kMaxFiles = (uint64_t{1} << (64 - kRecordBits - 1)) - 1;
@@ -33,21 +33,21 @@ struct RecordRef {
   constexpr size_t record() const { return ref & ((uint64_t{1} << kRecordBits) - 1); }
 };
 
-// Files that are mapped, by number; the others are null. Written by the planning thread; a ticket
-// for a file is only handed on once its file is here, so workers read without a lock.
+// Mapped files, by number; the others are null. Written by the planning thread, which returns a
+// ticket for a file only after its file is here; so workers read without a lock.
 using MappedFiles = std::vector<OpenRecordFilePtr>;
 
-// What a plan has opened, for the producers.
+// The files that a plan has opened, for the producers.
 struct OpenedRecords {
   explicit OpenedRecords(size_t files) : mapped(files) {}
   MappedFiles mapped;
   ValueStore streamed{element_ops<Record>()};
 };
 
-// A copy of `record`, which is in no mapped file, in memory of its own, with `path` as its path.
-// Small records share no memory: those that stay long in a shuffle would keep the others' part of
-// it, several times their own. What goes in and out of a ValueStore is freed by the thread that
-// copies, so it takes no lock.
+// A copy of `record`, which isn't in a mapped file, in its own memory, with `path` as its path.
+// Small records don't share memory: those that stay long in a shuffle would keep the whole block,
+// several times their size. The thread that copies also frees the older values it swaps out of a
+// ValueStore, so freeing takes no lock.
 inline Record keep_record(const Record& record, std::string_view path) {
   const size_t size = record.data.size();
   auto own = std::make_shared_for_overwrite<std::byte[]>(size + path.size());
@@ -61,7 +61,7 @@ inline Record keep_record(const Record& record, std::string_view path) {
 
 class RecordWork final : public Work {
  public:
-  // `check_crc`: or only look at what is there.
+  // `check_crc`: verifies the CRCs; otherwise returns the data unchecked.
   RecordWork(std::shared_ptr<OpenedRecords> opened, bool check_crc)
       : Work(element_ops<Record>()), opened_(std::move(opened)), check_crc_(check_crc) {}
   bool is_heavy() const override { return check_crc_; }

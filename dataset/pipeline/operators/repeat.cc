@@ -1,7 +1,7 @@
 // repeat: the whole input again and again.
 //
-// One pass after the other, each in an epoch of its own. No random access. Saved: the number of the
-// pass, and the input's place.
+// One pass after the other, each in its own epoch. No random access. Saved: the number of the pass,
+// and the input's position.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -13,8 +13,8 @@
 namespace recordpipe::internal {
 namespace {
 
-// Each pass restarts the input with an epoch of its own, so that what is random upstream is drawn
-// anew. A pass without any element ends a repetition for ever, which would never yield.
+// Each pass restarts the input with a new epoch, so that upstream random numbers are drawn anew. An
+// empty pass ends an infinite repetition, which would otherwise never yield an element.
 class RepeatPlan final : public OrderPlan {
  public:
   RepeatPlan(std::unique_ptr<Plan> input, int64_t count)
@@ -71,17 +71,17 @@ class RepeatPlan final : public OrderPlan {
     return count_ < 0 ? UINT64_MAX : static_cast<uint64_t>(std::max<int64_t>(count_, 1) - 1);
   }
 
-  // After the end of a pass. False where it was the last.
+  // Called after the end of a pass. False if it was the last.
   bool next_pass() {
     const bool is_for_nothing = count_ < 0 && empty_pass_;
     if (pass_ == last_pass() || is_for_nothing || is_stopping()) return false;
     empty_pass_ = true;
     input().restart(nested_epoch(epoch_, ++pass_));
-    if (is_stopping()) input().request_stop();  // it may have come before the restart
+    if (is_stopping()) input().request_stop();  // the request may have come before the restart
     return true;
   }
 
-  const int64_t count_;  // -1: for ever
+  const int64_t count_;  // -1: infinite
   uint64_t epoch_ = 0;
   uint64_t pass_ = 0;
   bool empty_pass_ = true;

@@ -1,7 +1,7 @@
 // sample_from_datasets: several datasets mixed at random, each in its own order.
 //
-// Which input an element comes from is drawn by weight, for each place anew (Random(key, epoch,
-// draw)). Saved: how many draws there were, which inputs have ended, and the places in all.
+// Each element's input is drawn by weight, independently (Random(key, epoch, draw)). Saved: the
+// number of draws, which inputs have ended, and the positions in all of them.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -64,7 +64,7 @@ class SamplePlan final : public MergePlan {
   }
 
  private:
-  // Which input comes next; input_count() where all have ended.
+  // The input that comes next; input_count() if all have ended.
   size_t draw() const {
     uint64_t total = 0;
     for (const uint64_t weight : left_) total += weight;
@@ -75,16 +75,16 @@ class SamplePlan final : public MergePlan {
     return input;
   }
 
-  const std::vector<uint64_t>& weights_;  // the node's
+  const std::vector<uint64_t>& weights_;  // owned by the node
   const uint64_t key_;
   const bool stop_on_empty_;
   uint64_t epoch_ = 0;
   uint64_t draws_ = 0;
-  std::vector<uint64_t> left_;  // weights, 0 for inputs that have ended
+  std::vector<uint64_t> left_;  // weights; 0 for inputs that have ended
 };
 
-// Weights as whole numbers of 2^-62 of their sum: what is drawn is then the same on any machine.
-// One above 0 is at least 1.
+// Weights as integer multiples of 2^-62 of their sum: the draws are then the same on any machine. A
+// weight above 0 gives at least 1.
 std::vector<uint64_t> whole_weights(const std::vector<double>& weights) {
   const auto fail = [](const char* reason) {
     throw Error({.kind = ErrorKind::invalid_argument,

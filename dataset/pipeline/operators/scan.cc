@@ -1,8 +1,8 @@
 // scan: a map that carries a state from element to element.
 //
-// In order, one after the other. An element that fails leaves the state as it was. Saved: the
-// state, where it can be copied as bytes, and the input's place; else how many elements there were,
-// and the state is reached again from the start.
+// In order, sequentially. An element that fails leaves the state unchanged. Saved: the state, if it
+// can be copied as bytes, and the input's position; otherwise the number of elements, and the state
+// is recomputed from the start.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -75,7 +75,7 @@ class ScanPlan final : public StorePlan {
   void do_request_stop() override { reader_.request_stop(); }
 
  private:
-  // To the next inputs, as many as `count`, which are at hand; returns those that failed.
+  // Applies the function to the next `count` inputs, which are at hand; returns the failures.
   Failures apply(size_t count) {
     outputs_.grow(count);
     Failures failures = reader_.take_failures(count);
@@ -84,10 +84,10 @@ class ScanPlan final : public StorePlan {
     return failures;
   }
 
-  const ScanFunction& function_;  // the node's
+  const ScanFunction& function_;  // owned by the node
   ChunkReader reader_;
   std::unique_ptr<ScanState> state_;
-  ElementBuffer outputs_;  // of the last apply(), then older values
+  ElementBuffer outputs_;  // results of the last apply(), then older values
   MemoryCharge charge_;    // for outputs_
 };
 

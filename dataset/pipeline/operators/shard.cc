@@ -1,11 +1,11 @@
-// shard: the elements of one worker out of several (Dataset::shard says what is promised).
+// shard: the elements of one of several workers (Dataset::shard documents the guarantees).
 //
-// Saved: the place in the input, which always is one between two groups, and so the same for all
-// workers. Directly before batch (maps may be between) num_shards and index are no part of the
-// plan, and the batch size that is compared is that of all workers together: what one of 4 workers
-// with batches of 32 has saved after its batch K, each of 2 workers with batches of 64 can restore,
-// and goes on with the same global batch: row r of worker w is element r * workers + w of it.
-// Elsewhere num_shards and index are part of the plan.
+// Saved: the position in the input, always between two groups and so the same for all workers.
+// Directly before batch (with only maps in between), num_shards and index are not part of the plan,
+// and the compared batch size is that of all workers together. A state saved by one of 4 workers
+// (batch size 32) can therefore be restored by each of 2 workers (batch size 64) and continues with
+// the same global batch: row r of worker w is element r * workers + w of it. Elsewhere num_shards
+// and index are part of the plan.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -29,9 +29,9 @@ class ShardPlan final : public OrderPlan {
 
   uint64_t size() override { return own(input().size()); }
 
-  // Not in the middle of a group.
+  // Not inside a group.
   bool can_save() const override { return members_.empty() && OrderPlan::can_save(); }
-  // The input's place by itself: what is passed over in it is not counted as here.
+  // The input's state only: its passed_over counts the input's elements, not this plan's.
   void save(PlanState& state) const override { input().save(state.reset(1).inputs[0]); }
 
  protected:
@@ -41,7 +41,7 @@ class ShardPlan final : public OrderPlan {
       try {
         stop = gather(out.room().size(), wait);
       } catch (...) {
-        keep_last(out);  // an error comes after what is before it in its group
+        keep_last(out);  // an error comes after the elements before it in its group
         throw;
       }
       keep_own(out);
@@ -52,7 +52,7 @@ class ShardPlan final : public OrderPlan {
   }
 
   Stop do_advance(uint64_t count, uint64_t& passed) override {
-    // A place further on than this is past every end.
+    // Any larger position is past every end.
     const uint64_t wanted = std::min(count, UINT64_MAX / num_shards_) * num_shards_;
     uint64_t inputs = members_.size();  // below num_shards_, and so below wanted
     forget();
@@ -84,7 +84,7 @@ class ShardPlan final : public OrderPlan {
   }
 
  private:
-  // How many of the input's first `count` elements, all there are, belong to this shard.
+  // The number of elements of this shard among the input's first `count`, all of which exist.
   uint64_t own(uint64_t count) const {
     return count / num_shards_ + (!drop_remainder_ && count % num_shards_ > index_ ? 1 : 0);
   }
@@ -94,7 +94,7 @@ class ShardPlan final : public OrderPlan {
     members_.clear();
   }
 
-  // Adds to members_, up to the ends of `groups` of them.
+  // Adds to members_, up to the ends of `groups` groups.
   Stop gather(size_t groups, Wait wait) {
     const size_t gathered = members_.size();
     const size_t at_once = std::max<size_t>(1, std::min(groups, kStep / num_shards_));
@@ -109,7 +109,7 @@ class ShardPlan final : public OrderPlan {
     }
   }
 
-  // Of each group that is complete, this shard's ticket goes to `out`.
+  // Writes this shard's ticket of each complete group to `out`.
   void keep_own(TicketSink& out) {
     const size_t complete = members_.size() / num_shards_ * num_shards_;
     unwanted_.clear();
@@ -124,8 +124,8 @@ class ShardPlan final : public OrderPlan {
     members_.erase(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(complete));
   }
 
-  // The same for a group that nothing will be added to. There is room: groups that were asked for
-  // are at most as many as fit, and this one is not complete.
+  // The same for a group that will not be completed. There is room: at most as many groups were
+  // requested as fit, and this one is incomplete.
   void keep_last(TicketSink& out) {
     if (own(members_.size()) > 0) {
       out.push(members_[index_]);
@@ -139,9 +139,9 @@ class ShardPlan final : public OrderPlan {
   const size_t num_shards_;
   const size_t index_;
   const bool drop_remainder_;
-  std::vector<Ticket> members_;  // of groups; between calls, of an incomplete one
+  std::vector<Ticket> members_;  // members of groups; between calls, of an incomplete one
   std::vector<Ticket> unwanted_;
-  std::vector<uint64_t> places_;  // tickets_at's
+  std::vector<uint64_t> places_;  // scratch memory of tickets_at()
 };
 
 class ShardNode final : public UnaryNode {

@@ -1,9 +1,9 @@
 // shuffle: a random order from a buffer of bounded size, as tf.data's.
 //
-// Uniform over all orders where the buffer holds the whole input; with a smaller one an element
-// comes less than that many places early. Each epoch has an order of its own. Elements keep their
-// ids. No random access. Saved: which draw is next, and 8 bytes for each element in the buffer: its
-// place in the input.
+// Uniform over all orders if the buffer holds the whole input; with a smaller buffer an element
+// moves forward by less than the buffer size. Each epoch has its own order. Elements keep their
+// ids. No random access. Saved: the number of the next draw, and 8 bytes for each element in the
+// buffer: its position in the input.
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -18,10 +18,10 @@
 namespace recordpipe::internal {
 namespace {
 
-// The buffer is filled with the first `buffer_size` elements; each output k is a uniformly drawn
-// one of them (Random(key, epoch, k).below(n)), whose place the next input takes or, at the end,
-// the buffer's last element. The buffer holds tickets (24 bytes each), not values, and the place of
-// each in the input (8 bytes): those are what is saved of it.
+// The buffer is filled with the first `buffer_size` elements. Output k is drawn uniformly from it
+// (Random(key, epoch, k).below(n)); its slot takes the next input element or, at the end, the
+// buffer's last element. The buffer holds tickets (24 bytes each), not values, and the position of
+// each in the input (8 bytes); these positions are saved.
 class ShufflePlan final : public OrderPlan {
  public:
   ShufflePlan(std::unique_ptr<Plan> input, size_t buffer_size, uint64_t key)
@@ -48,8 +48,8 @@ class ShufflePlan final : public OrderPlan {
     }
     charge();
     while (!out.is_full() && !buffer_.empty()) {
-      // Before the draw: an input that can't be had ends the shuffle, the same output at every
-      // chunk size.
+      // Before the draw: if an input can't be planned, the shuffle ends at the same output with
+      // every chunk size.
       const Ticket* const next = next_input(out.count() == 0 ? wait : Wait::no);
       if (!next && !input_ended_) return missing_;
       Random random(key_, epoch_, drawn_++);
@@ -106,7 +106,7 @@ class ShufflePlan final : public OrderPlan {
     taken_ += count;
   }
 
-  // Fetches the tickets for places_ again, in the order of the input.
+  // Plans the tickets for places_ again, in the order of the input.
   void refill() {
     std::vector<size_t> order(places_.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -115,12 +115,12 @@ class ShufflePlan final : public OrderPlan {
     charge();
     inputs_.resize(kInputs);
     for (size_t first = 0; first < order.size();) {
-      size_t count = 1;  // of places in a row
+      size_t count = 1;  // of consecutive positions
       while (count < kInputs && first + count < order.size() &&
              places_[order[first + count]] == places_[order[first]] + count) {
         ++count;
       }
-      if (places_[order[first]] < taken_) fail_state();  // twice
+      if (places_[order[first]] < taken_) fail_state();  // a duplicate
       pass_over(places_[order[first]] - taken_);
       for (const size_t end = first + count; first < end;) {
         const Planned planned = input().plan(std::span(inputs_).first(end - first), Wait::yes);
@@ -142,8 +142,8 @@ class ShufflePlan final : public OrderPlan {
     charge_.check();
   }
 
-  // The next of the input's tickets, fetched some at a time; null at the end, or where missing_
-  // says why it can't be had.
+  // The next ticket of the input, planned in blocks. Null at the end, or if there is none for the
+  // reason in missing_.
   const Ticket* next_input(Wait wait) {
     if (input_at_ == input_count_ && !input_ended_) {
       inputs_.resize(kInputs);
@@ -163,9 +163,9 @@ class ShufflePlan final : public OrderPlan {
   uint64_t epoch_ = 0;
   uint64_t drawn_ = 0;
   std::vector<Ticket> buffer_;
-  std::vector<uint64_t> places_;  // in the input, of the tickets in buffer_
+  std::vector<uint64_t> places_;  // positions in the input of the tickets in buffer_
   MemoryCharge charge_;
-  uint64_t taken_ = 0;  // inputs that went into the buffer
+  uint64_t taken_ = 0;  // number of inputs that went into the buffer
   std::vector<Ticket> inputs_;
   size_t input_at_ = 0;
   size_t input_count_ = 0;

@@ -1,7 +1,7 @@
 // take and skip: the first elements, or all but those.
 //
-// In the order of the input; what isn't wanted is not computed. Saved: how many were taken or
-// skipped. With random access where the input has it.
+// In the order of the input; elements that are not returned are not computed. Saved: the number of
+// elements taken or skipped. With random access if the input has it.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -46,7 +46,7 @@ class TakePlan final : public CountPlan {
   uint64_t size() override { return std::min(count_, input().size()); }
 
  protected:
-  // The input is not asked for more than is taken.
+  // Never asks the input for more elements than it takes.
   Stop do_plan(TicketSink& out, Wait wait) override {
     const auto wanted =
         static_cast<size_t>(std::min<uint64_t>(out.room().size(), count_ - counted_));
@@ -101,16 +101,16 @@ class SkipPlan final : public CountPlan {
   }
 
  private:
-  // What is skipped is never computed.
+  // Skipped elements are never computed.
   Stop skip() {
     const Stop stop = advance_all(input(), count_ - counted_, counted_);
     return counted_ == count_ ? Stop::none : stop;
   }
 
-  std::vector<uint64_t> places_;  // tickets_at's
+  std::vector<uint64_t> places_;  // scratch memory of tickets_at()
 };
 
-// A node of either.
+// The node of take or skip.
 template <class P>
 class CountNode final : public UnaryNode {
  public:

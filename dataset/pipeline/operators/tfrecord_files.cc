@@ -1,4 +1,5 @@
-// The source of records: files that are mapped, or read at any offset, by number; streams by value.
+// The source of records: by index from files that are mapped or read by ranges, by value from
+// streams.
 #include "recordpipe/tfrecord_files.h"
 
 #include <algorithm>
@@ -144,8 +145,8 @@ class RecordPlan final : public Plan {
     opened_ = true;
   }
 
-  // False where the file is one for a stream: compressed, no regular file, on a file system that
-  // can't map, or damaged (a stream yields the records before the damage, then the error).
+  // False if the file must be read as a stream: compressed, not a regular file, on a file system
+  // that can't map, or damaged (a stream yields the records before the damage, then the error).
   bool map_if_plain(size_t number) {
     if (take_opened(number)) return true;
     if (!is_regular(paths_[number])) return false;
@@ -166,13 +167,13 @@ class RecordPlan final : public Plan {
       const auto status = file_system_.status(path);
       return status && status->kind == FileKind::regular;
     } catch (const Error& error) {
-      // A server that tells no sizes.
+      // The server sends no sizes.
       if (error.kind() != ErrorKind::unsupported) throw;
       return false;
     }
   }
 
-  // For random access: mapped, or else read by ranges; or an error that says why neither works.
+  // For random access: mapped, or read by ranges; an error that says why neither works.
   const MappedRecordFile& mapped_file(size_t number) {
     if (!mapped_[number] && !take_opened(number)) {
       const std::string& path = paths_[number];
@@ -212,7 +213,7 @@ class RecordPlan final : public Plan {
                  .hint = hint});
   }
 
-  // On any thread.
+  // Runs on any thread.
   OpenRecordFilePtr map(size_t number, const std::stop_token& stop) const {
     const std::string& path = paths_[number];
     MappedRecordFile mapped(file_system_, path, options_, {.use_index = true, .stop = stop});
@@ -235,7 +236,7 @@ class RecordPlan final : public Plan {
     return mapped_[number] != nullptr;
   }
 
-  // Has the files from `first` on opened that will be wanted next.
+  // Opens ahead the files from `first` on that are needed next.
   void open_ahead(size_t first) {
     if (!ahead_) return;
     std::vector<size_t> numbers;
@@ -246,7 +247,7 @@ class RecordPlan final : public Plan {
     ahead_->want(numbers);
   }
 
-  // Of the current file, as many more as make `passed` `wanted`, or all.
+  // Skips records of the current file until `passed` is `wanted`, or the file ends.
   void pass_over(uint64_t wanted, uint64_t& passed) {
     const auto pass = [&](uint64_t count) {
       record_ += count;
@@ -292,15 +293,15 @@ class RecordPlan final : public Plan {
   const std::shared_ptr<FileFingerprints> fingerprints_;
   const std::shared_ptr<OpenFiles> open_files_;
   const std::shared_ptr<MemoryAccount> memory_;
-  const std::shared_ptr<OpenedRecords> opened_records_;  // the work's, too
+  const std::shared_ptr<OpenedRecords> opened_records_;  // shared with the work
   MappedFiles& mapped_;
   ValueStore& store_;
-  std::shared_ptr<OpenAhead> ahead_;  // null: there is no other thread, or only one file
-  std::vector<uint64_t> ends_;        // how many records there are up to the end of each file
+  std::shared_ptr<OpenAhead> ahead_;  // null: no other thread, or only one file
+  std::vector<uint64_t> ends_;        // number of records up to the end of each file
   std::optional<RecordReader> stream_;
   bool opened_ = false;
   uint64_t file_ = 0;
-  uint64_t record_ = 0;  // of the current file
+  uint64_t record_ = 0;  // in the current file
   uint64_t index_ = 0;
   uint64_t epoch_ = 0;
 };
@@ -312,7 +313,7 @@ class RecordNode final : public Node {
         file_system_(file_system),
         paths_(std::move(paths)),
         options_(options) {}
-  // As long as the files are plain.
+  // True as long as the files are plain.
   std::string sequential_operator() const override { return {}; }
 
  protected:

@@ -1,7 +1,7 @@
 // window: runs of elements, which may overlap.
 //
 // In order. A window with an element that fails, or that can't be copied, fails as a whole. Its id
-// is its number. Saved: how many windows there were, and the input's place at the next one's first
+// is its number. Saved: the number of windows, and the input's position at the next window's first
 // element.
 #include <algorithm>
 #include <deque>
@@ -42,7 +42,7 @@ class WindowPlan final : public StorePlan {
  protected:
   Stop do_plan(TicketSink& out, Wait) override {
     while (!out.is_full()) {
-      if (out.count() > 0 && next_may_be_long()) break;  // what is there doesn't wait for it
+      if (out.count() > 0 && next_may_be_long()) break;  // don't let finished windows wait
       if (!gather()) return end_or_stop();
       out.push({{epoch_, next_++}, keep_window()});
       unwanted_ = shift_;
@@ -69,10 +69,10 @@ class WindowPlan final : public StorePlan {
  private:
   uint64_t first_element() const { return reader_.position() - count_; }
 
-  // The next window wants more than what is at hand.
+  // Whether the next window needs more elements than are at hand.
   bool next_may_be_long() const { return count_ + reader_.count_at_hand() < size_ + unwanted_; }
 
-  // Has elements_ hold the next window; false where there is none.
+  // Fills elements_ with the next window; false if there is none.
   bool gather() {
     while (count_ < size_) {
       if (!reader_.is_at_hand()) {
@@ -89,11 +89,11 @@ class WindowPlan final : public StorePlan {
     return true;
   }
 
-  // Adds the next inputs, as many as `count`, which are at hand.
+  // Adds the next `count` inputs, which are at hand.
   void keep(size_t count) {
     const ElementOps& ops = reader_.element();
     if (count_ + count > elements_.size()) {
-      // Nothing was dropped before there was a whole window: first_ is 0.
+      // Nothing was dropped before the first complete window: first_ is 0.
       elements_.grow(std::min(size_, std::max(2 * elements_.size(), count_ + count)));
     }
     for (Failure& failure : reader_.take_failures(count)) {
@@ -108,7 +108,7 @@ class WindowPlan final : public StorePlan {
     reader_.pass(count);
   }
 
-  // The first elements.
+  // Drops the first elements.
   void drop(size_t count) {
     first_ = slot(count);
     count_ -= count;
@@ -116,7 +116,7 @@ class WindowPlan final : public StorePlan {
     while (!failures_.empty() && failures_.front().at < first_element()) failures_.pop_front();
   }
 
-  // Of the i-th element.
+  // The index in elements_ of the i-th element.
   size_t slot(size_t i) const {
     const size_t at = first_ + i;
     return at < elements_.size() ? at : at - elements_.size();
@@ -151,13 +151,13 @@ class WindowPlan final : public StorePlan {
   const CopyElements copy_;
   MemoryCharge charge_;  // for elements_
   ChunkReader reader_;
-  // From the next window's first on: a ring of up to size_ values.
+  // The elements from the next window's first on: a ring of up to size_ values.
   ElementBuffer elements_;
   size_t first_ = 0;
   size_t count_ = 0;
-  std::deque<Failure> failures_;  // of these elements; counted as reader_.position()
-  size_t unwanted_ = 0;           // inputs before them
-  ElementBuffer window_;          // one, being made
+  std::deque<Failure> failures_;  // of these elements; indexes as in reader_.position()
+  size_t unwanted_ = 0;           // inputs to skip before them
+  ElementBuffer window_;          // the window being made
   uint64_t epoch_ = 0;
   uint64_t next_ = 0;
 };

@@ -1,9 +1,9 @@
 // zip: the first elements of several datasets together, then the second ones, and so on.
 //
-// In order, as long as all of them have one: the shortest ends it. The id of what comes out is its
-// number; each input has an epoch of its own (input_epoch), so random numbers drawn upstream differ
-// between inputs. One that fails in an input fails here. With random access where all inputs have
-// it. Saved: the places in all inputs.
+// In order, up to the end of the shortest input. An output's id is its number; each input has its
+// own epoch (input_epoch), so random numbers drawn upstream differ between inputs. A failing
+// element of an input makes the output fail. With random access if all inputs have it. Saved: the
+// positions in all inputs.
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -48,7 +48,7 @@ class ZipProducer final : public Producer {
         values.ops().swap(tuple_.member(element_at(out, tuple_.tuple, i), k), values.at(i));
       }
     }
-    // Of several inputs that fail for one element, the first one's failure.
+    // If several inputs fail for one element, the first input's failure.
     std::ranges::stable_sort(failures, {}, &Failure::at);
     const auto twice = std::ranges::unique(failures, {}, &Failure::at);
     failures.erase(twice.begin(), twice.end());
@@ -59,7 +59,7 @@ class ZipProducer final : public Producer {
   const TupleOps& tuple_;
   GatheredTickets& groups_;
   std::vector<std::unique_ptr<Producer>> producers_;
-  std::vector<ElementBuffer> values_;  // of each input
+  std::vector<ElementBuffer> values_;  // one of each input
   std::vector<TicketGroup> scratch_;
   std::vector<Ticket> members_;
 };
@@ -118,12 +118,12 @@ class ZipPlan final : public Plan {
   }
 
   Stop do_plan(TicketSink& out, Wait wait) override {
-    // Where an input is ahead of the others, they catch up first.
+    // If one input is ahead of the others, they catch up first.
     size_t wanted = 0;
     for (const auto& input : inputs_) wanted = std::max(wanted, input->ahead.size());
     wanted = wanted == 0 ? out.room().size() : std::min(wanted, out.room().size());
-    // Each is asked for no more than those before it have, so it doesn't matter how many are asked
-    // for at once which of them ends or fails first.
+    // Each input is asked for at most as many tickets as those before it have. So the input that
+    // ends or fails first doesn't depend on the size of requests.
     Stop stop = Stop::none;
     for (const auto& input : inputs_) {
       const Stop here = fill(*input, wanted, wait);
@@ -207,11 +207,11 @@ class ZipPlan final : public Plan {
   struct Input {
     explicit Input(std::unique_ptr<Plan> p) : plan(std::move(p)) {}
     std::unique_ptr<Plan> plan;
-    std::vector<Ticket> ahead;  // planned, and not yet zipped
-    PlanSnapshots places;       // the plan may be ahead
+    std::vector<Ticket> ahead;  // planned, but not yet zipped
+    PlanSnapshots places;       // states: the plan may be ahead
   };
 
-  // Plans ahead up to `wanted`; why there are fewer.
+  // Plans up to `wanted` tickets ahead; returns the reason if there are fewer.
   Stop fill(Input& input, size_t wanted, Wait wait) {
     std::vector<Ticket>& ahead = input.ahead;
     while (ahead.size() < wanted) {
@@ -223,7 +223,7 @@ class ZipPlan final : public Plan {
         planned = input.plan->plan(std::span(ahead).subspan(before), before == 0 ? wait : Wait::no);
       } catch (...) {
         ahead.resize(before);
-        if (before == 0) throw;  // else thrown again by a later call
+        if (before == 0) throw;  // otherwise, a later call throws it again
         return Stop::none;
       }
       ahead.resize(before + planned.count);
@@ -232,7 +232,7 @@ class ZipPlan final : public Plan {
     return Stop::none;
   }
 
-  // The first tickets of all inputs become groups.
+  // Combines the first tickets of all inputs into groups.
   void zip(std::span<Ticket> out) {
     scratch_.resize(out.size());
     for (TicketGroup& group : scratch_) group.resize(inputs_.size());
