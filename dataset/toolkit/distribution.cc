@@ -13,7 +13,7 @@ constexpr int kMantissaBits = 52;
 constexpr int kFirstDroppedBits = 45;
 
 uint64_t key_of(double value) {
-  const auto bits = std::bit_cast<uint64_t>(value + 0.0);  // not minus zero
+  const auto bits = std::bit_cast<uint64_t>(value + 0.0);  // -0.0 becomes 0.0
   return (bits & kSign) != 0 ? ~bits : bits | kSign;
 }
 
@@ -23,7 +23,7 @@ double value_of(uint64_t key) {
 
 double middle_of(uint64_t bucket, int dropped_bits) {
   const uint64_t first = bucket << dropped_bits;
-  if (value_of(first) == 0) return 0;  // and what is next to nothing
+  if (value_of(first) == 0) return 0;  // also for values close to zero
   return value_of(first | uint64_t{1} << (dropped_bits - 1));
 }
 
@@ -87,7 +87,7 @@ void Distribution::settle() const {
   add_entries(entries);
 }
 
-// Their keys are as wide as those of entries_.
+// The keys have the same width as those of entries_.
 void Distribution::add_entries(std::span<const Entry> rising) const {
   std::vector<Entry> merged;
   merged.reserve(entries_.size() + rising.size());
@@ -183,8 +183,8 @@ std::vector<double> Distribution::quantiles(const std::vector<double>& qs) const
   const std::vector<Number> numbers = sorted();
   std::vector<double> result;
   size_t i = 0;
-  uint64_t before = 0;  // numbers before numbers[i]
-  // Of all numbers in order, the one at `rank`, which never goes back.
+  uint64_t before = 0;  // count of numbers before numbers[i]
+  // The number at `rank` in sorted order. `rank` must not decrease between calls.
   const auto at = [&](uint64_t rank) {
     if (rank == 0) return min();
     if (rank == count_ - 1) return max();
@@ -216,7 +216,7 @@ std::vector<double> Distribution::quantiles(const std::vector<double>& qs) const
 
 std::vector<uint64_t> Distribution::histogram(size_t bins) const {
   std::vector<uint64_t> counts(bins, 0);
-  // Of half of them all, for the difference of two doubles may be infinite.
+  // Halves, because the difference of two doubles may overflow to infinity.
   const double range = greatest_ / 2 - least_ / 2;
   const double width = range / static_cast<double>(bins);
   for (const auto& [value, times] : sorted()) {

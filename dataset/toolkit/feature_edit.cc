@@ -24,8 +24,8 @@ size_t size_of(const Pieces& pieces) {
   return size;
 }
 
-// Name → its value's bytes. Several pieces of one value stand one after another, which means the
-// same.
+// Name → the bytes of its value. A value may consist of several pieces; their concatenation is
+// equivalent.
 using Entries = std::map<std::string_view, Pieces>;
 
 // `check` walks every byte of a piece of a value.
@@ -47,7 +47,7 @@ void check_feature_list(WireReader list) {
   read_messages(list, kFeatureListFeature, check_feature);
 }
 
-// The names of what it gives are those of `entries` and `edit`.
+// The names in the result point into `entries` and `edit`.
 std::optional<Entries> edited(std::optional<Entries> entries, const FeatureEdit& edit,
                               FeatureNames& found) {
   if (!entries) return std::nullopt;
@@ -68,10 +68,10 @@ std::optional<Entries> edited(std::optional<Entries> entries, const FeatureEdit&
   return out;
 }
 
-// Puts a message together of what is written here and long values that stay where they are.
+// Assembles a message from bytes written here and long values that are not copied.
 class PieceWriter {
  public:
-  // A Features or FeatureLists message as field `field`; nothing where there was none.
+  // A Features or FeatureLists message as field `field`; writes nothing if `map` is empty.
   void append_map(uint32_t field, const std::optional<Entries>& map) {
     if (!map) return;
     const Entries& entries = *map;
@@ -116,7 +116,7 @@ class PieceWriter {
   }
 
   std::string written_;
-  // Each with how much of `written_` is before it.
+  // Each with the number of bytes of `written_` before it.
   std::vector<std::pair<size_t, std::span<const std::byte>>> long_values_;
 };
 
@@ -124,7 +124,8 @@ class PieceWriter {
 
 EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdit& edit) {
   static_assert(kExampleFeatures == kSequenceContext && kFeaturesEntry == kFeatureListsEntry);
-  // Nothing where there is no such field: an empty one stays, and makes the message what it is.
+  // Empty if there is no such field; an empty field is kept, because it determines the kind of the
+  // message.
   std::optional<Entries> features;
   std::optional<Entries> feature_lists;
   WireReader reader = read_example(message);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kLongestShown = 60;
 
-// Of JSON that begins so; the rest isn't kept.
+// The first characters of a JSON text; the rest is dropped.
 class Beginning {
  public:
   JsonText& json() { return json_; }
@@ -64,14 +64,14 @@ void append(std::span<const std::byte> value, JsonText& json) { json.bytes(value
 void append(float value, JsonText& json) { json.number(value); }
 void append(int64_t value, JsonText& json) { json.number(value); }
 
-// Text that is read at a glance.
+// Text short enough for a message.
 bool is_short_text(std::span<const std::byte> value) {
   return value.size() + 4 <= kLongestShown && is_text(value);
 }
 
 std::string at_place(size_t i) { return "[" + std::to_string(i) + "]: "; }
 
-// Value `i` alone, where there are many.
+// Value `i` only, if there are several.
 template <typename Value>
 std::string shown(const FeatureView& feature, size_t i, Value value) {
   if (feature.size() == 1) return shown(feature);
@@ -80,7 +80,7 @@ std::string shown(const FeatureView& feature, size_t i, Value value) {
   return at_place(i) + beginning.take();
 }
 
-// Of bytes that differ.
+// The difference of two byte strings.
 FeatureDifference compare_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
   const auto first = std::ranges::mismatch(a, b).in1 - a.begin();
   return {.what = "bytes",
@@ -89,7 +89,7 @@ FeatureDifference compare_bytes(std::span<const std::byte> a, std::span<const st
           .first_byte = static_cast<uint64_t>(first)};
 }
 
-// What differs at `i`, in features that have as many values.
+// The difference at index `i` of features with the same number of values.
 template <typename Value>
 FeatureDifference difference_of(const FeatureView& a, const FeatureView& b, size_t i, Value x,
                                 Value y) {
@@ -172,7 +172,7 @@ class Comparison {
     });
   }
 
-  // Both sorted by name.
+  // Both lists are sorted by name.
   template <typename Items, typename NameOf, typename Compare, typename Show>
   void compare_sorted(const Items& a, const Items& b, NameOf name_of, Compare compare_two,
                       Show show) {

@@ -13,7 +13,7 @@ std::string name_text(std::string_view name) {
   if (name.empty()) return "\"\"";
   if (name.size() <= 2 * kMost) return printable(name);
   size_t end = kMost;
-  // Not within a character.
+  // Not inside a UTF-8 sequence.
   while (end > kMost - 4 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
   return printable(name.substr(0, end)) + "... (" + grouped(name.size()) + " bytes)";
 }
@@ -34,7 +34,7 @@ size_t edits(std::string_view a, std::string_view b) {
 
 std::string there_are(std::vector<std::string> names, std::string_view wanted) {
   constexpr size_t kMostNames = 10;
-  constexpr size_t kMostLetters = 100;  // that are compared
+  constexpr size_t kMostLetters = 100;  // lengths compared
   if (names.empty()) return "there are none";
   std::vector<std::pair<size_t, std::string>> by_distance;
   for (std::string& name : names) {

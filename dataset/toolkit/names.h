@@ -1,5 +1,5 @@
-// Names that somebody else chose, of features above all: in messages, and kept in bounded memory;
-// and counts in words.
+// Names from outside, mainly of features: printable in messages, and stored in bounded memory; and
+// counts in words.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,15 @@
 
 namespace recordpipe {
 
-// A feature's name as people read it: printable, "" where it is empty, the first 100 bytes of one
-// that is much longer.
+// A feature's name in printable form; "" if it is empty; the first 100 bytes of a much longer name.
 std::string name_text(std::string_view name);
 
-// How many letters are to be changed, added or left out to make one word of the other
-// (Levenshtein).
+// Number of letters to change, insert or delete to turn one word into the other (Levenshtein
+// distance).
 size_t edits(std::string_view a, std::string_view b);
 
-// Which features there are, for the end of a message: "there are label, image and 30 more", the
-// ones nearest to `wanted` first; "there is label"; "there are none".
+// The existing features, for the end of a message: "there are label, image and 30 more", those
+// nearest to `wanted` first; "there is label"; "there are none".
 std::string there_are(std::vector<std::string> names, std::string_view wanted);
 
 struct NameLimits {
@@ -27,9 +26,9 @@ struct NameLimits {
   size_t most_bytes;  // of all names together
 };
 
-// The entry of `name`, which names come to in the order of the map, or null where it is a new one
-// and there is no room. `hint` is where the entry may be, and goes on behind it; `bytes` is what
-// the names of all maps that share the limits take.
+// The entry of `name`, or null if the name is new and there is no room. Names must be looked up in
+// the map's order: `hint` is a guess of the entry's position, and is moved past it. `bytes` is the
+// size of the names in all maps that share the limits.
 template <typename Map>
 typename Map::mapped_type* find_or_keep(Map& map, typename Map::iterator& hint,
                                         std::string_view name, const NameLimits& limits,

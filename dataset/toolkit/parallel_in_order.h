@@ -1,4 +1,4 @@
-// Work on several threads whose results come out in the order of the input.
+// Work on several threads with results in the order of the input.
 #pragma once
 
 #include <condition_variable>
@@ -17,17 +17,17 @@
 
 namespace recordpipe {
 
-// Threads that run jobs in the order in which they were given.
+// Threads that start jobs in the order of submission.
 
-// What a job returns or throws, when it is done. As std::future, but an exception has one owner at
-// a time and passes to the next under a lock, which ThreadSanitizer sees.
+// The result or exception of a job, when it is done. Like std::future, but an exception has one
+// owner at a time and is handed over under a lock, which ThreadSanitizer recognizes.
 template <typename T>
 class JobResult {
  public:
   JobResult() = default;
   bool valid() const { return state_ != nullptr; }
 
-  // Waits for the job. Once.
+  // Waits for the job. May be called once.
   T get() {
     const auto state = std::exchange(state_, nullptr);
     std::unique_lock lock(state->mutex);
@@ -72,7 +72,7 @@ class JobThreads {
       threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
     }
   }
-  // Waits for jobs that run; drops those that don't yet.
+  // Waits for running jobs; drops those that have not started.
   ~JobThreads() {
     for (std::jthread& thread : threads_) thread.request_stop();
   }
@@ -112,17 +112,17 @@ class JobThreads {
   std::vector<std::jthread> threads_;  // last: joined first
 };
 
-// What inputs on their way may be together, in bytes, before others wait.
+// Limit on the total size of inputs in flight, in bytes; further inputs wait.
 inline constexpr size_t kMostOnTheirWay = size_t{8} << 20;
 
-// Calls consume(work(input)) for each input that next() gives until it gives none. next() and
-// consume() run on the calling thread, in order; work() runs on `threads` others, at most
-// 2 * threads + 1 inputs at a time between next() and consume(). The first exception, in the order
-// of the inputs, comes out when all that was begun is over: what next() throws, after everything
-// before it was consumed.
+// Calls consume(work(input)) for each input of next() until next() returns none. next() and
+// consume() run on the calling thread, in order; work() runs on `threads` other threads. At most 2
+// * threads + 1 inputs are between next() and consume() at a time. The first exception, in the
+// order of the inputs, is thrown after all running work has ended; an exception of next() is thrown
+// after everything before it was consumed.
 //
-// Inputs may be large: where size(input) is given, nothing is taken from next() while those on
-// their way are together kMostOnTheirWay or more.
+// Inputs may be large: if size(input) is given, next() is not called while the inputs in flight
+// total kMostOnTheirWay or more.
 template <typename Input, typename Output>
 void parallel_in_order(size_t threads, const std::function<std::optional<Input>()>& next,
                        const std::function<Output(Input)>& work,
@@ -133,10 +133,10 @@ void parallel_in_order(size_t threads, const std::function<std::optional<Input>(
     size_t size;
   };
   std::deque<InFlight> in_flight;
-  size_t on_their_way = 0;  // the sizes of those in flight
+  size_t on_their_way = 0;  // total size of the inputs in flight
   std::exception_ptr input_error;
   bool more = true;
-  JobThreads workers(threads);  // last: joined before what jobs use is gone
+  JobThreads workers(threads);  // last: joined before the jobs' data is destroyed
 
   const auto begin_job = [&] {
     try {

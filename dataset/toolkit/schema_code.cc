@@ -7,11 +7,11 @@
 namespace recordpipe {
 namespace {
 
-// What a language calls things.
+// The syntax of a language.
 struct Language {
   std::string_view comment;
   std::string (*quoted)(std::string_view text);
-  // The entry of a feature's form.
+  // Code for a feature's entry.
   std::string (*fixed)(FeatureKind kind, uint64_t values);
   std::string (*ragged)(FeatureKind kind);
   std::string (*fixed_steps)(FeatureKind kind, uint64_t values, bool allow_missing);
@@ -37,7 +37,7 @@ std::string quoted_for_cpp(std::string_view text) {
   return out + '"';
 }
 
-// JSON's escapes are Python's, too.
+// JSON's escapes are valid in Python, too.
 std::string quoted_for_python(std::string_view text) {
   JsonText json;
   json.string(text);
@@ -66,7 +66,7 @@ std::string python_kind(FeatureKind kind) {
   }
 }
 
-// The shape of a scalar is empty.
+// A scalar has an empty shape.
 std::string unless_one(uint64_t values) { return values == 1 ? "" : std::to_string(values); }
 
 constexpr Language kCpp = {
@@ -104,7 +104,7 @@ constexpr Language kPython = {
     .after_name = ": ",
     .after_entry = ","};
 
-// Why a feature can't be in a schema; empty where it can.
+// The reason why a feature can't be in a schema; empty if it can.
 std::string_view left_out(const InferredFeature& feature) {
   if (!feature.kind()) return "lists of several kinds";
   return *feature.kind() == FeatureKind::none ? "never a list" : "";
@@ -149,7 +149,7 @@ class CodeWriter {
     return out;
   }
 
-  // What isn't in the code, for too many names.
+  // A comment on the features that are missing because there are too many names.
   std::string left_out_names() const {
     if (schema_.left_out == 0) return "";
     return std::string(language_.comment) + " Features of other names, " +

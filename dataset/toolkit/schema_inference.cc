@@ -8,8 +8,7 @@
 namespace recordpipe {
 namespace {
 
-// The only index in which `counts` isn't 0; nothing where there are several, `fallback` where there
-// is none.
+// The only index with a non-zero count; empty if there are several, `fallback` if there is none.
 template <typename Kind>
 std::optional<Kind> only_kind(const std::array<uint64_t, 4>& counts, Kind fallback) {
   std::optional<Kind> found;

@@ -25,7 +25,7 @@ namespace {
 
 class ArchiveFile final : public ByteSource {
  public:
-  // `hash` (may be null) has the whole file after read() has returned 0. read() calls `progress`
+  // `hash` (may be null) covers the whole file after read() has returned 0. read() calls `progress`
   // with `activity`, which must outlive this object, and throws Error{cancelled} after a stop
   // request.
   ArchiveFile(FileSystem& file_system, const std::string& path, std::shared_ptr<Sha256> hash,

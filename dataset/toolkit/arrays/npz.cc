@@ -27,10 +27,11 @@ constexpr std::string_view kEnding = ".npy";
   throw Error({.kind = kind, .path = path, .reason = std::move(reason)});
 }
 
-// A zip file: read at any place, for its list of members is at its end, or else as a stream.
+// A zip file: with random access if possible, because the list of members is at its end; otherwise
+// as a stream.
 class ZipReader {
  public:
-  // One of the two is null.
+  // One of the two must be null.
   ZipReader(std::unique_ptr<RandomAccessFile> file, std::unique_ptr<ByteSource> stream,
             const std::function<void(uint64_t)>& on_read)
       : file_(std::move(file)),
@@ -46,7 +47,7 @@ class ZipReader {
 
   const std::string& path() const { return file_ ? file_->path() : stream_->path(); }
 
-  // The next member's name; nothing at the end.
+  // The next member's name; empty at the end.
   std::optional<std::string> next() {
     archive_entry* entry = nullptr;
     const int result = archive_read_next_header(zip_.get(), &entry);
@@ -56,7 +57,7 @@ class ZipReader {
     return name ? name : "";
   }
 
-  // Fills `out` from the member; less only at its end.
+  // Fills `out` from the member; returns less only at its end.
   size_t read(std::span<std::byte> out) {
     size_t filled = 0;
     while (filled < out.size()) {
@@ -74,7 +75,7 @@ class ZipReader {
     void operator()(archive* a) const { archive_read_free(a); }
   };
 
-  // libarchive's ways of asking for bytes. An exception may not pass through its C code.
+  // libarchive's read callbacks. Exceptions must not propagate through its C code.
   static la_ssize_t read_block(archive* a, void* self, const void** block) {
     auto& reader = *static_cast<ZipReader*>(self);
     try {
@@ -115,7 +116,7 @@ class ZipReader {
   std::unique_ptr<ByteSource> stream_;
   const std::function<void(uint64_t)>& on_read_;
   std::vector<std::byte> buffer_;
-  uint64_t place_ = 0;  // in file_
+  uint64_t place_ = 0;  // position in file_
   std::exception_ptr failure_;
   std::unique_ptr<archive, FreeArchive> zip_;
 };
@@ -190,14 +191,14 @@ struct NpzWriter::State {
     if (!zip) throw std::bad_alloc();
     archive_write_set_format_zip(zip);
     archive_write_zip_set_compression_store(zip);
-    // Names that say that they are UTF-8.
+    // Marks the names as UTF-8.
     check(archive_write_set_options(zip, "hdrcharset=UTF-8"));
-    // No padding behind the last block.
+    // No padding after the last block.
     archive_write_set_bytes_in_last_block(zip, 1);
     check(archive_write_open(zip, this, nullptr, write_block, nullptr));
   }
-  // Freeing closes, and only closing frees all (so not archive_write_fail()): nothing may be
-  // written any more.
+  // archive_write_free() closes the archive, and only closing frees all memory (so
+  // archive_write_fail() isn't used). `over` prevents further writes.
   ~State() {
     over = true;
     archive_write_free(zip);
@@ -205,7 +206,7 @@ struct NpzWriter::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  // An exception may not pass through C code.
+  // Exceptions must not propagate through C code.
   static la_ssize_t write_block(archive* a, void* state, const void* data, size_t size) {
     auto& self = *static_cast<State*>(state);
     if (self.over || self.failure) return -1;

@@ -11,7 +11,7 @@
 namespace recordpipe {
 namespace {
 
-// Data sets whose images are known by their number of bytes.
+// Data sets whose images can be recognized by their number of bytes.
 struct KnownSize {
   size_t bytes;
   PixelShape shape;
@@ -32,7 +32,7 @@ std::optional<size_t> number_of(const MessageView& record, std::string_view name
   return static_cast<size_t>(*value);
 }
 
-// How much bytes that are `distance` apart differ, on average.
+// The mean absolute difference of bytes at a distance of `distance`.
 double difference(std::span<const std::byte> pixels, size_t distance) {
   if (pixels.size() <= distance) return 0;
   uint64_t sum = 0;
@@ -43,9 +43,9 @@ double difference(std::span<const std::byte> pixels, size_t distance) {
   return static_cast<double>(sum) / static_cast<double>(pixels.size() - distance);
 }
 
-// By how much a pixel and the one above it differ. (Those side by side tell less: in an interleaved
-// image that has little colour the neighbours of a byte are the same pixel's, and are alike even
-// more than pixels are.) Nothing where both layouts are as smooth.
+// Compares the differences between vertical neighbours. (Horizontal neighbours are less reliable:
+// in an interleaved image with little colour, adjacent bytes belong to the same pixel and differ
+// even less than adjacent pixels.) Empty if both layouts are equally smooth.
 std::optional<PixelLayout> likelier_layout(std::span<const std::byte> pixels,
                                            const PixelShape& shape) {
   const double planar = difference(pixels, shape.width);

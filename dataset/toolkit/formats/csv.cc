@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kBufferSize = size_t{256} << 10;
 constexpr int kEnd = -1;
-// What spreadsheets put in front of a file.
+// The byte order mark that spreadsheets write.
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 void write(std::string_view text, ByteSink& out) { out.write(std::as_bytes(std::span(text))); }
@@ -65,7 +65,7 @@ std::optional<std::vector<CsvCell>> CsvReader::next() {
       }
       row.push_back(read_cell());
     } while (peek() == ',' && get());
-    get();  // the end of the line, or of the file
+    get();  // the end of the line or of the file
     if (row.size() > 1 || !row.front().missing()) return row;
   }
 }

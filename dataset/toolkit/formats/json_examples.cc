@@ -38,7 +38,7 @@ float float_of(const JsonValue& value, const std::string& name) {
   fail(name, value.text + " is out of the range of float");
 }
 
-// 3.0, too: what a program wrote that knows no integers.
+// Also accepts 3.0, which programs without an integer type write.
 int64_t integer_of(const JsonValue& value, const std::string& name) {
   if (value.kind == Kind::integer) return value.integer;
   constexpr double kExact = 9007199254740992;  // 2^53
@@ -71,7 +71,7 @@ std::string kind_of(std::span<const JsonValue> values, const std::string& name) 
   fail(name, "values of several kinds in one list");
 }
 
-// Whole numbers among fractions: an identifier, say, would become another.
+// Integers among fractions: rounding would change an identifier, for example.
 void require_exact(std::span<const JsonValue> values, const std::string& name,
                    const std::string& types_called) {
   for (const JsonValue& value : values) {
@@ -128,7 +128,7 @@ std::string feature_of(const JsonValue& value, const std::string& kind, const st
   return feature_of_values(std::span(&value, 1), kind, name, types_called);
 }
 
-// By the field that holds its list.
+// Indexed by the field that holds the list.
 FeatureKind kind_of_feature(std::string_view serialized) {
   switch (static_cast<unsigned char>(serialized.front()) >> 3) {
     case kFeatureBytesList:
@@ -140,8 +140,8 @@ FeatureKind kind_of_feature(std::string_view serialized) {
   }
 }
 
-// A step that is null is without a list. `kinds`: null, or a list with the kind of each step, which
-// is null where its values tell.
+// A step that is null has no list. `kinds`: null, or a list with the kind of each step, which is
+// null if its values imply the kind.
 std::string feature_list_of(const JsonValue& steps, const JsonValue* kinds, const std::string& type,
                             const std::string& name, const std::string& types_called) {
   if (steps.kind != Kind::array) fail(name, "should be a list of steps");
@@ -216,7 +216,7 @@ void JsonExamples::append_feature_lists(const JsonValue& object, const JsonValue
     lists.emplace(name, feature_list_of(steps, kinds ? kinds->find(name) : nullptr, type, name,
                                         types_.called));
   }
-  // An empty one tells a SequenceExample from an Example.
+  // An empty one distinguishes a SequenceExample from an Example.
   if (lists.empty()) append_length_header(kSequenceFeatureLists, 0, record);
   append_feature_map(kSequenceFeatureLists, lists, record);
 }

@@ -10,7 +10,7 @@ namespace {
 
 using Place = JsonSurvey::Place;
 
-// "line 3", or "line 3 of a.jsonl" where it is of another file.
+// "line 3", or "line 3 of a.jsonl" if it is in another file.
 std::string in_words(Place place, Place beside, std::span<const std::string> paths) {
   std::string words = "line " + std::to_string(place.line);
   if (place.file != beside.file) words += " of " + printable(paths[place.file]);
@@ -73,7 +73,8 @@ void JsonSurvey::require_one_kind(const std::string& name, const Kinds& kinds,
   if (kinds.size() < 2) return;
   const auto& [first_kind, first] =
       *std::ranges::min_element(kinds, {}, &Kinds::value_type::second);
-  // The first that doesn't go with it: of numbers and bytes rather than of two kinds of numbers.
+  // The first kind in conflict with it: numbers against bytes, if there are both; otherwise two
+  // kinds of numbers.
   const bool are_numbers = !kinds.contains(FeatureKind::bytes);
   const auto goes_with_first = [&, first = first_kind](FeatureKind kind) {
     return kind == first ||

@@ -17,14 +17,15 @@ constexpr size_t kDeepest = 8;
   throw Error({.kind = ErrorKind::corrupted, .reason = std::move(reason)});
 }
 
-// JSON in which NaN, Infinity and -Infinity are numbers of as many characters.
+// JSON in which NaN, Infinity and -Infinity are replaced by numbers of the same length.
 struct FiniteJson {
   std::string text = {};
-  // The word that stood for the number with this number, counted from 0 over all of the text.
+  // The replaced words, by the index of the number that replaces them, counted from 0 over the
+  // whole text.
   std::map<size_t, std::string_view> words = {};
 };
 
-// Puts what it is told of into a JsonValue.
+// Builds a JsonValue from parser events.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit Builder(const std::map<size_t, std::string_view>& words) : words_(words) {}
@@ -94,7 +95,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     if (open_.size() == kDeepest) fail("nested too deeply");
     JsonValue& value = place();
     value.kind = kind;
-    // It stays where it is while it is open: nothing is put beside it.
+    // The address stays valid while the value is open: no siblings are added meanwhile.
     open_.push_back(&value);
     return true;
   }
@@ -104,12 +105,13 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   const std::map<size_t, std::string_view>& words_;
-  size_t numbers_ = 0;  // that came
+  size_t numbers_ = 0;  // numbers so far
   JsonValue root_;
   std::vector<JsonValue*> open_;
 };
 
-// Where a number or a word ends, or what else begins at `begin`: a string, a mark or a space.
+// The end of the number or word at `begin`, or of any other token: a string, punctuation or white
+// space.
 size_t end_of_token(std::string_view text, size_t begin) {
   constexpr std::string_view kMarks = " \t\r\n{}[]:,\"";
   if (text[begin] == '"') {
@@ -121,7 +123,7 @@ size_t end_of_token(std::string_view text, size_t begin) {
   return std::min(text.find_first_of(kMarks, begin), text.size());
 }
 
-// A word is one only by itself: -NaN and Infinity2 stay what they are, which is no JSON.
+// Replaces complete words only: -NaN and Infinity2 stay unchanged and so remain invalid JSON.
 FiniteJson without_non_finite(std::string_view text) {
   static constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
   FiniteJson json;
@@ -149,7 +151,7 @@ bool may_hold_non_finite(std::string_view text) {
 }  // namespace
 
 JsonValue parse_json(std::string_view text) {
-  // The parser takes it for the end of the text.
+  // The parser treats NUL as the end of the text.
   if (const size_t nul = text.find('\0'); nul != text.npos) {
     fail("invalid JSON at byte " + std::to_string(nul + 1) + ": a NUL byte");
   }

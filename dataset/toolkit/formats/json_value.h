@@ -1,4 +1,4 @@
-// JSON as records need it: integers kept apart from floats, floats as exact as their text, NaN and
+// JSON as records need it: integers separate from floats, floats as exact as their text, NaN and
 // Infinity as Python writes them.
 #pragma once
 
@@ -15,11 +15,11 @@ struct JsonValue {
 
   Kind kind = Kind::null;
   int64_t integer = 0;    // of integers, true and false
-  std::string text = {};  // a string; a number as it was written
+  std::string text = {};  // a string; the text of a number
   std::vector<JsonValue> items = {};
   std::vector<std::pair<std::string, JsonValue>> members = {};
 
-  // The member's value; null where there is none.
+  // The member's value; null if there is none.
   const JsonValue* find(std::string_view name) const {
     for (const auto& [key, value] : members) {
       if (key == name) return &value;
@@ -28,8 +28,8 @@ struct JsonValue {
   }
 };
 
-// Throws Error{corrupted} for what is no JSON, is nested more than 8 deep, or has a member twice.
-// Of the words for numbers that are not finite it takes NaN, Infinity and -Infinity, and no other.
+// Throws Error{corrupted} for invalid JSON, nesting deeper than 8 levels, or a duplicate member. Of
+// the words for non-finite numbers, only NaN, Infinity and -Infinity are accepted.
 JsonValue parse_json(std::string_view text);
 
 // "aGk=" → "hi". Throws Error{corrupted}.

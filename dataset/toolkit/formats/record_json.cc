@@ -6,7 +6,7 @@
 namespace recordpipe {
 namespace {
 
-// What the values don't tell.
+// Whether the values don't imply the kind.
 bool needs_kind(const FeatureView& feature) {
   return feature.size() == 0 && feature.kind() != FeatureKind::none;
 }

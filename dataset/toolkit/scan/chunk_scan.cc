@@ -9,15 +9,15 @@
 namespace recordpipe {
 namespace {
 
-// So far a record's start is looked for. Where records are longer, walking their headers is cheap.
+// The search distance for a record's start. If records are longer, walking their headers is cheap.
 constexpr uint64_t kSearch = uint64_t{64} << 10;
-// More regions are met one by one, so that a file of nothing else takes little memory.
+// The scan handles further regions itself, so that a file full of damage takes little memory.
 constexpr size_t kMostStretches = 1000;
-// A thread's part of the memory that the file's pages take: a chunk, given back at once, for each
-// time interrupts all threads.
+// A thread's share of resident file pages: a whole chunk, released at once, because each release
+// interrupts all threads.
 uint64_t resident(uint64_t chunk) { return std::max(chunk, uint64_t{256} << 10); }
 
-// Gives back the pages of a part of the file when it was read.
+// Releases the pages of a part of the file after it was read.
 class ReleaseAtEnd {
  public:
   ReleaseAtEnd(const RandomAccessFile& file, uint64_t begin, const uint64_t& end)
@@ -56,7 +56,7 @@ ChunkFacts scan_chunk(const RandomAccessFile& file, uint64_t begin, uint64_t end
     facts.stretches.push_back(*std::move(step));
   }
   touched = std::max(touched, walk.position());
-  // The record that was found may be gone: another program may change the file.
+  // The record found above may be gone: another program may change the file.
   if (facts.stretches.empty()) return facts;
   facts.begin = first;
   facts.end = walk.position();
@@ -82,7 +82,7 @@ IntactRecords check_records(const RandomAccessFile& file, uint64_t begin, uint64
 }
 
 uint32_t check_piece(const RandomAccessFile& file, uint64_t begin, uint64_t end) {
-  // Of the pages that were mapped to read the record's header and footer.
+  // Releases the pages that were mapped to read the record's header and footer.
   const ReleaseAtEnd release(file, begin, end);
   return FileScanInput(file, begin, end).crc_in_passing(begin, end);
 }

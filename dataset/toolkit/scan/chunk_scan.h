@@ -1,5 +1,5 @@
-// What one thread of a parallel scan finds out about a part of a file, for itself: facts about the
-// file's bytes that hold wherever the scan comes from.
+// One thread's part of a parallel scan: facts about a part of the file that hold wherever the scan
+// comes from.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@
 
 namespace recordpipe {
 
-// What a walk that comes by `begin` meets from there up to `end`.
+// The results of a walk from `begin` up to `end`.
 struct ChunkFacts {
-  // Nothing: no record's start was found. Else there is at least one stretch.
+  // Empty: no record start was found. Otherwise there is at least one stretch.
   std::optional<uint64_t> begin = {};
   uint64_t end = 0;
   std::vector<ParallelRecordScanner::Stretch> stretches = {};
 };
 
-// Looks for an intact record that starts in the first 64 KiB of the chunk [begin, end), and goes on
-// from it until past the chunk's end, or to what can't be told without reading much further.
+// Searches for an intact record that starts in the first 64 KiB of the chunk [begin, end).
+// Continues from it past the chunk's end, or up to data that can't be checked without reading much
+// further.
 ChunkFacts scan_chunk(const RandomAccessFile& file, uint64_t begin, uint64_t end,
                       std::stop_token stop);
 
-// How far records are intact, one after another, from `begin` on, and how many; `end` is where the
-// last of them should end.
+// The intact records that follow each other from `begin` on; `end` is the expected end of the last
+// one.
 IntactRecords check_records(const RandomAccessFile& file, uint64_t begin, uint64_t end,
                             std::stop_token stop);
 

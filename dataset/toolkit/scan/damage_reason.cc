@@ -29,7 +29,7 @@ DamageReason::DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint
   if (std::ranges::all_of(head, is_zero)) what_ = What::zeros;
   const FramingRules rules = {.max_record_size = max_record_size};
   RecordFrame frame = parse_record_header(rest, input.left(begin).value_or(UINT64_MAX), rules);
-  // Of a file that another program changes meanwhile.
+  // Another program is changing the file.
   if (frame.ok()) frame.fault = FramingFault::data_cut;
   const Error error = framing_error(frame, input.path(), begin, rest, rules);
   set(error);
@@ -83,7 +83,7 @@ DamagedRegion DamageReason::region_to_end(uint64_t end, bool zeros) && {
   if (input_.changed()) {
     set(cut_while_mapped(input_.path(), begin_));
   } else if (is_a_gap(end)) {
-    // Said.
+    // The reason is already set.
   } else if (zeros) {
     reason_ = "zeros up to the end of the file";
     hint_ = "the file was probably not written to its end";

@@ -1,4 +1,5 @@
-// Why no intact record starts at a place of a content, in the words of the readers' errors.
+// The reason why no intact record starts at an offset of the content, in the words of the readers'
+// errors.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +11,29 @@
 
 namespace recordpipe {
 
-// Looks at the place when it is made, and is told later how far the damage goes.
+// Examines the offset at construction; the end of the damage is passed later.
 class DamageReason {
  public:
-  // Where the length's CRC fits and the record is all there, `size` is the record's and `crc` its
-  // data's, which isn't the stored one; else 0.
+  // If the length's CRC is valid and the record is complete, `size` is the record's size and `crc`
+  // the computed CRC of its data, which differs from the stored one; otherwise 0.
   DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint32_t crc,
                uint64_t max_record_size);
 
-  // A record can't start where its header would be zeros.
+  // A record can't start with a header of zeros.
   bool begins_with_zeros() const { return what_ == What::zeros; }
 
   // An intact record starts at `end`.
   DamagedRegion region_before_record(uint64_t end) &&;
-  // The content ends at `end`; `zeros` where nothing but zeros was left.
+  // The content ends at `end`; `zeros`: the rest of the content is zeros.
   DamagedRegion region_to_end(uint64_t end, bool zeros) &&;
-  // No record was found as far as one was looked for.
+  // No record was found within the search distance.
   DamagedRegion region_given_up(uint64_t end) &&;
 
  private:
   enum class What { zeros, length_crc, past_end, other };
 
   void set(const Error& error);
-  // Whether compression is damaged up to `end`, which is the reason then.
+  // Whether the compression is damaged up to `end`, which then is the reason.
   bool is_a_gap(uint64_t end);
 
   ScanInput& input_;

@@ -12,12 +12,12 @@
 namespace recordpipe {
 namespace {
 
-constexpr uint64_t kShuffleStream = 0x5348'5546'464c'4501;  // one use of a seed among others
+constexpr uint64_t kShuffleStream = 0x5348'5546'464c'4501;  // the shuffle's random stream
 constexpr size_t kLeastMemory = size_t{256} << 10;
 constexpr int kBucketBits = 8;
 constexpr size_t kBuckets = size_t{1} << kBucketBits;
 
-// What stands before a record's data, here in memory and in temporary files.
+// Precedes a record's data in memory and in temporary files.
 struct EntryHeader {
   uint64_t key;
   uint64_t size;
@@ -29,7 +29,7 @@ struct Entry {
   uint64_t size;
 };
 
-// A record, in pieces that stand one after another.
+// A record as consecutive pieces.
 using Pieces = std::span<const std::span<const std::byte>>;
 
 size_t size_of(Pieces pieces) {
@@ -38,20 +38,21 @@ size_t size_of(Pieces pieces) {
   return size;
 }
 
-// Records with their keys, one after another: the first in a file, the last in memory.
+// Consecutive records with their keys: the first part in a file, the rest in memory.
 class Spool {
  public:
   void append(uint64_t key, Pieces pieces) {
     append_header(key, size_of(pieces));
     for (const auto& piece : pieces) append_bytes(piece);
   }
-  // The same, and all of it goes to a file: for what is too long to be copied into memory first.
+  // The same, but everything goes to a file: for records that are too long to be copied to memory
+  // first.
   void append_to_file(uint64_t key, Pieces pieces, const std::string& directory) {
     append_header(key, size_of(pieces));
     spill(directory);
     for (const auto& piece : pieces) file_->append(piece);
   }
-  // Moves what is in memory to a file.
+  // Moves the part in memory to a file.
   void spill(const std::string& directory) {
     if (tail_.empty()) return;
     if (!file_) file_.emplace(directory);
@@ -64,9 +65,9 @@ class Spool {
   size_t in_memory() const { return tail_.size(); }
   uint64_t size() const { return in_file() + tail_.size(); }
 
-  // An entry is all in the file or all in memory.
+  // The range must be completely in the file or completely in memory.
   void read_at(uint64_t offset, std::span<std::byte> out) const {
-    if (out.empty()) return;  // and then perhaps nowhere
+    if (out.empty()) return;  // may not exist in either
     if (offset < in_file()) {
       file_->read_at(offset, out);
     } else {
@@ -85,7 +86,7 @@ class Spool {
     }
   }
 
-  // All of it in memory, which size() says whether it is little enough.
+  // Loads everything into memory; the caller must check size() first.
   void load() {
     if (!file_) return;
     std::string all(size(), '\0');
@@ -113,8 +114,8 @@ class Spool {
   uint64_t count_ = 0;
 };
 
-// Records by key: in memory while they are few, else dealt to buckets by bits of the key from
-// `shift` on.
+// Records sorted by key: in memory while they are few, otherwise distributed to buckets by bits of
+// the key from `shift` on.
 class SortedRecords {
  public:
   SortedRecords(const ExternalShuffleOptions& options, int shift)
@@ -183,7 +184,7 @@ class SortedRecords {
     std::vector<Entry> entries;
     entries.reserve(bucket.count());
     bucket.for_each_entry([&](const Entry& entry) { entries.push_back(entry); });
-    // Those with one key, which two records in 2^64 have, stay in order: they were added in it.
+    // Records with equal keys (probability 2^-64 per pair) keep the order in which they were added.
     std::ranges::stable_sort(entries, {}, &Entry::key);
     std::vector<std::byte> data;
     for (const Entry& entry : entries) {

@@ -1,13 +1,13 @@
-// How a file is cut for many threads, and put together again.
+// Division of a file into chunks for several threads, and assembly of their results.
 //
-// Threads look at chunks of the file ahead of the scan (scan_chunk): each finds a record's start
-// near the chunk's beginning and goes on from there as a single thread would. The scan itself goes
-// from place to place. Where it comes to the place at which a chunk's thread began, it jumps to the
-// place where that one ended. Elsewhere (no start was found, because records are long or because
-// the one that was found lies inside another's data) it believes the headers, hands the CRCs of
-// what they say out to the threads, and goes on; when a CRC turns out wrong, it comes back. Damage
-// is crossed by one walk, which doesn't lose time on lies (record_walk.h); believing headers is
-// bounded by what was lost on it.
+// Threads process chunks of the file ahead of the scan (scan_chunk): each finds a record start near
+// the chunk's beginning and continues from there like a single thread. The scan itself moves from
+// position to position. At a position where a chunk's thread began, it jumps to the position where
+// that thread ended. Elsewhere (no start was found, because records are long, or the found one is
+// inside another record's data) it assumes that headers are valid, distributes the CRC computations
+// to the threads, and continues; if a CRC is wrong, it goes back. Damage is crossed by a single
+// walk, whose time is bounded even with false headers (record_walk.h); the work on assumed headers
+// is bounded by the bytes lost to it.
 #include "recordpipe/toolkit/parallel_record_scanner.h"
 
 #include <algorithm>
@@ -30,10 +30,10 @@
 namespace recordpipe {
 namespace {
 
-// So far behind damage the walk that crossed it goes on: where there is more of it, that is quicker
-// than handing out a few records at a time.
+// The walk that has crossed damage continues this far behind it: if there is more damage, this is
+// faster than distributing a few records at a time.
 constexpr uint64_t kWalkOn = uint64_t{64} << 10;
-// That much may be read in vain beyond what was scanned.
+// Limit on bytes read in vain, beyond the number of scanned bytes.
 constexpr uint64_t kMostInVain = uint64_t{64} << 20;
 
 uint64_t chunk_size_of(const ParallelScanOptions& options) {
@@ -42,12 +42,12 @@ uint64_t chunk_size_of(const ParallelScanOptions& options) {
                     uint64_t{8} << 20);
 }
 
-// Part of the scan that was handed out, or done.
+// A part of the scan that was distributed to threads, or is done.
 struct Planned {
   uint64_t begin = 0;
   uint64_t end = 0;
   std::deque<ParallelRecordScanner::Stretch> facts = {};  // or
-  JobResult<IntactRecords> records = {};                  // or a record:
+  JobResult<IntactRecords> records = {};                  // or pieces of a record:
   std::vector<JobResult<uint32_t>> pieces = {};
 };
 
@@ -90,13 +90,13 @@ class ParallelRecordScanner::State {
     }
   }
 
-  // Plans what begins at plan_end_; false where only a walk can tell, or at the end of the file.
+  // Plans the part at plan_end_. False at the end of the file, or if only a walk can examine it.
   bool plan_next() {
     if (plan_end_ >= size_) return false;
     const ChunkFacts& facts = facts_of(plan_end_ / chunk_size_);
     if (facts.begin == plan_end_) {
       Planned planned{.begin = plan_end_, .end = facts.end};
-      // Copied: the scan may come back before it.
+      // Copied, because the scan may go back to a position before it.
       planned.facts.assign(facts.stretches.begin(), facts.stretches.end());
       add(std::move(planned));
       return true;
@@ -120,7 +120,7 @@ class ParallelRecordScanner::State {
     planned_.push_back(std::move(planned));
   }
 
-  // What is known of a chunk, with the threads set to work on it and on those after it.
+  // The facts of a chunk. Also starts threads on this chunk and those after it.
   const ChunkFacts& facts_of(uint64_t chunk) {
     chunks_.erase(chunks_.begin(), chunks_.lower_bound(chunk));
     for (uint64_t i = chunk; i < chunk + most_planned_ && i * chunk_size_ < size_; ++i) {
@@ -135,7 +135,7 @@ class ParallelRecordScanner::State {
     return wanted.facts;
   }
 
-  // Where the record at `begin` ends, if its header tells the truth.
+  // The end of the record at `begin`, if its header is valid.
   std::optional<uint64_t> end_of_record(uint64_t begin) {
     const RecordFrame frame =
         parse_record_header(input_.view(begin, kRecordHeaderSize), size_ - begin);
@@ -143,7 +143,7 @@ class ParallelRecordScanner::State {
     return begin + frame.size();
   }
 
-  // One long record, in pieces.
+  // Plans one long record, divided into pieces.
   void plan_pieces(uint64_t end) {
     Planned planned{.begin = plan_end_, .end = end};
     const uint64_t data_end = end - kRecordFooterSize;
@@ -156,7 +156,7 @@ class ParallelRecordScanner::State {
     add(std::move(planned));
   }
 
-  // The record that ends at `end`, and those after it up to the next chunk or a long one.
+  // Plans the record that ends at `end`, and those after it up to the next chunk or a long record.
   void plan_records(uint64_t end) {
     const uint64_t begin = plan_end_;
     const uint64_t next_chunk = (begin / chunk_size_ + 1) * chunk_size_;
@@ -172,7 +172,7 @@ class ParallelRecordScanner::State {
     add(std::move(planned));
   }
 
-  // The next stretch of what was planned first; nothing where that was none.
+  // The next stretch of the first planned part; empty if that part had none.
   std::optional<Stretch> take() {
     Planned& planned = planned_.front();
     if (planned.records.valid()) {
@@ -215,7 +215,7 @@ class ParallelRecordScanner::State {
     return load_little_endian<uint32_t>(footer.data()) == mask_crc(crc);
   }
 
-  // What was planned from `place` on was believed wrongly.
+  // Goes back: the work planned from `place` on was based on a false header.
   void come_back(uint64_t place) {
     lost_ += plan_end_ - place;
     planned_.clear();
@@ -223,7 +223,7 @@ class ParallelRecordScanner::State {
     damaged_ = true;
   }
 
-  // What the walk meets at plan_end_, with nothing planned.
+  // The walk's next result at plan_end_, with nothing planned.
   std::optional<Stretch> step() {
     const uint64_t begin = plan_end_;
     walk_.seek(begin);
@@ -253,15 +253,15 @@ class ParallelRecordScanner::State {
   RecordWalk walk_;
   const size_t most_planned_;
 
-  std::map<uint64_t, Chunk> chunks_;  // by number
+  std::map<uint64_t, Chunk> chunks_;  // by index
   std::deque<Planned> planned_;
-  uint64_t plan_end_ = 0;  // where planning goes on
-  uint64_t offset_ = 0;    // where next() goes on
+  uint64_t plan_end_ = 0;  // end of the planned parts
+  uint64_t offset_ = 0;    // position of next()
   uint64_t walk_until_ = 0;
   uint64_t lost_ = 0;     // bytes that were planned and read in vain
-  bool damaged_ = false;  // at plan_end_ a walk must tell
+  bool damaged_ = false;  // only a walk can continue at plan_end_
   std::exception_ptr failure_;
-  JobThreads threads_;  // last: joined before what its jobs use is gone
+  JobThreads threads_;  // last: joined before its jobs' data is destroyed
 };
 
 ParallelRecordScanner::ParallelRecordScanner(const RandomAccessFile& file,

@@ -1,9 +1,9 @@
-// The CRC of any range of a content at a bounded cost, where ranges may overlap as they like.
+// The CRC of any range of a content at a bounded cost, for arbitrarily overlapping ranges.
 //
-// Behind damage a scanner tries each place that looks like a header. A file can be made of nothing
-// but headers whose own CRCs fit and whose lengths reach far: computing the CRC of each of those
-// ranges would take time in the square of the file's size. So the CRC of what was read is kept at
-// checkpoints, and that of a range follows from those at two of them.
+// Behind damage, a scanner tests every offset that may be a header. A malicious file can consist of
+// headers with valid CRCs and large lengths: computing the CRC of each range would take quadratic
+// time. So CRCs are kept at checkpoints, and a range's CRC is computed from those at two
+// checkpoints.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace recordpipe {
 
 class RangeCrc {
  public:
-  // As many checkpoints as are kept; then every second is dropped: 4 MiB.
+  // Maximum number of checkpoints (4 MiB); beyond it, every second one is dropped.
   static constexpr size_t kMostCheckpoints = size_t{1} << 20;
 
   explicit RangeCrc(ScanInput& input, size_t most_checkpoints = kMostCheckpoints)
       : input_(input), most_(most_checkpoints) {}
 
-  // The CRC of [begin, end), all of it in the content. `begin` never is less than it was the time
-  // before. In sum over all calls each byte is read once for the checkpoints, and in each call at
-  // most two spacings of them besides: 2 KiB for contents of up to 1 GiB.
+  // The CRC of [begin, end), which must be inside the content. `begin` must not decrease between
+  // calls. Over all calls, each byte is read once for the checkpoints; each call also reads at most
+  // two spacings: 2 KiB for contents of up to 1 GiB.
   uint32_t of(uint64_t begin, uint64_t end);
 
  private:

@@ -14,11 +14,11 @@
 namespace recordpipe {
 namespace {
 
-// Below this a CRC costs about as much as what RangeCrc does.
+// Below this size, a CRC costs about as much as RangeCrc's bookkeeping.
 constexpr uint64_t kShort = 4096;
-// So many bytes more than it has come on pass_intact() may read in vain.
+// pass_intact() may read at most this many bytes more than it has advanced.
 constexpr uint64_t kMostInVain = uint64_t{1} << 20;
-// How many places are looked at between two looks at the stop token.
+// The interval of checks for a stop request, in offsets.
 constexpr uint64_t kPlacesAtOnce = uint64_t{1} << 18;
 
 }  // namespace
@@ -50,13 +50,13 @@ RecordWalk::Checked RecordWalk::check(uint64_t at) {
   if (!frame.ok()) return {};
   const uint64_t size = frame.size();
   if (size > limits_.horizon - at) return {.verdict = Verdict::undecided};
-  if (!left && input_.view(at, size).size() < size) return {};  // a stream may end before
+  if (!left && input_.view(at, size).size() < size) return {};  // a stream may end earlier
   const uint64_t data = at + kRecordHeaderSize;
   const uint64_t data_end = data + frame.length;
   uint32_t crc = 0;
   std::span<const std::byte> footer;
   if (!suspicious_ && size <= FileScanInput::kWindow) {
-    const auto record = input_.window(at, size);  // in one piece, for record()
+    const auto record = input_.window(at, size);  // contiguous, for record()
     crc = crc32c(frame.data(record));
     footer = frame.footer(record);
   } else if (!suspicious_) {
@@ -95,8 +95,8 @@ std::optional<RecordWalk::Step> RecordWalk::next() {
   return IntactRecords{begin, position_, 1};
 }
 
-// Between intact records, or within the one before: a part of the content may be missing that was
-// made of whole records, or a checksum that doesn't fit may be all that is wrong.
+// Between intact records, or within the one before: whole records may be missing from the content,
+// or only a checksum may be wrong.
 std::optional<RecordWalk::Step> RecordWalk::gap_here() {
   const ContentGap* gap = input_.gap();
   if (gap == nullptr || gap->offset > position_) return std::nullopt;
@@ -107,12 +107,13 @@ std::optional<RecordWalk::Step> RecordWalk::gap_here() {
 }
 
 uint64_t RecordWalk::pass_intact(uint64_t until) {
-  // What is longer is next()'s, which doesn't read the same bytes for each of many lies.
+  // Longer records are left to next(), which doesn't read the same bytes again for each of many
+  // false headers.
   const bool trusting = in_vain_ <= position_ - start_ + kMostInVain;
   const FramingRules rules = {.max_record_size =
                                   trusting ? FileScanInput::kWindow - kRecordOverhead : kShort};
   uint64_t records = 0;
-  uint64_t wanted = kRecordOverhead;  // what is known of the next record's size
+  uint64_t wanted = kRecordOverhead;  // known size of the next record
   while (position_ < until) {
     auto rest = input_.window(position_, wanted);
     rest = rest.first(std::min<uint64_t>(rest.size(), limits_.horizon - position_));
@@ -146,7 +147,7 @@ bool RecordWalk::find_before(uint64_t end) {
   return true;
 }
 
-// Where the zeros at `at` end.
+// The end of the zeros at `at`.
 uint64_t RecordWalk::zeros_from(uint64_t at) {
   const uint64_t last =
       std::min(at + std::min(limits_.max_region, UINT64_MAX - at), limits_.horizon);
@@ -156,7 +157,7 @@ uint64_t RecordWalk::zeros_from(uint64_t at) {
     view = view.first(std::min<uint64_t>({view.size(), kPlacesAtOnce, last - at}));
     const auto other = std::ranges::find_if(view, [](std::byte b) { return b != std::byte{0}; });
     at += static_cast<uint64_t>(other - view.begin());
-    // A header may begin with some of them.
+    // A header may begin with some of these zeros.
     input_.forget(std::max(position_, at - std::min<uint64_t>(at, kRecordHeaderSize)));
     if (view.empty() || other != view.end()) break;
   }
@@ -175,7 +176,7 @@ RecordWalk::Found RecordWalk::search(uint64_t from, uint64_t end) {
         {here.size() - kRecordOverhead + 1, kPlacesAtOnce, end - at, limits_.horizon - at});
     const uint64_t most =
         std::min(input_.left(at).value_or(UINT64_MAX) - kRecordOverhead, limits_.max_record_size);
-    // Most places are passed over here: a length that fits has zeros where others have data.
+    // This loop skips most offsets: a plausible length has zeros where other data has none.
     uint64_t i = 0;
     for (; i < places; ++i) {
       const auto length = load_little_endian<uint64_t>(here.data() + i);
@@ -202,7 +203,7 @@ std::optional<RecordWalk::Step> RecordWalk::damage(const Checked& checked) {
   uint64_t zeros_end = begin;
   if (reason.begins_with_zeros()) {
     zeros_end = zeros_from(begin);
-    // No header of zeros is right.
+    // A header of zeros is never valid.
     from = std::max(from, zeros_end - std::min<uint64_t>(zeros_end - begin, kRecordHeaderSize - 1));
   }
   const uint64_t limit = begin + std::min(limits_.max_region, UINT64_MAX - begin);

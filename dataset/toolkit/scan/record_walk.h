@@ -1,8 +1,8 @@
-// Goes through a content from one intact record or damaged region to the next: what scanners are
-// made of (record_scanner.h, parallel_record_scanner.h).
+// Walks through a content from one intact record or damaged region to the next: the common part of
+// the scanners (record_scanner.h, parallel_record_scanner.h).
 //
-// A record is intact where its length fits into what is left and both CRCs fit. What follows from a
-// place depends on the content alone, not on how the walk came there.
+// A record is intact if its length fits into the rest of the content and both CRCs are valid. The
+// results from an offset depend on the content alone, not on how the walk got there.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@
 namespace recordpipe {
 
 struct RecordWalkLimits {
-  // The walk ends before what can't be told without reading past this offset.
+  // The walk ends before data that can't be checked without reading past this offset.
   uint64_t horizon = UINT64_MAX;
-  // Longer records are damage.
+  // Longer records count as damage.
   uint64_t max_record_size = UINT64_MAX;
-  // So far a record is looked for behind damage; then the walk ends there.
+  // The search distance for a record behind damage; then the walk ends.
   uint64_t max_region = UINT64_MAX;
 };
 
@@ -34,39 +34,39 @@ class RecordWalk {
 
   RecordWalk(ScanInput& input, uint64_t begin, RecordWalkLimits limits, std::stop_token stop);
 
-  // The next intact record, alone, or the damaged region before it; nothing at the end of the
-  // content (or of `limits`), and ever after. Throws Error{cancelled} once a stop was requested,
-  // and what the input throws.
+  // The next intact record, or the damaged region before it; empty at the end of the content (or of
+  // `limits`), and at every later call. Throws Error{cancelled} after a stop request, and the
+  // input's errors.
   std::optional<Step> next();
 
   // The record that the last next() found; its data is valid until the next call.
   Record record(const IntactRecords& found);
 
-  // Passes over intact records that start before `until`; says how many. It ends at what isn't one,
-  // and may end before.
+  // Skips intact records that start before `until`, and returns their number. Stops at damage, and
+  // may stop earlier.
   uint64_t pass_intact(uint64_t until);
 
-  // Goes to the first intact record that starts in [position(), end); false, and stays, where there
-  // is none.
+  // Goes to the first intact record that starts in [position(), end). Returns false and doesn't
+  // move if there is none.
   bool find_before(uint64_t end);
 
-  // Where the next record or region begins.
+  // The offset of the next record or region.
   uint64_t position() const { return position_; }
-  // Goes on at `position`, which isn't before this one.
+  // Continues at `position`, which must not be before the current one.
   void seek(uint64_t position);
 
  private:
   enum class Verdict { intact, damaged, undecided };
   struct Checked {
     Verdict verdict = Verdict::damaged;
-    uint64_t size = 0;  // of an intact record, framing included
-    uint32_t crc = 0;   // of the data, where it was computed
+    uint64_t size = 0;  // of an intact record, including framing
+    uint32_t crc = 0;   // of the data, if it was computed
   };
 
   Checked check(uint64_t at);
   uint32_t data_crc(uint64_t begin, uint64_t end);
   uint64_t zeros_from(uint64_t at);
-  // The first intact record in [from, end): its place; or where the search ended, and how.
+  // The first intact record in [from, end), or the reason why the search ended at `at`.
   struct Found {
     enum class How { record, content_end, limit, undecided } how;
     uint64_t at;
@@ -81,8 +81,8 @@ class RecordWalk {
   RangeCrc range_crc_;
   const uint64_t start_;
   uint64_t position_;
-  uint64_t in_vain_ = 0;  // bytes of data whose CRCs pass_intact() found wrong
-  // Whether a data CRC didn't fit: from then on ranges may overlap, and the window stays at
+  uint64_t in_vain_ = 0;  // bytes of data in which pass_intact() found a wrong CRC
+  // Whether a data CRC was wrong: from then on ranges may overlap, and the window stays at
   // position_.
   bool suspicious_ = false;
   bool ended_ = false;

@@ -9,10 +9,11 @@
 namespace recordpipe {
 namespace {
 
-// What is read of a stream at a time.
+// The read size for streams.
 constexpr size_t kReadSize = size_t{256} << 10;
 
-// More of them, and of the rest only what lies between them is seen: they take memory.
+// Limit on recorded gaps, because they take memory; beyond it, only the intact parts between gaps
+// are visible.
 constexpr size_t kMostGaps = 1000;
 
 }  // namespace
@@ -68,7 +69,7 @@ std::span<const std::byte> FileScanInput::view(uint64_t offset, uint64_t size) {
   return aside_->part(0, size);
 }
 
-// Read, also from a mapped file: to map a page takes longer than to copy it.
+// Reads also from a mapped file: mapping a page takes longer than copying it.
 std::span<const std::byte> FileScanInput::window(uint64_t offset, uint64_t size) {
   size = std::min(size, size_ - offset);
   if (size > kWindow) return view(offset, size);
@@ -140,8 +141,8 @@ void StreamScanInput::pass_gaps(uint64_t offset) {
   while (!gaps_.empty() && gaps_.front().offset <= offset) gaps_.pop_front();
 }
 
-// Moving costs no more than what was forgotten, growing no more than what is kept: whatever is
-// viewed, and in whichever order, the work is linear.
+// Moving costs at most the forgotten bytes, growing at most the kept bytes: so the work is linear
+// for any order of views.
 void StreamScanInput::make_room() {
   if (buffer_.size() - end_ >= kReadSize) return;
   const size_t kept = end_ - begin_;

@@ -1,6 +1,6 @@
-// One pass over records on all threads, results in order. Short records are copied into blocks, so
-// that other threads can work on one while the next is read; long ones stay where they are, so that
-// there is never a second copy of one in memory.
+// A single pass over records on all threads, with results in order. Short records are copied into
+// blocks, so that other threads can process a block while the next is read; long records are not
+// copied, so memory holds each only once.
 #pragma once
 
 #include <algorithm>
@@ -19,35 +19,35 @@
 
 namespace recordpipe {
 
-// Records one after another, about as many as PassOptions::block_size takes.
+// Consecutive records of about PassOptions::block_size bytes.
 class RecordBlock {
  public:
-  // For a block that starts at record `first`.
+  // A block that starts at record `first`.
   explicit RecordBlock(uint64_t first = 0) : first_(first) {}
 
-  // Copies the record behind the last one.
+  // Appends a copy of the record.
   void append(const Record& record) {
     places_.push_back({record.offset, record.path, bytes_.size(), record.data.size()});
     bytes_.insert(bytes_.end(), record.data.begin(), record.data.end());
   }
 
-  // The number of its first record in the file, from 0.
+  // The index of its first record in the file, from 0.
   uint64_t first() const { return first_; }
   size_t size() const { return places_.size(); }
-  // Record first() + i. It lives as long as the block.
+  // Record first() + i, valid as long as the block.
   Record operator[](size_t i) const {
     const Place& place = places_[i];
     return {.data = std::span(bytes_).subspan(place.begin, place.size),
             .offset = place.offset,
             .path = place.path};
   }
-  // What the block takes: something for each record, which may be of no length.
+  // The memory of the block: counts each record, because records may be empty.
   size_t memory() const { return bytes_.size() + places_.size() * sizeof(Place); }
 
  private:
   struct Place {
     uint64_t offset;        // in the file
-    std::string_view path;  // the record's
+    std::string_view path;  // of the record
     size_t begin;           // in bytes_
     size_t size;
   };
@@ -58,18 +58,18 @@ class RecordBlock {
 };
 
 struct PassOptions {
-  size_t block_size = size_t{256} << 10;  // about so many bytes are worked on together
-  size_t large_size = size_t{3} << 20;    // records of more are large
-  // What work() makes of a block takes up to so many times as much as the block: as many fewer of
-  // them are on their way at a time, to bound memory (parallel_in_order.h), and no more threads
-  // work than there are blocks for: each keeps memory of its own.
+  size_t block_size = size_t{256} << 10;  // approximate bytes per unit of work
+  size_t large_size = size_t{3} << 20;    // larger records count as large
+  // The maximum ratio of work()'s output to its block. To bound memory, a larger ratio reduces the
+  // number of blocks in flight (parallel_in_order.h) and of threads, which each need their own
+  // memory.
   size_t growth = 1;
 };
 
-// Calls consume(work(block)) for blocks of records, and large(number, record) for each record of
-// more than large_size; consume() and large() on the calling thread, in the order of the records,
-// while they return true. `read` gives the records, numbered from `first`; what it throws comes out
-// after all records before it were consumed. work() runs on several threads.
+// Calls consume(work(block)) for blocks of records, and large(number, record) for each record above
+// large_size. consume() and large() run on the calling thread, in the order of the records, while
+// they return true; work() runs on several threads. `read` returns the records, numbered from
+// `first`; its exception is thrown after all records before it were consumed.
 template <typename Output>
 void pass_over_records(const std::function<std::optional<Record>()>& read, uint64_t first,
                        size_t threads, const std::function<Output(RecordBlock)>& work,
@@ -79,7 +79,7 @@ void pass_over_records(const std::function<std::optional<Record>()>& read, uint6
   const size_t most_threads =
       std::max<size_t>(2, kMostOnTheirWay / (options.growth * options.block_size));
   uint64_t number = first;
-  std::optional<Record> waiting;  // a large one, after the blocks before it
+  std::optional<Record> waiting;  // a large record, after the blocks before it
   std::exception_ptr failure;
   bool more = true;
 
@@ -110,7 +110,7 @@ void pass_over_records(const std::function<std::optional<Record>()>& read, uint6
     if (!wanted) more = false;
   };
   while (more) {
-    // No threads are begun for nothing, where all records are large.
+    // If all records are large, no threads are started.
     std::optional<RecordBlock> begun = next_block();
     const auto next = [&] { return begun ? std::exchange(begun, std::nullopt) : next_block(); };
     if (begun) {
@@ -124,7 +124,7 @@ void pass_over_records(const std::function<std::optional<Record>()>& read, uint6
     }
     waiting.reset();
   }
-  // (What was only seen by reading ahead of the last wanted record doesn't matter.)
+  // (An error found by reading ahead of the last wanted record is ignored.)
   if (failure && wanted) std::rethrow_exception(failure);
 }
 

@@ -13,14 +13,14 @@
 namespace recordpipe {
 namespace {
 
-constexpr uint64_t kSampleStream = 0x5341'4d50'4c45'0001;  // one use of a seed among others
-constexpr size_t kMostThreads = 16;  // more would take too much memory for their blocks
+constexpr uint64_t kSampleStream = 0x5341'4d50'4c45'0001;  // the sample's random stream
+constexpr size_t kMostThreads = 16;  // limits the memory of their blocks
 
 struct SelectedBlock {
   RecordBlock block;
-  std::vector<size_t> wanted = {};         // places in the block
-  std::vector<EditedMessage> edited = {};  // of those, where there is an edit
-  FeatureNames found = {};                 // of the names, in records that aren't wanted
+  std::vector<size_t> wanted = {};         // indexes in the block
+  std::vector<EditedMessage> edited = {};  // the wanted records, if there is an edit
+  FeatureNames found = {};                 // requested names in records that aren't selected
 };
 
 class Selector {
@@ -49,7 +49,7 @@ class Selector {
  private:
   bool is_full() const { return selection_.limit && report_.taken >= *selection_.limit; }
 
-  // The next one in the sample.
+  // The next record in the sample.
   std::optional<Record> next_record() {
     if (is_full()) return std::nullopt;
     while (auto record = read_()) {
@@ -71,7 +71,7 @@ class Selector {
     return std::ldexp(static_cast<double>(drawn >> 11), -53) < *selection_.fraction;
   }
 
-  // Adds to `found` which names a record has that isn't wanted.
+  // If the record isn't selected, adds the requested names that it has to `found`.
   bool is_wanted(const Record& record, MessageView& message, FeatureNames& found) const {
     if (!selection_.where) return true;
     message.read(record.data);
@@ -110,7 +110,7 @@ class Selector {
                   .hint = error.hint()});
   }
 
-  // These give whether more are wanted.
+  // Both return whether more records are wanted.
   bool take_block(const SelectedBlock& selected) {
     report_.found.insert(selected.found.begin(), selected.found.end());
     for (size_t i = 0; i < selected.wanted.size(); ++i) {

@@ -20,7 +20,7 @@ namespace {
 
 using Operator = Where::Condition::Operator;
 
-// -1, 0 or 1 as a is less than, equal to or greater than b; exact, whatever their sizes.
+// -1, 0 or 1 if a is less than, equal to or greater than b; exact for all values.
 int compare(int64_t a, double b) {
   constexpr double kTooLarge = 9223372036854775808.0;  // 2^63
   if (b >= kTooLarge) return -1;
@@ -56,7 +56,7 @@ bool fits(int order, Operator how) {
   return false;
 }
 
-// One value beside a literal; of another kind, nothing fits.
+// Compares a value with a literal; false if their kinds differ.
 bool fits(int64_t value, Operator how, const WhereLiteral& literal) {
   if (const auto* number = std::get_if<int64_t>(&literal))
     return fits(compare(value, *number), how);
@@ -64,7 +64,7 @@ bool fits(int64_t value, Operator how, const WhereLiteral& literal) {
   return false;
 }
 
-// As a float where there is one near it.
+// Rounds to a float, unless the number is out of its range.
 double rounded(double number) {
   constexpr double kLargest = std::numeric_limits<float>::max();
   return std::abs(number) <= kLargest ? static_cast<float>(number) : number;
@@ -122,7 +122,7 @@ void note(const Where::Condition& condition, const FeatureView* feature,
   if (feature != nullptr) {
     note_kind(condition, feature->kind());
   } else if (list != nullptr) {
-    note_kind(condition, FeatureKind::none);  // (of its steps: when they are looked at)
+    note_kind(condition, FeatureKind::none);  // kinds of steps: noted when compared
   }
 }
 
@@ -177,7 +177,7 @@ bool holds(const MessageView& record, const Where::Condition& condition) {
   return false;
 }
 
-// That the values of a feature that there is can't be compared with the literals.
+// Throws if the values of an existing feature can't be compared with the literals.
 void require_comparable(const Where::Condition& condition, const std::string& called) {
   if (condition.kind != Where::Condition::Kind::comparison) return;
   const bool has_bytes = (condition.kinds & bit(FeatureKind::bytes)) != 0;
@@ -188,7 +188,7 @@ void require_comparable(const Where::Condition& condition, const std::string& ca
       std::ranges::any_of(condition.literals, [&](const WhereLiteral& literal) {
         return std::holds_alternative<std::string>(literal) ? has_bytes : has_numbers;
       });
-  // (One without any values is just that.)
+  // (A feature without any values is not an error.)
   if (is_comparable || (!has_bytes && !has_numbers)) return;
   throw Error({.kind = ErrorKind::invalid_argument,
                .reason = called + " compares " + printable(condition.name) + " with " +
@@ -208,7 +208,7 @@ void require_comparable(const Where::Condition& condition, const std::string& ca
                          there_are(names.all(), name)});
 }
 
-// The first name, in their order, that was asked for and that no record has.
+// The first name, in sorted order, that was requested and that no record has.
 const std::string* first_missing(const Where::Condition& condition) {
   const std::string* first = condition.asked && condition.kinds == 0 ? &condition.name : nullptr;
   for (const Where::Condition& part : condition.parts) {
@@ -218,7 +218,7 @@ const std::string* first_missing(const Where::Condition& condition) {
   return first;
 }
 
-// Of what has to hold: where a comparison under `not` fails, that selects.
+// Only conditions that must hold: a comparison that fails under `not` selects the record.
 void require_all_possible(const Where::Condition& condition, const FirstNames& names,
                           bool looked_at_all, const std::string& called) {
   if (condition.kind == Where::Condition::Kind::negation) return;
@@ -236,7 +236,7 @@ struct Where::State {
   const Condition condition;
   const std::string called;
   FirstNames names = {};
-  bool matched = false;  // some record: written by any thread, once
+  bool matched = false;  // by some record; set by any thread, once
 };
 
 Where::Where(std::string_view expression, std::string_view called)

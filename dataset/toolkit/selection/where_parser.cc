@@ -20,7 +20,7 @@ constexpr int kMaxDepth = 100;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-// (Bytes of UTF-8 that aren't ASCII count as letters.)
+// (UTF-8 bytes that aren't ASCII count as letters.)
 bool begins_name(char c) { return is_letter(c) || static_cast<unsigned char>(c) >= 0x80; }
 bool continues_name(char c) {
   return begins_name(c) || is_digit(c) || c == '/' || c == '.' || c == ':' || c == '-';
@@ -77,7 +77,7 @@ class Parser {
     at_ += word.size();
     return true;
   }
-  // "len(" or "has(": a feature may have that name, too.
+  // "len(" or "has(": a feature may also have that name.
   bool take_function(std::string_view name) {
     const size_t begin = at_;
     if (take_word(name) && take("(")) return true;

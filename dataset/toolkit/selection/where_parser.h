@@ -19,12 +19,12 @@ struct Where::Condition {
 
   Kind kind = Kind::all_of;
   std::vector<Condition> parts = {};  // of all_of, any_of and negation
-  // The rest is for comparisons, length and has.
+  // The following members are for comparisons, length and has.
   std::string name = {};
   Operator how = Operator::equal;
-  std::vector<WhereLiteral> literals = {};  // one must fit
-  // Whether a record was asked for `name`, and of which kinds its values were in those that had it,
-  // a bit each: written by any thread, once.
+  std::vector<WhereLiteral> literals = {};  // at least one must match
+  // Whether any record was asked for `name`, and the kinds of its values as bits. Each is set by
+  // any thread, once.
   mutable bool asked = false;
   mutable uint8_t kinds = 0;
 };
