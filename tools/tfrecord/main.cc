@@ -1,5 +1,5 @@
-// tfrecord: looks at, checks, repairs and converts TFRecord files. One subcommand a file; this one
-// parses the command line and turns what is thrown into a message and an exit status.
+// tfrecord: inspects, checks, repairs and converts TFRecord files. Each subcommand has its own
+// file; this one parses the command line and turns exceptions into a message and an exit status.
 #include <algorithm>
 #include <clocale>
 #include <csignal>
@@ -48,11 +48,11 @@ class CommandLine {
   CommandLine();
 
   CLI::App& app() { return app_; }
-  // "tfrecord show", or "tfrecord" where no subcommand was reached.
+  // "tfrecord show", or "tfrecord" if no subcommand was reached.
   std::string name_so_far() const;
-  // Why a command line whose first word is `first` couldn't be parsed.
+  // The reason why a command line with the first word `first` couldn't be parsed.
   std::string reason(const CLI::ParseError& error, const std::string& first) const;
-  // The subcommand that was parsed. It doesn't run where its result would take an input's place.
+  // The parsed subcommand. It refuses to run if its result would replace an input.
   ChosenCommand chosen() const;
 
  private:
@@ -65,7 +65,7 @@ class CommandLine {
   std::vector<Defined> commands_;
 };
 
-// Help that is made when it is asked for.
+// Generates the help on demand.
 class HelpFormatter final : public CLI::FormatterBase {
  public:
   explicit HelpFormatter(std::function<std::string()> make) : make_(std::move(make)) {}
@@ -78,7 +78,7 @@ class HelpFormatter final : public CLI::FormatterBase {
   std::function<std::string()> make_;
 };
 
-// As many are mistakes of typing.
+// Maximum edit distance that counts as a typing error.
 constexpr size_t kMostEdits = 2;
 
 CommandLine::CommandLine() : app_("", "tfrecord") {
@@ -128,13 +128,14 @@ ChosenCommand CommandLine::chosen() const {
 
 constexpr int status_of(ExitCode code) { return static_cast<int>(code); }
 
-// Not fmt::print, which throws where standard error can't be written: the exit status still tells.
+// Not fmt::print, which throws if standard error can't be written: the exit status still reports
+// the error.
 int fail(const std::string& name, const char* what, int status) {
   std::fprintf(stderr, "tfrecord %s: %s\n", name.c_str(), one_line(what).c_str());
   return status;
 }
 
-// Wrong usage is reported in the words of the command line, which may hold URLs with secrets.
+// Usage errors repeat words of the command line, which may hold URLs with secrets.
 std::string without_url_secrets(std::string_view text) {
   std::string shown;
   while (!text.empty()) {
@@ -146,17 +147,17 @@ std::string without_url_secrets(std::string_view text) {
   return shown;
 }
 
-// As a shell tells of a program that SIGPIPE ended.
+// The exit status that a shell reports for a program killed by SIGPIPE.
 constexpr int kExitClosedPipe = 128 + SIGPIPE;
 
-// Whoever read the results has seen enough: no reason for a message.
+// The reader has closed the pipe: this is not an error.
 bool is_closed_pipe(const std::exception& error) {
   const auto* const failure = dynamic_cast<const std::system_error*>(&error);
   return failure != nullptr && failure->code() == std::errc::broken_pipe;
 }
 
 int run_command(const ChosenCommand& chosen, const Interrupt& interrupt) {
-  // Scripts read what is printed: no lines among it.
+  // Scripts parse the output: no plain progress lines.
   TerminalProgress progress(/*quiet=*/false, /*lines=*/false);
   HttpFileSystem files(posix_file_system(), {.http = {.stop = interrupt.token()},
                                              .notice = [&progress](std::string_view what) {
@@ -183,10 +184,10 @@ int run_command(const ChosenCommand& chosen, const Interrupt& interrupt) {
   }
 }
 
-// Blocks of records and their text come and go a thousand times a second. By default the allocator
-// gives memory of their size back to the system at once, and every page of it has to be made anew:
-// more than half of the time of `show --json`. What one arena keeps no other can use, so there are
-// few of them: by default there are eight for each core.
+// Blocks of records and their text are allocated and freed a thousand times a second. By default
+// the allocator returns memory of their size to the system at once, and each page must be faulted
+// in again: more than half of the time of `show --json`. Memory kept by one arena can't be used by
+// another, so there are few arenas (the default is eight per core).
 void keep_freed_memory() {
 #ifdef __GLIBC__
   constexpr int kKept = 32 << 20;
@@ -197,8 +198,8 @@ void keep_freed_memory() {
 #endif
 }
 
-// A shuffle deals records to 256 temporary files, and an archive may hold thousands of arrays: all
-// that may be open are wanted, not only those that an ordinary program gets.
+// A shuffle writes 256 temporary files, and an archive may hold thousands of arrays: raises the
+// soft limit to the hard limit.
 void raise_open_file_limit() {
   rlimit limit = {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -211,7 +212,7 @@ std::vector<std::string> arguments_of(int argc, char** argv, const CLI::App& app
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (arguments.empty() || arguments.front() != "help") return arguments;
   if (arguments.size() == 1) return {"--help"};
-  // One that isn't there is reported as any other.
+  // An unknown command is reported like any other.
   const auto named = [&](const CLI::App* command) { return command->get_name() == arguments[1]; };
   if (app.get_subcommands(named).empty()) return {arguments[1]};
   return {arguments[1], "--help"};
@@ -221,13 +222,13 @@ int run(int argc, char** argv) {
   open_standard_descriptors();
   keep_freed_memory();
   raise_open_file_limit();
-  // libarchive gives and takes the names in .npz files by way of the locale's characters.
+  // libarchive converts the names in .npz files by the locale's character set.
   std::setlocale(LC_CTYPE, "C.UTF-8");
   const Interrupt interrupt;
   CommandLine line;
   const std::vector<std::string> arguments = arguments_of(argc, argv, line.app());
   try {
-    line.app().parse(std::vector(arguments.rbegin(), arguments.rend()));  // from its end
+    line.app().parse(std::vector(arguments.rbegin(), arguments.rend()));  // in reverse
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       std::ostringstream text;
@@ -253,7 +254,7 @@ int main(int argc, char** argv) {
     return recordpipe::run(argc, argv);
   } catch (const std::exception& error) {
     if (recordpipe::is_closed_pipe(error)) return recordpipe::kExitClosedPipe;
-    // Not even the thread that waits for signals could be started, say.
+    // For example, the thread for signals couldn't be started.
     std::fprintf(stderr, "tfrecord: %s\n", error.what());
     return recordpipe::status_of(recordpipe::ExitCode::trouble);
   }

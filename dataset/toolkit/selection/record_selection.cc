@@ -14,7 +14,7 @@ namespace recordpipe {
 namespace {
 
 constexpr uint64_t kSampleStream = 0x5341'4d50'4c45'0001;  // the sample's random stream
-constexpr size_t kMostThreads = 16;  // limits the memory of their blocks
+constexpr size_t kMostThreads = 16;                        // limits the memory of their blocks
 
 struct SelectedBlock {
   RecordBlock block;

@@ -18,7 +18,7 @@ namespace {
 constexpr char kSalvage[] = "; tfrecord salvage takes out what is intact";
 constexpr char kAllLikeThis[] = "; if all its records are like this, ";
 
-// `hint`, or what stands for it where the remedy is an option.
+// `hint`, or its counterpart if the remedy is an option.
 std::string in_options(const std::string& hint, Remedy remedy) {
   switch (remedy) {
     case Remedy::none:

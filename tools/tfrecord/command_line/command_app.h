@@ -1,5 +1,5 @@
-// A subcommand's options. Those that name files say whether they are read or written: the command
-// line refuses a result that would replace an input (io/output.h).
+// A subcommand's options. Options that name files declare whether these are read or written: the
+// command line refuses a result that would replace an input (io/output.h).
 #pragma once
 
 #include <functional>
@@ -21,10 +21,10 @@ struct InputOption {
 
 struct OutputOption {
   const CLI::Option* option = nullptr;
-  // The files that the result replaces; empty: the one that the option names.
+  // The files that the result replaces; empty: the file that the option names.
   PathsOf replaced = {};
-  // Whether one of them may be an input, for its records are written again, all of them. Empty:
-  // never.
+  // Whether the result may replace an input, because the command writes all its records again.
+  // Empty: never.
   std::function<bool()> may_replace_input = {};
 };
 
@@ -32,8 +32,8 @@ class CommandApp final : public CLI::App {
  public:
   using CLI::App::App;
 
-  // Add an option or an argument whose value names files to read. `paths` is for values that are no
-  // paths themselves.
+  // Add an option or an argument whose value names files to read. `paths` is for values that are
+  // not themselves paths.
   CLI::Option* add_input(std::string names, std::vector<std::string>& files,
                          std::string description);
   CLI::Option* add_input(std::string names, std::string& file, std::string description,

@@ -78,7 +78,7 @@ CommandText command_text(const Command& command, const CLI::App& app) {
     if (option->get_group().empty() || option == app.get_help_ptr()) continue;
     (option->get_positional() ? text.arguments : text.options).push_back(option_text(*option));
   }
-  // Last: what is the command's own is asked for more often.
+  // Last, because the command's own options are needed more often.
   text.options.push_back({.names = {"-h", "--help"}, .description = "Print this help"});
   return text;
 }
@@ -97,7 +97,7 @@ std::string program_description() { return kDescription; }
 
 namespace {
 
-// `words` behind `begin`, which is as wide as `indent`; all lines but the first behind `indent`.
+// `words` after `begin`, which has the width of `indent`; all further lines after `indent`.
 std::string filled(const std::string& words, size_t width, const std::string& begin,
                    const std::string& indent) {
   std::string out;
@@ -176,9 +176,9 @@ std::string wrapped(const std::string& text, size_t width, const std::string& in
 namespace {
 
 constexpr size_t kWidth = 80;
-constexpr size_t kColumn = 30;  // where descriptions begin
+constexpr size_t kColumn = 30;  // column of descriptions
 
-// "  -o, --output FILE", long options aligned where there is no short one.
+// "  -o, --output FILE"; long options are aligned if there is no short one.
 std::string left_side(const OptionText& option) {
   std::string names;
   for (const std::string& name : option.names) {
@@ -190,7 +190,7 @@ std::string left_side(const OptionText& option) {
   return "  " + names;
 }
 
-// A description beside what it describes, or below if that is long.
+// A description beside its option, or below if the option is long.
 std::string row(std::string left, const std::string& description) {
   std::string right = wrapped(description, kWidth, std::string(kColumn, ' '));
   if (right.empty()) return left + "\n";
@@ -237,12 +237,12 @@ std::string help_text(const std::vector<CommandText>& commands) {
 }
 
 std::vector<Command> all_commands() {
-  // One a line:
-  // clang-format off
   return {
-      info_command(), verify_command(), show_command(), schema_command(), stats_command(), index_command(), convert_command(), salvage_command(), diff_command(), create_command(), export_command(), view_command(), bench_command(), completion_command(), man_command(),
+      info_command(),  verify_command(),     show_command(),    schema_command(),
+      stats_command(), index_command(),      convert_command(), salvage_command(),
+      diff_command(),  create_command(),     export_command(),  view_command(),
+      bench_command(), completion_command(), man_command(),
   };
-  // clang-format on
 }
 
 }  // namespace recordpipe

@@ -1,5 +1,5 @@
-// What a subcommand says of itself, taken from its Command and the options that it defines, and
-// --help, which is made of it. So are the man pages and the shells' completions (commands/man.cc,
+// The documentation of a subcommand, generated from its Command and its options, and --help, which
+// is made from it. So are the man pages and the shells' completions (commands/man.cc,
 // completion.cc).
 #pragma once
 
@@ -11,17 +11,17 @@
 
 namespace recordpipe {
 
-// An option, a flag, or an argument by its place.
+// An option, a flag, or a positional argument.
 struct OptionText {
-  std::vector<std::string> names = {};    // {"-o", "--output"}; an argument's is {"FILE"}
-  std::string value = {};                 // "FILE", "auto|none|gzip"; "" for a flag
-  std::vector<std::string> choices = {};  // where it is one of some: {"auto", "none", "gzip"}
-  std::string description = {};           // a phrase, without a full stop
-  std::string default_value = {};         // "" where there is none to speak of
+  std::vector<std::string> names = {};  // {"-o", "--output"}; for an argument {"FILE"}
+  std::string value = {};               // "FILE", "auto|none|gzip"; "" for a flag
+  std::vector<std::string> choices = {};  // allowed values, if limited: {"auto", "none", "gzip"}
+  std::string description = {};    // a phrase, without a full stop
+  std::string default_value = {};  // "" if there is none worth showing
   bool required = false;
   bool repeated = false;  // takes several values
 
-  // What an argument, or an option's value, names; for completions.
+  // The kind of an argument, or of an option's value; for completions.
   bool is_file() const;
   bool is_folder() const;
 };
@@ -39,37 +39,37 @@ struct CommandText {
   std::string usage() const;
 };
 
-// `app` is what `command` defined its options in.
+// `app` holds the options that `command` defined.
 CommandText command_text(const Command& command, const CLI::App& app);
 
 // All subcommands, in the order of --help.
 std::vector<CommandText> all_command_texts();
 
-// What the program does.
+// The program's purpose.
 std::string program_description();
 
 struct TextBlock {
   enum class Kind {
     paragraph,
-    row,       // "csv     A header line and", with what follows below the second column
-    verbatim,  // a line that is indented in another way
+    row,       // "csv     A header line and", continued below the second column
+    verbatim,  // a line with another indentation
     gap,       // an empty line
   };
 
   Kind kind = Kind::paragraph;
   std::string word = {};  // of a row
   std::string text = {};  // lines of a paragraph or a row are joined by spaces
-  size_t column = 0;      // of a row: where its text begins
+  size_t column = 0;      // of a row: the column of its text
 };
 
 std::vector<TextBlock> text_blocks(const std::string& text);
 
-// `text` in lines of at most `width` characters, each behind `indent`. Paragraphs and rows are
-// filled anew, rows with their column kept free below the word.
+// `text` in lines of at most `width` characters, each after `indent`. Paragraphs and rows are
+// refilled; the second column of rows stays aligned.
 std::string wrapped(const std::string& text, size_t width, const std::string& indent);
 
 std::string help_text(const CommandText& command);
-// The program's own, with a line for each command.
+// The help of the program itself, with one line per command.
 std::string help_text(const std::vector<CommandText>& commands);
 
 }  // namespace recordpipe

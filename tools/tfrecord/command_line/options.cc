@@ -80,7 +80,7 @@ CLI::Validator byte_size() {
 void add_where(CLI::App& app, std::string& expression) {
   app.add_option("--where", expression,
                  "Select records by an expression: \"label == 3 and len(box) > 0\"")
-      // A shell variable that isn't set would select everything.
+      // An unset shell variable would select all records.
       ->check(CLI::Validator(
           [](const std::string& text) { return text.empty() ? "an empty expression" : ""; }, ""))
       ->type_name("EXPR");

@@ -1,4 +1,4 @@
-// Options that several commands have, and checks of numbers.
+// Options shared by several commands, and checks of numbers.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,20 @@
 
 namespace recordpipe {
 
-// Checks. A number in [least, most]. (CLI::Range lets NaN through.)
+// Checks. A number in [least, most]. (CLI::Range accepts NaN.)
 CLI::Validator number_between(double least, double most);
-// A whole number in [least, most]. (Left to CLI11, a negative one would wrap around to a large
-// one.)
+// An integer in [least, most]. (CLI11 alone would wrap a negative one around to a large one.)
 CLI::Validator whole_number(uint64_t least = 0, uint64_t most = UINT64_MAX);
-// Makes bytes of 100MB (1000 * 1000), 1GiB (1024^3) or 4096. (CLI::AsSizeValue's own message lists
-// every unit.)
+// Converts 100MB (1000 * 1000), 1GiB (1024^3) or 4096 to bytes. (CLI::AsSizeValue's own message
+// lists every unit.)
 CLI::Validator byte_size();
 
-// Adds --where; `expression` stays empty where it isn't given, for all records.
+// Adds --where; `expression` stays empty if it isn't given: all records.
 void add_where(CLI::App& app, std::string& expression);
-// The expression of --where, for all records nothing. Throws what Where's constructor throws.
+// The expression of --where; empty for all records. Throws the errors of Where's constructor.
 std::optional<Where> where_of(const std::string& expression);
 
-// Adds --limit; nothing, if it isn't given: all.
+// Adds --limit; empty if it isn't given: no limit.
 void add_limit(CLI::App& app, std::optional<uint64_t>& limit);
 
 struct FilterArguments {
@@ -42,11 +41,10 @@ struct FilterArguments {
 void add_filter(CLI::App& app, FilterArguments& arguments);
 RecordFilter filter_of(const FilterArguments& arguments);
 
-// Adds --feature, and --select as another name of it.
+// Adds --feature, and --select as an alias.
 void add_features(CLI::App& app, std::vector<std::string>& names, const std::string& description);
 
-// --shape: "28x28" or "32x32x3". Throws UsageError where it is neither, or larger than
-// 65535 x 65535 x 4.
+// --shape: "28x28" or "32x32x3". Throws UsageError for any other text, and above 65535 x 65535 x 4.
 PixelShape parse_pixel_shape(std::string_view text);
 
 struct PixelArguments {
@@ -55,16 +53,16 @@ struct PixelArguments {
 };
 // Adds --shape and --layout.
 void add_pixel_options(CLI::App& app, PixelArguments& arguments);
-// Throws UsageError as parse_pixel_shape() does.
+// Throws UsageError like parse_pixel_shape().
 PixelOptions pixel_options(const PixelArguments& arguments);
 
-// Adds --compression; nothing, where it isn't given.
+// Adds --compression; empty if it isn't given.
 void add_compression(CLI::App& app, std::optional<Compression>& compression);
 
-// `given`, or else what the ending of `path` says: .gz, .gzip, .zlib, .zst, .zstd; any other: none.
+// `given`; otherwise by the extension of `path`: .gz, .gzip, .zlib, .zst, .zstd; none for others.
 Compression compression_for(std::string_view path, std::optional<Compression> given);
 
-// Adds --threads; 0, the default, stands for available_cpus().
+// Adds --threads; the default, 0, means available_cpus().
 void add_threads(CLI::App& app, size_t& threads);
 
 }  // namespace recordpipe

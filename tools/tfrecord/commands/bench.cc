@@ -1,4 +1,4 @@
-// tfrecord bench: how fast a file is read here, and what is the limit.
+// tfrecord bench: measures the read speed of a file and its bottleneck.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -29,13 +29,13 @@ struct Arguments {
   bool json = false;
 };
 
-// A step on the way of the content's bytes, which one thread takes after the other.
+// One of the sequential steps that process the content.
 struct Step {
-  std::string_view name;  // in JSON's "limit", too
-  double rate;            // content bytes a second
+  std::string_view name;  // also in JSON's "limit"
+  double rate;            // content bytes per second
 };
 
-// Content bytes for each byte of the file.
+// Content bytes per byte of the file.
 double expansion(const FileRates& rates) {
   return static_cast<double>(rates.content_bytes) / static_cast<double>(rates.file_bytes);
 }

@@ -1,4 +1,4 @@
-// tfrecord completion: a script for a shell.
+// tfrecord completion: prints a completion script for a shell.
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
   return text;
 }
 
-// In single quotes, for either shell.
+// In single quotes, valid in both shells.
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) c == '\'' ? out += "'\\''" : out += c;
@@ -55,7 +55,7 @@ constexpr char kBashTail[] = R"(  esac
 complete -F _tfrecord tfrecord
 )";
 
-// What completes a value of `option`; "" for what can't be known.
+// The completion of a value of `option`; "" if the values are unknown.
 std::string bash_values(const OptionText& option) {
   if (!option.choices.empty()) {
     return fmt::format("_tfrecord_words {} \"$current\"", quoted(joined(option.choices, " ")));
@@ -78,7 +78,7 @@ std::string bash_case(const CommandText& command) {
   text +=
       fmt::format("      if [[ $current == -* ]]; then\n        _tfrecord_words {} \"$current\"\n",
                   quoted(joined(names, " ")));
-  // Arguments are few: whichever is next, it is of the first one's kind.
+  // Simplification: every argument is completed like the first one.
   const std::string values = command.arguments.empty() ? "" : bash_values(command.arguments[0]);
   if (!values.empty()) text += "      else\n        " + values + "\n";
   return text + "      fi ;;\n";
@@ -116,7 +116,7 @@ else
 fi
 )";
 
-// For _arguments and _describe, where brackets and colons have a meaning.
+// For _arguments and _describe, in which brackets and colons have a meaning.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -1,4 +1,5 @@
-// tfrecord convert: other compression, other files, another order, fewer records, fewer features.
+// tfrecord convert: changes the compression, number of files or order, or selects records and
+// features.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -40,7 +41,7 @@ struct ConvertArguments {
   bool json = false;
 };
 
-// Nothing where no feature was named: all stay.
+// Empty if no feature was named: all are kept.
 std::optional<FeatureNames> selected(const std::vector<std::string>& names) {
   if (names.empty()) return std::nullopt;
   return FeatureNames(names.begin(), names.end());
@@ -88,7 +89,7 @@ void check(const ConvertArguments& arguments) {
   }
 }
 
-// What --skip-corrupt passed over.
+// The regions skipped by --skip-corrupt.
 struct Skipped {
   uint64_t regions = 0;
   uint64_t bytes = 0;
@@ -97,7 +98,7 @@ struct Skipped {
 struct ConvertReport {
   std::vector<WrittenFile> files = {};
   Skipped skipped = {};
-  // How many records were read, if --where matches none of them.
+  // The number of records that were read, if --where matches none of them.
   std::optional<uint64_t> read_in_vain = {};
 };
 
@@ -130,7 +131,7 @@ class Conversion {
     return {output.close(), skipped_};
   }
 
-  // How many were taken.
+  // Returns the number of selected records.
   uint64_t select(const std::string& activity, const std::function<void(RecordPieces)>& consume) {
     const SelectionReport report = select_inputs(context_, input_, selection_, activity, consume);
     if (report.taken > 0) {
@@ -147,7 +148,8 @@ class Conversion {
     skipped_.bytes += region.size();
   }
 
-  // How many records there are must be known before the first is written: they are read twice.
+  // The number of records must be known before the first one is written, so the inputs are read
+  // twice.
   ConvertReport counted() {
     require_readable_twice(context_.files, input_.paths,
                            "--max-bytes instead of --shards, --sample instead of --sample-count, "
@@ -173,7 +175,7 @@ class Conversion {
                           : given,
          .seed = arguments_.seed});
     select("shuffle", [&](RecordPieces record) { shuffle.add(record); });
-    // The first of a random order are a sample, too.
+    // The first records of a random order are a sample, too.
     const uint64_t wanted =
         std::min(arguments_.sample_count.value_or(shuffle.size()), shuffle.size());
     RecordOutput output(context_, arguments_.output, wanted);
@@ -194,7 +196,7 @@ class Conversion {
   const ConvertArguments& arguments_;
   RecordSelection selection_;
   InputReading input_;
-  bool counting_ = false;  // what is passed over will be passed over again
+  bool counting_ = false;  // counting pass: skipped regions occur again in the next one
   Skipped skipped_;
   std::optional<uint64_t> read_in_vain_;
 };

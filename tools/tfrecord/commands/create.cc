@@ -1,4 +1,4 @@
-// tfrecord create: TFRecord files made of other formats, one class each (example_source.h).
+// tfrecord create: creates TFRecord files from other formats, one class each (example_source.h).
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -104,7 +104,7 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
   return cifar_source(context, paths);
 }
 
-// Where it has to be known before the first is written.
+// If it must be known before the first record is written.
 std::optional<uint64_t> count_records(const CommandContext& context, ExampleSource& source,
                                       const CreateArguments& arguments) {
   if (arguments.output.shards == 0) return std::nullopt;

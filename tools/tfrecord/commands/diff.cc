@@ -1,4 +1,4 @@
-// tfrecord diff: whether two sets of files hold the same records in the same order.
+// tfrecord diff: compares the records of two sets of files, in order.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -31,7 +31,7 @@ struct DiffArguments {
   bool json = false;
 };
 
-// One side: a file, or several of them separated by commas.
+// One side: a file, or several files separated by commas.
 std::vector<std::string> parts_of(FileSystem& files, const std::string& given) {
   std::vector<std::string> parts;
   const bool is_name = given.find(',') == std::string::npos || files.status(given).has_value();
@@ -55,7 +55,7 @@ class Diff {
         output_(context, arguments.output),
         where_(where_of(arguments.where)) {}
 
-  // Whether they are the same.
+  // Returns whether both sides are equal.
   bool run() {
     while (true) {
       const auto a = next(a_, records_a_);
@@ -82,7 +82,7 @@ class Diff {
     return a;
   }
 
-  // The next selected record of a side, of which there were `records`.
+  // The next selected record of a side; `records` counts them.
   std::optional<Record> next(InputRecords& side, uint64_t& records) {
     if (records == arguments_.limit) return std::nullopt;
     while (const auto record = side.next()) {

@@ -1,4 +1,4 @@
-// tfrecord export: records as JSON lines, CSV, NumPy's arrays or images (export_target.h).
+// tfrecord export: exports records as JSON lines, CSV, NumPy arrays or images (export_target.h).
 #include <map>
 #include <memory>
 #include <utility>

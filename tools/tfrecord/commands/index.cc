@@ -1,4 +1,4 @@
-// tfrecord index: index files, written and checked.
+// tfrecord index: writes and checks index files.
 #include <memory>
 #include <string>
 
@@ -33,7 +33,7 @@ std::string index_of(const Arguments& arguments, const std::string& path) {
   return arguments.index.empty() ? record_index_path(path) : arguments.index;
 }
 
-// Those that will be written.
+// The indexes that will be written.
 std::vector<std::string> indexes_of(const Arguments& arguments, FileSystem& files) {
   std::vector<std::string> indexes;
   if (arguments.check) return indexes;
@@ -52,7 +52,7 @@ void require_plain(const std::string& path, Compression compression) {
                .hint = "decompress it with tfrecord convert --compression none"});
 }
 
-// The entries of `count` records one after another.
+// Writes the entries of `count` consecutive records.
 void write_entries(std::span<const std::byte> framed, uint64_t count, RecordIndexWriter& index) {
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t size = decode_record_length(framed.first<kRecordHeaderSize>()) + kRecordOverhead;
@@ -88,7 +88,7 @@ uint64_t check_index(const Arguments& arguments, const CommandContext& context,
   require_plain(path, detect_compression(context.files, path));
   RecordIndexReader index(open_input(context, index_of(arguments, path)));
   const auto file = context.files.open_random(path);
-  // A request for each record is too many.
+  // Checking all headers would take a request for each record.
   const bool distant = is_http_url(path);
   return check_record_index(index, *file, distant ? IndexedHeaders::some : IndexedHeaders::all);
 }
@@ -96,7 +96,7 @@ uint64_t check_index(const Arguments& arguments, const CommandContext& context,
 ExitCode index_file(const Arguments& arguments, const CommandContext& context,
                     const std::string& path, InputProgress& progress) {
   const std::string index = index_of(arguments, path);
-  // A FIFO that nobody named would be waited for.
+  // Opening a FIFO that the user didn't name would block.
   if (arguments.index.empty() && !is_http_url(path)) require_replaceable(context.files, index);
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
                                            : write_index(arguments, context, path, progress);

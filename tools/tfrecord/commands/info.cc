@@ -1,4 +1,4 @@
-// tfrecord info: what is in a file.
+// tfrecord info: summarizes the content of a file.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -28,7 +28,7 @@ struct Arguments {
   bool json = false;
 };
 
-// All files together, as if they were one.
+// The sum of all files, as a single file.
 FileFacts total_of(const std::vector<FileFacts>& files) {
   FileFacts total;
   for (const FileFacts& file : files) {
@@ -53,7 +53,7 @@ Json sizes_json(const Distribution& sizes) {
   return json;
 }
 
-// Fields that a file and the total share. What isn't known is null.
+// Fields that a file and the total share. Unknown values are null.
 void add_json(const FileFacts& facts, Json& json) {
   if (!facts.was_read) {
     for (const char* const name : {"records", "bytes", "content_bytes", "record_sizes", "kind",
@@ -75,7 +75,7 @@ void add_json(const FileFacts& facts, Json& json) {
   json["sampled_records"] = facts.sample.records;
 }
 
-// A line a file, and one for all of them where there is not just one.
+// One line per file; with several files, one for the total.
 std::string as_json(const std::vector<FileFacts>& files) {
   std::string lines;
   for (const FileFacts& file : files) {

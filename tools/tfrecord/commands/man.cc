@@ -1,4 +1,4 @@
-// tfrecord man: its man pages.
+// tfrecord man: prints its man pages.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@
 namespace recordpipe {
 namespace {
 
-// Text as roff takes it literally, several lines of it too.
+// Text (of one or more lines) that roff takes literally.
 std::string escaped(const std::string& text) {
   std::string out;
   bool line_begins = true;
@@ -26,7 +26,7 @@ std::string escaped(const std::string& text) {
         out += "\\e";
         break;
       case '-':
-        out += "\\-";  // else a hyphen, which can't be copied into a shell
+        out += "\\-";  // otherwise a hyphen, which can't be copied into a shell
         break;
       default:
         out += c;
@@ -35,7 +35,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-// (Names that were hyphenated or spread out could not be copied into a shell.)
+// (Hyphenated or spread-out names could not be copied into a shell.)
 std::string heading(const std::string& title) {
   std::string upper = title;
   for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -43,7 +43,7 @@ std::string heading(const std::string& title) {
          " 1 \"\" \"recordpipe " RECORDPIPE_VERSION "\" \"User Commands\"\n.nh\n.ad l\n";
 }
 
-// Filled paragraphs, tables with their second column in a line, and what stays as it is.
+// Refilled paragraphs, tables with an aligned second column, and literal lines.
 std::string paragraphs(const std::string& text) {
   std::string out;
   auto last = TextBlock::Kind::paragraph;
@@ -84,7 +84,7 @@ std::string verbatim(const std::string& text) { return ".nf\n" + escaped(text) +
 // tfrecord-NAME(1).
 std::string man_page(const CommandText& command) {
   std::string summary = command.summary;
-  summary[0] = static_cast<char>(summary[0] | 0x20);  // lower case, as whatis has it
+  summary[0] = static_cast<char>(summary[0] | 0x20);  // lower case, as in whatis
   std::string page = heading("tfrecord-" + command.name) + ".SH NAME\n" +
                      escaped("tfrecord-" + command.name) + " \\- " + escaped(summary) +
                      "\n.SH SYNOPSIS\n" + escaped(command.usage()) + "\n.SH DESCRIPTION\n" +

@@ -1,4 +1,4 @@
-// tfrecord salvage: all intact records of damaged files.
+// tfrecord salvage: extracts all intact records of damaged files.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -33,7 +33,8 @@ struct Arguments {
   bool json = false;
 };
 
-// Out of a mapping whose file may be cut meanwhile, which a write() of it would fail on.
+// Copies from a mapping: the file may be truncated meanwhile, and write() from the mapping would
+// fail.
 void write_copied(std::span<const std::byte> framed, uint64_t count, RecordWriter& writer) {
   constexpr size_t kPiece = size_t{256} << 10;
   std::vector<std::byte> copy;
@@ -74,7 +75,7 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
     if (arguments.json) {
       json->write(text);
     } else {
-      std::fwrite(text.data(), 1, text.size(), stderr);  // fails without harm to the records
+      std::fwrite(text.data(), 1, text.size(), stderr);  // a failure doesn't affect the records
     }
   });
   InputProgress progress(context, "scan", paths);

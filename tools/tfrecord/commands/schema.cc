@@ -1,4 +1,4 @@
-// tfrecord schema: what features the records have, as text, JSON or code.
+// tfrecord schema: prints the records' features as text, JSON or code.
 #include <array>
 #include <memory>
 #include <string>
@@ -104,7 +104,7 @@ std::string kinds_text(const InferredSchema& schema) {
   return text;
 }
 
-// A decoder is for records of one kind, with features.
+// A decoder is only possible for records of one kind, with features.
 void require_decodable(const InferredSchema& schema) {
   if (schema.records == 0) return;
   const auto kind = schema.kind();

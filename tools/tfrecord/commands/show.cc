@@ -1,4 +1,4 @@
-// tfrecord show: records as JSON, as text or as they are.
+// tfrecord show: prints records as JSON, as text or unchanged.
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -58,7 +58,7 @@ Format chosen_format(const Arguments& arguments) {
   return arguments.format == "raw" ? Format::raw : Format::text;
 }
 
-// "A:B", where A and B may be left out.
+// "A:B"; A and B may be omitted.
 RecordRange parse_range(std::string_view text) {
   const size_t colon = text.find(':');
   const auto number = [&](std::string_view digits, uint64_t otherwise) {
@@ -84,11 +84,11 @@ RecordRange chosen_range(const Arguments& arguments) {
   return arguments.range.empty() ? RecordRange() : parse_range(arguments.range);
 }
 
-// Records as they are to be printed, and where each of them ends.
+// Printed records, and the end of each in the text.
 struct Printed {
   std::string text;
   std::vector<size_t> ends;
-  FeatureNames found;  // of those that --feature names, in all records that were read
+  FeatureNames found;  // names of --feature that any record read so far has
 };
 
 class Show {
@@ -115,7 +115,7 @@ class Show {
       if (left_ == 0) break;
       show_file(path, progress, paths.size() > 1 ? without_secrets(path) : "");
     }
-    // Others may have what those that were read don't.
+    // Unread records may have features that the others lack.
     const bool looked_at_all = left_ > 0 && range_.all();
     if (where_) where_->require_possible(looked_at_all);
     if (any_) require_found(features_, found_, present_.all(), looked_at_all);
@@ -151,7 +151,7 @@ class Show {
     return record;
   }
 
-  // Whether a message is wanted, which keeps the features that are.
+  // Whether the message is selected; if so, keeps only the requested features.
   bool wanted(MessageView& message, FeatureNames& found) const {
     find_names(message, features_, found);
     if (where_ && !where_->matches(message)) return false;
@@ -181,7 +181,7 @@ class Show {
     return printed;
   }
 
-  // All but JSON.
+  // All formats but JSON.
   void append(const ShownRecord& shown, std::string& out) const {
     if (format_ == Format::text) {
       out += record_text(shown);
@@ -192,7 +192,7 @@ class Show {
     }
   }
 
-  // Whether more are wanted.
+  // Returns whether more records are wanted.
   bool write(const Printed& printed) {
     std::string_view text = printed.text;
     if (left_ < printed.ends.size()) text = text.substr(0, printed.ends[left_ - 1]);
@@ -236,10 +236,10 @@ class Show {
   std::optional<Where> where_;
   const bool reads_messages_;
   uint64_t left_;
-  bool any_ = false;    // record was shown
-  FeatureNames found_;  // of --feature's names
+  bool any_ = false;    // whether any record was shown
+  FeatureNames found_;  // names of --feature that occurred
   FirstNames present_;
-  MessageView message_;  // on the reading thread
+  MessageView message_;  // used on the reading thread
   Output output_;
 };
 

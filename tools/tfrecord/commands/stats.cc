@@ -1,4 +1,4 @@
-// tfrecord stats: what values the features have.
+// tfrecord stats: prints statistics of the features' values.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -29,10 +29,10 @@ struct Arguments {
   bool json = false;
 };
 
-// What a block of records adds.
+// The contribution of a block of records.
 struct Part {
   StatisticsPart statistics = {};
-  FeatureNames found = {};  // of those that are named, in all records that were read
+  FeatureNames found = {};  // requested names that any record read so far has
 };
 
 ExitCode run(const CommandContext& context, const Arguments& arguments) {

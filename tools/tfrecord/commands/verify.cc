@@ -1,4 +1,4 @@
-// tfrecord verify: every CRC of every record, and where damage begins and ends.
+// tfrecord verify: checks every CRC of every record, and reports damaged regions.
 #include <memory>
 #include <string>
 

@@ -1,4 +1,4 @@
-// tfrecord view: a page of a file's records, for a browser.
+// tfrecord view: writes an HTML page with a file's records.
 #include <memory>
 #include <optional>
 #include <set>
@@ -38,7 +38,7 @@ struct Arguments {
   bool json = false;
 };
 
-// Goes through the records once, and writes what it has seen.
+// Reads the records once, and writes the page.
 class View {
  public:
   View(const Arguments& arguments, const CommandContext& context)
@@ -58,7 +58,7 @@ class View {
       throw UsageError("a page is not printed on a terminal: give -o page.html");
     }
     check_json_summary(arguments_.json, arguments_.output);
-    Output out(context_, arguments_.output);  // before hours of reading for nothing
+    Output out(context_, arguments_.output);  // fails early: before hours of reading
     const std::vector<std::string> paths = expand_inputs(context_.files, arguments_.inputs.files);
     InputProgress progress(context_, "view", paths);
     for (const std::string& path : paths) {
@@ -119,7 +119,7 @@ class View {
     }
     if (where_ && !where_->matches(message_)) return;
     overview_.add(message_, record.data.size());
-    // The feature must be known for its counts, whether the record is shown or not.
+    // The label is needed for the counts, whether the record is shown or not.
     std::optional<std::string> label = labels_.label(message_);
     if (!sample_.wants_next()) return;
     sample_.add(card_json({.file = files_.size() - 1,
@@ -130,8 +130,8 @@ class View {
                            .image = images_.find(message_)}));
   }
 
-  // A mistyped name would go unnoticed, and a shape that fits nothing would leave a page without
-  // pictures.
+  // Otherwise a mistyped name would remain unnoticed, and a wrong shape would give a page without
+  // images.
   void require_what_was_named() const {
     if (overview_.schema.records == 0) return;
     if (!images_.found_any()) require_feature(arguments_.image);
@@ -158,7 +158,7 @@ class View {
 
   bool shows_all() const { return !more_ && sample_.size() == overview_.schema.records; }
 
-  // "1,000 of 60,000 records"; "the first 1,000 records", where it isn't known how many there are.
+  // "1,000 of 60,000 records"; "the first 1,000 records" if the total is unknown.
   std::string shown_records() const {
     const size_t shown = sample_.size();
     if (shows_all()) return counted(shown, "record");
@@ -168,7 +168,7 @@ class View {
     return fmt::format("{} of {}", grouped(shown), counted(overview_.schema.records, "record"));
   }
 
-  // Which records the page shows.
+  // Describes the records on the page.
   std::string sampling() const {
     const std::string which = arguments_.where.empty() ? "" : " that " + arguments_.where;
     if (shows_all()) {
@@ -199,8 +199,8 @@ class View {
   std::vector<std::string> files_;
   std::vector<std::string> damage_;
   ExitCode exit_code_ = ExitCode::ok;
-  bool more_ = false;              // records than were read
-  std::set<std::string> present_;  // of --image and --label, what some record has
+  bool more_ = false;              // whether there are more records than were read
+  std::set<std::string> present_;  // names of --image and --label that occur in any record
 };
 
 constexpr char kDescription[] =

@@ -1,6 +1,6 @@
-// Records made of .npy and .npz files (numpy.h), and of CIFAR's archives: batch after batch as
-// they stand there, which is said: the published ones are in no order, and the test images are
-// among the others.
+// Records from .npy and .npz files (numpy.h), and from CIFAR's archives: batch by batch, in the
+// archive's order, with a notice: the published archives are not in any order, and include the test
+// images.
 #include <set>
 #include <span>
 #include <string_view>
@@ -112,7 +112,7 @@ class CifarSource final : public ExampleSource {
 
   const CommandContext& context_;
   const std::vector<std::string> paths_;
-  std::set<std::string> told_;  // paths whose order was said
+  std::set<std::string> told_;  // paths whose order was reported
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What `create` makes records of: one class for each format.
+// The sources of `create`'s records: one class per format.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,16 @@ class ExampleSource {
   using Consume = std::function<void(std::span<const std::byte> record)>;
 
   virtual ~ExampleSource() = default;
-  // How many records there are, where that is known without making them.
+  // The number of records, if it is known without reading them all.
   virtual std::optional<uint64_t> count() { return std::nullopt; }
-  // Calls consume(record) for each, in order, from the start every time.
+  // Calls consume(record) for each record, in order; each call starts at the beginning.
   virtual void run(const Consume& consume) = 0;
 };
 
 struct SourceOptions {
   size_t threads = 0;                    // 0: all cores
   FeatureTypes types = {};               // JSON and CSV
-  std::string temporary_directory = {};  // for what is read twice or doesn't fit into memory
+  std::string temporary_directory = {};  // for data that is read twice or exceeds memory
 };
 
 // JSON lines (json_examples.h).
@@ -44,7 +44,7 @@ std::unique_ptr<ExampleSource> csv_source(const CommandContext& context,
 std::unique_ptr<ExampleSource> numpy_source(const CommandContext& context,
                                             std::vector<std::string> paths,
                                             const SourceOptions& options);
-// A folder with one folder of images for each class (image_folder.cc).
+// A folder with one folder of images per class (image_folder.cc).
 std::unique_ptr<ExampleSource> image_folder_source(const CommandContext& context,
                                                    std::vector<std::string> paths,
                                                    const SourceOptions& options);

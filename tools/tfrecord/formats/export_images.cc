@@ -1,5 +1,5 @@
-// Records as a folder of images: encoded ones as they are, pixels as PNG. Nothing of a record
-// becomes part of a path but letters, digits, - and _ and characters beyond ASCII.
+// Records as a folder of images: encoded images unchanged, pixels as PNG. Only letters, digits, -
+// and _ and non-ASCII characters of a record become part of a path.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -35,7 +35,7 @@ std::string sanitized(std::string_view label) {
   return name.empty() ? "_" : name;
 }
 
-// A folder's name for each label, no name for two of them.
+// Assigns a unique folder name to each label.
 class LabelFolders {
  public:
   const std::string& of(const std::string& label) {

@@ -1,4 +1,4 @@
-// Records as NumPy's arrays: what is of one shape in all of them.
+// Records as NumPy arrays: for features with the same shape in all records.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -19,19 +19,19 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kBufferSize = size_t{256} << 10;
-// Strings in an array are all as long as the longest. What that may cost: so many bytes, or else so
-// many times what they hold.
+// All strings in an array are padded to the longest. Limits on this: total bytes, or the ratio to
+// the unpadded size.
 constexpr uint64_t kMostPadded = uint64_t{64} << 20;
 constexpr uint64_t kMostPaddedTimes = 16;
 
-// What is known of a feature after all records were looked at.
+// Properties of a feature, known after the pass over all records.
 struct Column {
   FeatureKind kind = FeatureKind::none;
   size_t values = 0;    // in each record
   size_t shortest = 0;  // bytes
   size_t longest = 0;   // bytes
   bool ends_with_nul = false;
-  uint64_t bytes = 0;  // of all values of all records
+  uint64_t bytes = 0;  // total of all values of all records
   uint64_t records = 0;
 
   bool same_length() const { return shortest == longest; }
@@ -40,7 +40,7 @@ struct Column {
   }
 };
 
-// A column's rows, on their way to the archive.
+// A column's rows, buffered for the archive.
 class Rows {
  public:
   explicit Rows(const std::string& directory) : file_(directory) {}
@@ -210,7 +210,7 @@ class NpzTarget final : public ExportTarget {
       if (options_.pixels.layout == PixelLayout::planar) return {records_, channels, height, width};
       return {records_, height, width, channels};
     }
-    // uint8 has two dimensions a row, so that `create` makes bytes of it again.
+    // uint8 arrays have two dimensions per row, so that `create` converts them to bytes again.
     if (column.values != 1 || is_pixels) shape.push_back(column.values);
     if (is_pixels) shape.push_back(column.longest);
     return shape;
@@ -237,7 +237,7 @@ class NpzTarget final : public ExportTarget {
   Output output_;
   const TargetOptions options_;
   uint64_t records_ = 0;
-  bool assumes_layout_ = false;  // of pixels in a shape
+  bool assumes_layout_ = false;  // whether the layout of shaped pixels is assumed
   std::map<std::string, Column, std::less<>> columns_;
   std::map<std::string, Rows, std::less<>> rows_;
 };

@@ -1,4 +1,4 @@
-// What `export` writes: one class for each format.
+// The targets of `export`: one class per format.
 #pragma once
 
 #include <cstddef>
@@ -17,35 +17,35 @@
 namespace recordpipe {
 
 struct ExportedRecord {
-  uint64_t number = 0;                   // among those that are exported, from 0
-  std::span<const std::byte> data = {};  // as it was read
-  const MessageView& message;            // of the features that are wanted
+  uint64_t number = 0;                   // index among the exported records, from 0
+  std::span<const std::byte> data = {};  // the unchanged record
+  const MessageView& message;            // with the requested features
 };
 
 class ExportTarget {
  public:
   virtual ~ExportTarget() = default;
-  // Whether all records are to be looked at before the first is written.
+  // Whether all records must be seen (look()) before the first one is written.
   virtual bool looks_first() const { return false; }
   virtual void look(const ExportedRecord& /*record*/) {}
-  // All were looked at. Throws where together they can't be written.
+  // End of the pass of look(). Throws if the records can't be written together.
   virtual void end_look() {}
   virtual void write(const ExportedRecord& record) = 0;
-  // What was written appears.
+  // Completes the output, which then appears.
   virtual void close() = 0;
 };
 
-// Throws Error{unsupported} for what is no Example.
+// Throws Error{unsupported} if the record is not an Example.
 void require_example(const ExportedRecord& record, const std::string& hint = "");
 
 struct TargetOptions {
   std::string output = {};
-  std::string image = {};  // the features' names; left out, the usual ones
+  std::string image = {};  // the features' names; default: the usual ones
   std::string label = {};
-  // Of raw pixels. Left out, images are guessed; in .npz files they have no shape, and with one are
-  // taken for interleaved.
+  // For raw pixels. Default: guessed for images; none for .npz files, in which pixels with a shape
+  // are assumed to be interleaved.
   PixelOptions pixels = {};
-  std::string temporary_directory = {};  // .npz: where arrays wait
+  std::string temporary_directory = {};  // .npz: for the arrays until close()
 };
 
 std::unique_ptr<ExportTarget> json_target(const CommandContext& context,

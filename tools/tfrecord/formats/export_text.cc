@@ -68,7 +68,7 @@ class CsvTarget final : public ExportTarget {
       first = false;
       const FeatureView* const feature = record.message.find_feature(column);
       const bool is_empty = !feature || feature->kind() == FeatureKind::none;
-      // A row that is all empty would be an empty line, which is no row.
+      // An empty row would be an empty line, which doesn't count as a row.
       if (is_empty && columns_.size() == 1) {
         throw Error(
             {.kind = ErrorKind::unsupported,

@@ -1,7 +1,7 @@
-// Examples made of a folder of images, one folder a class: DIR/cat/1.jpg. Nothing outside of DIR is
-// read, wherever links lead. The images are those that are there at the start: one that is gone
-// when its turn comes is an error. The names of one class's files are in memory at a time; all of
-// them lie in a temporary file.
+// Examples from a folder of images with one folder per class: DIR/cat/1.jpg. Nothing outside of DIR
+// is read, also through links. The list of images is made at the start; an image that is missing
+// later is an error. Memory holds the names of one class at a time; a temporary file holds all of
+// them.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -45,7 +45,7 @@ struct ImageFile {
   size_t label;
 };
 
-// Names one after another, of which any number may be: in a temporary file.
+// A sequence of any number of names, in a temporary file.
 class NameList {
  public:
   explicit NameList(const std::string& directory) : file_(directory) {}
@@ -55,7 +55,7 @@ class NameList {
     file_.append(std::as_bytes(std::span(&size, 1)));
     file_.append(std::as_bytes(std::span(name)));
   }
-  // The name at `place`, which moves to the next one's; the first one's is 0.
+  // Reads the name at `place` and moves `place` to the next name; the first name is at 0.
   std::string next(uint64_t& place) const {
     size_t size = 0;
     file_.read_at(place, std::as_writable_bytes(std::span(&size, 1)));
@@ -69,7 +69,7 @@ class NameList {
   TemporaryFile file_;
 };
 
-// What is in the folder and doesn't become a record.
+// The entries of the folder that don't become records.
 struct LeftOut {
   static constexpr size_t kNamed = 3;
 
@@ -121,7 +121,7 @@ class ImageFolder final : public ExampleSource {
         const std::string name = classes_[label].name + "/" + names_.next(place);
         const ImageFile image = {directory_ + "/" + name, name, label};
         throw_if_stopped(context_.stop, image.path);
-        require_inside(image.path);  // it may have become a link since
+        require_inside(image.path);  // it may have become a link meanwhile
         const auto source = context_.files.open_source(image.path);
         const std::vector<std::byte> content = read_all(*source, kLargestImage);
         const std::string example = example_of(image, content);
@@ -165,7 +165,7 @@ class ImageFolder final : public ExampleSource {
     classes_.push_back({.name = name});
   }
 
-  // Links that lead out are refused here and not after hours.
+  // Refuses links to the outside here, at the start, rather than after hours.
   void list_images(ImageClass& its) {
     for (const std::string& file : context_.files.list(directory_ + "/" + its.name)) {
       const std::string path = directory_ + "/" + its.name + "/" + file;
@@ -202,7 +202,7 @@ class ImageFolder final : public ExampleSource {
       example.set_int64("image/height", static_cast<int64_t>(info.height));
       example.set_int64("image/width", static_cast<int64_t>(info.width));
     } catch (const Error&) {
-      // A header that can't be read, or of another format: its size isn't known.
+      // An unreadable header, or another format: the size is unknown.
     }
     return example.serialize();
   }
@@ -210,9 +210,9 @@ class ImageFolder final : public ExampleSource {
   const CommandContext& context_;
   const std::string directory_;
   const std::filesystem::path root_;
-  std::vector<ImageClass> classes_;  // sorted: labels are places in it
-  NameList names_;                   // of the images, class after class, without their folders
-  uint64_t bytes_ = 0;               // of the images
+  std::vector<ImageClass> classes_;  // sorted: labels are indexes in it
+  NameList names_;                   // of the images, by class, without their folders
+  uint64_t bytes_ = 0;               // total size of the images
   LeftOut left_out_;
 };
 
@@ -221,7 +221,7 @@ class ImageFolder final : public ExampleSource {
 std::unique_ptr<ExampleSource> image_folder_source(const CommandContext& context,
                                                    std::vector<std::string> paths,
                                                    const SourceOptions& options) {
-  // Several, each with classes of its own, would give two classes one label.
+  // With several folders, each with its own classes, two classes would have the same label.
   if (paths.size() != 1) throw UsageError("one folder of images at a time");
   return std::make_unique<ImageFolder>(context, std::move(paths.front()),
                                        options.temporary_directory);

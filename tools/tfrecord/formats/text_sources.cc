@@ -1,6 +1,5 @@
-// Records made of text: CSV files (csv_examples.h), read twice, first for the types of columns and
-// the number of rows (a pipe is kept for the second reading); and files of JSON lines, on all
-// cores.
+// Records from text: CSV files (csv_examples.h), read twice, first for the types of columns and the
+// number of rows (a pipe is stored for the second reading); and files of JSON lines, on all cores.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -79,8 +78,8 @@ class CsvSource final : public ExampleSource {
     }
   }
 
-  // Finds the types of columns that --types doesn't tell, and counts the rows. A pipe that needs no
-  // second reading is read as it comes, and not counted.
+  // Infers the types of columns that --types doesn't name, and counts the rows. A pipe that needs
+  // no second reading is read only once, and not counted.
   void look(bool must_count) {
     if (std::exchange(looked_, true)) return;
     rows_ = 0;
@@ -110,7 +109,7 @@ class CsvSource final : public ExampleSource {
   CsvExamples examples_;
   InputProgress progress_;
   std::map<std::string, Spool> spools_;    // of pipes, by their paths
-  std::map<std::string, CsvTable> begun_;  // pipes that are read as they come
+  std::map<std::string, CsvTable> begun_;  // pipes that are read only once
   bool looked_ = false;
   std::optional<uint64_t> rows_;
 };
@@ -169,7 +168,7 @@ class JsonSource final : public ExampleSource {
   }
 
  private:
-  // A name that was mistyped would go unnoticed.
+  // Otherwise a mistyped name would remain unnoticed.
   void require_typed() const {
     for (const auto& [name, type] : types_.kinds) {
       if (survey_.features().empty() || survey_.features().contains(name)) continue;
@@ -177,7 +176,7 @@ class JsonSource final : public ExampleSource {
                    .reason = "--types names " + printable(name) + ", which no record has"});
     }
   }
-  // A program that reads them expects one kind; and 1.0 becomes 1 on its way through many.
+  // Readers of the records expect one kind; and many programs write 1.0 as 1.
   void warn_of_mixed() {
     for (const auto& [name, kinds] : survey_.features()) {
       if (kinds.size() < 2 || !warned_.insert(name).second) continue;
@@ -240,7 +239,7 @@ class JsonSource final : public ExampleSource {
 
   const CommandContext& context_;
   const std::vector<std::string> paths_;
-  std::vector<std::string> names_;  // what messages call them
+  std::vector<std::string> names_;  // for messages
   const FeatureTypes types_;
   const size_t threads_;
   JsonSurvey survey_;

@@ -1,5 +1,5 @@
-// What data sets call their images and labels: where nobody says which feature it is, the first of
-// these that a record has.
+// The usual names of images and labels in data sets: by default, the first of these that a record
+// has.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ inline constexpr std::array<std::string_view, 5> kUsualImageFeatures = {
     "image/encoded", "image", "image_raw", "image/raw", "img",
 };
 
-// Those of words before those of numbers.
+// Text features before numbers.
 inline constexpr std::array<std::string_view, 9> kUsualLabelFeatures = {
     "image/class/text",
     "label",

@@ -9,9 +9,9 @@ namespace {
 
 void remove_tree(FileSystem& files, const std::string& path) {
   try {
-    return files.remove(path);  // a link, too: what it leads to stays
+    return files.remove(path);  // removes a link, but not its target
   } catch (const Error& error) {
-    // What else may be wrong with a link must not be taken for this: only a folder gives it.
+    // Only a folder gives invalid_argument; other errors are not about folders.
     if (error.kind() != ErrorKind::invalid_argument) throw;
   }
   for (const std::string& name : files.list(path)) remove_tree(files, path + "/" + name);
@@ -60,17 +60,18 @@ void AtomicFolder::discard() noexcept {
   try {
     remove_tree(files_, partial_);
   } catch (const Error&) {
-    // Something else has failed before; the next one removes what stays.
+    // Another error is already being reported; the next process removes the rest.
   }
   unlock();
 }
 
-// The lock's file goes while it is held: whoever waits for it notices (posix_file_system.cc).
+// The lock's file is removed while it is held: a waiting process detects this
+// (posix_file_system.cc).
 void AtomicFolder::unlock() noexcept {
   try {
     files_.remove(partial_ + ".lock");
   } catch (const Error&) {
-    // It stays, as one of a killed process does.
+    // It stays, like the lock file of a killed process.
   }
   lock_.reset();
 }

@@ -8,16 +8,16 @@
 
 namespace recordpipe {
 
-// Filled as ".NAME.partial" beside the target, which is locked meanwhile: a second process that
-// wants the same target gets Error{busy}. A symbolic link that leads nowhere yet stays: the folder
-// appears where it leads. Destroyed before commit(), all of it is removed; what a
-// killed process left is removed by the next one.
+// Filled as ".NAME.partial" beside the target, under a lock: a second process with the same target
+// gets Error{busy}. A dangling symbolic link is kept: the folder appears at its target. The
+// destructor removes everything, unless commit() was called; the next process removes the files of
+// a killed one.
 //
-// The files in it are not synced, which would take longer than all else for many small ones: after
-// a loss of power soon after commit() some of them may be cut off.
+// The files in it are not synced, which would dominate the time for many small ones: after a loss
+// of power soon after commit(), some of them may be truncated.
 class AtomicFolder {
  public:
-  // Throws Error{already_exists} where there is something at `path`.
+  // Throws Error{already_exists} if `path` exists.
   AtomicFolder(FileSystem& files, std::string path);
   ~AtomicFolder();
   AtomicFolder(const AtomicFolder&) = delete;
@@ -32,7 +32,7 @@ class AtomicFolder {
   void unlock() noexcept;
 
   FileSystem& files_;
-  std::string path_;  // once links were followed
+  std::string path_;  // with links resolved
   std::string partial_;
   std::unique_ptr<FileLock> lock_;
 };

@@ -12,7 +12,7 @@ namespace recordpipe {
 namespace {
 
 constexpr uint64_t kBytesBetweenSigns = uint64_t{256} << 10;
-// Each of them is asked for its size with a request.
+// Each URL's size takes a request.
 constexpr std::ptrdiff_t kMostUrls = 8;
 
 std::optional<uint64_t> size_of_all(const CommandContext& context,
@@ -27,7 +27,7 @@ std::optional<uint64_t> size_of_all(const CommandContext& context,
       if (!status || status->kind != FileKind::regular) return std::nullopt;
       sum += status->size;
     } catch (const Error& error) {
-      // Opening it says what is wrong, if it can't be read either.
+      // If the file can't be read either, opening it reports the error.
       if (error.kind() == ErrorKind::cancelled) throw;
       return std::nullopt;
     }

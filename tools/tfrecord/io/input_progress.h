@@ -1,4 +1,4 @@
-// How far a command is with its inputs, all of them together, in bytes as they are stored.
+// The progress of a command over all its inputs, in bytes as they are stored.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@
 
 namespace recordpipe {
 
-// `source`, which calls `after` with the bytes of each read.
+// Wraps `source`: calls `after` with the bytes of each read.
 std::unique_ptr<ByteSource> tapped(std::unique_ptr<ByteSource> source,
                                    std::function<void(std::span<const std::byte>)> after);
 
-// Tells `context.progress` of it. The functions may be called from several threads.
+// Reports to `context.progress`. Thread-safe.
 class InputProgress {
  public:
-  // The total is the sum of the inputs' sizes, where all of them are files (a few may be URLs), and
-  // isn't known otherwise.
+  // The total is the sum of the inputs' sizes if all of them are files (a few may be URLs), and
+  // unknown otherwise.
   InputProgress(const CommandContext& context, const std::string& activity,
                 const std::vector<std::string>& paths);
-  // `total`: what add() will count together, where that is known.
+  // `total`: the expected sum of all add() calls, if it is known.
   InputProgress(const CommandContext& context, const std::string& activity,
                 std::optional<uint64_t> total);
   ~InputProgress();
   InputProgress(const InputProgress&) = delete;
   InputProgress& operator=(const InputProgress&) = delete;
 
-  // The same inputs once more, from their start.
+  // Starts another pass over the same inputs.
   void begin_again(const std::string& activity);
-  // So many bytes more were read.
+  // Adds to the number of bytes read.
   void add(uint64_t bytes);
-  // `source`, whose bytes are counted as they are read. It may outlive this.
+  // Wraps `source`: counts its bytes as they are read. The result may outlive this object.
   std::unique_ptr<ByteSource> counted(std::unique_ptr<ByteSource> source);
 
  private:

@@ -24,7 +24,7 @@
 namespace recordpipe {
 namespace {
 
-// A file, whose reads never take long.
+// A file, whose reads never block for long.
 class StoppableSource final : public ByteSource {
  public:
   StoppableSource(std::unique_ptr<ByteSource> source, std::stop_token stop)
@@ -41,8 +41,7 @@ class StoppableSource final : public ByteSource {
   const std::stop_token stop_;
 };
 
-// FILE.idx where FILE, too, is among these sorted paths: it says where FILE's records are and has
-// none itself.
+// FILE.idx if FILE is also among these sorted paths: it is FILE's index, and isn't indexed itself.
 bool is_index_of_one(const std::string& path, const std::vector<std::string>& sorted) {
   const std::string ending = record_index_path("");
   return path.ends_with(ending) &&
@@ -120,7 +119,7 @@ bool is_read_once(FileSystem& files, const std::string& path) {
 void require_readable_twice(FileSystem& files, const std::vector<std::string>& paths,
                             const std::string& instead) {
   for (const std::string& path : paths) {
-    // Opening one that isn't there, or a folder, says what is wrong.
+    // If it doesn't exist or is a folder, opening it reports the error.
     if (!is_read_once(files, path)) continue;
     throw UsageError((is_standard_input(path) ? "standard input" : printable(path)) +
                      " must be read twice, which requires a file: "
@@ -150,7 +149,7 @@ std::unique_ptr<RandomAccessFile> open_random_input(FileSystem& files, const std
     if (!status || status->kind != FileKind::regular) return nullptr;
     return files.open_random(path);
   } catch (const Error& error) {
-    // A server that tells no sizes or sends no parts.
+    // The server sends no size or doesn't support ranges.
     if (error.kind() == ErrorKind::unsupported) return nullptr;
     throw;
   }
@@ -173,7 +172,7 @@ bool index_fits(FileSystem& files, const std::string& path, const RandomAccessFi
   const std::string index_path = record_index_path(path);
   try {
     const auto status = files.status(index_path);
-    if (!status || status->kind != FileKind::regular) return false;  // a FIFO would be waited for
+    if (!status || status->kind != FileKind::regular) return false;  // opening a FIFO would block
     RecordIndexReader index(files, index_path);
     check_record_index(index, file, IndexedHeaders::some);
     return true;

@@ -1,4 +1,4 @@
-// The files a subcommand reads, and the options that say how.
+// A subcommand's input files, and the options for reading them.
 #pragma once
 
 #include <cstdint>
@@ -23,49 +23,50 @@ struct InputArguments {
 };
 
 // Adds FILE..., --input-compression, --no-crc and --max-record-size. `arguments` must live until
-// the command line was parsed.
+// the command line has been parsed.
 void add_inputs(CommandApp& app, InputArguments& arguments);
-// Adds FILE... alone.
+// Adds FILE... only.
 void add_files(CommandApp& app, std::vector<std::string>& files);
-// Adds --input-compression and --max-record-size, for those whom CRCs tell what a record is.
+// Adds --input-compression and --max-record-size, for commands that identify records by their CRCs.
 void add_format_options(CLI::App& app, RecordReadOptions& reading);
 // Adds the same and --no-crc.
 void add_reading_options(CLI::App& app, RecordReadOptions& reading);
 
 bool is_standard_input(std::string_view path);
 
-// The inputs one by one, in the order given: patterns become the paths they match, sorted, without
-// the index FILE.idx of a FILE that matches, too. Throws Error{not_found} where a pattern matches
-// nothing, and UsageError where standard input is named twice.
+// The inputs one by one, in the given order. Patterns are replaced by the matching paths, sorted;
+// an index FILE.idx is left out if FILE matches, too. Throws Error{not_found} for a pattern without
+// a match, and UsageError if standard input is named twice.
 std::vector<std::string> expand_inputs(FileSystem& files, const std::vector<std::string>& given);
 
-// Standard input, a FIFO or the like.
+// True for standard input, a FIFO or the like.
 bool is_read_once(FileSystem& files, const std::string& path);
-// Throws UsageError where an input is one; `instead` says what can be done with it.
+// Throws UsageError if an input can be read only once; `instead` names the alternatives.
 void require_readable_twice(FileSystem& files, const std::vector<std::string>& paths,
                             const std::string& instead);
 
-// Any of them as a stream. Once a stop was requested its reads throw Error{cancelled}, also one
-// that waits for a silent pipe.
+// Opens any input as a stream. After a stop request, reads throw Error{cancelled}, also while they
+// wait for a silent pipe.
 std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std::string& path);
-// The bytes that are read count in `progress`.
+// Reports the bytes read to `progress`.
 RecordReader open_records(const CommandContext& context, const std::string& path,
                           const RecordReadOptions& reading, InputProgress& progress);
 
-// A regular file, or a URL whose server sends parts. Null for what can only be read as a stream.
+// A regular file, or a URL whose server supports ranges. Null if the input can only be read as a
+// stream.
 std::unique_ptr<RandomAccessFile> open_random_input(FileSystem& files, const std::string& path);
 
 // Whether it is a plain file on this machine.
 bool can_be_mapped(FileSystem& files, const std::string& path, const RecordReadOptions& reading);
 
-// How it is compressed, by its first bytes.
+// The compression, detected by the first bytes.
 Compression compression_of(const RandomAccessFile& file, const RecordReadOptions& reading);
 
-// Whether a regular file PATH.idx is there and fits `file`, as far as a few headers tell.
+// Whether a regular file PATH.idx exists and matches `file`, checked by a few headers.
 bool index_fits(FileSystem& files, const std::string& path, const RandomAccessFile& file);
 
-// Calls `action` for each path and returns the highest exit code. An Error of one is printed and
-// counts as what `code_of` makes of its kind; Error{cancelled} ends it all.
+// Calls `action` for each path and returns the highest exit code. An Error of one path is printed,
+// and its exit code is `code_of` its kind; Error{cancelled} is rethrown.
 ExitCode for_each_input(
     const CommandContext& context, std::string_view command, const std::vector<std::string>& paths,
     const std::function<ExitCode(const std::string& path)>& action,

@@ -64,7 +64,7 @@ Output::~Output() {
   try {
     flush();
   } catch (const std::exception&) {
-    // Something else has failed before, or close() would have reported it.
+    // Another error is already being reported, or close() would have reported it.
   }
 }
 
@@ -99,10 +99,10 @@ struct FileIdentity {
   auto operator<=>(const FileIdentity&) const = default;
 };
 
-// The files that a command reads.
+// The set of files that a command reads.
 class FileIdentities {
  public:
-  // One that isn't there, or nothing, is left out.
+  // Ignores an empty `file`: a file that doesn't exist.
   void add(const std::optional<FileIdentity>& file);
   bool contains(const std::optional<FileIdentity>& file) const;
 
@@ -110,7 +110,7 @@ class FileIdentities {
   std::set<FileIdentity> files_;
 };
 
-// Links are followed. Nothing where there is none.
+// Links are followed. Empty if the file doesn't exist.
 FileIdentity identity_of(const struct stat& info) {
   return {.device = info.st_dev, .inode = info.st_ino, .type = info.st_mode & S_IFMT};
 }
@@ -135,11 +135,11 @@ bool FileIdentities::contains(const std::optional<FileIdentity>& file) const {
   return file && files_.contains(*file);
 }
 
-// Linux's names of it.
+// The names of standard output in Linux.
 constexpr std::array<std::string_view, 3> kStandardOutput = {"/dev/stdout", "/dev/fd/1",
                                                              "/proc/self/fd/1"};
 
-// A file that standard input or output was redirected to.
+// The file that standard input or output is redirected to.
 std::optional<FileIdentity> regular_file(int descriptor) {
   const auto file = identity_of(descriptor);
   return file && file->type == S_IFREG ? file : std::nullopt;
@@ -163,7 +163,7 @@ FileIdentities inputs_of(FileSystem& files, const CommandApp& app) {
   return inputs;
 }
 
-// A terminal or /dev/null may well be standard output, too, unless it is named as that.
+// A terminal or /dev/null may also be standard output: these are allowed under their own names.
 bool is_standard_output(const std::string& output) {
   if (std::ranges::find(kStandardOutput, output) != kStandardOutput.end()) return true;
   const auto file = identity_of(output);
@@ -173,7 +173,7 @@ bool is_standard_output(const std::string& output) {
 void require_sound(FileSystem& files, const FileIdentities& inputs, const OutputOption& output) {
   const std::string given = output.option->empty() ? "-" : output.option->results().front();
   if (given.empty()) throw UsageError("-o names no file");
-  // What is said of a result that went to a file would be printed into it.
+  // The command would take it for a file and print its summary into it.
   if (given != "-" && is_standard_output(given)) {
     throw UsageError("standard output is written with -o -");
   }

@@ -1,5 +1,5 @@
-// Where a subcommand's result goes: a file that appears whole or not at all, or standard output, or
-// a FIFO or a device, into which it is written as it comes.
+// The destination of a subcommand's result: a file that appears completely or not at all; or
+// standard output, a FIFO or a device, to which it is written directly.
 #pragma once
 
 #include <memory>
@@ -18,16 +18,15 @@ namespace recordpipe {
 // Adds -o, --output; "-", the default, is standard output.
 CLI::Option* add_output(CommandApp& app, std::string& path);
 
-// Standard output for "-", and the FIFO or device where `path` leads to one; nothing where a file
-// is to be written.
+// Standard output for "-"; the FIFO or device if `path` leads to one; null if a file is to be
+// written.
 std::unique_ptr<ByteSink> open_if_stream(const CommandContext& context, const std::string& path);
 
-// Where what waits to be written to `output` has room: in the folder of the file that it names;
-// where it names a stream, in $TMPDIR, or /tmp.
+// The directory for temporary files: that of `output` if it is a file, otherwise $TMPDIR, or /tmp.
 std::string temporary_directory_for(FileSystem& files, const std::string& output);
 
-// Collects small writes. What standard output was given before an exception is not lost; a file
-// that was not closed never appears.
+// Buffers small writes. Data written to standard output before an exception is flushed; a file that
+// was not closed never appears.
 class Output final : public ByteSink {
  public:
   Output(const CommandContext& context, const std::string& path);
@@ -37,7 +36,7 @@ class Output final : public ByteSink {
 
   void write(std::span<const std::byte> data) override;
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  // Passes on what was collected.
+  // Writes the buffered data.
   void flush();
   void close() override;
   const std::string& path() const override { return sink_->path(); }
@@ -48,20 +47,19 @@ class Output final : public ByteSink {
   std::string buffer_;
 };
 
-// For a command line that was parsed. Throws UsageError where an output's name is empty or leads to
-// standard output, and where a file that is read would be replaced by the result, or by a shard of
-// it, or grow by what goes to standard output. Files are told apart by what they are, not by their
-// names.
+// To be called after parsing. Throws UsageError if an output's name is empty or leads to standard
+// output, or if an input file would be replaced by the result or one of its shards, or grow by data
+// written to standard output. Files are compared by identity, not by name.
 void require_sound_output(FileSystem& files, const CommandApp& app);
 
-// On one line, without its end; what is not valid UTF-8 (names of files may be anything) becomes
-// U+FFFD.
+// On one line, without a newline; bytes that are not valid UTF-8 (file names may contain any)
+// become U+FFFD.
 inline std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 inline std::string json_line(const nlohmann::ordered_json& json) { return json_text(json) + "\n"; }
 
-// Of a file that can't be read, by commands which print an object a file.
+// The line for an unreadable file, in commands that print one object per file.
 inline std::string error_line(const std::string& path, const std::string& error) {
   return json_line({{"path", without_secrets(path)}, {"error", error}});
 }

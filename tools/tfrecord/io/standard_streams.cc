@@ -23,7 +23,7 @@
 namespace recordpipe {
 namespace {
 
-// A descriptor that poll(2) finds readable once a stop was requested.
+// A descriptor that becomes readable for poll(2) after a stop request.
 class StopEvent {
  public:
   explicit StopEvent(const std::stop_token& stop) : fd_(::eventfd(0, EFD_CLOEXEC)) {
@@ -31,7 +31,7 @@ class StopEvent {
     on_stop_.emplace(stop, Signal{fd_});
   }
   ~StopEvent() {
-    on_stop_.reset();  // it may be running in another thread
+    on_stop_.reset();  // the callback may be running in another thread
     ::close(fd_);
   }
   StopEvent(const StopEvent&) = delete;
@@ -52,7 +52,8 @@ class StopEvent {
   std::optional<std::stop_callback<Signal>> on_stop_;
 };
 
-// Reads what has come; where nothing has, waits for it or for a stop. Doesn't own the descriptor.
+// Reads the available bytes; if there are none, waits for some or for a stop. Doesn't own the
+// descriptor.
 class WaitingReader {
  public:
   WaitingReader(int fd, std::stop_token stop) : fd_(fd), stop_(std::move(stop)), stopped_(stop_) {}
@@ -62,7 +63,7 @@ class WaitingReader {
       wait(path);
       const ssize_t count = ::read(fd_, out.data(), out.size());
       if (count > 0) return static_cast<size_t>(count);
-      if (count == 0) ended_ = true;  // a terminal would go on after its end
+      if (count == 0) ended_ = true;  // a terminal could be read after its end
       if (count < 0 && errno != EINTR && errno != EAGAIN) throw system_error(errno, "read", path);
     }
     return 0;
@@ -110,8 +111,8 @@ class DeviceSource final : public ByteSource {
   WaitingReader reader_;
 };
 
-// Until a descriptor that others made non-blocking (O_NONBLOCK belongs to the open file, which a
-// shell or ssh may share) takes more.
+// Waits until a non-blocking descriptor accepts data. (O_NONBLOCK belongs to the open file
+// description, which a shell or ssh may share.)
 void wait_until_writable(int fd, const std::string& path) {
   pollfd waited = {.fd = fd, .events = POLLOUT, .revents = 0};
   if (::poll(&waited, 1, -1) < 0 && errno != EINTR) throw system_error(errno, "wait for", path);
@@ -147,7 +148,8 @@ bool is_fifo(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode);
 }
 
-// As open(2) with O_WRONLY, which would wait for a FIFO's reader and heed no stop.
+// Like open(2) with O_WRONLY, but without blocking: that would wait for a FIFO's reader and ignore
+// stop requests.
 int open_for_writing(const std::string& path, const std::stop_token& stop) {
   while (true) {
     throw_if_stopped(stop, path);

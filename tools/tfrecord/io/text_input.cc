@@ -19,7 +19,7 @@ std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::
                                       InputProgress& progress) {
   PeekedSource peeked = peek(progress.counted(open_input(context, path)), 4);
   const Compression compression = sniff_compression(peeked.head);
-  // Two letters may look like zlib: "x^", say.
+  // zlib is not detected: its two header bytes may be text, for example "x^".
   if (compression != Compression::gzip && compression != Compression::zstd) {
     return std::move(peeked.source);
   }

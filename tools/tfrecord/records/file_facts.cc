@@ -16,7 +16,7 @@
 namespace recordpipe {
 namespace {
 
-// How often somebody who waits hears about it, in records.
+// The interval of progress reports, in records.
 constexpr uint64_t kProgressInterval = 4096;
 
 class FactFinder {
@@ -83,7 +83,7 @@ class FactFinder {
   }
   template <typename Entries>
   void read_plain(const RandomAccessFile& file, Entries& entries) {
-    // A record that can't be read doesn't keep the others from being counted.
+    // An unreadable record ends the sample, not the count.
     while (const std::optional<RecordIndexEntry> entry = entries.read()) {
       count(entry->length());
       progress_.add(entry->size);

@@ -21,12 +21,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kRegion = uint64_t{256} << 20;  // of the file: what surely stays in the cache
+constexpr uint64_t kRegion = uint64_t{256} << 20;  // of the file: certain to stay in the cache
 constexpr size_t kInMemory = size_t{8} << 20;      // of the file, and of its content
 constexpr size_t kBlock = size_t{1} << 20;
 constexpr size_t kMeasurements = 9;
 
-// Bytes in memory, as a source.
+// Bytes in memory as a source.
 class MemorySource final : public ByteSource {
  public:
   explicit MemorySource(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -44,8 +44,8 @@ class MemorySource final : public ByteSource {
   const std::string path_ = "memory";
 };
 
-// Asks the kernel to forget the file's pages; what is being written is written first. Nothing comes
-// of a failure but a warmer cache.
+// Asks the kernel to evict the file's pages, after writing back dirty ones. A failure is harmless:
+// the cache stays warm.
 void drop_from_cache(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return;
@@ -77,7 +77,7 @@ class Measurement {
   }
 
  private:
-  // Bytes a second of one pass, of whichever length the slice allows.
+  // Bytes per second of one pass, which ends with the slice at the latest.
   double once(const std::function<uint64_t()>& pass) {
     throw_if_stopped(options_.stop, path_);
     const Clock::time_point start = Clock::now();
@@ -87,7 +87,8 @@ class Measurement {
     return bytes == 0 ? 0 : static_cast<double>(bytes) / std::max(took.count(), 1e-9);
   }
 
-  // The fastest of as many passes as fit into the slice: what else the machine does only adds.
+  // The fastest of all passes that fit into the slice: other load on the machine can only slow them
+  // down.
   double fastest(const std::function<uint64_t()>& pass) {
     const Clock::time_point end = Clock::now() + slice_;
     double best = 0;
@@ -111,7 +112,7 @@ class Measurement {
     return bytes;
   }
 
-  // The content's bytes. Keeps the first of them, and the facts of the longest pass.
+  // Returns the number of content bytes. Keeps the first bytes, and the facts of the longest pass.
   uint64_t read_records(MessageView* message) {
     uint64_t file_bytes = 0;
     RecordReader reader(
@@ -169,7 +170,7 @@ class Measurement {
     measure_on_bytes();
   }
 
-  // On the file's first bytes, held in memory.
+  // Measures on the file's first bytes, held in memory.
   void measure_on_bytes() {
     std::vector<std::byte> head(kInMemory);
     head.resize(read_fully(*files_.open_source(path_), head));
@@ -192,7 +193,7 @@ class Measurement {
         inflated_ += count;
       }
     } catch (const Error&) {
-      // The file goes on after what is held of it.
+      // The file continues after the part in memory.
     }
     return inflated_;
   }
@@ -204,7 +205,7 @@ class Measurement {
       while (reader.read()) {
       }
     } catch (const Error&) {
-      // The last record goes on after what is held.
+      // The last record continues after the part in memory.
     }
     return content.size();
   }
@@ -223,7 +224,7 @@ class Measurement {
   std::vector<std::byte> content_;  // of the first records
   std::vector<Place> places_;
   size_t inflated_ = 0;
-  uint32_t crc_ = 0;  // a use of the results
+  uint32_t crc_ = 0;  // keeps the results from being optimized away
 };
 
 }  // namespace

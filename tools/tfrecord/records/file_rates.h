@@ -1,4 +1,4 @@
-// How fast a TFRecord file is read on this machine, beside what each step of it costs alone.
+// The read speed of a TFRecord file on this machine, and the speed of each step alone.
 #pragma once
 
 #include <chrono>
@@ -13,28 +13,28 @@
 
 namespace recordpipe {
 
-// Bytes a second; the fastest of the passes there was time for.
+// Bytes per second; the fastest of all passes within the time.
 struct FileRates {
   std::string path = {};
-  uint64_t file_bytes = 0;     // read in one pass: all of the file, or what there was time for
+  uint64_t file_bytes = 0;     // read in one pass: the whole file, or less if time ran out
   uint64_t content_bytes = 0;  // in those: records with their framing
   uint64_t records = 0;        // in those
-  bool whole = false;          // whether that is all
+  bool whole = false;          // whether the whole file was read
   Compression compression = Compression::none;
 
-  // Of the file's bytes, by read(): after the kernel was asked to drop them from its cache (nothing
-  // where it can't be asked: a URL), and once they are there.
+  // Of the file's bytes, with read(): after the kernel was asked to evict them (empty if that is
+  // impossible: a URL), and from the warm cache.
   std::optional<double> cold_storage = {};
   double warm_storage = 0;
 
-  // Of content, in memory, on one core: what a record costs on its way.
-  std::optional<double> inflation = {};  // nothing where it isn't compressed
-  double framing = 0;                    // finding and copying records, without checks
+  // Of content in memory, on one core: the cost of each step of a record.
+  std::optional<double> inflation = {};  // empty if not compressed
+  double framing = 0;                    // finds and copies records, without checks
   double crc = 0;
-  double decoding = 0;  // every feature of an Example found and checked
-  double copying = 0;   // memcpy: what no reader that copies beats
+  double decoding = 0;  // parses and checks every feature of an Example
+  double copying = 0;   // memcpy: upper limit for readers that copy
 
-  // Of content, all of it together from a warm cache, on one thread.
+  // Of content, all steps together from a warm cache, on one thread.
   double reading = 0;
   double reading_and_decoding = 0;
 };
@@ -45,8 +45,8 @@ struct MeasureOptions {
   std::stop_token stop = {};
 };
 
-// Reads the first 256 MiB at most, again and again. Takes about 40 MiB of memory, and what a record
-// takes. Throws what reading throws; where there is no record, all rates are 0.
+// Reads at most the first 256 MiB, repeatedly. Takes about 40 MiB of memory, plus the largest
+// record. Read errors are thrown; without any record, all rates are 0.
 FileRates measure_file(FileSystem& files, const std::string& path, const MeasureOptions& options);
 
 }  // namespace recordpipe

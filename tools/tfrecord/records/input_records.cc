@@ -45,7 +45,7 @@ void InputRecords::open() {
 }
 
 void InputRecords::close() {
-  // A record that lay in the part that is gone came as zeros.
+  // A record in the truncated part was returned as zeros.
   if (mapped_ && mapped_->damaged()) throw cut_while_mapped(path(), scanner_->offset());
   reader_.reset();
   scanner_.reset();
@@ -73,7 +73,7 @@ SelectionReport select_inputs(const CommandContext& context, const InputReading&
 
 namespace {
 
-// How often a stop is looked for, in records.
+// The interval of checks for a stop request, in records.
 constexpr uint64_t kStopInterval = 4096;
 
 }  // namespace
@@ -116,7 +116,7 @@ std::optional<Record> RecordCursor::read() {
   if (stream_) {
     record = stream_->read();
   } else if (const auto entry = read_entry()) {
-    data_ = {};  // so that there are never two records
+    data_ = {};  // so that memory never holds two records
     data_ = read_indexed_record(*file_, *entry, reading_);
     record = Record{.data = data_, .offset = entry->offset};
     progress_.add(entry->size);

@@ -1,5 +1,5 @@
-// The records of inputs: of several, one after another, as convert, export and diff read them; or
-// those of one from a given record on, as show reads them.
+// The records of inputs: of several in sequence, for convert, export and diff; or of one input from
+// a given record on, for show.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@
 
 namespace recordpipe {
 
-// Is told of a part of an input in which no record is intact.
+// Called for a part of an input without any intact record.
 using OnDamage = std::function<void(const std::string& path, const DamagedRegion& region)>;
 
 class InputRecords {
  public:
-  // `progress` must live as long. With `on_damage` all intact records come, as
-  // salvage finds them (record_scanner.h), and it is called for what lies between them; without it
+  // `progress` must outlive this object. With `on_damage`, all intact records are returned, as in
+  // salvage (record_scanner.h), and it is called for each damaged region between them; without it,
   // damage is thrown.
   InputRecords(const CommandContext& context, std::vector<std::string> paths,
                const RecordReadOptions& reading, InputProgress& progress,
@@ -36,8 +36,8 @@ class InputRecords {
   InputRecords(const InputRecords&) = delete;
   InputRecords& operator=(const InputRecords&) = delete;
 
-  // Valid until the next call, with the path of its input; nothing at the end of the last one.
-  // Throws what RecordReader throws, and Error{cancelled}.
+  // The next record, with the path of its input, valid until the next call; empty at the end of the
+  // last input. Throws the errors of RecordReader, and Error{cancelled}.
   std::optional<Record> next();
 
  private:
@@ -52,25 +52,25 @@ class InputRecords {
   InputProgress& progress_;
   const OnDamage on_damage_;
   size_t file_ = 0;
-  // The present input: read in order, or scanned, which maps it where that can be done.
+  // The current input: read in order, or scanned, mapped if possible.
   std::optional<RecordReader> reader_;
   std::unique_ptr<MappedFile> mapped_;
   std::optional<RecordScanner> scanner_;
 };
 
-// How the inputs of a selection are read.
+// The inputs of a selection, and options for reading them.
 struct InputReading {
   std::vector<std::string> paths = {};
   RecordReadOptions reading = {};
   OnDamage on_damage = nullptr;
 };
 
-// select_records() of all inputs. `activity` is what a bar on the terminal calls it.
+// select_records() on all inputs. `activity` is the label of the progress bar.
 SelectionReport select_inputs(const CommandContext& context, const InputReading& input,
                               const RecordSelection& selection, const std::string& activity,
                               const std::function<void(RecordPieces)>& consume);
 
-// Which records are wanted, by their numbers in a file: [first, end).
+// The records with indexes [first, end) in a file.
 struct RecordRange {
   uint64_t first = 0;
   uint64_t end = UINT64_MAX;
@@ -80,15 +80,15 @@ struct RecordRange {
 
 class RecordCursor {
  public:
-  // A stream is read from its start. Of a plain file or URL, if not all of it is wanted, the
-  // records before the first are skipped by FILE.idx where one is there and fits, else by their
-  // headers. The bytes that are read count in `progress`.
+  // A stream is read from its start. If not all records of a plain file or URL are wanted, those
+  // before the first are skipped by a matching FILE.idx, otherwise by their headers. The bytes read
+  // are reported to `progress`.
   RecordCursor(const CommandContext& context, const std::string& path,
                const RecordReadOptions& reading, RecordRange range, InputProgress& progress);
 
-  // The next record of the range, valid until the next call; nothing at its end or the file's.
+  // The next record of the range, valid until the next call; empty at the end of the range or file.
   std::optional<Record> read();
-  // The number of the record that read() gives next.
+  // The index of the record that read() returns next.
   uint64_t next() const { return next_; }
 
  private:

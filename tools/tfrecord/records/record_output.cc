@@ -26,8 +26,8 @@ namespace {
 constexpr size_t kBufferSize = size_t{256} << 10;
 constexpr size_t kMostShards = 100'000;  // five digits
 
-// Images, floats and numbers hardly shrink further: CIFAR-10's records stay at 92 % on every level
-// of zlib, in half as much time again on level 6.
+// Images, floats and numbers hardly compress further: CIFAR-10's records stay at 92 % on every
+// level of zlib, and level 6 takes 50 % more time.
 constexpr int kDefaultLevel = 1;
 constexpr int kDefaultZstdLevel = 3;
 
@@ -62,8 +62,8 @@ std::string shard_name(const std::string& path, size_t shard, size_t shards) {
   return fmt::format("{}-{:05}-of-{:05}", path, shard, shards);
 }
 
-// The files that the result replaces: NAME, or those named NAME-00000-of-00003, ... that are there;
-// with --max-bytes those that may be replaced.
+// The files that the result replaces: NAME, or the existing files NAME-00000-of-00003, ...; with
+// --max-bytes all that may be replaced.
 std::vector<std::string> replaced_files(FileSystem& files, const RecordOutputArguments& arguments) {
   const std::string& output = arguments.path;
   if (!arguments.many()) return {output};
@@ -75,7 +75,7 @@ std::vector<std::string> replaced_files(FileSystem& files, const RecordOutputArg
   const std::string_view start = std::string_view(output).substr(name);
   const std::string folder = parent_directory(output);
   std::vector<std::string> found;
-  if (!files.status(folder)) return found;  // writing there fails, and says why
+  if (!files.status(folder)) return found;  // writing there fails with the reason
   for (const std::string& other : files.list(folder)) {
     if (!other.starts_with(start)) continue;
     if (::fnmatch(pattern.c_str(), other.c_str() + start.size(), 0) != 0) continue;
@@ -84,7 +84,7 @@ std::vector<std::string> replaced_files(FileSystem& files, const RecordOutputArg
   return found;
 }
 
-// Collects small writes, and counts.
+// Buffers small writes, and counts bytes.
 class BufferedSink final : public ByteSink {
  public:
   explicit BufferedSink(ByteSink& sink) : sink_(sink) {}
@@ -117,14 +117,14 @@ class BufferedSink final : public ByteSink {
   uint64_t bytes_ = 0;
 };
 
-// One file that is being written.
+// A file being written.
 class OpenFile {
  public:
   OpenFile(ByteSink& sink, const ParallelDeflateOptions& options) : buffer_(sink) {
     if (options.format != Compression::none) compressor_ = deflate_in_parallel(buffer_, options);
   }
 
-  // `size` is that of all pieces.
+  // `size` is the total size of the pieces.
   void write(std::span<const std::span<const std::byte>> pieces, size_t size) {
     ByteSink& first = compressor_ ? *compressor_ : static_cast<ByteSink&>(buffer_);
     first.write(encode_record_header(size));
@@ -143,7 +143,7 @@ class OpenFile {
   uint64_t framed() const { return framed_; }
   uint64_t records() const { return records_; }
 
-  // Passes on all that was written.
+  // Flushes all data.
   WrittenFile end() {
     if (compressor_) compressor_->close();
     buffer_.close();
@@ -212,7 +212,7 @@ struct RecordOutput::State {
   }
 
   void begin_file() {
-    // How many there will be isn't known with --max-bytes; the name is given at the end.
+    // With --max-bytes the number of files is unknown; they get their names at the end.
     ByteSink& sink = stream ? *stream : files.begin(path_of(written.size(), arguments.shards));
     open.emplace(sink, deflate_options(arguments));
   }
@@ -222,7 +222,7 @@ struct RecordOutput::State {
     open.reset();
   }
 
-  // How many records the files up to this one hold.
+  // The number of records up to the end of this file.
   uint64_t shard_end() const { return total * (written.size() + 1) / arguments.shards; }
 
   void next_file_if_full(size_t size) {
@@ -241,7 +241,7 @@ struct RecordOutput::State {
   const RecordOutputArguments arguments;
   const uint64_t total;
   uint64_t records = 0;
-  std::unique_ptr<ByteSink> stream;  // instead of files
+  std::unique_ptr<ByteSink> stream;  // in place of files
   AtomicFileSet files;
   std::optional<OpenFile> open;
   std::vector<WrittenFile> written;
@@ -270,7 +270,7 @@ std::vector<WrittenFile> RecordOutput::close() {
                                        state.records),
                  .hint = "the input was changed while it was read"});
   }
-  while (state.written.size() + 1 < state.arguments.shards) {  // those without records
+  while (state.written.size() + 1 < state.arguments.shards) {  // shards without records
     state.end_file();
     state.begin_file();
   }

@@ -1,4 +1,4 @@
-// The TFRecord files that convert and create write: one, or many that appear together.
+// The TFRecord files written by convert and create: one, or several that appear together.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace recordpipe {
 
 struct RecordOutputArguments {
   std::string path = {};
-  std::optional<Compression> compression = {};  // nothing: what the path's ending says
-  std::string level = {};                       // a number, "fast", or nothing for the default
+  std::optional<Compression> compression = {};  // empty: by the path's extension
+  std::string level = {};                       // a number, "fast", or empty for the default
   size_t shards = 0;                            // 0: no shards
   uint64_t max_bytes = 0;                       // 0: no limit
   size_t threads = 0;                           // 0: all cores
@@ -33,7 +33,7 @@ struct RecordOutputArguments {
 // OutputOption.
 void add_record_output(CommandApp& app, RecordOutputArguments& arguments,
                        std::function<bool()> may_replace_input = {});
-// What several of them together must be; throws UsageError.
+// Checks the arguments in combination; throws UsageError.
 void check_record_output(const RecordOutputArguments& arguments);
 
 struct WrittenFile {
@@ -44,26 +44,26 @@ struct WrittenFile {
 
 // Files:
 //     NAME                          without shards
-//     NAME-00000-of-00003, ...      --shards 3: as many records in each as can be, in order, so
-//                                   that the shards one after another are what one file would be
-//     NAME-00000-of-00003, ...      --max-bytes: a new file where the next record would take this
-//                                   one beyond, counted before compression
-// All of them are complete and synced before the first one gets its name; without close() none
-// does. There may be more of them than a process may have open (atomic_file_set.h). A NAME that is
-// a FIFO or a device is written as records come.
+//     NAME-00000-of-00003, ...      --shards 3: nearly equal numbers of records, in order, so that
+//                                   the concatenated shards equal a single file
+//     NAME-00000-of-00003, ...      --max-bytes: a new file is started if the next record would
+//                                   exceed the limit, counted before compression
+// All files are complete and synced before the first one gets its name; without close() none does.
+// Their number may exceed the open file limit (atomic_file_set.h). A NAME that is a FIFO or a device
+// is written directly.
 class RecordOutput {
  public:
-  // `records`: how many will be written; needed for shards.
+  // `records`: the number of records that will be written; needed for shards.
   RecordOutput(const CommandContext& context, const RecordOutputArguments& arguments,
                std::optional<uint64_t> records = {});
   ~RecordOutput();
   RecordOutput(const RecordOutput&) = delete;
   RecordOutput& operator=(const RecordOutput&) = delete;
 
-  // A record, in pieces that stand one after another.
+  // A record as consecutive pieces.
   void write(std::span<const std::span<const std::byte>> pieces);
   void write(std::span<const std::byte> data) { write(std::span(&data, 1)); }
-  // Throws Error{corrupted} where there were not as many records as was said.
+  // Throws Error{corrupted} if the number of records differs from the announced one.
   std::vector<WrittenFile> close();
 
  private:

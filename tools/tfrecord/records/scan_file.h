@@ -1,5 +1,5 @@
-// A file scanned for intact records and damage, whatever it is: by all cores where it can be
-// mapped, as a stream where it is compressed, distant or a pipe.
+// Scans any file for intact records and damage: on all cores if it can be mapped, as a stream if it
+// is compressed, remote or a pipe.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@
 namespace recordpipe {
 
 struct ScanSinks {
-  // Before anything else. May be empty.
+  // Called first. May be empty.
   std::function<void(Compression)> opened = {};
-  // `count` intact records one after another, framed, as they are in the file's content. Valid
-  // during the call.
+  // `count` consecutive intact records with framing, as in the file's content. Valid during the
+  // call.
   std::function<void(std::span<const std::byte> framed, uint64_t count)> intact = {};
   std::function<void(const DamagedRegion&)> damaged = {};
 };
@@ -32,14 +32,15 @@ struct ScanTotals {
   uint64_t records = 0;  // that are intact
   uint64_t regions = 0;
   uint64_t lost = 0;  // bytes in regions
-  // The file was truncated while it was read: the sinks may have seen other bytes than were
+  // The file was truncated while it was read: the sinks may have received other bytes than were
   // checked.
   bool cut = false;
 
   bool intact() const { return regions == 0; }
 };
 
-// Calls the sinks in the file's order, on this thread. At its end no bar is left on the terminal.
+// Calls the sinks in the file's order, on this thread. On return, the terminal shows no progress
+// bar.
 ScanTotals scan_file(const CommandContext& context, const std::string& path,
                      const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks,
                      InputProgress& progress);
@@ -66,7 +67,7 @@ std::string describe_damage(uint64_t regions, uint64_t bytes);
 // and "error": "..." in the place of the last three where the file could not be read to its end.
 class DamageReport {
  public:
-  // `write` gets whole lines, and parts of lines where they are long.
+  // `write` receives whole lines, or parts of long ones.
   DamageReport(bool json, std::function<void(std::string_view)> write)
       : json_(json), write_(std::move(write)) {}
 
@@ -74,7 +75,7 @@ class DamageReport {
   void intact(uint64_t records) { since_damage_ += records; }
   void damaged(const DamagedRegion& region);
   void end(const ScanTotals& totals);
-  // Instead of end().
+  // Called instead of end().
   void failed(std::string_view message);
 
  private:

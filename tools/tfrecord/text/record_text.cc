@@ -29,7 +29,7 @@ std::string_view as_view(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// In quotes, with what has no place in a line escaped.
+// In quotes; control characters are escaped.
 std::string quoted(std::string_view text) {
   std::string_view shown = text;
   if (text.size() > kMostText) {
@@ -44,7 +44,7 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
-// `more`: what stands for the bytes after the first few.
+// `more`: the text in place of the bytes after the first few.
 std::string hex(std::span<const std::byte> bytes, std::string_view more = " ...") {
   std::string out = byte_count(bytes.size());
   if (bytes.empty()) return out;
@@ -55,7 +55,7 @@ std::string hex(std::span<const std::byte> bytes, std::string_view more = " ..."
   return bytes.size() > kMostHex ? out.append(more) : out;
 }
 
-// The first `most` values of a feature, in a line.
+// The first `most` values of a feature, on one line.
 template <typename ShowBytes, typename ShowFloat>
 std::string first_values(const FeatureView& feature, size_t most, ShowBytes show_bytes,
                          ShowFloat show_float) {
@@ -158,7 +158,7 @@ std::string record_text(const ShownRecord& shown) {
 }
 
 std::string bytes_text(std::span<const std::byte> value, size_t longest) {
-  if (value.empty()) return "\"\"";  // a blank would look like nothing
+  if (value.empty()) return "\"\"";  // empty output would be ambiguous
   if (is_text(value)) {
     const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
     if (text.size() <= longest) return std::string(text);

@@ -26,18 +26,18 @@ std::string range_text(uint64_t min, uint64_t max, std::string_view one, std::st
 }
 
 nlohmann::ordered_json range_json(uint64_t min, uint64_t max) {
-  if (min > max) return nullptr;  // none was counted
+  if (min > max) return nullptr;  // nothing was counted
   if (min == max) return min;
   return {{"min", min}, {"max", max}};
 }
 
-// Adds a name that isn't there yet: operator[] would look at all others first.
+// Appends a new name without a search: operator[] would compare all others first.
 void add_new(nlohmann::ordered_json& object, const std::string& name,
              nlohmann::ordered_json value) {
   object.get_ref<nlohmann::ordered_json::object_t&>().emplace_back(name, std::move(value));
 }
 
-// Of records that may have features.
+// The number of records that may have features.
 uint64_t records_with_features(const InferredSchema& schema) {
   return schema.count(MessageKind::example) + schema.count(MessageKind::sequence_example);
 }
@@ -101,7 +101,8 @@ namespace {
 std::string number_text(int64_t value) { return std::to_string(value); }
 std::string number_text(float value) { return shortest_text(value); }
 
-// As high as it is full, of a bin with `most` in it; one that has anything in it is seen.
+// A block of a height proportional to `bin`; `most` gives the full height, and any count above 0 is
+// visible.
 std::string_view bar(uint64_t bin, uint64_t most) {
   constexpr std::array<std::string_view, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const double part = most > 0 ? static_cast<double>(bin) / static_cast<double>(most) : 0;
@@ -121,7 +122,7 @@ std::string histogram_text(const Distribution& distribution) {
                      short_number(distribution.finite_max()));
 }
 
-// Of whole numbers that are few (labels, say), a bar each: "0 █, 1 ▅".
+// For a few distinct integers (labels, for example), one bar each: "0 █, 1 ▅".
 std::string histogram_text(const NumberStatistics<int64_t>& numbers) {
   if (!numbers.frequent.exact() || numbers.frequent.distinct() > kHistogramBins) {
     return histogram_text(numbers.distribution);
@@ -216,7 +217,7 @@ std::string bytes_text(const BytesStatistics& bytes) {
   return out + frequent_text(bytes.frequent, bytes.count, short_value_text);
 }
 
-// What the records are that may have features.
+// The kind of the records that may have features.
 std::string_view records_text(const FeatureStatistics& statistics) {
   if (statistics.sequences == 0) return "Examples";
   return statistics.sequences == statistics.with_features ? "SequenceExamples"

@@ -1,4 +1,4 @@
-// Inferred schemas and statistics of features in words, and schemas as JSON.
+// Inferred schemas and statistics of features as text, and schemas as JSON.
 #pragma once
 
 #include <string>
@@ -11,17 +11,18 @@
 
 namespace recordpipe {
 
-// "Example", ..., "mixed" where records are of several kinds, "unknown".
+// "Example", ..., "mixed" for records of several kinds, "unknown".
 std::string_view kind_text(const InferredSchema& schema);
-// "1 value", "3 values", "0 to 7 values"; empty where there is no list.
+// "1 value", "3 values", "0 to 7 values"; empty if there is no list.
 std::string values_text(const InferredFeature& feature);
-// Aligned lines, one a feature: name, kind, number of values, share of the records that have it.
+// Aligned lines, one per feature: name, kind, number of values, share of the records that have it.
 std::string features_text(const InferredSchema& schema, std::string_view indent);
 
-// {"image": {"kind": "bytes", "values": 1, "share": 1.0}, ...}; "values" is {"min": 0, "max": 7}
-// where it varies, null where there is no list.
+// {"image": {"kind": "bytes", "values": 1, "share": 1.0}, ...}; "values" is {"min": 0, "max": 7} if
+// it varies, null if there is no list.
 nlohmann::ordered_json features_json(const InferredSchema& schema);
-// {"frames": {"kind": ..., "values": ..., "share": ..., "steps": 5}, ...}; "steps" as "values".
+// {"frames": {"kind": ..., "values": ..., "share": ..., "steps": 5}, ...}; "steps" has the form of
+// "values".
 nlohmann::ordered_json feature_lists_json(const InferredSchema& schema);
 
 std::string stats_as_text(const FeatureStatistics& statistics);

@@ -1,4 +1,4 @@
-// Aligned columns and readable numbers, for people.
+// Aligned columns and readable numbers.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,23 @@ std::string byte_count(uint64_t bytes);
 std::string share_text(uint64_t part, uint64_t whole);
 // At most six digits: "3", "0.25", "1.5e+20", "nan".
 std::string short_number(double number);
-// "2020-09-10 17:39:46 UTC", of seconds since 1970; as a number where it is before, or a year has
-// five digits.
+// "2020-09-10 17:39:46 UTC", from seconds since 1970; as a number before 1970 and from the year
+// 10000 on.
 std::string time_text(double seconds);
-// How many columns of a terminal `text`, UTF-8, takes: code points, as if all were of one width.
+// The width of `text` (UTF-8) on a terminal: its number of code points, as if all had the same
+// width.
 size_t text_width(std::string_view text);
 
 enum class Align { left, right };
 
-// Rows of cells, each column as wide as its widest cell and two spaces from the next.
+// Rows of cells; each column has the width of its widest cell, and two spaces after it.
 class TextTable {
  public:
   explicit TextTable(std::vector<Align> columns) : columns_(std::move(columns)) {}
 
-  // As many cells as there are columns, or fewer.
+  // Adds a row with at most as many cells as there are columns.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  // Lines that begin with `indent` and don't end in spaces.
+  // Lines that begin with `indent`, without trailing spaces.
   std::string text(std::string_view indent = "") const;
 
  private:

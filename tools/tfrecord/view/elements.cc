@@ -55,7 +55,7 @@ std::string histogram_svg(const Distribution& numbers, std::string_view what) {
       short_number(numbers.max()));
   for (size_t i = 0; i < bins.size(); ++i) {
     if (bins[i] == 0) continue;
-    // What is there is seen, however little.
+    // Bars of small counts stay visible.
     const double height = std::max(1.5, kHeight * double(bins[i]) / double(highest));
     const double x = is_one ? (kBinWidth * kBins - width) / 2 : kBinWidth * double(i);
     svg += fmt::format(R"(<rect x="{}" y="{:.2f}" width="{}" height="{:.2f}"/>)", x,
@@ -146,7 +146,7 @@ class CardWriter {
 
   JsonText& json_;
   JsonObject card_;
-  size_t rows_ = 0;  // that there are
+  size_t rows_ = 0;  // number of rows
 };
 
 std::optional<EventView> event_of(const Card& card) {
@@ -154,7 +154,7 @@ std::optional<EventView> event_of(const Card& card) {
   try {
     return read_event(card.record.data);
   } catch (const Error&) {
-    return std::nullopt;  // something in it is no message: shown as bytes
+    return std::nullopt;  // invalid nested message: shown as bytes
   }
 }
 

@@ -1,5 +1,5 @@
-// What the page is made of: records as its script gets them, histograms and bars; safe whatever is
-// in them.
+// The elements of the page: records for its script, histograms and bars; escaped, whatever they
+// contain.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace recordpipe {
 
-// JSON that stands in a <script>: nothing in it can end the element.
+// JSON for a <script> element: escaped so that it can't end the element.
 std::string script_json(std::string json);
 
-// A histogram as an inline SVG that says in words what it shows. `numbers` has some.
+// A histogram as an inline SVG with a text description. `numbers` must not be empty.
 std::string histogram_svg(const Distribution& numbers, std::string_view what);
 
 struct Bar {
@@ -30,8 +30,8 @@ struct Bar {
 std::string bar_list(const std::vector<Bar>& bars);
 
 struct Card {
-  size_t file = 0;      // which of the inputs
-  uint64_t number = 0;  // in its file, from 0
+  size_t file = 0;      // index of the input
+  uint64_t number = 0;  // index in its file, from 0
   const Record& record;
   const MessageView& message;
   std::optional<std::string> label = {};
@@ -39,8 +39,8 @@ struct Card {
 };
 
 // {"file", "record", "offset", "bytes", "kind", "label", "image": {"type", "data", "width",
-// "height"} or {"problem"}, "features": [[name, kind, text], ...]}: what isn't there is left out.
-// Of TensorBoard's Events, "features" are the time, the step, and the values by their tags.
+// "height"} or {"problem"}, "features": [[name, kind, text], ...]}; missing values are omitted. For
+// TensorBoard's Events, "features" are the time, the step, and the values by their tags.
 std::string card_json(const Card& card);
 
 }  // namespace recordpipe

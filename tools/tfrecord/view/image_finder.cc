@@ -40,7 +40,7 @@ std::optional<FoundImage> ImageFinder::find(const MessageView& record) {
       return image;
     }
   }
-  size_t nearest = 0;  // the size of the largest
+  size_t nearest = 0;  // size of the largest mismatch
   const bool is_first = misfit_.empty();
   for (const auto& [name, feature] : record.features()) {
     std::optional<FoundImage> image = find_in(record, feature);
@@ -72,7 +72,7 @@ std::string ImageFinder::how() const {
   return how + (how.empty() ? "" : "; ") + "raw pixels, " + pixels;
 }
 
-// Nothing where it holds none.
+// Empty if the feature holds no image.
 std::optional<FoundImage> ImageFinder::find_in(const MessageView& record,
                                                const FeatureView& feature) {
   const auto value = feature.single_bytes();
@@ -81,7 +81,7 @@ std::optional<FoundImage> ImageFinder::find_in(const MessageView& record,
   const bool is_file = !format.empty();
   const auto shape = is_file ? std::nullopt : pixels_.shape_of(record, value->size());
   if (!is_file && !shape) return std::nullopt;
-  // (Text may have the length of an image by chance.)
+  // (Text may have the size of an image by chance.)
   if (!is_file && !feature_ && !options_.pixels.shape && is_text(*value)) return std::nullopt;
   found_any_ = true;
   if (value->size() > options_.largest) return too_large(value->size());

@@ -1,4 +1,4 @@
-// Finds the image of a record, and makes a file of it that a browser shows.
+// Finds the image of a record, and converts it to a file for the browser.
 #pragma once
 
 #include <cstddef>
@@ -16,41 +16,41 @@
 namespace recordpipe {
 
 struct ImageFinderOptions {
-  // "" for the first one that holds an image; the usual ones (usual_features.h) come first.
+  // "" selects the first feature that holds an image; the usual ones (usual_features.h) come first.
   std::string feature = {};
-  PixelOptions pixels = {};          // what was said of raw pixels
-  size_t largest = size_t{3} << 20;  // of more bytes, files or pixels, nothing is made
+  PixelOptions pixels = {};          // given properties of raw pixels
+  size_t largest = size_t{3} << 20;  // larger images (files or pixels) are not shown
 };
 
-// What a browser shows for a record.
+// A record's image for the browser.
 struct FoundImage {
-  std::string type = {};  // "image/png"; "" where it can't be shown
+  std::string type = {};  // "image/png"; "" if it can't be shown
   std::vector<std::byte> file = {};
-  size_t height = 0;  // 0 where it isn't known
+  size_t height = 0;  // 0 if unknown
   size_t width = 0;
-  std::string problem = {};  // why it can't be shown
+  std::string problem = {};  // the reason why it can't be shown
 };
 
-// Decides at the first record with an image which feature it is and how raw pixels lie, and stays
-// with that.
+// The first record with an image determines the feature and the layout of raw pixels for all
+// others.
 class ImageFinder {
  public:
   explicit ImageFinder(ImageFinderOptions options = {});
 
-  // Nothing where the record has no image.
+  // Empty if the record has no image.
   std::optional<FoundImage> find(const MessageView& record);
 
-  // The feature that images come from, said or found; nothing as long as it is neither.
+  // The feature with the images, given or found; empty until it is known.
   const std::optional<std::string>& feature() const { return feature_; }
   bool feature_was_said() const { return !options_.feature.empty(); }
   bool feature_is_usual() const;
-  // Whether there was an image, if only one that can't be shown.
+  // Whether there was an image, even one that can't be shown.
   bool found_any() const { return found_any_; }
-  // How images are read, in words: "jpeg and png files, as they are", "raw pixels, 32 x 32 x 3,
-  // planar (chw); guessed from …", or both. "" as long as none was shown.
+  // A description of the images: "jpeg and png files, as they are", "raw pixels, 32 x 32 x 3,
+  // planar (chw); guessed from …", or both. "" if none was shown yet.
   std::string how() const;
-  // What came nearest to one in the first record without, text apart, unless its feature was said:
-  // "feature x has 5 bytes, not the 3072 of 32x32x3". "" where there was nothing.
+  // The closest mismatch in the first record without an image; text counts only if its feature was
+  // given: "feature x has 5 bytes, not the 3072 of 32x32x3". "" if there is none.
   const std::string& misfit() const { return misfit_; }
 
  private:

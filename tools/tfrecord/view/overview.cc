@@ -17,7 +17,8 @@
 namespace recordpipe {
 namespace {
 
-// The entry of `name`, a copy of `made` if there are fewer than `most`; null otherwise.
+// The entry of `name`; a copy of `made` if it is new and there are fewer than `most`; otherwise
+// null.
 template <typename Map>
 typename Map::mapped_type* entry(Map& map, std::string_view name, size_t most,
                                  const typename Map::mapped_type& made = {}) {
@@ -52,7 +53,7 @@ void ValueCounts::give_up() {
 void Overview::add(const MessageView& record, size_t size) {
   schema.add(record, size);
   for (const auto& [name, feature] : record.features()) {
-    // (One whose name was too long to be kept isn't here either.)
+    // (A name that is too long for the schema isn't here either.)
     if (feature.size() == 0 || !schema.features.contains(name)) continue;
     if (feature.kind() != FeatureKind::floats) {
       if (ValueCounts* counts = entry(values, name, kMostFeatures)) counts->add(feature);
@@ -73,7 +74,7 @@ void Overview::add(const MessageView& record, size_t size) {
 namespace {
 
 constexpr size_t kLargestFile = size_t{16} << 20;
-constexpr size_t kMostShown = 4;  // of a record's labels
+constexpr size_t kMostShown = 4;  // labels per record
 constexpr size_t kLongest = 80;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What is kept of the records for the page while they are read: what is known of all of them, the
-// sample that is shown, and their labels.
+// The data that the page needs from the records: totals over all records, the sample that is shown,
+// and labels.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 
 namespace recordpipe {
 
-// How often each of a feature's values came, as long as they are few.
+// The counts of a feature's values, while they are few.
 struct ValueCounts {
-  static constexpr size_t kMost = 64;         // different values
+  static constexpr size_t kMost = 64;         // distinct values
   static constexpr size_t kLongestText = 60;  // bytes
 
   std::map<std::string, uint64_t, std::less<>> texts = {};
   std::map<int64_t, uint64_t> integers = {};
-  bool too_many = false;  // or too long: nothing is counted
+  bool too_many = false;  // or too long: the counts are dropped
 
   void add(const FeatureView& feature);
 
@@ -36,7 +36,8 @@ struct ValueCounts {
 };
 
 struct Overview {
-  // Of as many features; all others are in the schema alone. A distribution takes up to 128 KiB.
+  // Limits on the number of features; further ones are only in the schema. A distribution takes up
+  // to 128 KiB.
   static constexpr size_t kMostFeatures = 200;
   static constexpr size_t kMostDistributions = 40;
 
@@ -44,35 +45,35 @@ struct Overview {
   std::map<std::string, Distribution, std::less<>> numbers = {};
   std::map<std::string, ValueCounts, std::less<>> values = {};
 
-  // `size` is the record's, in bytes.
+  // `size`: of the record, in bytes.
   void add(const MessageView& record, size_t size);
 };
 
 enum class Sampling {
-  first,   // as many as there is room for
-  spread,  // as many as are wanted, from beginning to end
+  first,   // the first records, as many as fit
+  spread,  // the wanted number, spread over all records
 };
 
-// Keeps texts, one a record, in order.
+// Keeps a sample of texts, one per record, in order.
 //
-// Spread: while records come, every 2^k-th is kept, for the smallest k that gives at most twice as
-// many as are wanted, and no more bytes than there is room for. Of those, as many as are wanted are
-// the sample, at even distances. So it is as many as are wanted, if there are so many records, or
-// takes at least about half of the room.
+// Spread: keeps every 2^k-th record, for the smallest k that gives at most twice the wanted number
+// and no more bytes than the limit. Of those, the wanted number is selected at equal distances. So
+// the sample has the wanted size if there are enough records, or takes at least about half of the
+// byte limit.
 class RecordSample {
  public:
   RecordSample(Sampling sampling, size_t most_records, size_t most_bytes)
       : sampling_(sampling), most_records_(most_records), most_bytes_(most_bytes) {}
 
-  // Whether more records are of use: what reads them may stop.
+  // Whether no more records are needed: reading may stop.
   bool is_full() const { return full_; }
-  // Whether the next record is wanted; if it isn't, it is passed over.
+  // Whether the next record is wanted; otherwise it counts as skipped.
   bool wants_next() {
     if (!full_ && seen_ % stride_ == 0) return true;
     ++seen_;
     return false;
   }
-  // The next record's, which was wanted.
+  // Adds the next record's text; wants_next() must have returned true.
   void add(std::string text) {
     ++seen_;
     if (sampling_ == Sampling::first && bytes_ + text.size() > most_bytes_ && !kept_.empty()) {
@@ -88,14 +89,14 @@ class RecordSample {
     }
   }
 
-  // How many records are in the sample.
+  // The number of records in the sample.
   size_t size() const { return std::min(kept_.size(), most_records_); }
-  // Whether there are fewer than are wanted because no more had room.
+  // Whether the byte limit made the sample smaller than wanted.
   bool lacks_room() const {
     const bool has_more = sampling_ == Sampling::first ? full_ : size() < seen_;
     return has_more && size() < most_records_;
   }
-  // Valid as long as nothing is added.
+  // Valid until the next add().
   std::vector<std::string_view> texts() const {
     std::vector<std::string_view> texts(size());
     for (size_t i = 0; i < texts.size(); ++i) texts[i] = kept_[i * kept_.size() / texts.size()];
@@ -125,22 +126,22 @@ class RecordSample {
   bool full_ = false;
 };
 
-// NAME,NAME,... or a file with a name a line. Throws UsageError where it is neither.
+// NAME,NAME,... or a file with one name per line. Throws UsageError for anything else.
 std::vector<std::string> read_label_names(FileSystem& files, const std::string& given);
 
 class Labels {
  public:
-  // `feature`: "" for the first of those that labels are usually in.
+  // `feature`: "" selects the first of the usual label features.
   Labels(std::string feature, std::vector<std::string> names);
 
-  // "cat", or "3" where it has no name; nothing where the record has no label. Several values are
-  // joined by commas.
+  // "cat", or "3" if it has no name; empty if the record has no label. Several values are joined by
+  // commas.
   std::optional<std::string> label(const MessageView& record);
-  // Whether some record had one.
+  // Whether any record had a label.
   bool found_any() const { return found_any_; }
-  // What `value` is called; null where it has no name.
+  // The name of `value`; null if it has none.
   const std::string* name(int64_t value) const;
-  // The feature that labels come from, said or found; "" as long as it is neither.
+  // The feature with the labels, given or found; "" until it is known.
   const std::string& feature() const { return feature_; }
   bool feature_was_said() const { return feature_was_said_; }
 

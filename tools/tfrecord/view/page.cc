@@ -21,9 +21,9 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kMostNamedFiles = 40;
-constexpr size_t kMostBars = 20;  // of a feature that isn't the label
+constexpr size_t kMostBars = 20;  // of a feature other than the label
 
-// 'sha256-...', which a policy allows by name.
+// 'sha256-...', for the content security policy.
 std::string source_hash(std::string_view content) {
   Sha256 hash;
   hash.update(std::as_bytes(std::span(content)));
@@ -90,7 +90,7 @@ std::string intro(const PageContent& content) {
   return text + "</header>\n";
 }
 
-// What was taken for the image and the label, and why.
+// The features chosen for the image and the label, and the reason.
 std::string choices(const PageContent& content) {
   const ImageFinder& images = content.images;
   const Labels& labels = content.labels;
@@ -128,7 +128,7 @@ std::string records_section(const PageContent& content) {
                      feature_count(content.overview.schema));
 }
 
-// Bars for few values, a histogram for many numbers, nothing for neither.
+// Bars for few distinct values, a histogram for many numbers, otherwise nothing.
 std::string picture_of(const PageContent& content, const std::string& name) {
   const bool is_label = name == content.labels.feature();
   const auto counts = content.overview.values.find(name);

@@ -1,5 +1,5 @@
-// The page of `tfrecord view`: one HTML file that asks for nothing else, and is forbidden to by its
-// own content security policy.
+// The page of `tfrecord view`: a self-contained HTML file; its content security policy forbids
+// loading anything else.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 namespace recordpipe {
 
 struct PageContent {
-  std::vector<std::string> files = {};  // as messages name them
-  std::string sampling = {};            // a sentence: which records are shown
+  std::vector<std::string> files = {};  // as printed in messages
+  std::string sampling = {};            // a sentence about the records that are shown
   std::vector<std::string> damage = {};
   const Overview& overview;
-  const RecordSample& sample;  // of card_json()
+  const RecordSample& sample;  // strings of card_json()
   const ImageFinder& images;
   const Labels& labels;
 };
 
-// Returns how many bytes it has.
+// Returns the number of bytes written.
 uint64_t write_page(Output& out, const PageContent& content);
 
 }  // namespace recordpipe
