@@ -1,4 +1,4 @@
-// How a Dataset is run; what it yields doesn't depend on it.
+// Options for running a Dataset; they never affect the elements it yields.
 #pragma once
 
 #include <cstddef>
@@ -10,31 +10,32 @@
 namespace recordpipe {
 
 struct PipelineOptions {
-  // Threads that compute elements, the one that iterates (or a prefetch thread) included: always as
-  // many. 0: available_cpus() (cores, CPU affinity, cgroup quota), or fewer if that is enough to
-  // keep the consumer from waiting, found out while it runs. At most kMaxThreads. Each stays with a
-  // chunk of its own, or a batch where that is more: two more than threads are in memory at once.
+  // Threads that compute elements, including the thread that iterates (or a prefetch thread). 0
+  // (default): available_cpus() (cores, CPU affinity, cgroup quota), or fewer if these are enough
+  // to keep the consumer from waiting; this is measured while the pipeline runs. At most
+  // kMaxThreads. Each thread works on its own chunk (or batch, if that is larger); up to two more
+  // chunks than threads are in memory.
   size_t threads = 0;
-  // Source elements that one thread does in one go, the grain of the work: 1 to kMaxChunkSize.
+  // Source elements per unit of work: 1 to kMaxChunkSize.
   size_t chunk_size = 64;
-  // Bytes that elements and buffers may take, as Iterator::memory() counts them: elements in work,
+  // Limit in bytes on elements and buffers, as counted by Iterator::memory(): elements in work,
   // kept ready by prefetch, or held by cache (those that the iterator has reached, cache.h), filter
-  // and others of that kind; 32 bytes for each place in a shuffle. element.h says how an
-  // element is measured. As the limit comes near, there is less work at the same time, and less
-  // kept ready; it may be passed for a moment, by a chunk that came out larger than those before.
-  // Where a chunk or a buffer that was asked for alone doesn't fit, where the pipeline stays above
-  // it with one chunk at a time for each operator that computes, or comes to twice as much:
-  // MemoryLimitExceeded, an Error{limit_exceeded}, which ends the iteration whatever ignore_errors
-  // says.
+  // and similar operators; and 32 bytes per entry of a shuffle. element.h defines the size of an
+  // element. Near the limit the pipeline does less work at a time and keeps less ready. It may
+  // exceed the limit briefly, if a chunk is larger than those before.
+  //
+  // Throws MemoryLimitExceeded, an Error{limit_exceeded} that ends the iteration even with
+  // ignore_errors, if a single chunk or buffer exceeds the limit, if the pipeline stays above it
+  // with one chunk at a time per computing operator, or if it reaches twice the limit.
   uint64_t memory_limit = UINT64_MAX;
-  // What the threads do is written there.
+  // Receives the activity of the threads, if not null.
   std::shared_ptr<ChromeTrace> trace = nullptr;
 
   static constexpr size_t kMaxThreads = 1024;
   static constexpr size_t kMaxChunkSize = size_t{1} << 20;
 };
 
-// prefetch's buffer size, where it is to find out by itself: a number that suits the pipeline.
+// A prefetch buffer size that is chosen automatically.
 inline constexpr size_t kAutotune = SIZE_MAX;
 
 }  // namespace recordpipe

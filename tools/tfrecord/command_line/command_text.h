@@ -13,11 +13,11 @@ namespace recordpipe {
 
 // An option, a flag, or a positional argument.
 struct OptionText {
-  std::vector<std::string> names = {};  // {"-o", "--output"}; for an argument {"FILE"}
-  std::string value = {};               // "FILE", "auto|none|gzip"; "" for a flag
+  std::vector<std::string> names = {};    // {"-o", "--output"}; for an argument {"FILE"}
+  std::string value = {};                 // "FILE", "auto|none|gzip"; "" for a flag
   std::vector<std::string> choices = {};  // allowed values, if limited: {"auto", "none", "gzip"}
-  std::string description = {};    // a phrase, without a full stop
-  std::string default_value = {};  // "" if there is none worth showing
+  std::string description = {};           // a phrase, without a full stop
+  std::string default_value = {};         // "" if there is none worth showing
   bool required = false;
   bool repeated = false;  // takes several values
 

@@ -16,8 +16,8 @@ std::unique_ptr<ByteSource> standard_input(std::stop_token stop);
 // A FIFO, a terminal or another device. read() waits for a FIFO's writer.
 std::unique_ptr<ByteSource> open_device_source(const std::string& path, std::stop_token stop);
 
-// Sinks and print functions throw std::system_error{EPIPE}, not an Error, when the reader has closed
-// the pipe: it needs no more output, and the program may end silently.
+// Sinks and print functions throw std::system_error{EPIPE}, not an Error, when the reader has
+// closed the pipe: it needs no more output, and the program may end silently.
 //
 // Standard output. Its path() is "standard output"; close() leaves the descriptor open.
 std::unique_ptr<ByteSink> standard_output();

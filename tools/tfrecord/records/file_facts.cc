@@ -83,7 +83,7 @@ class FactFinder {
   }
   template <typename Entries>
   void read_plain(const RandomAccessFile& file, Entries& entries) {
-    // An unreadable record ends the sample, not the count.
+    // An unreadable record is an error of the sample; it is counted all the same.
     while (const std::optional<RecordIndexEntry> entry = entries.read()) {
       count(entry->length());
       progress_.add(entry->size);

@@ -49,8 +49,8 @@ struct WrittenFile {
 //     NAME-00000-of-00003, ...      --max-bytes: a new file is started if the next record would
 //                                   exceed the limit, counted before compression
 // All files are complete and synced before the first one gets its name; without close() none does.
-// Their number may exceed the open file limit (atomic_file_set.h). A NAME that is a FIFO or a device
-// is written directly.
+// Their number may exceed the open file limit (atomic_file_set.h). A NAME that is a FIFO or a
+// device is written directly.
 class RecordOutput {
  public:
   // `records`: the number of records that will be written; needed for shards.
