@@ -33,8 +33,8 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   uint64_t size() const override { return size_; }
   std::span<const std::byte> read(uint64_t offset, size_t size,
                                   std::span<std::byte> scratch) const override;
-  // Requests that a window's smallest size or less lies between are one request to the server, of
-  // up to a window's largest size.
+  // Reads whose gap is at most the smallest window size are combined to one request to the server,
+  // of up to the largest window size.
   void read_many(std::span<ReadRequest> requests) const override;
   std::string identity() const override;
   const std::string& path() const override { return url_.shown(); }

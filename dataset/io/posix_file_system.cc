@@ -52,7 +52,7 @@ class PosixRandomAccessFile final : public RandomAccessFile {
 
   uint64_t size() const override { return static_cast<uint64_t>(opened_.st_size); }
 
-  // Nothing behind size(), though the file may have grown.
+  // Reads nothing beyond size(), even if the file has grown.
   std::span<const std::byte> read(uint64_t offset, size_t size,
                                   std::span<std::byte> scratch) const override {
     if (offset >= this->size()) return {};

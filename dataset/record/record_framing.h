@@ -1,6 +1,6 @@
-// The framing of a record, parsed in one place for all readers: of streams, of files read at any
-// place, of mapped memory, and of scans that go on behind damage. Inline, because walks over short
-// records do little else.
+// The framing of a record, parsed here for all readers: of streams, random-access files and mapped
+// memory, and of scans that continue after damage. Inline, because walks over short records do
+// little else.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ enum class FramingFault : uint8_t {
   none,
   header_cut,         // the file ends inside the header
   length_crc,         // length CRC mismatch
-  length_impossible,  // more than INT64_MAX: no file is that long
+  length_impossible,  // more than INT64_MAX, the limit of file sizes
   too_long,           // more than FramingRules::max_record_size
   data_cut,           // the file ends inside the data
   footer_cut,         // the file ends inside the data's CRC
@@ -36,8 +36,7 @@ inline FramingRules framing_rules(const RecordReadOptions& options) {
   return {.check_crc = options.crc != CrcCheck::never, .max_record_size = options.max_record_size};
 }
 
-// A record as its header describes it. `record` is the bytes from the record's start on, which hold
-// all of it.
+// A record's frame according to its header. `record` begins with the complete record.
 struct RecordFrame {
   FramingFault fault = FramingFault::none;
   uint64_t length = 0;  // of the data; unless the header is cut
@@ -55,9 +54,9 @@ struct RecordFrame {
   }
 };
 
-// Parses the header at the beginning of `start`, which holds 12 bytes or more, or fewer at the end
-// of the file. `left` is how many bytes the file has from there on, UINT64_MAX where that is not
-// known. Data is not looked at: data_crc is never the fault.
+// Parses the header at the beginning of `start`, which has at least 12 bytes, or fewer at the end
+// of the file. `left` is the number of bytes in the file from there on, or UINT64_MAX if unknown.
+// The data is not checked: the fault is never data_crc.
 inline RecordFrame parse_record_header(std::span<const std::byte> start, uint64_t left,
                                        const FramingRules& rules = {}) {
   if (start.size() < kRecordHeaderSize) return {FramingFault::header_cut, 0};
@@ -81,15 +80,15 @@ inline bool is_record_header(std::span<const std::byte> start, uint64_t size,
   return frame.ok() && frame.size() == size;
 }
 
-// How many bytes tell what a file that is no TFRecord file is instead.
+// The number of bytes that suffice to identify a file of another format.
 inline constexpr size_t kBytesForHint = 64;
 
-// What is thrown for a record at `offset` with a fault. `start` is the bytes from there on: the
-// whole record for data_crc; the header and, for a hint, up to kBytesForHint bytes for length_crc.
+// The error for a record at `offset` with a fault. `start` holds the bytes from there on: the whole
+// record for data_crc; the header and, for a hint, up to kBytesForHint bytes for length_crc.
 Error framing_error(const RecordFrame& frame, const std::string& path, uint64_t offset,
                     std::span<const std::byte> start, const FramingRules& rules = {});
 
-// The data's CRC is `crc`; `footer` stores another.
+// The error for data whose CRC is `crc`, while `footer` stores another.
 Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,
                      std::span<const std::byte, kRecordFooterSize> footer);
 

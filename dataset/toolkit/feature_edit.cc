@@ -71,7 +71,7 @@ std::optional<Entries> edited(std::optional<Entries> entries, const FeatureEdit&
 // Assembles a message from bytes written here and long values that are not copied.
 class PieceWriter {
  public:
-  // A Features or FeatureLists message as field `field`; writes nothing if `map` is empty.
+  // A Features or FeatureLists message as field `field`; nothing for std::nullopt.
   void append_map(uint32_t field, const std::optional<Entries>& map) {
     if (!map) return;
     const Entries& entries = *map;

@@ -34,7 +34,7 @@ size_t edits(std::string_view a, std::string_view b) {
 
 std::string there_are(std::vector<std::string> names, std::string_view wanted) {
   constexpr size_t kMostNames = 10;
-  constexpr size_t kMostLetters = 100;  // lengths compared
+  constexpr size_t kMostLetters = 100;  // compared per name
   if (names.empty()) return "there are none";
   std::vector<std::pair<size_t, std::string>> by_distance;
   for (std::string& name : names) {

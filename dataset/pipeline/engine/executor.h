@@ -60,7 +60,7 @@ class Executor {
   // there is none), counted from the last restart or restore.
   uint64_t position() const { return position_; }
 
-  // The average bytes of a chunk so far, if memory is limited. Call it on the thread of next().
+  // The bytes of the largest chunk so far, if memory is limited. Call it on the thread of next().
   uint64_t largest_chunk() const { return largest_; }
   const ElementOps& element() const { return stage_.work->element(); }
   size_t chunk_size() const { return stage_.chunk_size; }
@@ -103,7 +103,7 @@ class Executor {
   uint64_t position_ = 0;  // number of elements before the oldest chunk
   uint64_t planned_ = 0;   // number of elements, including the chunks in flight
   PlanSnapshots snapshots_;
-  uint64_t largest_ = 0;  // bytes of a chunk so far, if memory is limited
+  uint64_t largest_ = 0;  // bytes of the largest chunk, if memory is limited
   size_t overruns_ = 0;   // consecutive chunks for which there was no room
   size_t calm_ = 0;       // chunks since used_slots_ changed, with room for more
   static constexpr size_t kCalm = 16;

@@ -35,7 +35,7 @@ FileFingerprint fingerprint_of(FileSystem& file_system, const std::string& path)
 
 // One for each iterator: a file's fingerprint is that of the file its source opened, even if
 // another file has the name since. Each file is examined once; its blocks are read only if a source
-// or a saved state has opened it. Thread-safe.
+// has opened it, or had when a state was saved. Thread-safe.
 class FileFingerprints {
  public:
   // Every opened file is also recorded in `parent`, unless that is null.

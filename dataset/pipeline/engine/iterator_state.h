@@ -1,17 +1,18 @@
-// A place in a pipeline as bytes: what Iterator::state() gives and Iterator::restore() takes.
+// A pipeline position as bytes: returned by Iterator::state(), accepted by Iterator::restore().
 //
-// A serialized recordpipe.proto.IteratorState (proto/iterator_state.proto). It says which plan it
-// belongs to (the operators and what they were given; functions can't be compared) and what the
-// files were. To restore it, these must be the same:
-//   - of the sources' files that the saving iterator had opened: name and content, by a sample of
-//     it (file_fingerprints.h says which changes that sees). Their blocks are read again;
-//   - of the sources' other files: name and size;
-//   - of files that were opened by the inputs of interleave and flat_map (the datasets that
-//   elements
-//     became): name and content, where restoring opens them again. That are all files from which
-//     records before the place are still to come, or from which some had come and not all. Files
-//     that are opened after the place was reached are not compared.
-// Folders don't count, so data may be moved, nor do the queries of URLs, which may be presigned.
+// A serialized recordpipe.proto.IteratorState (proto/iterator_state.proto). It identifies its plan
+// (the operators and their parameters; functions can't be compared) and the files. To restore it,
+// the following must be unchanged:
+//   - name and content of the sources' files that the saving iterator had opened. The content is
+//     compared by sampled blocks, which are read again (file_fingerprints.h lists the changes that
+//     are detected);
+//   - name and size of the sources' other files;
+//   - name and content of the files that the inputs of interleave and flat_map (the datasets that
+//     elements became) had opened, if restoring opens them again. These are all files with records
+//     after the position, or with some records before and some after it. Files that are opened
+//     after the position was reached are not compared.
+// Folders don't count, so data may be moved; neither do the queries of URLs, which may be
+// presigned.
 #pragma once
 
 #include <cstdint>

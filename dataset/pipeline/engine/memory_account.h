@@ -11,7 +11,7 @@
 
 namespace recordpipe::internal {
 
-// From any thread.
+// Thread-safe.
 class MemoryAccount {
  public:
   explicit MemoryAccount(uint64_t limit = UINT64_MAX) : limit_(limit) {}
@@ -71,7 +71,7 @@ class MemoryCharge {
   }
   void add(uint64_t bytes) { set(bytes_ + bytes); }
   uint64_t bytes() const { return bytes_; }
-  // Whether the account has room for `bytes` of one owner; check() throws MemoryLimitExceeded.
+  // Whether this charge alone is within the limit; check() throws MemoryLimitExceeded.
   bool fits() const { return !account_ || account_->allows(bytes_); }
   void check() const {
     if (account_) account_->check(bytes_);

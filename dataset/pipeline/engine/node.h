@@ -82,7 +82,7 @@ class MultiNode : public Node {
 
  protected:
   std::vector<Stage> make_inputs(const StageContext& context) const;
-  // The stages of the inputs.
+  // The first one of the inputs; empty if there is none.
   std::string first_sequential_operator() const;
 };
 

@@ -33,7 +33,7 @@ struct Workspace {
   ElementBuffer values;
   std::unique_ptr<Producer> producer;  // with its scratch memory
   MemoryCharge memory;                 // for the values, also those kept for reuse
-  std::thread::id owner;               // the thread that used it last: its core has it in its cache
+  std::thread::id owner;               // last user: it is in the cache of this thread's core
 };
 
 // A chunk: its elements, and its progress.
@@ -89,7 +89,7 @@ struct PartQueue final : WorkQueue {
   bool wait(ChunkSlot& slot);
   // Waits until all parts of the slot are done, even if it is stopped.
   void finish(ChunkSlot& slot);
-  // Creates workspaces for later chunks; there must be as many as chunks in flight.
+  // Adds a workspace for later chunks; there must be as many as chunks in flight.
   void put(std::unique_ptr<Workspace> workspace);
   // Frees the memory of an idle workspace; one must be idle.
   void drop_workspace();

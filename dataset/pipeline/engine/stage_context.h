@@ -33,7 +33,7 @@ struct StageContext {
   // the monitor.
   StageMonitor* stage = nullptr;
 
-  // For stages made while it runs: they are counted as its own.
+  // For stages that an operator makes while it runs: they are measured as part of it.
   StageContext unmonitored() const {
     StageContext context = *this;
     context.monitor = nullptr;

@@ -50,7 +50,7 @@ class ThreadTuner {
   size_t patience_ = 4 * kWindow;  // chunks without a wait before one helper is let go
   size_t chunks_ = 0;
   size_t waits_ = 0;
-  bool was_lowered_ = false;  // changed by the last decision
+  bool was_lowered_ = false;  // by the last decision to change helpers_
 };
 
 }  // namespace recordpipe::internal

@@ -54,9 +54,9 @@ class ValueStore {
   // charges the difference in memory.
   template <class Move>
   void charge_for(const void* row, size_t count, const Move& move);
-  // Reserves `count` free slots.
+  // Makes sure that `count` slots are free.
   void reserve(size_t count);
-  // Takes one free slot.
+  // Stores `value` in a free slot and returns its ref.
   uint64_t keep(void* value);
   void* slot(uint64_t ref) {
     return blocks_[ref >> block_bits_].at(ref & ((uint64_t{1} << block_bits_) - 1));

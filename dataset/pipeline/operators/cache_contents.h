@@ -63,7 +63,7 @@ class CacheContents {
   void keep_open(const CacheSource& source);
 
   static constexpr size_t kBlock = 64;
-  // Number of elements in a contiguous block: a pass reads them in order.
+  // kBlock contiguous elements: a pass reads them in order.
   struct Block {
     explicit Block(const ElementOps& ops) : values(ops, kBlock), kept(kBlock) {}
     ElementBuffer values;

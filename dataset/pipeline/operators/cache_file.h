@@ -1,10 +1,10 @@
 // The file of cache(path): a TFRecord file.
 //
-//   first record   what it was made from: "recordpipe cache 1\n", the type of the elements and the
+//   first record   the cache's identity: "recordpipe cache 1\n", the type of the elements and the
 //                  codec's name ("int32 as 4 bytes"), a zero byte, and the pipeline and its files
-//                  as in a saved iterator (iterator_state.h), all of them by content
-//   elements       8 bytes epoch and 8 bytes index of the element's id, little-endian, and what the
-//                  codec makes of it
+//                  as in a saved iterator (iterator_state.h), all files by content
+//   elements       epoch and index of the element's id, 8 bytes each, little-endian, and the output
+//                  of the codec
 //   last record    "recordpipe cache end\n", the number of elements, 8 bytes, little-endian, and
 //                  for each file that the inputs of interleave and flat_map have read through the
 //                  cache's own FileSystem: the fingerprint of its content and the length of its

@@ -23,9 +23,9 @@
 namespace recordpipe::internal {
 namespace {
 
-// Order: as tf.data's deterministic one. A cycle has `cycle_length` slots, each with an open input;
-// `block_length` elements are taken from one slot, then from the next. When an input ends, the next
-// slot is used, and the replacement input waits for its slot's turn.
+// Order: as in tf.data's deterministic mode. A cycle has `cycle_length` slots, each with an open
+// input; `block_length` elements are taken from one slot, then from the next. When an input ends,
+// the next slot is used, and the replacement input waits for its slot's turn.
 //
 // Each open input has its own Executor; all use the same threads. Its epochs are derived from the
 // id of the element that opened it, and so are its elements' ids: random numbers differ from input

@@ -1,6 +1,6 @@
 // map: a function of each element, on all threads, results in order.
 //
-// Elements keep their ids. With random access if the input has it. It has no plan of its own.
+// Elements keep their ids. With random access if the input has it. It uses the plan of its input.
 #include "dataset/pipeline/operators/map.h"
 
 #include <optional>

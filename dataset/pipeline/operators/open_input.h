@@ -58,7 +58,7 @@ class OpenInput final : private TaskQueue::Task {
  private:
   // Fetches one chunk; when reading ahead, several small ones.
   void run(bool is_needed) noexcept override;
-  // The position after the fetched elements.
+  // Marks the end, after the fetched elements.
   void end(std::exception_ptr error);
   void keep(const Chunk& chunk);
   // The epoch of its first pass: derived from the id.

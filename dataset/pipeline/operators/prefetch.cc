@@ -1,4 +1,4 @@
-// prefetch: a thread of its own that keeps finished elements ready.
+// prefetch: a separate thread that keeps finished elements ready.
 //
 // In order; affects timing only and so is no part of the plan: a state can be restored without
 // prefetch, or with another depth. No random access. Saved: the input's position at the next

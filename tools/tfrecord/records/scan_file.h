@@ -50,7 +50,7 @@ std::string describe(const DamagedRegion& region);
 // "2 damaged regions of 50 bytes"
 std::string describe_damage(uint64_t regions, uint64_t bytes);
 
-// One file after another. Nothing is kept of a region, so that there may be any number of them.
+// Reports files one by one. Regions are not stored, so their number is unlimited.
 //
 // Text:
 //     a.tfrecords: intact, 3 records, 88 bytes
@@ -60,11 +60,11 @@ std::string describe_damage(uint64_t regions, uint64_t bytes);
 //       [21, 67), 46 bytes: length CRC mismatch: corrupted record (hint)
 //       1 intact record
 //       in all: 2 intact records, 1 damaged region of 46 bytes
-// JSON, one object a line:
+// JSON, one object per line:
 //     {"path": "b.tfrecords", "regions": [{"begin": 21, "end": 67, "reason": "...",
 //      "records_before": 1}], "records": 2, "intact": false, "bytes": 88, "bytes_lost": 46,
 //      "compression": "none"}
-// and "error": "..." in the place of the last three where the file could not be read to its end.
+// with "error": "..." in place of the last three members if the file could not be read to its end.
 class DamageReport {
  public:
   // `write` receives whole lines, or parts of long ones.
