@@ -1,5 +1,5 @@
-// CRC-32C: the portable implementation, the choice among those that this processor can run (at the
-// first use in the process), and the combination of CRCs.
+// CRC-32C: the portable implementation, the selection of an implementation for this processor (at
+// the first use in the process), and the combination of CRCs.
 #include "recordpipe/crc32c.h"
 
 #include <array>

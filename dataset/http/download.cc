@@ -135,7 +135,7 @@ class Download {
     }
   }
 
-  // Only here is an old part discarded: its replacement has begun to arrive.
+  // Discards an old part only when its replacement has begun to arrive.
   void begin() {
     start_over(std::move(fresh_origin_));
     body_ = Body::appended;

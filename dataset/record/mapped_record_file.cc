@@ -74,7 +74,7 @@ struct MappedRecordFile::State {
         rules(framing_rules(options)),
         crc(options.crc) {
     if (stable) bytes = file->read(0, file->size(), {});
-    // Bytes that are read again are checked again.
+    // The file may change between reads, so each read is checked.
     if (!stable && crc == CrcCheck::once) crc = CrcCheck::always;
     std::array<std::byte, kRecordHeaderSize> head;
     const auto start = file->read(0, head.size(), scratch_for(head));
@@ -145,7 +145,7 @@ struct MappedRecordFile::State {
     return !find_misfit(*file, sample);
   }
 
-  // With its framing.
+  // The size of record i with framing.
   uint64_t size_of(size_t i) const { return starts[i + 1] - starts[i]; }
 
   // The bytes of record i, of a file that is not stable.
@@ -170,7 +170,7 @@ struct MappedRecordFile::State {
             .owner = nullptr};
   }
 
-  // The same, fetched.
+  // Record i, read into its own memory.
   Record own(size_t i) const {
     auto bytes_of_record = fetch(i);
     Record record = record_at(i, bytes_of_record.get());
@@ -216,7 +216,7 @@ struct MappedRecordFile::State {
     return record;
   }
 
-  // Throws if `record`, with its framing, is not right.
+  // Throws if `record` (with framing) is damaged, or is not record i.
   void check(size_t i, std::span<const std::byte> record) const {
     // Compares the length again, also without CRC checks: a change shows that the file was
     // modified.

@@ -52,7 +52,7 @@ bool near(double a, double b, double tolerance) {
   return a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance;
 }
 
-// Exact where doubles are not.
+// Exact also for integers that double can't represent.
 bool near(int64_t a, int64_t b, double tolerance) {
   if (a == b) return true;
   const uint64_t distance = a > b ? static_cast<uint64_t>(a) - static_cast<uint64_t>(b)
@@ -64,7 +64,7 @@ void append(std::span<const std::byte> value, JsonText& json) { json.bytes(value
 void append(float value, JsonText& json) { json.number(value); }
 void append(int64_t value, JsonText& json) { json.number(value); }
 
-// Text short enough for a message.
+// Text short enough to be shown in full.
 bool is_short_text(std::span<const std::byte> value) {
   return value.size() + 4 <= kLongestShown && is_text(value);
 }

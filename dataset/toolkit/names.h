@@ -1,5 +1,5 @@
 // Names from outside, mainly of features: printable in messages, and stored in bounded memory; and
-// counts in words.
+// counts as text.
 #pragma once
 
 #include <cstddef>

@@ -134,7 +134,7 @@ std::optional<TarMember> TarReader::next() {
                "more than " + std::to_string(state.limits.members) + " members");
   }
   TarMember member;
-  // Null if the name can't be converted; such a name is none of the known ones.
+  // Null if the name can't be converted; no known name is like that.
   if (const char* name = archive_entry_pathname(entry)) member.path = name;
   member.regular = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry) &&
                    !archive_entry_symlink(entry) && archive_entry_sparse_count(entry) == 0;

@@ -1,4 +1,4 @@
-// The number of elements that an iterator has skipped, and the errors.
+// The elements that an iterator has skipped: their number, and the first errors.
 #pragma once
 
 #include <mutex>

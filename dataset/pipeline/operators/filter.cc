@@ -58,7 +58,7 @@ class FilterPlan final : public StorePlan {
   FilterPlan(std::shared_ptr<ValueStore> store, Stage tested, const StageContext& context)
       : StorePlan(std::move(store)), reader_(std::move(tested), context) {}
 
-  // The number of inputs that have been tested, kept or not.
+  // The input's position: all tested elements count, kept or not.
   void save(PlanState& state) const override { reader_.save(state.reset(1).inputs[0]); }
 
  protected:

@@ -58,7 +58,7 @@ class OpenAhead final : public WorkQueue, public std::enable_shared_from_this<Op
   enum class Progress { waiting, opening, done };
   struct File {
     Progress progress = Progress::waiting;
-    OpenRecordFilePtr opened = {};  // null once done: it can't be repeated
+    OpenRecordFilePtr opened = {};  // null when done: opening failed
   };
 
   const std::shared_ptr<WorkerPool> pool_;

@@ -128,7 +128,7 @@ std::string feature_of(const JsonValue& value, const std::string& kind, const st
   return feature_of_values(std::span(&value, 1), kind, name, types_called);
 }
 
-// Indexed by the field that holds the list.
+// The kind, from the field number of the list.
 FeatureKind kind_of_feature(std::string_view serialized) {
   switch (static_cast<unsigned char>(serialized.front()) >> 3) {
     case kFeatureBytesList:

@@ -1,4 +1,4 @@
-// tfrecord man: prints its man pages.
+// tfrecord man: prints the man pages of tfrecord.
 #include <algorithm>
 #include <memory>
 #include <string>

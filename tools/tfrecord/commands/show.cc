@@ -88,7 +88,7 @@ RecordRange chosen_range(const Arguments& arguments) {
 struct Printed {
   std::string text;
   std::vector<size_t> ends;
-  FeatureNames found;  // names of --feature that any record read so far has
+  FeatureNames found;  // names of --feature in all records read, also unselected ones
 };
 
 class Show {
