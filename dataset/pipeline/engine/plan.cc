@@ -31,7 +31,7 @@ Planned Plan::attempt(const Work& work, const Done& done) {
   const ActivityScope scope(monitor(), Activity::planning);
   Stop stop = Stop::none;
   try {
-    // If the pipeline is far above the memory limit, planning stops: an operator that gathers
+    // If the pipeline is far above the memory limit, planning fails: an operator that gathers
     // elements would otherwise take any number of them before the next check.
     if (account_) account_->check_total();
     stop = work();

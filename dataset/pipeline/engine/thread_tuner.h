@@ -47,7 +47,7 @@ class ThreadTuner {
   const size_t most_;
   size_t helpers_;
   const bool tune_;
-  size_t patience_ = 4 * kWindow;  // chunks without a wait before one helper is let go
+  size_t patience_ = 4 * kWindow;  // chunks without a wait before one helper is removed
   size_t chunks_ = 0;
   size_t waits_ = 0;
   bool was_lowered_ = false;  // by the last decision to change helpers_

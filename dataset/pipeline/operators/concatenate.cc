@@ -86,7 +86,7 @@ class ConcatenatePlan final : public MergePlan {
 
  private:
   size_t at_ = 0;
-  // For random access.
+  // Scratch memory of tickets_at().
   std::vector<uint64_t> sizes_;
   std::vector<uint64_t> places_;
   std::vector<size_t> at_places_;

@@ -131,7 +131,7 @@ class ShufflePlan final : public OrderPlan {
         if (planned.stop != Stop::none && first < end) fail_state();
       }
     }
-    // Only now: after an exception, restart() discards the tickets in the buffer.
+    // Reordered only now: after an exception, restart() discards the tickets in the buffer.
     std::vector<Ticket> in_place(buffer_.size());
     for (size_t i = 0; i < order.size(); ++i) in_place[order[i]] = buffer_[i];
     buffer_ = std::move(in_place);

@@ -108,7 +108,7 @@ class WindowPlan final : public StorePlan {
     reader_.pass(count);
   }
 
-  // Drops the first elements.
+  // Drops the first `count` elements.
   void drop(size_t count) {
     first_ = slot(count);
     count_ -= count;

@@ -29,7 +29,7 @@ struct Where::Condition {
   mutable uint8_t kinds = 0;
 };
 
-// Throws what Where's constructor throws.
+// Throws the errors of Where's constructor.
 Where::Condition parse_where(std::string_view expression, std::string_view called);
 
 }  // namespace recordpipe

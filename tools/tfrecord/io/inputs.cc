@@ -24,7 +24,7 @@
 namespace recordpipe {
 namespace {
 
-// A file, whose reads never block for long.
+// Checks for a stop request before each read of a file; the reads never block for long.
 class StoppableSource final : public ByteSource {
  public:
   StoppableSource(std::unique_ptr<ByteSource> source, std::stop_token stop)
