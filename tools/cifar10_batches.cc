@@ -171,7 +171,7 @@ void define_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(size_t{0}, PipelineOptions::kMaxThreads).description(""))
       ->type_name("T")
       ->capture_default_str();
-  app.add_option("--prefetch", options.prefetch, "Batches kept ready by a thread of its own")
+  app.add_option("--prefetch", options.prefetch, "Batches kept ready by a separate thread")
       ->check(CLI::Range(size_t{0}, size_t{1} << 16).description(""))
       ->type_name("P")
       ->default_str("as many as are of use");
