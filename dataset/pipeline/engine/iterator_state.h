@@ -8,9 +8,9 @@
 //     are detected);
 //   - name and size of the sources' other files;
 //   - name and content of the files that the inputs of interleave and flat_map (the datasets that
-//     elements became) had opened, if restoring opens them again. These are all files with records
-//     after the position, or with some records before and some after it. Files that are opened
-//     after the position was reached are not compared.
+//     elements became) had opened, if restoring opens them again. These are all files whose records
+//     before the position must be read again, and those that were read in part. Files that are
+//     opened after the position was reached are not compared.
 // Folders don't count, so data may be moved; neither do the queries of URLs, which may be
 // presigned.
 #pragma once
