@@ -47,13 +47,15 @@ say() { printf '\n==> %s\n' "$1"; }
 say "Packages"
 "$here/tools/install_packages.sh"
 
-# Each program is built when it is needed; a full build takes several times as long.
+say "Configuring the build (release)"
+# CMake reads the presets from the current folder.
+(cd "$here" && cmake --preset release >/dev/null)
 programs=$here/build/release
+
+# Each program is built when it is needed; a full build takes several times as long.
 build() {
-  say "Building $1 (release)"
-  # CMake reads the presets from the current folder.
-  (cd "$here" && cmake --preset release >/dev/null &&
-    cmake --build --preset release --parallel "$(nproc)" --target "$1")
+  say "Building $1"
+  (cd "$here" && cmake --build --preset release --parallel "$(nproc)" --target "$1")
 }
 
 build generate_cifar10_tfrecords
