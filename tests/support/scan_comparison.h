@@ -38,8 +38,8 @@ ScanWithReasons scan_mapped(const std::string& content);
 ScanWithReasons scan_stream(const std::string& content);
 ScanWithReasons scan_in_parallel(const std::string& content, size_t threads, uint64_t chunk_size);
 
-// The differences between these, also of a file that is not stable(); empty if there are none. Chunks
-// are small, so that there are many.
+// The differences between these, also of a file that is not stable(); empty if there are none.
+// Chunks are small, so that there are many.
 std::string compare_scans(const std::string& content);
 
 }  // namespace recordpipe
