@@ -17,7 +17,7 @@ namespace recordpipe::internal {
 
 // Of the inputs of an interleave, kept by its stage, and of what a cache has read, kept by the
 // cache. A file that is opened again and again is kept once, so what is kept is bounded by the
-// number of files: address space, and what a File holds beside. Thread-safe.
+// number of files. Thread-safe.
 class OpenFiles {
  public:
   // Whatever is kept here is kept by `outer`, too, unless that is null.
