@@ -54,7 +54,7 @@ std::vector<uint64_t> indexed_starts(FileSystem& file_system, const std::string&
 }  // namespace
 
 struct MappedRecordFile::State {
-  std::unique_ptr<RandomAccessFile> file;
+  const std::shared_ptr<const RandomAccessFile> file;
   const bool stable;
   std::span<const std::byte> bytes;  // the whole file, if it is stable
   FramingRules rules;                // for a file that is not stable
@@ -69,7 +69,7 @@ struct MappedRecordFile::State {
 
   State(FileSystem& file_system, const std::string& path, const RecordReadOptions& options,
         const RecordMapOptions& map_options)
-      : file(open(file_system, path, map_options.unmapped)),
+      : file(map_options.file ? map_options.file : file_system.map(path)),
         stable(file->stable()),
         rules(framing_rules(options)),
         crc(options.crc) {
@@ -89,12 +89,6 @@ struct MappedRecordFile::State {
     find_records(file_system, path, map_options);
     starts.shrink_to_fit();
     if (crc == CrcCheck::once) checked = std::vector<std::atomic<uint64_t>>(starts.size() / 64 + 1);
-  }
-
-  static std::unique_ptr<RandomAccessFile> open(FileSystem& file_system, const std::string& path,
-                                                bool unmapped) {
-    if (unmapped) return file_system.open_random(path);
-    return file_system.map(path);
   }
 
   // A mapped file is not read into memory: that would open a descriptor.
@@ -245,7 +239,6 @@ Record MappedRecordFile::view(size_t i) const { return state_->view(i); }
 void MappedRecordFile::prefetch(size_t i) const { state_->prefetch(i); }
 std::span<const std::byte> MappedRecordFile::bytes() const { return state_->bytes; }
 bool MappedRecordFile::damaged() const { return state_->file->damaged(); }
-std::string MappedRecordFile::identity() const { return state_->file->identity(); }
 const std::string& MappedRecordFile::path() const { return state_->file->path(); }
 
 }  // namespace recordpipe

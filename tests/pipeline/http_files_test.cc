@@ -138,6 +138,15 @@ TEST_F(HttpFiles, NoSecretOfAURLIsWritten) {
   EXPECT_THAT(trace->json(), Not(HasSubstr("SECRET")));
 }
 
+// Paths are for messages, so they hold no secrets, however the file is read.
+TEST_F(HttpFiles, PathsOfRecordsHoldNoSecret) {
+  const auto records = tfrecord_files(files_, {urls_[0] + "?X-Amz-Signature=SECRET"});
+  for (const auto& dataset : {records, records.global_shuffle(1)}) {
+    auto iterator = dataset.iterate();
+    EXPECT_EQ(iterator.next()->path, urls_[0] + "?...");
+  }
+}
+
 // Records that outlive the reads of others, in one order at any number of threads.
 TEST_F(HttpFiles, PlainOnesHaveRandomAccess) {
   const std::vector<std::string> urls = {urls_[0], urls_[2], urls_[0]};

@@ -1,5 +1,6 @@
 // What elements of interleave and flat_map point into stays as long as the iterator, though their
 // inputs are closed, and no more than that is kept.
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -176,6 +177,31 @@ TEST_F(InputLifetime, KeepsAFileOnceThatIsOpenedAgainAndAgain) {
     }
   }
   EXPECT_EQ(mapped_files(), static_cast<size_t>(kFiles));
+}
+
+// Of a file that is kept, only the mapping is: not the offsets of its records.
+TEST_F(InputLifetime, KeepsNoOffsetsOfClosedInputs) {
+  constexpr int kMany = 5000;
+  const std::string many = directory_ / "many.tfrecords";
+  RecordWriter writer(posix_file_system(), many);
+  for (int i = 0; i < kMany; ++i) writer.write({});
+  writer.close();
+  std::vector<std::string> paths;
+  for (int i = 0; i < 20; ++i) {
+    paths.push_back(many + std::to_string(i));
+    std::filesystem::copy_file(many, paths.back());
+  }
+  const auto open = [](const std::string& path) { return tfrecord_files({path}); };
+  for (const size_t threads : {1, 3}) {
+    auto iterator = from_vector(paths)
+                        .interleave(open, 2)
+                        .with_options({.threads = threads, .memory_limit = 600'000})
+                        .iterate();
+    size_t count = 0;
+    while (iterator.next()) ++count;
+    EXPECT_EQ(count, paths.size() * kMany);
+    EXPECT_LT(iterator.memory().bytes, 5 * kMany * sizeof(uint64_t));
+  }
 }
 
 TEST_F(InputLifetime, KeepsNothingOfStreams) {

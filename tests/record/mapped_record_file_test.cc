@@ -143,7 +143,7 @@ class UnmappedRecordFile : public testing::Test {
   UnmappedRecordFile() { write_file(path, framed({"first", std::string(kRecordSize, 'x'), ""})); }
 
   MappedRecordFile open(const RecordReadOptions& options = {}) const {
-    return {posix_file_system(), path, options, {.unmapped = true}};
+    return {posix_file_system(), path, options, {.file = posix_file_system().open_random(path)}};
   }
 
   TemporaryDirectory directory;
@@ -231,8 +231,13 @@ class MappedIndexedFile : public testing::TestWithParam<bool> {
     file.put('\x77');
   }
 
+  // Null: it is mapped.
+  std::shared_ptr<const RandomAccessFile> opened() const {
+    if (!GetParam()) return nullptr;
+    return posix_file_system().open_random(path);
+  }
   MappedRecordFile open(CrcCheck crc = CrcCheck::once) const {
-    return {posix_file_system(), path, {.crc = crc}, {.use_index = true, .unmapped = GetParam()}};
+    return {posix_file_system(), path, {.crc = crc}, {.use_index = true, .file = opened()}};
   }
   // All records but those in [bad, bad_end), which throw.
   void expect_records(const MappedRecordFile& file, size_t bad = 0, size_t bad_end = 0) const {
@@ -331,7 +336,7 @@ TEST_P(MappedIndexedFile, OpeningCanBeStopped) {
     stop.request_stop();
     const Error error = error_of([&] {
       MappedRecordFile(posix_file_system(), path, {},
-                       {.use_index = true, .unmapped = GetParam(), .stop = stop.get_token()});
+                       {.use_index = true, .file = opened(), .stop = stop.get_token()});
     });
     EXPECT_EQ(error.kind(), ErrorKind::cancelled);
   }

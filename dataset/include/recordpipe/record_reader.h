@@ -79,10 +79,10 @@ struct RecordMapOptions {
   //     throws for the damaged record only, and the records after it can be read.
   // In all other cases, and with CrcCheck::never, the index is ignored.
   bool use_index = false;
-  // Open the file with FileSystem::open_random() instead of map() (default: false), for example a
-  // URL. Each read() and view() then reads the record anew: the record owns its bytes, and its CRC
-  // is checked at every read().
-  bool unmapped = false;
+  // The file, opened already (default: null: it is mapped). If it is not stable(), for example a
+  // URL from FileSystem::open_random(), each read() and view() reads the record anew: the record
+  // owns its bytes, and its CRC is checked at every read().
+  std::shared_ptr<const RandomAccessFile> file = {};
   // Opening throws Error{cancelled} soon after a stop was requested.
   std::stop_token stop = {};
 };
@@ -119,8 +119,6 @@ class MappedRecordFile {
   std::span<const std::byte> bytes() const;
   // Whether the file was truncated, or could not be read, since it was mapped.
   bool damaged() const;
-  // RandomAccessFile::identity() of the file.
-  std::string identity() const;
   const std::string& path() const;
 
  private:

@@ -16,7 +16,7 @@ namespace recordpipe::internal {
 
 // Files of the inputs of an interleave, kept by its stage, or files that a cache has read, kept by
 // the cache. A file that is opened repeatedly is kept once, so the number of files bounds the cost:
-// address space, and the other members of a File. Thread-safe.
+// address space. Thread-safe.
 class OpenFiles {
  public:
   // Every file kept here is also kept by `outer`, unless that is null.

@@ -20,6 +20,8 @@
 #include "dataset/pipeline/operators/record_paths.h"
 #include "dataset/pipeline/operators/record_producer.h"
 #include "recordpipe/error.h"
+#include "recordpipe/record_format.h"
+#include "recordpipe/stream_compression.h"
 
 namespace recordpipe {
 namespace internal {
@@ -195,7 +197,8 @@ class RecordPlan final : public Plan {
   void open_unmapped(size_t number) {
     const std::string& path = paths_[number];
     try {
-      MappedRecordFile file(file_system_, path, options_, {.use_index = true, .unmapped = true});
+      MappedRecordFile file(file_system_, path, options_,
+                            {.use_index = true, .file = file_system_.open_random(path)});
       keep(number, std::make_shared<const OpenRecordFile>(
                        std::move(file), fingerprint_of(file_system_, path), memory_));
     } catch (const Error& error) {
@@ -216,13 +219,17 @@ class RecordPlan final : public Plan {
   // Runs on any thread.
   OpenRecordFilePtr map(size_t number, const std::stop_token& stop) const {
     const std::string& path = paths_[number];
-    MappedRecordFile mapped(file_system_, path, options_, {.use_index = true, .stop = stop});
-    const FileFingerprint fingerprint = fingerprint_of(path, mapped.bytes());
-    auto file = std::make_shared<const OpenRecordFile>(std::move(mapped), fingerprint, memory_);
-    if (!open_files_) return file;
-    std::string version = file->file.identity();
-    if (!version.empty()) version += " " + std::to_string(static_cast<int>(options_.crc));
-    return open_files_->keep(file_system_, path, std::move(version), std::move(file));
+    std::shared_ptr<const MappedFile> mapped = file_system_.map(path);
+    const auto head = mapped->read(0, kRecordHeaderSize, {});
+    const bool is_plain = detect_record_compression(head, options_) == Compression::none;
+    if (open_files_ && is_plain) {
+      std::string version = mapped->identity();
+      mapped = open_files_->keep(file_system_, path, std::move(version), std::move(mapped));
+    }
+    MappedRecordFile file(file_system_, path, options_,
+                          {.use_index = true, .file = mapped, .stop = stop});
+    return std::make_shared<const OpenRecordFile>(std::move(file),
+                                                  fingerprint_of(path, mapped->bytes()), memory_);
   }
 
   void keep(size_t number, OpenRecordFilePtr file) {
@@ -279,7 +286,7 @@ class RecordPlan final : public Plan {
     while (!out.is_full()) {
       const std::optional<Record> record = stream_->read();
       if (!record) return;
-      Record kept = keep_record(*record, paths_[file_]);
+      Record kept = keep_record(*record, stream_->path());
       out.push({{epoch_, index_++}, store_.put(&kept)});
       ++record_;
     }
