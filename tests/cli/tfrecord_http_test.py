@@ -310,6 +310,19 @@ class Secrets(UrlTest):
                             if path.name not in self.served:
                                 path.unlink()
 
+    def test_are_in_no_usage_error(self):
+        for words in ("http://h/a,http://u:SECRET@h/b", "http://u:a SECRET@h/x",
+                      "http://u:a,SECRET@h/x", "http://h/x?sig=a SECRET",
+                      "http://h/x?sig=a,SECRET", "http://h/x?a=b&http://h/y?SECRET"):
+            for arguments in (["show", "--record", words, "small"],
+                              ["show", f"--record={words}", "small"], [words],
+                              ["show", f"--{words}", "small"], ["index", "small", "-o", words],
+                              ["stats", "--where", words, "small"]):
+                with self.subTest(arguments):
+                    result = self.start(*arguments, stdin=subprocess.DEVNULL)
+                    self.assertEqual(result.returncode, 2)
+                    self.assertNotIn(b"SECRET", result.stdout + result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

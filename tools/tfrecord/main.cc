@@ -135,16 +135,43 @@ int fail(const std::string& name, const char* what, int status) {
   return status;
 }
 
+// The first URL in `text` and all after it; empty if there is none.
+std::string_view from_first_url(std::string_view text) {
+  while (!text.empty() && !is_http_url(text)) text.remove_prefix(1);
+  return text;
+}
+
+// Words of the command line, as a usage error repeats them. A word may be a list, or have a blank
+// in a password: then all of its URLs are hidden.
+std::string shown_words(std::string_view words) {
+  const std::string_view url = without_query(words);
+  const size_t host = url.find("://") + 3;
+  const bool is_one = url.find_first_of(" ,") == url.npos && url.find("://", host) == url.npos;
+  return is_one ? without_secrets(words) : std::string(words.substr(0, host)) + "...";
+}
+
 // Usage errors repeat words of the command line, which may hold URLs with secrets.
-std::string without_url_secrets(std::string_view text) {
-  std::string shown;
-  while (!text.empty()) {
-    const bool is_url = is_http_url(text);
-    const std::string_view part = text.substr(0, is_url ? text.find(' ') : 1);
-    shown += is_url ? without_secrets(part) : std::string(part);
-    text.remove_prefix(part.size());
+std::string without_url_secrets(std::string text, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const std::string_view url = from_first_url(word);
+    if (url.empty()) continue;
+    const std::string shown = shown_words(url);
+    for (const std::string& given : {std::string(url), printable(url)}) {
+      for (size_t at = 0; (at = text.find(given, at)) != text.npos; at += shown.size()) {
+        text.replace(at, given.size(), shown);
+      }
+    }
   }
-  return shown;
+  // Parts of words: CLI11 splits some lists.
+  std::string result;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const bool is_url = is_http_url(rest);
+    const std::string_view part = rest.substr(0, is_url ? rest.find(' ') : 1);
+    result += is_url ? without_secrets(part) : std::string(part);
+    rest.remove_prefix(part.size());
+  }
+  return result;
 }
 
 // The exit status that a shell reports for a program killed by SIGPIPE.
@@ -156,7 +183,8 @@ bool is_closed_pipe(const std::exception& error) {
   return failure != nullptr && failure->code() == std::errc::broken_pipe;
 }
 
-int run_command(const ChosenCommand& chosen, const Interrupt& interrupt) {
+int run_command(const ChosenCommand& chosen, const std::vector<std::string>& words,
+                const Interrupt& interrupt) {
   // Scripts parse the output: no plain progress lines.
   TerminalProgress progress(/*quiet=*/false, /*lines=*/false);
   HttpFileSystem files(posix_file_system(), {.http = {.stop = interrupt.token()},
@@ -167,7 +195,7 @@ int run_command(const ChosenCommand& chosen, const Interrupt& interrupt) {
     return status_of(chosen.run({files, progress, interrupt.token()}));
   } catch (const UsageError& error) {
     progress.clear();
-    return fail(chosen.name, without_url_secrets(error.what()).c_str(),
+    return fail(chosen.name, without_url_secrets(error.what(), words).c_str(),
                 status_of(ExitCode::trouble));
   } catch (const Error& error) {
     progress.clear();
@@ -239,10 +267,10 @@ int run(int argc, char** argv) {
     const std::string program = line.name_so_far();
     const std::string reason = line.reason(error, arguments.empty() ? "" : arguments.front());
     std::fprintf(stderr, "%s: %s\n\"%s --help\" says more\n", program.c_str(),
-                 one_line(without_url_secrets(reason)).c_str(), program.c_str());
+                 one_line(without_url_secrets(reason, arguments)).c_str(), program.c_str());
     return status_of(ExitCode::trouble);
   }
-  return run_command(line.chosen(), interrupt);
+  return run_command(line.chosen(), arguments, interrupt);
 }
 
 }  // namespace
