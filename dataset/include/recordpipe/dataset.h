@@ -1,4 +1,4 @@
-// Dataset<T>: a description of a pipeline of elements, modeled on tf.data.
+// Dataset<T>: a description of a pipeline of elements, modelled on tf.data.
 //
 //     Dataset<Record> records = tfrecord_files({"train.tfrecords"});
 //     auto batches = records.shuffle(16'384, /*seed=*/7)

@@ -75,7 +75,7 @@ class Iterator {
   T* next() { return static_cast<T*>(iterator_.next()); }
 
   // The iterator's position and epoch. The position is after the last element that next() returned,
-  // regardless of planned or prefetched elements. Format: a serialized recordpipe.IteratorState
+  // regardless of planned or prefetched elements. Format: a serialised recordpipe.IteratorState
   // (proto/iterator_state.proto). Maximum size: 16 KiB, plus 8 bytes for each element in a
   // shuffle's buffer; in addition about 10 bytes for each open input of an interleave, 16 bytes for
   // each file that inputs have opened, and a scan's state. The first call queries the sizes of

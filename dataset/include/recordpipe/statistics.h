@@ -19,7 +19,7 @@ struct StageStatistics {
   double computing = 0;          // parallel work, on all threads
   double waiting_for_input = 0;  // for elements that other threads compute
   double waiting_for_room = 0;   // back-pressure: until ready elements are taken
-  // Utilization: (planning + computing / threads) / elapsed. At 1, this stage limits the
+  // Utilisation: (planning + computing / threads) / elapsed. At 1, this stage limits the
   // throughput.
   double load = 0;
 

@@ -20,7 +20,7 @@ struct VectorOps;
 struct ElementOps {
   size_t size;
   size_t alignment;
-  // Value-initializes `count` elements; if one constructor throws, destroys the others.
+  // Value-initialises `count` elements; if one constructor throws, destroys the others.
   void (*construct)(void* first, size_t count);
   void (*destroy)(void* first, size_t count);
   void (*swap)(void* a, void* b);

@@ -1,5 +1,5 @@
 // Type-erased interfaces to the functions that users pass to operators: the only code of a pipeline
-// that is compiled in the user's program. Most calls process a whole chunk, which amortizes the
+// that is compiled in the user's program. Most calls process a whole chunk, which amortises the
 // cost of a virtual call.
 #pragma once
 

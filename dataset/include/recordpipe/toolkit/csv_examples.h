@@ -80,7 +80,7 @@ void write_csv_cell(std::string_view text, ByteSink& out, bool in_quotes = false
 // Writes a part of the text between a cell's quotes; doubles the quotes in it.
 void write_quoted_csv(std::string_view text, ByteSink& out);
 
-// The cell as a serialized Feature; nullopt if the cell is not of the type ("int64", "float" or
+// The cell as a serialised Feature; nullopt if the cell is not of the type ("int64", "float" or
 // "bytes"). A cell that is a JSON list is a list, and {"base64": "..."} is bytes.
 std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view type);
 
@@ -152,7 +152,7 @@ class CsvExamples {
   // CsvColumnGuess::type() throws.
   void end_look();
 
-  // A row as a serialized Example; requires has_types(table). Empty cells are omitted. Throws
+  // A row as a serialised Example; requires has_types(table). Empty cells are omitted. Throws
   // Error{corrupted}, with the place, for a cell that is not of its column's type.
   std::string record(const CsvTable& table, const std::vector<CsvCell>& row) const;
 

@@ -90,7 +90,7 @@ class JsonExamples {
   // the float 3; "x" is an error. `types` must outlive this object.
   explicit JsonExamples(const FeatureTypes& types) : types_(types), survey_(types.called) {}
 
-  // The serialized record of one line. `place` is the line's place. Throws Error{corrupted} with
+  // The serialised record of one line. `place` is the line's place. Throws Error{corrupted} with
   // the reason if the line is invalid.
   std::string record(std::string_view line, Place place);
 
@@ -106,7 +106,7 @@ class JsonExamples {
   JsonSurvey survey_;
 };
 
-// Converts a JSON list or {"base64": ...} to a serialized Feature; nullopt if the text is neither.
+// Converts a JSON list or {"base64": ...} to a serialised Feature; nullopt if the text is neither.
 // `kind` is "bytes", "float" or "int64", or "" if the values imply the kind.
 std::optional<std::string> feature_of_json(std::string_view text, std::string_view kind);
 

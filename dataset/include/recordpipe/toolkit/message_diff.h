@@ -22,7 +22,7 @@ struct FeatureDifference {
   std::optional<uint64_t> first_byte = {};
 };
 
-// Compares two records whose bytes differ.
+// One of two records whose bytes differ.
 struct ComparedRecord {
   std::span<const std::byte> data;
   const MessageView& message;

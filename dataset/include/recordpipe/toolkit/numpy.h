@@ -40,7 +40,7 @@ inline constexpr size_t kMaxNpyHeader = size_t{64} << 10;
 // 0-dimensional arrays, and for more than 2^20 rows of 0 bytes.
 NpyHeader parse_npy_header(std::span<const std::byte> file);
 
-// One row as a serialized Feature: integers and booleans as int64_list; floats as float_list
+// One row as a serialised Feature: integers and booleans as int64_list; floats as float_list
 // (float64 is rounded to float32); strings as bytes_list, without trailing NULs. A uint8 row with
 // more than one dimension is an image: one bytes value. Throws Error{corrupted} for an unsigned
 // integer >= 2^63 and for text that is not valid Unicode; Error{unsupported} for a float64 that
@@ -105,7 +105,7 @@ class NumpyRows {
   // The path in error messages.
   virtual const std::string& path() const = 0;
   virtual uint64_t count() const = 0;
-  // Row i as a serialized Example. Not cached, because a row may be very large. Throws what
+  // Row i as a serialised Example. Not cached, because a row may be very large. Throws what
   // npy_row_feature() and reading throw, with the row's number.
   std::string example(uint64_t i);
 

@@ -29,7 +29,7 @@ struct RecordSelection {
   // function of the seed and i.
   std::optional<double> fraction = {};
   uint64_t seed = 0;
-  // The maximum number of records, counted after `where` and `sample`.
+  // The maximum number of selected records: the first ones after `fraction` and `where`.
   std::optional<uint64_t> limit = {};
   FeatureEdit edit = {};
   // Further feature names for SelectionReport::found, in addition to the names in `edit`.

@@ -21,7 +21,7 @@
 
 namespace recordpipe {
 
-// What both kinds of columns have in common.
+// The common base class of both kinds of columns.
 class ColumnTable {
  public:
   // The number of rows; 0 between reset() and finish().
