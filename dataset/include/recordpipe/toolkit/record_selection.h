@@ -81,8 +81,7 @@ class ExactSample {
   }
 
  private:
-  static constexpr uint64_t kStream =
-      0x5341'4d50'4c45'0002;  // a random stream of its own (derive_key)
+  static constexpr uint64_t kStream = 0x5341'4d50'4c45'0002;  // random stream of this use of a seed
 
   Random random_;
   uint64_t wanted_;
