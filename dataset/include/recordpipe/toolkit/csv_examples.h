@@ -49,9 +49,9 @@ class CsvReader {
   // Reads the first bytes.
   explicit CsvReader(std::unique_ptr<ByteSource> source);
 
-  // The next row, without empty lines; nullopt at the end. Throws Error{corrupted} with the line
-  // for a quote inside an unquoted cell, for text after a closing quote, for an unterminated quote,
-  // and for a "\r" outside quotes that is not followed by "\n".
+  // The next row, or nullopt at the end; empty lines are skipped. Throws Error{corrupted} with the
+  // line for a quote inside an unquoted cell, for text after a closing quote, for an unterminated
+  // quote, and for a "\r" outside quotes that is not followed by "\n".
   std::optional<std::vector<CsvCell>> next();
   // The number of the row's first line, from 1.
   uint64_t line() const { return row_line_; }

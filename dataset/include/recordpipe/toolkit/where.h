@@ -10,13 +10,13 @@
 // true if the feature exists and has a list, also an empty one. Precedence: `not`, `and`, `or`,
 // from high to low.
 //
-// Names may contain letters, digits, _ / . : and, after the first character, -. Other names must be
-// quoted with backticks or double quotes. Numbers are integers or decimals. Strings are quoted with
-// single or double quotes, with the escapes \\ \' \" \n \t \xNN, and are compared bytewise. A
-// number is rounded to float before a comparison with a float, so 0.1 equals the float 0.1. A
-// number that overflows float is not rounded, so x > 1e39 finds infinities. A NaN value satisfies
-// only != with any number (IEEE 754). There are no literals for NaN and infinity, so x < 0 or x >=
-// 0 finds all values except NaN.
+// Names start with a letter, _ or a non-ASCII character; further characters may also be digits and
+// / . : -. Other names must be quoted with backticks or double quotes. Numbers are integers or
+// decimals. Strings are quoted with single or double quotes, with the escapes \\ \' \" \n \t \xNN,
+// and are compared bytewise. A number is rounded to float before a comparison with a float, so 0.1
+// equals the float 0.1. A number that overflows float is not rounded, so x > 1e39 finds infinities.
+// A NaN value satisfies only != with any number (IEEE 754). No literal is NaN or infinity, so "x <
+// 0 or x >= 0" finds all values except NaN.
 //
 // In a SequenceExample, a name refers to a feature of the context, otherwise to a feature list: its
 // values are those of all steps, and its len() is the number of steps. Records of other types have
