@@ -37,13 +37,13 @@ struct ParallelScanOptions {
 };
 
 // Not thread-safe; owns its worker threads. Resident memory of a mapped file: at most about 40 MiB
-// (or 1.25 MiB per thread, if that is more), for records of any size. Of a file that is not
+// (or 1.25 MiB per thread, if that is more), for records of any size. For a file that is not
 // stable(): 1.25 MiB per thread; each thread reads it at its own offset, 256 KiB at a time.
 class ParallelRecordScanner {
  public:
   using Stretch = std::variant<IntactRecords, DamagedRegion>;
 
-  // `file` must live as long as the scanner.
+  // `file` must outlive the scanner.
   explicit ParallelRecordScanner(const RandomAccessFile& file,
                                  const ParallelScanOptions& options = {});
   ~ParallelRecordScanner();

@@ -48,12 +48,12 @@ class RecordScanner {
 
   // A stream; decompressed if necessary. For streams, `max_record_size` limits the record size, the
   // memory (a wrong length takes no more memory than there are bytes after it), and the distance
-  // searched for the next record: the scan ends after as many bytes of damage. After damage in a
-  // compressed stream, the content continues with the next gzip member or zstd frame that is found
-  // (inflate() of compression.h), and ends if there is none. The lost bytes are missing in the
-  // content and in the sizes of regions; a region, possibly of 0 bytes, reports the damage and its
-  // place in the file. `reading.crc` must not be `never`: records are recognised only by their
-  // CRCs.
+  // searched for the next record: the scan ends after `max_record_size` bytes of damage. After
+  // damage in a compressed stream, the content continues with the next gzip member or zstd frame
+  // that is found (inflate() of compression.h), and ends if there is none. The lost bytes are
+  // missing in the content and in the sizes of regions; a region, possibly of 0 bytes, reports the
+  // damage and its position in the file. `reading.crc` must not be `never`: records are recognised
+  // only by their CRCs.
   explicit RecordScanner(std::unique_ptr<ByteSource> source, const RecordReadOptions& reading = {},
                          std::stop_token stop = {});
   // A stream from detect_source() with read_on_after_damage.

@@ -45,9 +45,9 @@ struct SelectionReport {
   uint64_t taken = 0;
   // false if a limit or a sample may have excluded records.
   bool looked_at_all = true;
-  // The names in `edit` that any record has, including records that `where` doesn't match. The
-  // names in `named` that any record has that `where` doesn't match: all other records were passed
-  // to consume().
+  // The names in `edit` that exist in any record, including records that `where` doesn't match. The
+  // names in `named` that exist in records that `where` doesn't match; all other records were
+  // passed to consume().
   FeatureNames found = {};
   // The feature names of the first records, if `edit` or `named` has any names.
   std::vector<std::string> present = {};

@@ -18,8 +18,8 @@
 namespace recordpipe {
 
 struct InferredFeature {
-  // Number of records (for a feature list: steps) with the feature, by its kind. A feature without
-  // a list counts as `none`.
+  // Number of records with the feature (in a feature list: of steps), by the feature's kind. A
+  // feature without a list counts as `none`.
   std::array<uint64_t, 4> by_kind = {};  // [FeatureKind]
   // Minimum and maximum number of values of the features with a list.
   uint64_t min_values = UINT64_MAX;
