@@ -41,6 +41,7 @@ class ChromeTrace {
   // A JSON object in Trace Event Format: complete events ("X"), in microseconds since construction,
   // with the names of the process and of its threads (default "worker"), and "dropped_events" if
   // events were dropped.
+  // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
   std::string json() const;
 
  private:
