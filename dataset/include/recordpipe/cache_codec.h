@@ -1,4 +1,4 @@
-// How elements are written to a cache file, and read from it.
+// Codecs: the encoding of elements in cache files.
 #pragma once
 
 #include <array>
@@ -19,10 +19,11 @@
 
 namespace recordpipe {
 
-// A codec of your own has these; name() says how it writes elements, so that a cache written
-// otherwise, or of another type (internal/element_type_name.h), is refused. encode() appends;
-// decode() gets those bytes, which lie in the mapped file as long as the iterator lives, and throws
-// Error where they make no sense. Both are called as const; decode() from several threads at once.
+// The requirements of a codec. name() identifies the encoding, so that a cache with another
+// encoding or element type (internal/element_type_name.h) is refused. encode() appends to `out`.
+// decode() receives the same bytes, which stay memory-mapped for the iterator's lifetime, and
+// throws Error if they are invalid. Both are called as const; decode() must be safe for concurrent
+// calls.
 template <class C, class T>
 concept CacheCodecOf = requires(const C& codec, const T& value, std::string& out,
                                 const Record& stored) {
@@ -31,7 +32,7 @@ concept CacheCodecOf = requires(const C& codec, const T& value, std::string& out
   { codec.decode(stored) } -> std::same_as<T>;
 };
 
-// The default ones: for Records, strings, what can be copied as bytes, and vectors of those.
+// The default codecs: for Records, strings, trivially copyable types, and vectors of these.
 template <class T>
 struct CacheCodec;
 
@@ -43,7 +44,7 @@ struct CacheCodec;
                .hint = "remove the cache"});
 }
 
-// A record comes back with its bytes; its path and offset are those in the cache.
+// Keeps a record's bytes; path and offset are those in the cache file.
 template <>
 struct CacheCodec<Record> {
   std::string name() const { return "record"; }
@@ -62,8 +63,8 @@ struct CacheCodec<std::string> {
   }
 };
 
-// Nothing that points elsewhere: another process could not follow it. (Inside a struct that can't
-// be seen.)
+// Not for pointers and views, which are invalid in another process. (Pointers inside a struct can't
+// be detected.)
 template <class T>
 concept CopiedAsBytes =
     std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::ranges::view<T>;
@@ -96,7 +97,7 @@ struct CacheCodec<std::vector<V>> {
   }
 };
 
-// Each with its length in front, 8 bytes, little-endian.
+// Each element is preceded by its length: 8 bytes, little-endian.
 template <class V>
 requires(!CopiedAsBytes<V>) struct CacheCodec<std::vector<V>> {
   std::string name() const { return "vector of " + CacheCodec<V>().name(); }

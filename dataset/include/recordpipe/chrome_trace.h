@@ -1,4 +1,4 @@
-// A timeline of what each thread did, to look at in https://ui.perfetto.dev or chrome://tracing.
+// A timeline of all threads' activity, for https://ui.perfetto.dev or chrome://tracing.
 //
 //     auto trace = std::make_shared<ChromeTrace>();
 //     auto batches = dataset.with_options({.trace = trace});
@@ -17,30 +17,30 @@
 
 namespace recordpipe {
 
-// All from any thread. Several pipelines may write to one.
+// Thread-safe. Several pipelines may share one trace.
 class ChromeTrace {
  public:
   using Time = std::chrono::steady_clock::time_point;
   using Name = uint32_t;
 
-  // Memory is taken for the events that come, 32 bytes each, up to `max_events`; what comes then is
-  // only counted.
+  // Allocates 32 bytes per event as events arrive, up to `max_events`; further events are only
+  // counted.
   explicit ChromeTrace(size_t max_events = 1'000'000);
 
-  // A name for events: the same number for the same text.
+  // Interns the name of an event: equal texts give equal numbers.
   Name name(std::string_view text);
 
-  // What the calling thread did from `begin` to `end`.
+  // Records an activity of the calling thread from `begin` to `end`.
   void add(Name event, Name category, Time begin, Time end);
 
-  // What the calling thread is called, if it has no name yet.
+  // Names the calling thread, unless it has a name already.
   void name_thread(std::string_view text);
 
   size_t dropped() const;
 
-  // Trace Event Format, as an object: complete events ("X"), in microseconds since the trace was
-  // made, with the names of the process and of its threads, "worker" where they have been given
-  // none, and "dropped_events" where there are any.
+  // A JSON object in Trace Event Format: complete events ("X"), in microseconds since construction,
+  // with the names of the process and of its threads (default "worker"), and "dropped_events" if
+  // events were dropped.
   // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
   std::string json() const;
 

@@ -1,4 +1,4 @@
-// What batch puts elements together with.
+// Collators: how batch combines elements into batches.
 #pragma once
 
 #include <concepts>
@@ -11,15 +11,16 @@
 
 namespace recordpipe {
 
-// A collator makes a batch of elements. reset() makes a batch `rows` long and may reuse its memory;
-// set() writes one row, from several threads at once, each another row. A collator may also have
-//   finish(batch)         called once when all rows are set and none of them threw: for batches
-//                         whose rows have no place before the sizes of all are known;
-//   set(batch, row, element, next)   where the next row's element is known: to have the processor
-//                         fetch meanwhile what that one will read;
-//   parameters()          what it was given, as std::vector<Parameter>: a part of the plan, by
-//                         which saved states and caches tell it from another;
-//   name()                in the plan, instead of "batch".
+// A collator combines elements into a batch. reset() prepares a batch with `rows` rows and may
+// reuse its memory. set() writes one row; it is called concurrently for different rows. Optional
+// members:
+//   finish(batch)         called once after all rows were set without errors: for batches whose
+//                         row positions depend on the sizes of all rows;
+//   set(batch, row, element, next)   called if the next row's element is known, so that its input
+//                         can be prefetched into the CPU cache;
+//   parameters()          the parameters as std::vector<Parameter>: part of the plan, so that saved
+//                         states and caches of other parameters are refused;
+//   name()                the operator's name in the plan (default: "batch").
 template <class C, class T>
 concept CollatorOf = Element<typename C::Batch> &&
     requires(const C& collator, typename C::Batch& batch, size_t n, T& element) {

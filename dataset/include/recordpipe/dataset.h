@@ -1,4 +1,4 @@
-// Dataset<T>: a pipeline of elements as a value, after tf.data.
+// Dataset<T>: a description of a pipeline of elements, modelled on tf.data.
 //
 //     Dataset<Record> records = tfrecord_files({"train.tfrecords"});
 //     auto batches = records.shuffle(16'384, /*seed=*/7)
@@ -9,30 +9,31 @@
 //       for (const auto& batch : batches.epoch(epoch)) ...
 //     }
 //
-// Sources have headers of their own: tfrecord_files.h, from_vector.h, range.h, from_generator.h.
+// Sources: tfrecord_files.h, from_vector.h, range.h, from_generator.h.
 //
-// A Dataset says what to do; it does nothing until it is iterated, and may be copied, shared and
-// iterated as often as you like, at the same time too. Operators are named and mean what tf.data's
-// do. What this library promises beyond that:
+// A Dataset is a lazy, immutable description. It may be copied, shared and iterated any number of
+// times, also concurrently. Operators have the names and semantics of tf.data's. Additional
+// guarantees:
 //
-//   - The elements, their order and their bytes are a function of the sources, the operators, the
-//     seeds and the epoch: never of the thread count, the chunk size, the prefetch depth or the
-//     time. Functions given to map and filter must depend on nothing but their arguments.
-//   - Random numbers are Philox's, keyed by seed, operator, epoch and the element's place in its
-//     source.
-//   - Errors keep their place: whatever an operator or a function throws is thrown by the iterator
-//     when all elements before it have been delivered, the same at any thread count, and again at
-//     every further call.
-//   - Memory is bounded by the chunks in flight (about 2 + threads of them at the end, at each
-//     prefetch and operator that must see values, and in each open input of an interleave, which
-//     holds up to two chunks, or 2 MiB of small elements, besides), by the buffers and caches you
-//     ask for, by 8 bytes for each record of a mapped file, and by what a shuffle holds: 24 bytes
-//     an element, and the element itself where it was computed before (behind filter, prefetch, or
-//     a compressed file).
-//   - Dropping an iterator at any moment stops and joins everything it started, as soon as the
-//     chunks that are in work at that moment are done.
+//   - Determinism: the elements, their order and their bytes are a function of the sources, the
+//     operators, the seeds and the epoch. They never depend on the thread count, the chunk size,
+//     the prefetch depth or timing. Functions passed to map and filter must depend on their
+//     arguments only.
+//   - Random numbers come from Philox, keyed by the seed, the operator, the epoch and the element's
+//     index in its source.
+//   - Errors are delivered in order: the iterator throws an exception of an operator or a function
+//     after all elements before it, at the same position for any thread count, and again at each
+//     further call.
+//   - Memory is bounded by: the chunks in flight (about 2 + threads at the end of the pipeline, at
+//     each prefetch, at each operator that must see values, and in each open input of an
+//     interleave, which also holds up to two chunks, or 2 MiB of small elements); the buffers and
+//     caches that you request; 8 bytes per record of a memory-mapped file; and shuffle buffers: 24
+//     bytes per element, plus the element itself if it was computed upstream (after filter,
+//     prefetch, or a compressed file).
+//   - Destroying an iterator at any time stops and joins all its threads as soon as they have
+//     finished their current chunks.
 //
-// Only the functions that you give are compiled in your program; the rest is in the library.
+// Your program compiles only your own functions; everything else is in the library.
 #pragma once
 
 #include <concepts>
@@ -67,11 +68,11 @@ enum class DropRemainder { no, yes };
 template <class T>
 concept Vector = internal::ElementVector<T>;
 
-// What enumerate makes: a number and an element.
+// An element of enumerate: an index and an element.
 template <Element T>
 using Enumerated = std::pair<int64_t, T>;
 
-// The most that shard divides a dataset into.
+// The maximum of num_shards.
 inline constexpr size_t kMaxShards = size_t{1} << 16;
 
 template <Element T>
@@ -82,9 +83,10 @@ class Dataset {
   explicit Dataset(internal::NodePtr node, const PipelineOptions& options = {}, uint64_t epoch = 0)
       : node_(std::move(node)), options_(options), epoch_(epoch) {}
 
-  // function(T) -> U of each element, on all threads, results in order. The function is called as
-  // const and from several threads at once. It may take T by value, T&& or const T&. What it does
-  // is not seen in saved states and caches, unless it has parameters() (parameter.h).
+  // Applies function(T) -> U to each element, in parallel; results are in input order. The function
+  // is called as const and concurrently, so it must be thread-safe. It may take T by value, T&& or
+  // const T&. Saved states and caches can't detect a changed function, unless it has parameters()
+  // (parameter.h).
   template <class F>
   auto map(F function) const {
     using U = std::decay_t<std::invoke_result_t<const F&, T&&>>;
@@ -92,8 +94,8 @@ class Dataset {
                                  internal::element_ops<U>(), /*seed=*/{}));
   }
 
-  // The same for function(T, Random&) -> U: `random` holds the element's own numbers, the same
-  // wherever and whenever it is computed, others in each epoch.
+  // The same for function(T, Random&) -> U. `random` is the element's own random stream: it is
+  // independent of the thread and the time, and differs in each epoch.
   template <class F>
   auto map_with_random(uint64_t seed, F function) const {
     using U = std::decay_t<std::invoke_result_t<const F&, T&&, Random&>>;
@@ -102,15 +104,16 @@ class Dataset {
     return with<U>(internal::map(node_, std::move(map), internal::element_ops<U>(), seed));
   }
 
-  // The elements for which predicate(const T&) holds, in order. Tested on all threads.
+  // Keeps the elements for which predicate(const T&) is true, in order. The predicate runs in
+  // parallel and must be thread-safe.
   template <std::predicate<const T&> P>
   Dataset filter(P predicate) const {
     return with<T>(
         internal::filter(node_, std::make_unique<internal::Filter<T, P>>(std::move(predicate))));
   }
 
-  // The elements of function(T) -> std::vector<U> or Dataset<U>, one after the other. Options and
-  // epochs of those datasets don't count.
+  // Concatenates the elements of function(T) -> std::vector<U> or Dataset<U>. Options and epochs of
+  // those datasets are ignored.
   template <class F>
   auto flat_map(F function) const {
     using Result = std::decay_t<std::invoke_result_t<const F&, T&&>>;
@@ -123,23 +126,24 @@ class Dataset {
     }
   }
 
-  // The elements of function(T) -> Dataset<U>, `block_length` from each of `cycle_length` (1 to
-  // 65,536) that are open at the same time, in turns. The open ones are read ahead in parallel:
-  // what their generators and scans share must be thread-safe. Options and epochs of those datasets
-  // don't count.
+  // Interleaves the elements of function(T) -> Dataset<U>: `cycle_length` (1 to 65,536) inputs are
+  // open at a time, and each yields `block_length` elements in turn. Open inputs are read ahead in
+  // parallel, so data shared by their generators and scans must be thread-safe. Options and epochs
+  // of those datasets are ignored.
   //
-  // An input is destroyed when it has ended. The files that it has mapped stay mapped while the
-  // iterator lives (a file that several inputs map, or one again and again, only once), so elements
-  // may point into mapped records, as without interleave. What else they point into, they must own,
-  // or it must outlive the iterator. All this is true of flat_map, too.
+  // An input is destroyed at its end. Its mapped files stay mapped for the iterator's lifetime
+  // (each file is mapped once, even if several inputs use it or one input uses it repeatedly), so
+  // elements may reference mapped records, as without interleave. Elements must own any other
+  // memory that they reference, or that memory must outlive the iterator. All this applies to
+  // flat_map too.
   template <class F>
   auto interleave(F function, size_t cycle_length, size_t block_length = 1) const {
     using Result = std::decay_t<std::invoke_result_t<const F&, T&&>>;
     return open_each<Result>("interleave", cycle_length, block_length, std::move(function));
   }
 
-  // function(const State&, T) -> std::pair<State, U>, one element after the other; yields the Us.
-  // An element that fails leaves the state as it was; moving a State must not throw.
+  // Calls function(const State&, T) -> std::pair<State, U> on the elements sequentially; yields the
+  // Us. An element that fails leaves the state unchanged. Moving a State must not throw.
   template <class State, class F>
   auto scan(State initial, F function) const {
     using U = typename std::invoke_result_t<const F&, const State&, T&&>::second_type;
@@ -148,78 +152,82 @@ class Dataset {
     return with<U>(internal::scan(node_, std::move(scan), internal::element_ops<U>()));
   }
 
-  // Leaves out elements whose computing, wherever upstream, threw recordpipe::Error (a record whose
-  // CRC doesn't fit, an Example without the wanted feature), up to the limits; past a limit it
-  // throws Error{limit_exceeded}, which names the limit and the last cause, after the elements
-  // before it. What was left out is in Iterator::skipped(). Anything else that is thrown
-  // (bad_alloc, your own exceptions) is an error as ever.
+  // Skips elements for which any upstream operator threw recordpipe::Error (for example, a CRC
+  // mismatch, or an Example without a required feature), up to the limits. Beyond a limit, throws
+  // Error{limit_exceeded}, naming the limit and the last cause, after all elements before it.
+  // Iterator::skipped() reports the skipped elements. Other exceptions (bad_alloc, your own types)
+  // are errors as usual.
   //
-  // A skipped element moves no other: upstream it has its place, its id and its draws as if it were
-  // good, in a shuffle's buffer or a batch too (a batch with a bad row is skipped as a whole). Only
-  // operators downstream see that it is gone. So it stands best late, after shuffle, before batch.
+  // Skipping an element doesn't affect others: upstream operators treat it like a valid one, with
+  // its position, id and random numbers, also in a shuffle's buffer or a batch (a batch with a
+  // failed row is skipped as a whole). Only downstream operators see that it is missing. Best
+  // placed late: after shuffle, before batch.
   //
-  // What ends its source is not skipped, for there is nothing after it: a missing file, damaged
-  // framing, damage in a compressed file. Where each file is an input of its own (flat_map or
-  // interleave over paths), only that file ends there, and the others go on.
+  // Errors that end their source are not skipped: a missing file, damaged framing, damage in a
+  // compressed file. If each file is a separate input (flat_map or interleave over paths), only
+  // that file ends early; the others continue.
   Dataset ignore_errors(const IgnoreErrorsOptions& limits = {}) const {
     return with<T>(internal::ignore_errors(node_, limits));
   }
 
-  // batch undone: the elements of std::vectors.
+  // The inverse of batch: yields the elements of std::vectors.
   auto unbatch() const requires Vector<T> {
     return with<internal::vector_element_t<T>>(internal::unbatch(node_));
   }
 
-  // A random order from a buffer of `buffer_size` > 0 elements: uniform over all permutations where
-  // the buffer holds the whole input. Each epoch is shuffled anew.
+  // Shuffles with a buffer of `buffer_size` > 0 elements. The order is uniform over all
+  // permutations if the buffer holds the whole input. Each epoch has a different order.
   Dataset shuffle(size_t buffer_size, uint64_t seed) const {
     return with<T>(internal::shuffle(node_, buffer_size, seed));
   }
 
-  // A random order of all elements in O(1) memory, uniform over all orders, another in each epoch.
-  // Needs random access: sources in memory and plain TFRecord files have it, and map, enumerate,
-  // take, skip, shard, concatenate and zip of these. Throws Error{invalid_argument} here, naming
-  // the operator that has none.
+  // Shuffles all elements in O(1) memory, uniformly over all permutations; each epoch has a
+  // different order. Requires random access: in-memory sources and plain TFRecord files have it,
+  // and also map, enumerate, take, skip, shard, concatenate and zip of these. Otherwise throws
+  // Error{invalid_argument} immediately, naming the operator without random access.
   Dataset global_shuffle(uint64_t seed) const {
     return with<T>(internal::global_shuffle(node_, seed));
   }
 
-  // All of this, then all of `next`.
+  // All elements of this dataset, then all elements of `next`.
   Dataset concatenate(const Dataset& next) const {
     return with<T>(internal::concatenate({node_, next.node_}));
   }
 
-  // Of each num_shards elements (1 to kMaxShards) in a row the one at `index` < num_shards: the
-  // shards of all workers are disjoint, and together all of the input. Where the input ends within
-  // a group, the first shards get an element more than the others, as in tf.data, or with
-  // DropRemainder::yes none does: then all workers have as many elements, and with batch(n,
-  // DropRemainder::yes) as many batches, for any number of workers. Elements keep their ids: what
-  // is drawn for one does not depend on the number of workers.
+  // Selects from each num_shards (1 to kMaxShards) consecutive elements the one at `index` <
+  // num_shards. The shards of all workers are disjoint and together cover the input. If the input
+  // ends within a group, the first shards get one element more than the others, as in tf.data; with
+  // DropRemainder::yes the incomplete group is dropped: all workers then have the same number of
+  // elements, and with batch(n, DropRemainder::yes) the same number of batches, for any number of
+  // workers. Elements keep their ids: an element's random numbers don't depend on the number of
+  // workers.
   //
-  // Put it after shuffle and repeat and directly before batch (maps may be between): then what one
-  // of 4 workers with batches of 32 has saved after its batch K, each of 2 workers with batches of
-  // 64 can restore, and they go on with the same global batches; where there is one worker now,
+  // Place it after shuffle and repeat and directly before batch (only maps may be between). A state
+  // saved by one of 4 workers (batch size 32) after its batch K can then be restored by each of 2
+  // workers (batch size 64), which continue with the same global batches. A single worker uses
   // shard(1, 0).
   Dataset shard(size_t num_shards, size_t index,
                 DropRemainder drop_remainder = DropRemainder::no) const {
     return with<T>(internal::shard(node_, num_shards, index, drop_remainder == DropRemainder::yes));
   }
 
-  // Pairs of a number, from `start` on, and an element.
+  // Pairs of an index, counted from `start`, and an element.
   Dataset<Enumerated<T>> enumerate(int64_t start = 0) const {
     return with<Enumerated<T>>(internal::enumerate(node_, start, internal::pair_ops<T>()));
   }
 
-  // The input `count` times over, -1: for ever (until a pass yields nothing).
+  // Repeats the input `count` times. -1: indefinitely (until a pass yields no elements).
   Dataset repeat(int64_t count = -1) const { return with<T>(internal::repeat(node_, count)); }
 
-  // The first `count` elements; all but those. What isn't wanted is not computed.
+  // take: the first `count` elements. skip: all elements after them. Unneeded elements are not
+  // computed.
   Dataset take(uint64_t count) const { return with<T>(internal::take(node_, count)); }
   Dataset skip(uint64_t count) const { return with<T>(internal::skip(node_, count)); }
 
-  // `batch_size` > 0 elements to one, by default a std::vector<T>; another Collator makes another
-  // batch (ImageCollator, for instance). The last batch is shorter, unless the remainder is
-  // dropped. Rows are written on all threads, straight to their place in a slot that is used again.
+  // Combines `batch_size` > 0 elements into a batch: by default a std::vector<T>; other Collators
+  // make other batch types (for example, ImageCollator). The last batch may be smaller, unless the
+  // remainder is dropped. Rows are written in parallel, directly to their position in a reused
+  // slot.
   template <CollatorOf<T> C = VectorCollator<T>>
   Dataset<typename C::Batch> batch(size_t batch_size,
                                    DropRemainder drop_remainder = DropRemainder::no,
@@ -231,8 +239,8 @@ class Dataset {
                         internal::element_ops<Batch>()));
   }
 
-  // Vectors as the rows of one dense batch, filled up with `padding` to the longest of them, or to
-  // `length`: then a longer one is an error.
+  // Combines vectors into the rows of a dense batch, padded with `padding` to the longest row, or
+  // to `length`; a row longer than `length` is an error.
   auto padded_batch(size_t batch_size, internal::vector_element_t<T> padding,
                     DropRemainder drop_remainder = DropRemainder::no,
                     std::optional<size_t> length = {}) const requires Vector<T> {
@@ -240,8 +248,8 @@ class Dataset {
     return batch(batch_size, drop_remainder, PaddedCollator<V>{std::move(padding), length});
   }
 
-  // std::vectors of `size` > 0 elements, window k starting at element k * `shift` > 0; by default
-  // `size`. Those at the end are shorter, unless the remainder is dropped.
+  // Windows: std::vectors of `size` > 0 elements. Window k starts at element k * `shift`; `shift` >
+  // 0, default: `size`. The last windows may be shorter, unless the remainder is dropped.
   auto window(size_t size, std::optional<size_t> shift = {},
               DropRemainder drop_remainder = DropRemainder::no) const requires std::copyable<T> {
     using Window = std::vector<T>;
@@ -251,14 +259,14 @@ class Dataset {
   }
 
   // Computes the elements once and keeps them in memory for all later passes and iterators of this
-  // Dataset and those made from it (cache.h); random numbers before it are those of epoch 0 in all
-  // of them.
+  // Dataset and of Datasets derived from it (cache.h). Upstream random numbers are those of epoch 0
+  // in all passes.
   Dataset cache(const CacheOptions& options = {}) const requires std::copyable<T> {
     return with<T>(internal::cache(node_, options, internal::copy_elements<T>));
   }
 
-  // The same in a file, for later runs too. It appears when a pass has come to its end; one that
-  // was made by another pipeline or from other files is refused.
+  // The same in a file, also for later runs. The file appears when a pass has reached the end. A
+  // cache file of another pipeline or of other source files is refused.
   template <CacheCodecOf<T> C = CacheCodec<T>>
   Dataset cache(std::string path, C codec = {},
                 FileSystem& file_system = posix_file_system()) const {
@@ -266,49 +274,48 @@ class Dataset {
                                         std::make_unique<internal::Codec<T, C>>(std::move(codec))));
   }
 
-  // A thread of its own keeps up to `buffer_size` > 0 elements ready while the consumer works; by
-  // default as many as turn out to be of use: 2 at first, twice as many each time the consumer
-  // finds nothing after the buffer had been full, at most 64.
+  // A separate thread keeps up to `buffer_size` > 0 elements ready while the consumer works. By
+  // default the size is tuned automatically: initially 2, doubled each time the consumer finds the
+  // buffer empty after it was full, at most 64.
   Dataset prefetch(size_t buffer_size = kAutotune) const {
     return with<T>(internal::prefetch(node_, buffer_size));
   }
 
-  // How it is computed: threads, chunk size, limit of memory, trace. Replaces all options given
-  // before. No option changes an element.
+  // Sets threads, chunk size, memory limit and trace. Replaces all earlier options. Options never
+  // change the elements.
   Dataset with_options(const PipelineOptions& options) const {
     return Dataset(node_, options, epoch_);
   }
   const PipelineOptions& options() const { return options_; }
 
-  // The same Dataset with its passes in epoch `epoch`; 0 where none was given. Each epoch has its
-  // own order and random numbers:
+  // The same Dataset with its passes in epoch `epoch` (default: 0). Each epoch has its own order
+  // and random numbers:
   //
   //     for (uint64_t epoch = 0; epoch < n; ++epoch) {
   //       for (const auto& batch : batches.epoch(epoch)) ...
   //     }
   //
-  // The elements of epochs 0 to n - 1, one after the other, are those of batches.repeat(n), bit for
-  // bit. Each loop is a new iterator, which opens the files and checks their CRCs again; repeat
-  // does both once. If the Dataset contains a repeat, pass p of it in epoch k is in an epoch of its
-  // own: p if k is 0, and otherwise one that differs for each (k, p).
+  // The concatenated elements of epochs 0 to n - 1 equal those of batches.repeat(n), bit for bit.
+  // Each loop creates a new iterator, which opens the files and checks their CRCs again; repeat
+  // does both once. If the Dataset contains a repeat, its pass p in epoch k has an epoch of its
+  // own: p if k is 0, otherwise a value that is unique for each (k, p).
   //
-  // Like an option, the epoch belongs to the iteration. It is no operator: operators may follow it,
-  // the last one that was given counts, and it is no part of explain() or of a saved state's plan.
-  // The epochs of further inputs (of concatenate, zip, sample_from_datasets, interleave) don't
-  // count.
+  // Like an option, the epoch is a property of the iteration, not an operator: operators may follow
+  // it, the last call wins, and it is not part of explain() or of a saved state's plan. The epochs
+  // of secondary inputs (of concatenate, zip, sample_from_datasets, interleave) are ignored.
   Dataset epoch(uint64_t epoch) const { return Dataset(node_, options_, epoch); }
 
-  // For operators: what it is made of, and a Dataset of `node` with the options and the epoch of
-  // this one.
+  // For implementing operators: the plan node of this Dataset, and a Dataset of `node` with this
+  // Dataset's options and epoch.
   const internal::NodePtr& node() const { return node_; }
   template <class U>
   Dataset<U> with(internal::NodePtr node) const {
     return Dataset<U>(std::move(node), options_, epoch_);
   }
 
-  // The operators, one a line, in the order the elements take.
+  // The operators in data-flow order, one per line.
   std::string explain() const { return internal::explain(node_); }
-  // The same for datasets of the same operators and parameters; what functions do is not seen.
+  // A hash of the operators and their parameters. Doesn't cover the code of functions.
   uint64_t plan_hash() const { return internal::plan_hash(node_); }
 
   // A new pass: iterate({.epoch = 3}).
@@ -316,7 +323,7 @@ class Dataset {
     return Iterator<T>(internal::AnyIterator(node_, options_, options.epoch.value_or(epoch_)));
   }
 
-  // For range-for: an input range, a pass of its own each time, in the Dataset's epoch.
+  // For range-for: an input range. Each call of begin() starts a new pass in the Dataset's epoch.
   InputIterator<T> begin() const { return InputIterator<T>(iterate()); }
   std::default_sentinel_t end() const { return {}; }
 

@@ -1,4 +1,4 @@
-// What may flow through a pipeline, and how much memory it takes.
+// The concept of a pipeline element, and its memory size.
 #pragma once
 
 #include <concepts>
@@ -15,26 +15,26 @@
 namespace recordpipe {
 
 // The type of a Dataset's elements. Values are passed on by swapping, which reuses their memory, so
-// default-constructed ones must be cheap. Not bool: the elements of a std::vector<bool> can't be
-// written by several threads.
+// default construction must be cheap. Not bool: the elements of a std::vector<bool> can't be
+// written concurrently.
 template <class T>
 concept Element = std::default_initializable<T> && std::movable<T> && !std::same_as<T, bool>;
 
-// The bytes that `value` owns outside of itself (sizeof is counted separately). memory_limit and
-// cache(max_bytes) count with it. Define an overload in the namespace of a type of your own:
-// without one, memory that the type allocates is not counted.
+// Heap memory owned by `value` in bytes; sizeof is counted separately. Used by memory_limit and
+// cache(max_bytes). For your own types, define an overload in the type's namespace; without one,
+// their heap memory is not counted.
 template <class T>
 uint64_t heap_bytes(const T&) {
   return 0;
 }
 inline uint64_t heap_bytes(const std::string& value) { return value.capacity(); }
-// A record that points into a mapped file owns nothing. One of its own memory has its path and what
-// std::shared_ptr and the allocator add (about 40 bytes) in it, too.
+// A record that points into a mapped file owns no memory. A record with its own memory includes its
+// path and the overhead of std::shared_ptr and the allocator (about 40 bytes).
 inline uint64_t heap_bytes(const Record& record) {
   constexpr uint64_t kOverhead = 40;
   return record.owner ? record.data.size() + record.path.size() + kOverhead : 0;
 }
-// Containers and what enumerate and zip make. Declared first, so that they find each other.
+// Containers, pairs (enumerate) and tuples (zip). Declared first, so that they can be nested.
 template <class V>
 uint64_t heap_bytes(const std::vector<V>& values);
 template <class V>

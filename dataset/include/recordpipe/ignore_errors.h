@@ -1,4 +1,4 @@
-// What Dataset::ignore_errors allows, and what an iterator reports of what it has left out.
+// Limits for Dataset::ignore_errors, and an iterator's report of skipped elements.
 #pragma once
 
 #include <cstddef>
@@ -9,29 +9,30 @@
 
 namespace recordpipe {
 
-// How much may be skipped in one pass over the input before that is an error itself.
+// Limits on skipped elements in one pass over the input; beyond them, iteration throws.
 struct IgnoreErrorsOptions {
-  // Elements.
+  // Maximum number of skipped elements (default: no limit).
   uint64_t max_count = UINT64_MAX;
-  // Elements skipped by elements seen, 0 to 1.
+  // Maximum of skipped / seen elements, 0 to 1 (default 1: no limit).
   double max_rate = 1;
-  // A rate counts when so many elements have been seen.
+  // max_rate applies after this number of elements (default 100).
   uint64_t rate_after = 100;
 };
 
-// Where an element that was skipped came from, as far as its error says.
+// The origin of a skipped element, as far as its error names it.
 struct SkippedElement {
-  std::string path;                // empty where the error names none
+  std::string path;                // empty if the error names none
   std::optional<uint64_t> offset;  // in bytes
   std::string reason;
   bool operator==(const SkippedElement&) const = default;
 };
 
 struct SkippedReport {
-  // By all ignore_errors of the iterator, since it was made, in all epochs. After a restore also
-  // what was skipped on the way to the restored place, from the last place kept before it.
+  // Number of elements skipped by all ignore_errors of the iterator since its construction, in all
+  // epochs. After a restore it includes elements skipped while replaying from the last saved
+  // position to the restored one.
   uint64_t count = 0;
-  // The first of them, at most kMaxFirst.
+  // The first skipped elements, at most kMaxFirst.
   std::vector<SkippedElement> first;
   static constexpr size_t kMaxFirst = 100;
 };

@@ -1,4 +1,5 @@
-// Iterator: one pass over a Dataset, and its place in it; InputIterator: the same for range-for.
+// Iterator: one pass over a Dataset, with a position that can be saved. InputIterator: the same for
+// range-for.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@
 
 namespace recordpipe {
 
-// For Dataset::iterate().
+// Parameters of Dataset::iterate().
 struct IterateOptions {
   // The epoch of the pass (default: the Dataset's, see Dataset::epoch).
   std::optional<uint64_t> epoch = {};
@@ -28,7 +29,7 @@ namespace internal {
 
 class Node;
 
-// An Iterator without its elements' type.
+// Type-erased implementation of Iterator.
 class AnyIterator {
  public:
   AnyIterator(std::shared_ptr<const Node> node, const PipelineOptions& options, uint64_t epoch);
@@ -49,12 +50,12 @@ class AnyIterator {
   MemoryUse memory() const;
 
  private:
-  // Brings the next chunk; false at the end.
+  // Fetches the next chunk; false at the end.
   bool fetch();
 
   struct Pass;
   std::unique_ptr<Pass> pass_;
-  std::byte* values_ = nullptr;  // of the chunk at hand
+  std::byte* values_ = nullptr;  // of the current chunk
   size_t size_;                  // of an element
   size_t at_ = 0;
   size_t count_ = 0;
@@ -62,57 +63,60 @@ class AnyIterator {
 
 }  // namespace internal
 
-// One pass over a Dataset. Used by one thread at a time. Keeps the Dataset's description alive.
+// One pass over a Dataset. Not thread-safe, except where stated. Shares ownership of the Dataset's
+// plan.
 template <Element T>
 class Iterator {
  public:
   explicit Iterator(internal::AnyIterator iterator) : iterator_(std::move(iterator)) {}
 
-  // The next element, valid until the next call (it lies in a slot that is used again: move from it
-  // to keep it); null at the end, and ever after. Throws what the pipeline throws.
+  // The next element, or null at the end and after it. The element is valid until the next call,
+  // because its slot is reused; move from it to keep it. Throws the pipeline's errors.
   T* next() { return static_cast<T*>(iterator_.next()); }
 
-  // Where the iterator stands: after the elements that next() has returned, whatever was planned or
-  // prefetched beyond them, and its epoch. A serialized recordpipe.IteratorState
-  // (proto/iterator_state.proto), at most 16 KiB and 8 bytes for each element in a shuffle's
-  // buffer; beyond that some 10 bytes for each input that an interleave has open, 16 for each file
-  // that inputs have opened, and what a scan's state takes. The first call asks for the sizes of
+  // The iterator's position and epoch. The position is after the last element that next() returned,
+  // regardless of planned or prefetched elements. Format: a serialised recordpipe.IteratorState
+  // (proto/iterator_state.proto). Maximum size: 16 KiB, plus 8 bytes for each element in a
+  // shuffle's buffer; in addition about 10 bytes for each open input of an interleave, 16 bytes for
+  // each file that inputs have opened, and a scan's state. The first call queries the sizes of
   // files that were not opened yet; no call reads a file. Throws Error{invalid_argument} after an
-  // error, which has no place to go on from.
+  // error, because there is no position to resume from.
   std::string state() const { return iterator_.state(); }
 
-  // Goes to where `state` was taken, in another run, with other threads, chunk sizes or prefetch
-  // depths, and in the state's epoch, whatever epoch this iterator was made with. Throws
-  // Error{invalid_argument}, naming the operator or the file, where it was saved from another plan
-  // or the sources' files have changed: then the iterator stays where it is. Compared are name and
-  // content (a sample of it) of the files that the saving iterator had opened, and name and size of
-  // the others; folders and the queries of URLs don't count, so data may be moved and URLs signed
-  // again. Where the place can't be reached all the same, it throws what comes in between, and
-  // starts its own epoch over: a file that an input of interleave or flat_map has read has changed,
-  // say.
+  // Resumes at the position and epoch of `state`, regardless of this iterator's epoch. The state
+  // may come from another process, with other thread counts, chunk sizes or prefetch depths.
+  //
+  // Throws Error{invalid_argument}, naming the operator or the file, if the state was saved from
+  // another plan or if the source files have changed; the iterator then keeps its position. Files
+  // that the saving iterator had opened are compared by name and content (a sample of it), all
+  // other files by name and size. Directories and query strings of URLs are ignored, so data may be
+  // moved and URLs may be signed again.
+  //
+  // If the position can't be reached for another reason (for example, a file read by an input of
+  // interleave or flat_map has changed), throws the error that occurred on the way and restarts the
+  // iterator's own epoch.
   void restore(std::string_view state) { iterator_.restore(state); }
 
-  // The epoch of this pass: of a restored one, that of the state.
+  // The epoch of this pass; after restore(), the epoch of the state.
   uint64_t epoch() const { return iterator_.epoch(); }
 
-  // How many elements next() has returned, those before the state that was restored included.
+  // Number of elements that next() has returned, including those before a restored state.
   uint64_t position() const { return iterator_.position(); }
 
-  // What ignore_errors has skipped: up to what has been planned ahead, until the end. From any
-  // thread.
+  // The elements skipped by ignore_errors, including those in chunks planned ahead. Thread-safe.
   SkippedReport skipped() const { return iterator_.skipped(); }
 
-  // Where the time went, up to now. From any thread.
+  // The statistics up to now. Thread-safe.
   PipelineStatistics statistics() const { return iterator_.statistics(); }
 
-  // What the pipeline's elements and buffers take. From any thread.
+  // Memory used by the pipeline's elements and buffers. Thread-safe.
   MemoryUse memory() const { return iterator_.memory(); }
 
  private:
   internal::AnyIterator iterator_;
 };
 
-// Of a range-for over a Dataset. Copies share their pass.
+// Input iterator for range-for over a Dataset. Copies share one pass.
 template <Element T>
 class InputIterator {
  public:

@@ -1,4 +1,4 @@
-// What a pipeline's elements and buffers take, and the error where that is too much.
+// Memory used by a pipeline's elements and buffers, and the error for exceeding the limit.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@ namespace recordpipe {
 
 // In bytes.
 struct MemoryUse {
-  uint64_t bytes = 0;  // at present
+  uint64_t bytes = 0;  // current use
   uint64_t peak = 0;
   uint64_t limit = 0;
 };
 
-// The pipeline can't do with the memory it has (PipelineOptions::memory_limit): the end of all of
-// it, not of an element or an input, so ignore_errors doesn't skip it.
+// The pipeline exceeds PipelineOptions::memory_limit. The error ends the whole pipeline, not a
+// single element or input, so ignore_errors doesn't skip it.
 class MemoryLimitExceeded : public Error {
  public:
   explicit MemoryLimitExceeded(const MemoryUse& use);

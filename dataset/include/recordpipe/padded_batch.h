@@ -1,7 +1,7 @@
 // padded_batch: vectors of different lengths as the rows of one dense batch.
 //
-// By default as long as the longest row of the batch. In order; as Dataset::batch in all else: it
-// is that, with the collator below.
+// Rows are padded to the longest row of the batch by default. In order. Equivalent to
+// Dataset::batch with PaddedCollator.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace recordpipe {
 template <Element V>
 struct PaddedBatch {
   std::vector<V> values;        // [rows, length], row-major
-  size_t length = 0;            // of each row, padding included
-  std::vector<size_t> lengths;  // of the rows before they were padded
+  size_t length = 0;            // of each row, including padding
+  std::vector<size_t> lengths;  // of the rows before padding
 
   size_t rows() const { return lengths.size(); }
   std::span<const V> row(size_t i) const { return std::span(values).subspan(i * length, length); }
@@ -34,11 +34,11 @@ struct PaddedBatch {
     return a.values == b.values && a.length == b.length && a.lengths == b.lengths;
   }
 
-  // The rows as they came, until the longest is known. Kept, because its memory is used again.
+  // The rows before padding, until the longest is known. Kept to reuse their memory.
   std::vector<std::vector<V>> unpadded = {};
 };
 
-// batch's collator for it.
+// The collator of padded_batch.
 template <Element V>
 struct PaddedCollator {
   using Batch = PaddedBatch<V>;

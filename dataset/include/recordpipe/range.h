@@ -1,4 +1,4 @@
-// range: whole numbers at equal distances.
+// range: integers in arithmetic progression.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace recordpipe {
 
-// The numbers from `begin`, `step` apart, up to but not `end`; downwards where step < 0; none where
-// end lies the other way. All of int64's numbers will do. With random access. Throws
-// Error{invalid_argument} where step is 0.
+// The integers begin, begin + step, ... up to but excluding `end`; descending if step < 0; none if
+// `end` is in the other direction. Accepts all int64 values. Supports random access. Throws
+// Error{invalid_argument} if step is 0.
 Dataset<int64_t> range(int64_t begin, int64_t end, int64_t step = 1);
 
-// From 0.
+// The same with begin = 0.
 inline Dataset<int64_t> range(int64_t end) { return range(0, end); }
 
 }  // namespace recordpipe

@@ -26,7 +26,7 @@ namespace recordpipe {
 enum class CrcCheck {
   always,
   once,   // at the first read of the record since the file was mapped, by any thread
-  never,  // length CRCs are not checked either: only the framing is
+  never,  // neither data nor length CRCs are checked, only the framing
 };
 
 struct RecordReadOptions {

@@ -1,4 +1,4 @@
-// sample_from_datasets: several datasets mixed by chance.
+// sample_from_datasets: a random mixture of several datasets.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace recordpipe {
 
 enum class StopOnEmptyDataset { no, yes };
 
-// A mixture of `datasets` (at least one), with the options and the epoch of the first. `weights`
-// says how likely each is; none: all alike. The elements of one input keep their order. An input
-// that has run out is drawn no more, unless the whole is to stop there (tf.data's
-// stop_on_empty_dataset, whose default is no, too). An input of weight 0 never comes, one of any
-// other weight does: it counts as a multiple of 2^-62 of the sum of the weights, at least one.
-// Throws Error{invalid_argument} for weights that make no sense.
+// A mixture of `datasets` (at least one), with the options and the epoch of the first. `weights`:
+// the sampling probabilities, up to a common factor; empty: uniform. Each input's elements keep
+// their order. An exhausted input is not sampled again, unless the mixture is to stop there
+// (tf.data's stop_on_empty_dataset; default: no, as in tf.data). An input of weight 0 is never
+// sampled. Any other weight is rounded to a multiple of 2^-62 of the sum of the weights, at least
+// one. Throws Error{invalid_argument} for invalid weights.
 template <Element T>
 Dataset<T> sample_from_datasets(const std::vector<Dataset<T>>& datasets,
                                 std::vector<double> weights, uint64_t seed,

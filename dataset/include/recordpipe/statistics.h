@@ -1,4 +1,4 @@
-// Where a pipeline's time went, operator by operator.
+// Profile of a pipeline: time per operator.
 #pragma once
 
 #include <cstddef>
@@ -8,34 +8,34 @@
 
 namespace recordpipe {
 
-// Of one operator, or, as the last of all, of the "consumer": the thread that iterates, and what it
-// does with the elements. Times are in seconds, summed over threads. What flat_map and interleave
-// open counts as theirs.
+// Statistics of one operator. The last entry is "consumer": the thread that iterates, with the work
+// it does on the elements. Times are in seconds, summed over threads. The time of datasets opened
+// by flat_map and interleave counts as theirs.
 struct StageStatistics {
-  std::string name;  // as in explain(), without its parameters
-  size_t depth = 0;  // 0: between the consumer and its source; 1 more in each of several inputs
-  uint64_t elements = 0;         // handed on: planned ones, which may be ahead of the consumer
-  double planning = 0;           // what it does in order, on one thread at a time
-  double computing = 0;          // what it does on all threads
-  double waiting_for_input = 0;  // for elements that are computed by other threads
-  double waiting_for_room = 0;   // until the elements that are ready have been taken
-  // What part of the time it could have had it took: planning of one thread's time, computing of
-  // all threads'. 1: nothing goes faster before this does.
+  std::string name;              // as in explain(), without its parameters
+  size_t depth = 0;              // 0 on the path to the consumer; +1 inside each of several inputs
+  uint64_t elements = 0;         // planned output elements; may be ahead of the consumer
+  double planning = 0;           // sequential work, on one thread at a time
+  double computing = 0;          // parallel work, on all threads
+  double waiting_for_input = 0;  // for elements that other threads compute
+  double waiting_for_room = 0;   // back-pressure: until ready elements are taken
+  // Utilisation: (planning + computing / threads) / elapsed. At 1, this stage limits the
+  // throughput.
   double load = 0;
 
   double busy() const { return planning + computing; }
 };
 
 struct PipelineStatistics {
-  // In the order elements take: inputs before the operator that reads them.
+  // In data-flow order: inputs before the operator that reads them.
   std::vector<StageStatistics> stages = {};
-  double elapsed = 0;  // seconds from the first to the last element that was asked for
-  size_t threads = 0;  // that may work at the same time
+  double elapsed = 0;  // seconds from the first to the last requested element
+  size_t threads = 0;  // maximum number of concurrent threads
 
-  // The stage with the highest load; null where nothing has been done yet.
+  // The stage with the highest load; null if no stage has done any work yet.
   const StageStatistics* bottleneck() const;
 
-  // A table for people, a line for each stage, and one that names the bottleneck.
+  // A human-readable table: one line per stage, and a line that names the bottleneck.
   std::string text() const;
 };
 

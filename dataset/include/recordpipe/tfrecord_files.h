@@ -11,43 +11,45 @@
 
 namespace recordpipe {
 
-// The records of `paths`, file after file, in order. An element's id is its number over all files.
+// The records of `paths`, file after file, in order. An element's id is its index over all files.
 //
 // A path may be a pattern ("train-*.tfrecords", glob.h): it stands for the files that match at the
-// time of this call, sorted by their names. One that nothing matches throws Error{not_found}. A
-// file that is there under the very name is that file, whatever characters are in it.
+// time of this call, sorted by name. A pattern without matches throws Error{not_found}. If a file
+// with exactly this name exists, the path is not treated as a pattern.
 //
-// Plain files are mapped: a record is a span into the mapping, valid while the iterator lives, and
-// its CRC is checked on the threads that compute elements, after any shuffling. Compressed files,
-// pipes, devices and files that the file system can't map (URLs) are read as streams, in order, on
-// the thread that plans: put a prefetch after them; their records own their bytes. Whatever keeps a
-// view into such a record's data, a string_view or an ImageRow, must keep Record::owner too: when
-// the last one is gone, the bytes are. Linux allows 65,530 mappings per process by default
-// (vm.max_map_count): more files than that can't be mapped by one iterator.
+// Plain files are memory-mapped: a record is a span into the mapping, valid for the iterator's
+// lifetime, and its CRC is checked on the threads that compute elements, after any shuffling.
+// Compressed files, pipes, devices and files that the file system can't map (URLs) are read
+// sequentially as streams on the planning thread: place a prefetch after them. Their records own
+// their bytes: a view into such a record's data (a string_view or an ImageRow) dangles unless
+// Record::owner is kept with it. Linux allows 65,530 mappings per process by default
+// (vm.max_map_count), so one iterator can't map more files.
 //
-// Files are opened when their first record is wanted. Damage and missing files are errors at their
-// place: records before them are delivered. Where a record's header is damaged, those after it are
-// lost, too, unless the file has an index.
+// Files are opened when their first record is needed. Damaged and missing files are errors at their
+// position: all records before them are delivered. After a damaged record header the rest of the
+// file is lost, unless the file has an index.
 //
-// The index of a plain file (PATH.idx, as `tfrecord index` writes it; record_index.h) is used where
-// there is one, it fits and CRCs are checked. A file of more than 1 MiB then opens without a walk
-// over all headers, and a record with a damaged header is an element that fails, which
-// ignore_errors can leave out, with those after it intact. An index that is damaged or doesn't fit
-// is ignored. Where one says what isn't so, that element fails: header and data are checked by
-// their CRCs. Which records there are is the index's word: one made to mislead could name records
-// that lie inside the data of another, so remove indexes that you don't trust.
+// The index of a plain file (PATH.idx, written by `tfrecord index`; record_index.h) is used if it
+// exists and matches the file, and if CRCs are checked. A file of more than 1 MiB is then opened
+// without reading all headers. A record with a damaged header is then a failed element, which
+// ignore_errors can skip; the records after it stay readable. A damaged or mismatching index is
+// ignored. If an entry is wrong, its element fails, because the CRCs of header and data are
+// checked. But the index alone determines the set of records: a malicious index could list records
+// inside the data of another record, so remove untrusted indexes.
 //
-// With more than one thread, up to 4 plain files that come next are opened ahead, on the threads
-// that compute elements. That changes no element and no error.
+// With more than one thread, the next plain files (at most 4) are opened ahead, on the threads that
+// compute elements. This affects neither elements nor errors.
 //
-// Random access (global_shuffle) requires plain files that are regular files or URLs whose server
-// supports range requests; others throw Error{unsupported} when the first element is wanted. Of a
-// URL, all headers are read before the first element, unless it has an index, then each record by
-// its own request; the records own their bytes. Saved: the file, the record in it, and what files
-// there were (iterator_state.h); a file that is read as a stream is read again up to the place.
+// Random access (global_shuffle) requires regular plain files, or URLs of plain files whose server
+// supports range requests; other files throw Error{unsupported} when the first element is needed.
+// For a URL without an index, all headers are read before the first element; then each record is
+// one request. These records own their bytes.
+//
+// Saved state: the file, the record in it, and the list of files (iterator_state.h). A file that is
+// read as a stream is read again up to the saved position.
 Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options = {});
-// The same through another file system than the operating system's, which must outlive it and be
-// safe to use from several threads.
+// The same with another FileSystem, which must outlive the Dataset and its iterators and must be
+// thread-safe.
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
                                RecordReadOptions options = {});
 

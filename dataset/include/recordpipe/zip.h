@@ -1,4 +1,4 @@
-// zip: the first elements of several datasets together, then the second ones, and so on.
+// zip: combines the elements of several datasets position by position.
 #pragma once
 
 #include <tuple>
@@ -7,10 +7,10 @@
 
 namespace recordpipe {
 
-// Tuples of an element of each dataset, at least one, in order, as long as all of them have one;
-// with the options and the epoch of the first. Random numbers drawn upstream differ between inputs,
-// also where they read the same source. An element that fails in an input fails here. With random
-// access where all inputs have it.
+// Tuples with one element of each dataset (at least one), in order, until the shortest dataset
+// ends. Takes options and epoch of the first dataset. Upstream random numbers differ between
+// inputs, even if they read the same source. If an input's element fails, the tuple fails. Supports
+// random access if all inputs do.
 template <Element T, Element... Ts>
 Dataset<std::tuple<T, Ts...>> zip(const Dataset<T>& first, const Dataset<Ts>&... others) {
   return first.template with<std::tuple<T, Ts...>>(

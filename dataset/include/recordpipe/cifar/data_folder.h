@@ -1,5 +1,5 @@
-// What the folder of a converted data set holds: the splits' TFRecord files, a note of the archive
-// that they were made of, a mark if that was drawn by program; and the lock of a conversion.
+// The directory of a converted data set: the TFRecord files of the splits, a note that names the
+// source archive, a mark for synthetic images, and the lock of a conversion.
 #pragma once
 
 #include <array>

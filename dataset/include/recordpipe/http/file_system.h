@@ -1,4 +1,4 @@
-// Files at http and https URLs behind the interface of local files (file.h).
+// Files at http and https URLs through the interface of local files (file.h).
 //
 // Content-Encoding is not decoded. Redirects, certificates and proxies: client.h, download.h.
 // libcurl is initialised when the first URL is opened.

@@ -46,7 +46,7 @@ struct ImageRow {
   int32_t label = 0;
   PadCropFlip distortion = {};
   // Owner of the pixels' buffer, if they are part of a record that owns its bytes (Record::owner,
-  // for example from a compressed file). Without it, the pixels of such a record dangle.
+  // for example from a compressed file). Without the owner, the pixels of such a record dangle.
   std::shared_ptr<const std::byte[]> owner = {};
 
   friend uint64_t heap_bytes(const ImageRow& row) { return row.owner ? row.pixels.size() : 0; }

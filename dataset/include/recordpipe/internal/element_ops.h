@@ -1,6 +1,5 @@
-// What the engine does with elements whose type it doesn't know: a table of functions for each
-// type, so that plans, executors and most operators are compiled once, in the library, and not for
-// each type of each program.
+// Type-erased element operations: a table of functions for each type, so that plans, executors and
+// most operators are compiled once, in the library, and not for each type of each program.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +20,16 @@ struct VectorOps;
 struct ElementOps {
   size_t size;
   size_t alignment;
-  // Of nothing, if one of them throws.
+  // Value-initialises `count` elements; if one constructor throws, destroys the others.
   void (*construct)(void* first, size_t count);
   void (*destroy)(void* first, size_t count);
   void (*swap)(void* a, void* b);
-  // What `count` values own outside of themselves; null for trivially copyable types, which own
-  // nothing.
+  // Heap memory owned by `count` values. Null for trivially copyable types, which own none.
   uint64_t (*heap_bytes)(const void* first, size_t count);
-  const VectorOps* vector;  // null where the type is no std::vector of Elements
+  const VectorOps* vector;  // null if the type is not a std::vector of Elements
 };
 
-// Of a std::vector<T>.
+// Operations on a std::vector<T>.
 struct VectorOps {
   const ElementOps& element;  // T's
   size_t (*size)(const void* vector);
@@ -39,7 +37,7 @@ struct VectorOps {
   void* (*data)(void* vector);
 };
 
-// Assigns, for operators that keep a value and hand on copies.
+// Copy assignment, for operators that keep a value and return copies.
 using CopyElements = void (*)(const void* from, size_t count, void* to);
 template <std::copyable T>
 void copy_elements(const void* from, size_t count, void* to) {
@@ -57,7 +55,7 @@ struct VectorElement<std::vector<V>> {
 };
 template <class T>
 using vector_element_t = typename VectorElement<T>::type;
-// A std::vector of Elements.
+// True for a std::vector of Elements.
 template <class T>
 concept ElementVector =
     !std::same_as<vector_element_t<T>, NoVector> && Element<vector_element_t<T>>;

@@ -1,4 +1,4 @@
-// The name of an element's type, to tell apart types whose elements take as many bytes.
+// The name of an element's type. Distinguishes types of the same size.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@ namespace recordpipe::internal {
 // "point::Point3" for a struct of that name, the same with GCC and Clang.
 std::string name_of(const std::type_info& type);
 
-// The same with every compiler and on every machine where the elements are the same: numbers by
-// their size (int32, uint8, float, double), pairs, tuples, vectors, arrays and optionals by what is
-// in them ("tuple<int32, vector<float>>"), "string", and other types by their full C++ name. Two
-// types of one name (of different programs, or of different versions of one) are not told apart.
+// Independent of compiler and machine for equal elements: numbers by their size (int32, uint8,
+// float, double); pairs, tuples, vectors, arrays and optionals by their members ("tuple<int32,
+// vector<float>>"); "string"; other types by their full C++ name. Can't distinguish two types with
+// the same name (in different programs or versions of a program).
 template <class T>
 struct ElementTypeName {
   static std::string name() {

@@ -1,6 +1,6 @@
-// What users give operators, behind interfaces without the elements' types: the only code of a
-// pipeline that is compiled in the user's program. Each call handles a whole chunk where it can, so
-// that a virtual call costs nothing per element.
+// Type-erased interfaces to the functions that users pass to operators: the only code of a pipeline
+// that is compiled in the user's program. Most calls process a whole chunk, which amortises the
+// cost of a virtual call.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 
 namespace recordpipe::internal {
 
-// Functions and collators may say what they were given: then it is part of the plan.
+// Functions and collators may report their parameters, which become part of the plan.
 template <class F>
 concept HasParameters = requires(const F& function) {
   { function.parameters() } -> std::same_as<std::vector<Parameter>>;
@@ -42,8 +42,8 @@ std::vector<Parameter> parameters_of(const F& function) {
   }
 }
 
-// Calls visit(i) for each i below `count` that is not in `failures`, and adds what it throws there,
-// in order.
+// Calls visit(i) for each i < `count` that is not in `failures`, and adds its exceptions to
+// `failures`, in order.
 template <class Visit>
 void for_each_good(size_t count, Failures& failures, const Visit& visit) {
   const size_t known = failures.size();
@@ -66,11 +66,11 @@ void for_each_good(size_t count, Failures& failures, const Visit& visit) {
   }
 }
 
-// map's.
+// The function of map.
 class MapFunction {
  public:
   virtual ~MapFunction() = default;
-  // Computes outputs from inputs, but for those in `failures`, to which it adds its own.
+  // Computes outputs from inputs, except those in `failures`; adds its own failures.
   virtual void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
                      Failures& failures) const = 0;
   virtual std::vector<Parameter> parameters() const = 0;
@@ -92,7 +92,8 @@ class Map final : public MapFunction {
   F function_;
 };
 
-// map_with_random's: `key` is derived from the seed and the operator's place in the plan.
+// The function of map_with_random; `key` is derived from the seed and the operator's place in the
+// plan.
 template <class T, class U, class F>
 class MapWithRandom final : public MapFunction {
  public:
@@ -112,12 +113,12 @@ class MapWithRandom final : public MapFunction {
   uint64_t key_;
 };
 
-// filter's.
+// The predicate of filter.
 class Predicate {
  public:
   virtual ~Predicate() = default;
-  // Says which elements are kept, a byte for each, but for those in `failures`, to which it adds
-  // those that throw.
+  // Sets one byte per element: whether it is kept. Skips the elements in `failures`, and adds those
+  // for which the predicate throws.
   virtual void test(size_t count, const void* values, uint8_t* kept, Failures& failures) const = 0;
 };
 
@@ -135,12 +136,12 @@ class Filter final : public Predicate {
   P predicate_;
 };
 
-// batch's collator.
+// The collator of batch.
 class BatchFunction {
  public:
   virtual ~BatchFunction() = default;
   virtual void reset(void* batch, size_t rows) const = 0;
-  // The elements become rows first_row and following.
+  // Writes the elements to rows [first_row, first_row + count).
   virtual void set(void* batch, size_t first_row, void* elements, size_t count) const = 0;
   virtual bool has_finish() const = 0;
   virtual void finish(void* batch) const = 0;
@@ -181,14 +182,15 @@ class Collate final : public BatchFunction {
   C collator_;
 };
 
-// scan's: a state and what makes it and an element of an element.
+// The running state of scan: the current State and the function that updates it.
 class ScanState {
  public:
   virtual ~ScanState() = default;
-  // Computes outputs from inputs, one after the other, but for those in `failures`, to which it
-  // adds its own. Those leave the state as it was.
+  // Computes outputs from inputs sequentially, except those in `failures`; adds its own failures,
+  // which leave the state unchanged.
   virtual void apply(size_t count, void* inputs, void* outputs, Failures& failures) = 0;
-  // As numbers, where it can be copied as bytes: of that many. Else 0, and it is reached again.
+  // Size of a trivially copyable state in 64-bit words; save() and restore() copy it. 0 for all
+  // other states: after a restore they are recomputed from the input.
   virtual size_t words() const = 0;
   virtual void save(uint64_t* words) const = 0;
   virtual void restore(const uint64_t* words) = 0;
@@ -216,7 +218,7 @@ class Scan final : public ScanFunction {
         std::pair<State, U> result =
             std::invoke(function_, std::as_const(state_), std::move(static_cast<T*>(inputs)[i]));
         static_cast<U*>(outputs)[i] = std::move(result.second);
-        state_ = std::move(result.first);  // last: what throws before leaves it as it was
+        state_ = std::move(result.first);  // last: an earlier exception leaves the state unchanged
       });
     }
     size_t words() const override {
@@ -239,7 +241,7 @@ class Scan final : public ScanFunction {
   F function_;
 };
 
-// from_generator's.
+// The generator of from_generator.
 class ElementGenerator {
  public:
   virtual ~ElementGenerator() = default;
@@ -278,7 +280,7 @@ class Generate final : public GeneratorFunction {
   F factory_;
 };
 
-// Sources in memory: elements by number.
+// In-memory sources: elements by index.
 class IndexedValues {
  public:
   virtual ~IndexedValues() = default;
@@ -286,7 +288,7 @@ class IndexedValues {
   virtual void get(std::span<const Ticket> tickets, void* out, Failures& failures) const = 0;
 };
 
-// `Values` has size() and operator[](size_t), which several threads may call at once.
+// `Values` must have size() and operator[](size_t), both safe for concurrent calls.
 template <Element T, class Values>
 class Indexed final : public IndexedValues {
  public:
@@ -301,11 +303,11 @@ class Indexed final : public IndexedValues {
   Values values_;
 };
 
-// cache(path)'s codec.
+// The codec of cache(path).
 class ElementCodec {
  public:
   virtual ~ElementCodec() = default;
-  // The type of the elements, and how they are written: "int32 as 4 bytes".
+  // The element type and its encoding: "int32 as 4 bytes".
   virtual std::string name() const = 0;
   virtual void encode(const void* value, std::string& out) const = 0;
   virtual void decode(const Record& stored, void* out) const = 0;

@@ -1,5 +1,5 @@
-// The operators behind Dataset's members: each adds a Node, a description that does nothing until
-// it is iterated, to what it is given. dataset.h says what they do and what they throw.
+// The operators behind Dataset's members. Each function adds a Node to its input: a description
+// that is executed only during iteration. dataset.h documents semantics and errors.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ namespace internal {
 class Node;
 using NodePtr = std::shared_ptr<const Node>;
 
-// How many operators up to this one draw random numbers: keeps the streams of two with the same
-// seed apart.
+// Number of operators up to this one that draw random numbers; separates the streams of operators
+// with the same seed.
 uint64_t random_operators(const NodePtr& node);
 std::string explain(const NodePtr& node);
 uint64_t plan_hash(const NodePtr& node);
@@ -36,16 +36,16 @@ NodePtr indexed(std::string name, std::vector<Parameter> parameters,
 NodePtr from_generator(std::unique_ptr<const GeneratorFunction> function,
                        const ElementOps& element);
 
-// `seed`: of map_with_random.
+// `seed` is set for map_with_random only.
 NodePtr map(NodePtr input, std::unique_ptr<const MapFunction> function, const ElementOps& output,
             std::optional<uint64_t> seed);
 NodePtr filter(NodePtr input, std::unique_ptr<const Predicate> predicate);
-// `function` makes vectors of the elements.
+// `function` returns vectors of output elements.
 NodePtr flat_map(NodePtr input, std::unique_ptr<const MapFunction> function,
                  const ElementOps& vector);
 NodePtr unbatch(NodePtr input);
-// `function` makes NodePtrs, of datasets of `element`s. Where there is nothing to take turns it is
-// called flat_map.
+// `function` returns NodePtrs: datasets of `element`s. `name` is "flat_map" if the datasets are
+// read one after another.
 NodePtr interleave(NodePtr input, std::unique_ptr<const MapFunction> function,
                    const ElementOps& element, std::string name, size_t cycle_length,
                    size_t block_length);
@@ -64,7 +64,7 @@ NodePtr take(NodePtr input, uint64_t count);
 NodePtr skip(NodePtr input, uint64_t count);
 NodePtr batch(NodePtr input, size_t batch_size, bool drop_remainder,
               std::unique_ptr<const BatchFunction> collator, const ElementOps& batch);
-// `vector` of the input's elements, which `copy` copies.
+// `vector`: a vector of the input's elements; `copy` copies these.
 NodePtr window(NodePtr input, size_t size, size_t shift, bool drop_remainder, CopyElements copy,
                const ElementOps& vector);
 NodePtr cache(NodePtr input, const CacheOptions& options, CopyElements copy);

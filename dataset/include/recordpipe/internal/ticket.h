@@ -1,4 +1,4 @@
-// Tickets: elements before they are computed.
+// Tickets: planned elements that are not computed yet.
 #pragma once
 
 #include <cstddef>
@@ -10,46 +10,48 @@
 
 namespace recordpipe::internal {
 
-// Keys an element's random numbers: where the element came from, not when it is computed.
+// The key of an element's random numbers: the element's origin, independent of the time of
+// computation.
 struct ElementId {
-  uint64_t epoch = 0;  // which pass over its source: see nested_epoch
-  uint64_t index = 0;  // its place in its source
+  uint64_t epoch = 0;  // the pass over its source: see nested_epoch
+  uint64_t index = 0;  // its position in its source
   bool operator==(const ElementId&) const = default;
 };
 
-// The epoch of pass `pass` of something that is itself in epoch `outer`: the number of the pass
-// where nothing is repeated around it, and another number for each (outer, pass) otherwise.
+// The epoch of pass `pass` of a repeat in epoch `outer`. Without an enclosing repeat it is `pass`;
+// otherwise it is unique for each (outer, pass).
 constexpr uint64_t nested_epoch(uint64_t outer, uint64_t pass) {
   return outer == 0 ? pass : derive_key(outer, pass);
 }
 
-// Where one element becomes several (flat_map, unbatch, interleave), the id of the one at `place`:
-// a function of both, so that each draws its own random numbers and none depends on what other
-// elements become. The epoch is a 64-bit hash: two of n parents share one with probability below
-// n^2 / 2^65.
+// The id of output `place` of an element that yields several (flat_map, unbatch, interleave). It is
+// a function of the element's id and `place` only, so each output has its own random numbers,
+// independent of all other elements. The epoch is a 64-bit hash: the probability that two of n
+// parents share it is below n^2 / 2^65.
 constexpr ElementId child_id(const ElementId& parent, uint64_t place) {
   return {derive_key(derive_key(parent.epoch, 0x6368696C64), parent.index), place};
 }
 
-// The epoch of input number `input` of an operator that has several (concatenate, zip), in epoch
-// `outer`: the elements of two inputs have different ids, though they may read the same source.
+// The epoch of input `input` of an operator with several inputs (concatenate, zip) in epoch
+// `outer`. Elements of different inputs have different ids, even if the inputs read the same
+// source.
 constexpr uint64_t input_epoch(uint64_t outer, uint64_t input) {
-  constexpr uint64_t kNoPass = uint64_t{1} << 63;  // no repeat comes so far
+  constexpr uint64_t kNoPass = uint64_t{1} << 63;  // beyond the passes of any repeat
   return derive_key(outer, kNoPass + input);
 }
 
-// 24 bytes for an element whose value doesn't exist yet.
+// A planned element whose value doesn't exist yet: 24 bytes.
 struct Ticket {
   ElementId id;
-  uint64_t ref = 0;  // which element, in the terms of the plan that wrote it
+  uint64_t ref = 0;  // the element, as encoded by the plan that issued the ticket
 };
 
-// An element of a chunk that could not be computed. It keeps its place, its id and its ticket as if
-// it were good: `error` is thrown where it leaves the pipeline, unless ignore_errors removes it.
+// A failed element of a chunk. It keeps its position, id and ticket like a valid element. `error`
+// is thrown at the end of the pipeline, unless ignore_errors removes the element.
 struct Failure {
   size_t at = 0;  // in the chunk
   std::exception_ptr error;
 };
-using Failures = std::vector<Failure>;  // in the order of the elements; empty as a rule
+using Failures = std::vector<Failure>;  // in element order; usually empty
 
 }  // namespace recordpipe::internal

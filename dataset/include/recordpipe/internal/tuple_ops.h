@@ -1,5 +1,5 @@
-// What the engine does with pairs and tuples of elements (enumerate, zip) beside what it does with
-// any element (element_ops.h).
+// Type-erased operations on pairs and tuples of elements (enumerate, zip), in addition to
+// element_ops.h.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace recordpipe::internal {
 
-// What enumerate makes: pairs of a number and an element.
+// The elements of enumerate: pairs of a number and an element.
 struct PairOps {
   const ElementOps& pair;
   void (*set_number)(void* pair, int64_t number);
@@ -27,7 +27,7 @@ const PairOps& pair_ops() {
   return ops;
 }
 
-// What zip makes: tuples.
+// The elements of zip: tuples.
 struct TupleOps {
   const ElementOps& tuple;
   void* (*member)(void* tuple, size_t index);

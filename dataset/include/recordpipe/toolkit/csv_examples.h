@@ -1,4 +1,4 @@
-// Makes Examples of CSV: one a row, features named by the header line.
+// Converts CSV to Examples: one Example per row; the header line names the features.
 //
 //     CsvExamples examples;
 //     CsvTable first = examples.open(posix_file_system().open_source("a.csv"));
@@ -28,32 +28,32 @@ struct CsvCell {
   std::string text = {};
   bool quoted = false;
 
-  // Nothing at all, which is not the same as "".
+  // An empty cell without quotes. "" is not missing: it is the empty string.
   bool missing() const { return text.empty() && !quoted; }
 };
 
-// Whether csv_examples.h takes a cell's text for JSON (a list, or bytes that are no text): plain
-// text that begins so has to be written in another way.
+// Whether csv_examples.h parses the text of a cell as JSON (a list, or {"base64": ...} for binary
+// bytes). Plain text with such a beginning must be encoded as JSON.
 inline bool is_json_cell(std::string_view text) {
   return text.starts_with('[') || text.starts_with("{\"base64\"");
 }
 
-// Rows end with "\n" or "\r\n"; a cell in quotes may hold both, commas, and quotes doubled. A byte
-// order mark (UTF-8) at the start is skipped.
+// Rows end with "\n" or "\r\n". A quoted cell may contain both, commas, and doubled quotes. A UTF-8
+// byte order mark at the start is skipped.
 class CsvReader {
  public:
-  // Rows longer than this, or of more cells, are refused: Error{limit_exceeded}.
+  // Limits on a row's bytes and cells. Throws Error{limit_exceeded} beyond them.
   static constexpr size_t kLongestRow = size_t{1} << 30;
   static constexpr size_t kMostCells = 100'000;
 
   // Reads the first bytes.
   explicit CsvReader(std::unique_ptr<ByteSource> source);
 
-  // The next row that is not an empty line; nothing at the end. Throws Error{corrupted} with the
-  // line for a quote in the middle of a cell, for text behind a quoted one, for a quote that
-  // doesn't end, and for a "\r" outside of quotes that no "\n" follows.
+  // The next row, or nullopt at the end; empty lines are skipped. Throws Error{corrupted} with the
+  // line for a quote inside an unquoted cell, for text after a closing quote, for an unterminated
+  // quote, and for a "\r" outside quotes that is not followed by "\n".
   std::optional<std::vector<CsvCell>> next();
-  // Of the row's first line, from 1.
+  // The number of the row's first line, from 1.
   uint64_t line() const { return row_line_; }
   const std::string& path() const { return source_->path(); }
 
@@ -74,29 +74,30 @@ class CsvReader {
   size_t row_size_ = 0;
 };
 
-// Writes a cell, in quotes if `in_quotes`, if its text needs them, and if it is empty: nothing
-// stands for a missing cell.
+// Writes a cell. The cell is quoted if `in_quotes` is set, if the text requires it, and if the text
+// is empty: an unquoted empty cell would be a missing one.
 void write_csv_cell(std::string_view text, ByteSink& out, bool in_quotes = false);
-// A part of what stands between a cell's quotes.
+// Writes a part of the text between a cell's quotes; doubles the quotes in it.
 void write_quoted_csv(std::string_view text, ByteSink& out);
 
-// The cell as a serialised Feature, or nothing where it is not of the type ("int64", "float" or
-// "bytes"). A cell that is a JSON list is a list, and {"base64": "..."} bytes.
+// The cell as a serialised Feature; nullopt if the cell is not of the type ("int64", "float" or
+// "bytes"). A cell that is a JSON list is a list, and {"base64": "..."} is bytes.
 std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view type);
 
-// Writes a feature as a cell that gives it back: one value as it is, none or several as a JSON
-// list, bytes that are no text as {"base64": "..."}; text that reads as a number stands in quotes.
+// Writes a feature as a cell from which feature_of_cell() restores it: a single value as it is, no
+// value or several as a JSON list, binary bytes as {"base64": "..."}. Text that would parse as a
+// number is quoted.
 void write_csv_feature(const FeatureView& feature, ByteSink& out);
 
-// The narrowest type that all the cells of a column fit. A cell in quotes is bytes, unless it holds
+// Infers the narrowest type for all cells of a column. A quoted cell is bytes, unless it contains
 // JSON.
 class CsvColumnGuess {
  public:
-  // `path` and `line` are where it stands.
+  // `path` and `line` are the cell's place, for errors.
   void look_at(const CsvCell& cell, const std::string& path, uint64_t line);
-  // "int64", "float" or "bytes" for the column of this name. Throws Error{corrupted}, with the
-  // place, where it is float and has a whole number that no float32 holds exactly: an identifier,
-  // for example, that would become another. `types_called`: FeatureTypes::called.
+  // "int64", "float" or "bytes" for the column `name`. Throws Error{corrupted}, with the place, if
+  // the type is float and the column has an integer that float32 can't represent exactly: for
+  // example, an identifier would be rounded to another one. `types_called`: FeatureTypes::called.
   std::string_view type(const std::string& name, const std::string& types_called) const;
 
  private:
@@ -107,18 +108,18 @@ class CsvColumnGuess {
   };
 
   size_t type_ = 0;
-  std::optional<Place> rounded_ = {};  // the first such number
+  std::optional<Place> rounded_ = {};  // the first integer that float32 can't represent
 };
 
-// A file whose header line was read.
+// A CSV file after its header line.
 class CsvTable {
  public:
-  // The next row, of as many cells as there are columns; nothing at the end. Throws what
-  // CsvReader::next() throws, and Error{corrupted} for a row of another length.
+  // The next row; it has one cell per column. nullopt at the end. Throws what CsvReader::next()
+  // throws, and Error{corrupted} for a row with another number of cells.
   std::optional<std::vector<CsvCell>> next();
 
   const std::vector<std::string>& columns() const { return columns_; }
-  // Of the row's first line, from 1.
+  // The number of the row's first line, from 1.
   uint64_t line() const { return reader_->line(); }
   const std::string& path() const { return reader_->path(); }
 
@@ -127,41 +128,41 @@ class CsvTable {
 
   std::unique_ptr<CsvReader> reader_;
   std::vector<std::string> columns_;
-  std::vector<CsvColumnGuess*> guesses_;  // of the columns; null where the type is known
+  std::vector<CsvColumnGuess*> guesses_;  // one per column; null if the type is known
 };
 
-// Examples of one or more tables. A column's type is the one in `types`, or else the narrowest that
-// its cells in all tables fit: these are looked at first. One thread at a time. It must live as
-// long as its tables and stay where it is.
+// Examples from one or more tables. A column's type is given in `types`; otherwise it is the
+// narrowest type for the column's cells in all tables, so look_at() must see all rows before the
+// first record(). Not thread-safe. Must outlive its tables and must not move.
 class CsvExamples {
  public:
   explicit CsvExamples(FeatureTypes types = {});
   CsvExamples(const CsvExamples&) = delete;
   CsvExamples& operator=(const CsvExamples&) = delete;
 
-  // Reads the header line. Throws Error{corrupted} for two columns of one name, Error{unsupported}
-  // for values that are separated by something else than commas, and what CsvReader throws.
+  // Reads the header line. Throws Error{corrupted} for duplicate column names, Error{unsupported}
+  // for a separator other than a comma, and what CsvReader throws.
   CsvTable open(std::unique_ptr<ByteSource> source);
-  // Whether the types of all columns are known.
+  // Whether the types of all columns of `table` are known.
   bool has_types(const CsvTable& table) const;
 
-  // Guesses types from a row's cells, in columns whose type isn't known.
+  // Updates the inferred types of those columns whose type isn't known yet.
   void look_at(const CsvTable& table, const std::vector<CsvCell>& row);
-  // All rows of all tables were looked at: now the types are known. Throws what
+  // Ends type inference: call it after look_at() for all rows of all tables. Throws what
   // CsvColumnGuess::type() throws.
   void end_look();
 
-  // A row of a table that has_types(), as a serialised Example. An empty cell is no feature. Throws
+  // A row as a serialised Example; requires has_types(table). Empty cells are omitted. Throws
   // Error{corrupted}, with the place, for a cell that is not of its column's type.
   std::string record(const CsvTable& table, const std::vector<CsvCell>& row) const;
 
-  // After all tables: throws Error{not_found} for a name in `types` that is no column.
+  // Call it after all tables. Throws Error{not_found} for a name in `types` that is not a column.
   void require_columns() const;
 
  private:
   void require_commas(const CsvTable& table) const;
 
-  FeatureTypes types_;  // given, then also found
+  FeatureTypes types_;  // the given types; after end_look() also the inferred ones
   std::set<std::string> columns_;
   std::map<std::string, CsvColumnGuess> guesses_;
 };

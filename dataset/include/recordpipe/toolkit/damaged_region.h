@@ -1,4 +1,4 @@
-// What is wrong with a part of a TFRecord file, as a value: for those who go on behind it.
+// A damaged region of a TFRecord file, as a value: for programs that continue after damage.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace recordpipe {
 
-// Bytes [begin, end) of a file's content (inflated, where it is compressed) in which no intact
-// record starts. They are what lies between two intact records, or before the first, or behind the
-// last, however many records they once were; the reason is what is wrong at `begin`. There may be
-// no bytes: where compression is damaged, and what is left of the content shows nothing of it.
+// Bytes [begin, end) of a file's (decompressed) content in which no intact record starts: the bytes
+// between two intact records, before the first, or after the last one, regardless of how many
+// records they once were. `reason` describes the defect at `begin`. The region is empty if the
+// compression is damaged but the remaining content shows no trace of it.
 struct DamagedRegion {
   uint64_t begin = 0;
   uint64_t end = 0;
-  std::string reason = {};       // a lower-case phrase, in the words of a reader's error
-  std::string hint = {};         // what to do, a sentence; may be empty
-  Remedy remedy = Remedy::none;  // what of the hint is a setting
+  std::string reason = {};       // a lower-case phrase, as in RecordReader's errors
+  std::string hint = {};         // what to do; may be empty
+  Remedy remedy = Remedy::none;  // the setting that the hint names, if any
 
   uint64_t size() const { return end - begin; }
   bool operator==(const DamagedRegion&) const = default;

@@ -1,14 +1,14 @@
-// Records in a random order, more of them than fit into memory.
+// Shuffles records that exceed the memory.
 //
 //     ExternalShuffle shuffle({.directory = "/tmp", .seed = 7});
 //     while (const auto record = reader.read()) shuffle.add(record->data);
 //     shuffle.drain([&](std::span<const std::byte> data) { writer.write(data); });
 //
-// Record i gets a random number of 64 bits that is a function of the seed and i, and they come out
-// sorted by it: every permutation is equally likely, and the same seed gives the same one on every
-// machine. What doesn't fit is dealt by the first bits of those numbers to 256 nameless temporary
-// files (temporary_file.h), each of which is sorted by itself; one that has too many records is
-// dealt again.
+// Record i gets a 64-bit random key, which is a function of the seed and i; records are returned in
+// the order of their keys. Every permutation is equally likely, and the same seed gives the same
+// permutation on every machine. Records that exceed the memory are partitioned by the first bits of
+// their keys into 256 unnamed temporary files (temporary_file.h), and each file is sorted
+// separately; a file with too many records is partitioned again.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@
 namespace recordpipe {
 
 struct ExternalShuffleOptions {
-  // Where temporary files go, as large as the records together, when there are more than memory
-  // holds.
+  // Directory for temporary files. They take as much space as all records, if these exceed the
+  // memory.
   std::string directory = ".";
   uint64_t seed = 0;
-  // About what is taken, in bytes; at least 256 KiB. The largest record comes on top, when records
-  // are given back.
+  // Approximate memory limit, in bytes; at least 256 KiB. drain() takes additional memory for the
+  // largest record.
   size_t memory = size_t{24} << 20;
 };
 
-// Throws what TemporaryFile throws. One thread at a time.
+// Throws the errors of TemporaryFile. Not thread-safe.
 class ExternalShuffle {
  public:
   explicit ExternalShuffle(ExternalShuffleOptions options);
@@ -39,10 +39,11 @@ class ExternalShuffle {
   ExternalShuffle& operator=(ExternalShuffle&&) noexcept;
 
   void add(std::span<const std::byte> data) { add(std::span(&data, 1)); }
-  // A record in pieces that stand one after another.
+  // Adds a record given as consecutive pieces.
   void add(std::span<const std::span<const std::byte>> pieces);
-  uint64_t size() const;  // records added
-  // Calls visit(data) for each record in their random order; `data` is valid during the call. Once.
+  uint64_t size() const;  // number of records added
+  // Calls visit(data) for each record in random order; `data` is valid during the call. Call it
+  // once.
   void drain(const std::function<void(std::span<const std::byte> data)>& visit);
 
  private:

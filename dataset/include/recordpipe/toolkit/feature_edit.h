@@ -1,4 +1,4 @@
-// Examples with fewer features, or with other names for them.
+// Removes and renames features of Examples and SequenceExamples.
 #pragma once
 
 #include <atomic>
@@ -20,60 +20,59 @@ namespace recordpipe {
 using FeatureNames = std::set<std::string, std::less<>>;
 
 struct FeatureEdit {
-  // Keeps only these.
+  // Keeps only these features (default: all).
   std::optional<FeatureNames> select = {};
-  // Leaves these out.
+  // Removes these features.
   FeatureNames drop = {};
-  // Old name → new name, of what is kept.
+  // Old name → new name of kept features.
   std::map<std::string, std::string, std::less<>> rename = {};
 
   bool empty() const { return !select && drop.empty() && rename.empty(); }
 };
 
-// In pieces that stand one after another, so that a message as large as the memory isn't in it
-// twice.
+// The edited message as consecutive pieces, so that large values are not copied.
 struct EditedMessage {
-  // Long values (4 KiB and more) are where they were in the message that was edited, which must
-  // live as long; the rest is in `written`.
+  // Values of 4 KiB or more point into the original message, which must outlive them; all other
+  // bytes are in `written`.
   std::vector<std::span<const std::byte>> pieces = {};
   std::unique_ptr<const std::string> written = {};
-  // Those of the edit's names that the message has.
+  // The names of the edit that exist in the message.
   FeatureNames found = {};
 };
 
-// `message`, an Example or a SequenceExample (its context's features and its feature lists alike),
-// after `edit`. Values keep the bytes they have; names are sorted, so that the same features always
-// give the same bytes, whatever order they came in. Of several features with one name the last one
-// stays. Unknown fields of the messages around the features go. A SequenceExample whose lists are
-// all dropped stays one, with none.
+// Applies `edit` to `message`, an Example or a SequenceExample (the context's features and the
+// feature lists). The encoding of values is unchanged. Names are sorted: the same features always
+// give the same bytes, regardless of their original order. Of duplicate names, the last one wins.
+// Unknown fields of the messages around the features are dropped. A SequenceExample without
+// remaining lists stays a SequenceExample.
 //
-// Throws Error{corrupted} with the offset in `message` where it is neither of the two, and
-// Error{already_exists} where two features end up with one name.
+// Throws Error{corrupted} with the offset in `message` if it is neither an Example nor a
+// SequenceExample, and Error{already_exists} if two features would get the same name.
 EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdit& edit);
 
-// Features chosen by name. A name that no record has is probably mistyped: an error that lists the
-// names there are, the nearest first.
+// Selection of features by name. A name that no record has is probably misspelled: the error lists
+// the existing names, the nearest first.
 
-// Leaves only the features of these names in `message`; no names: all of them. Thread-safe for
+// Removes all features from `message` except `names`; no names: keeps all. Thread-safe for
 // different messages.
 void keep_features(MessageView& message, const FeatureNames& names);
 
-// Adds to `found` those of `names` that `message` has.
+// Adds the elements of `names` that exist in `message` to `found`.
 void find_names(const MessageView& message, const FeatureNames& names, FeatureNames& found);
 
 // Throws Error{not_found} for the first of `names` that is not in `found`: "no record has a feature
-// named lable; there are label, image". `present` are the names that there are. `looked_at_all`:
-// whether all records of all inputs were read; if not, the message says "no record that was read".
+// named lable; there are label, image". `present`: the existing names. `looked_at_all`: whether all
+// records of all inputs were read; if not, the message says "no record that was read".
 void require_found(const FeatureNames& names, const FeatureNames& found,
                    const std::vector<std::string>& present, bool looked_at_all);
 
-// The names of the features of the first records, in bounded memory: for error messages about
-// inputs that may not be readable twice.
+// The feature names of the first records, in bounded memory. For error messages about inputs that
+// may not be readable twice.
 class FirstNames {
  public:
   // Thread-safe.
   void add(const MessageView& record);
-  // Further records add nothing.
+  // true: further add() calls are no-ops.
   bool is_full() const { return records_.load(std::memory_order_relaxed) >= kMostRecords; }
   std::vector<std::string> all() const { return {names_.begin(), names_.end()}; }
 

@@ -1,11 +1,12 @@
-// Makes records of JSON, one object a line.
+// Parses JSON Lines: one record per JSON object, one object per line.
 //
-// What record_json.h writes gives the same Examples, SequenceExamples and other records back
-// ("record", "offset" and "path" don't count). Any other object is an Example:
+// The output of record_json.h gives the same Examples, SequenceExamples and other records back
+// ("record", "offset" and "path" are ignored). Any other object is an Example:
 //     {"label": 3, "box": [0.5, 1], "name": "cat", "image": {"base64": "..."}}
-// Whole numbers, true and false are int64, numbers with a point or an exponent float (and so are
-// all numbers of a list with one of those, and NaN, Infinity, -Infinity), strings and base64 bytes.
-// Null is no feature. [] is a list of the kind that "kinds" says, or of none.
+// Integers, true and false are int64. Numbers with a decimal point or an exponent are float, and so
+// are NaN, Infinity, -Infinity and all numbers of a list that contains one of those. Strings and
+// base64 objects are bytes. A feature whose value is null is omitted. [] is an empty list of the
+// kind given in "kinds"; without it, a Feature with no list.
 #pragma once
 
 #include <compare>
@@ -25,31 +26,31 @@ namespace recordpipe {
 
 struct JsonValue;
 
-// The kinds of features that the caller states: feature → "bytes", "float" or "int64".
+// The feature kinds that the caller specifies: feature → "bytes", "float" or "int64".
 struct FeatureTypes {
   std::map<std::string, std::string, std::less<>> kinds = {};
-  // What messages call them: a program gives the name of its option.
+  // The name of these types in error messages, for example a program's option.
   std::string called = "types";
 };
 
-// What lines of JSON hold together: how they are written and which kinds their features are of, and
-// where that contradicts what came before.
+// The schema of all lines so far: their form, the kinds of each feature, and the line that first
+// had each of them. Detects contradictions between lines.
 class JsonSurvey {
  public:
-  // Names of features: more of them, or longer ones together, are refused with
-  // Error{limit_exceeded}.
+  // Limits on the feature names: their number and their total size. Throws Error{limit_exceeded}
+  // beyond them.
   static constexpr size_t kMostNames = 1'000'000;
   static constexpr size_t kMostNameBytes = size_t{64} << 20;
 
   // {"features": {...}} and the like, as `show --json` prints them, or {"name": value}.
   enum class Form { shown, plain };
-  // A file's place among all, and a line of it, from 1.
+  // A line of an input: the file's index, and the line number from 1.
   struct Place {
     size_t file = 0;
     uint64_t line = 0;
     auto operator<=>(const Place&) const = default;
   };
-  // Where each came first. None where only FeatureTypes or "kinds" said what it is.
+  // The first place of each kind. Empty if the kind is known only from FeatureTypes or "kinds".
   using Kinds = std::map<FeatureKind, Place>;
   using Features = std::map<std::string, Kinds, std::less<>>;
 
@@ -60,10 +61,10 @@ class JsonSurvey {
   void add(std::string_view name);
   void add(std::string_view name, FeatureKind kind, Place place);
 
-  // Adds what lines behind these hold. Throws Error{corrupted} that names both lines where one is
-  // plain and the other is not, or where a feature of plain ones is of one kind in one and of
-  // another in the other: what show prints comes back as it was, whatever it was. `paths` are the
-  // files'.
+  // Adds the survey of later lines. Throws Error{corrupted}, naming both lines, if one line is
+  // plain and another is not, or if a feature of plain lines has different kinds in two lines.
+  // Kinds may differ between lines in the form `shown`: the output of `show` is always restored as
+  // it was. `paths` are the paths of the files.
   void append(const JsonSurvey& later, std::span<const std::string> paths);
 
   const Features& features() const { return features_; }
@@ -80,19 +81,20 @@ class JsonSurvey {
   size_t name_bytes_ = 0;
 };
 
-// One thread at a time.
+// Not thread-safe.
 class JsonExamples {
  public:
   using Place = JsonSurvey::Place;
 
-  // Features of the names in `types` are of that kind, and not of the one that their values or
-  // "kinds" say: 3 is the float 3, "x" can't be. `types` must live as long.
+  // A feature in `types` has the kind given there, whatever its values or "kinds" imply: 3 becomes
+  // the float 3; "x" is an error. `types` must outlive this object.
   explicit JsonExamples(const FeatureTypes& types) : types_(types), survey_(types.called) {}
 
-  // Of one line, which stands at `place`. Throws Error{corrupted} that says what is wrong with it.
+  // The serialised record of one line. `place` is the line's place. Throws Error{corrupted} with
+  // the reason if the line is invalid.
   std::string record(std::string_view line, Place place);
 
-  // Of all lines that there were.
+  // The survey of all lines so far.
   const JsonSurvey& survey() const { return survey_; }
 
  private:
@@ -104,8 +106,8 @@ class JsonExamples {
   JsonSurvey survey_;
 };
 
-// The values of a JSON list, or of {"base64": ...}, as a serialised Feature; nothing where the text
-// is neither. `kind` is "bytes", "float", "int64", or "" where the values say it.
+// Converts a JSON list or {"base64": ...} to a serialised Feature; nullopt if the text is neither.
+// `kind` is "bytes", "float" or "int64", or "" if the values imply the kind.
 std::optional<std::string> feature_of_json(std::string_view text, std::string_view kind);
 
 }  // namespace recordpipe

@@ -1,12 +1,12 @@
 // Writes the values of records as JSON, fast and in bounded memory.
 //
-// json_examples.h reads the same bytes back:
+// json_examples.h parses this format:
 //   floats    the shortest decimal that reads back as the same float, always with a point or an
 //             exponent (1.0, not 1); NaN, Infinity and -Infinity as Python's json module writes and
 //             reads them
-//   int64s    whole numbers
-//   bytes     a string where they are text, {"base64": "..."} where they aren't. Text is valid
-//             UTF-8 without control characters other than tab, newline and carriage return.
+//   int64s    integers
+//   bytes     a string if they are text, otherwise {"base64": "..."}. Text is valid UTF-8
+//             without control characters other than tab, newline and carriage return.
 #pragma once
 
 #include <cstddef>
@@ -23,33 +23,33 @@
 
 namespace recordpipe {
 
-// As above. Control characters are those of Unicode: U+0000 to U+001F and U+007F to U+009F.
+// Whether `bytes` are text as defined above. Control characters are Unicode's: U+0000 to U+001F and
+// U+007F to U+009F.
 bool is_text(std::span<const std::byte> bytes);
 
-// What tells the kind of a list that is empty, in "kinds": "bytes", "float" or "int64".
+// The name of a kind in "kinds", which states the kind of empty lists: "bytes", "float" or "int64".
 std::string_view json_kind(FeatureKind kind);
-// The same of lists of many records: "mixed" where they are of several kinds.
+// The same for the lists of many records: "mixed" if they are of different kinds.
 inline std::string_view json_kind(std::optional<FeatureKind> kind) {
   return kind ? json_kind(*kind) : "mixed";
 }
 
-// A piece of JSON that grows at its end. Calls put no commas or spaces around what they append,
-// unless they say so.
+// An append-only JSON buffer. Calls append no commas or spaces around their value unless stated.
 class JsonText {
  public:
-  // Keeps all of it.
+  // Keeps all text in memory.
   JsonText() = default;
-  // Hands what there is to `spill`, and forgets it, whenever it is 64 KiB or more: for values that
-  // may be large. What is left at the end stays in text().
+  // Passes the text to `spill` and clears it whenever its size reaches 64 KiB, to bound the memory
+  // for large values. The rest stays in text().
   explicit JsonText(std::function<void(std::string_view)> spill) : spill_(std::move(spill)) {}
 
   const std::string& text() const { return text_; }
-  // Gives it away.
+  // Moves the text out and clears the buffer.
   std::string take() { return std::exchange(text_, {}); }
 
-  // Appends it as it is.
+  // Appends raw JSON unchanged.
   void raw(std::string_view json);
-  // A string; what is not valid UTF-8 becomes U+FFFD.
+  // A JSON string; invalid UTF-8 is replaced by U+FFFD.
   void string(std::string_view text);
   void number(uint64_t value);
   void number(int64_t value);
@@ -57,13 +57,13 @@ class JsonText {
   void number(double value);
   // {"base64": "..."}
   void base64(std::span<const std::byte> bytes);
-  // One value of a feature.
+  // One bytes value of a feature, as described above.
   void bytes(std::span<const std::byte> value);
-  // A feature's values: [1, 2]. One of kind none is [].
+  // A feature's values: [1, 2]. A feature of kind none is [].
   void values(const FeatureView& feature);
   // {"name": [values], ...}, in the order of `features`.
   void features(std::span<const NamedFeature> features);
-  // {"name": [[values of a step], ...], ...}; a step without a list is null.
+  // {"name": [[values of a step], ...], ...}; null for a step without a list.
   void feature_lists(std::span<const FeatureListView> lists);
 
  private:
@@ -78,8 +78,7 @@ class JsonText {
   std::function<void(std::string_view)> spill_;
 };
 
-// {"name": value, ...}: each key() is followed by its value. The object ends when this is
-// destroyed.
+// Writes {"name": value, ...}. Append a value after each key(). The destructor closes the object.
 class JsonObject {
  public:
   explicit JsonObject(JsonText& json) : json_(json) { json_.raw("{"); }

@@ -1,5 +1,4 @@
-// Where two records differ, feature by feature: the order of names, and whether lists are packed,
-// don't count.
+// Differences between two records, by feature. Ignores the order of names and the packing of lists.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +13,22 @@
 namespace recordpipe {
 
 struct FeatureDifference {
-  std::string feature = {};  // empty: the records as a whole
+  std::string feature = {};  // empty: the whole records
   std::string what = {};     // "only in A", "only in B", "kind", "count", "values" or "bytes"
-  std::string a = {};        // what A has, shortened; empty where there is none
+  std::string a = {};        // the value in A, shortened; empty if there is none
   std::string b = {};
-  // Of bytes that are no short text, of which a and b only say how many they are: from which one on
-  // they differ.
+  // For binary or long bytes values, for which a and b contain only the size: the index of the
+  // first different byte.
   std::optional<uint64_t> first_byte = {};
 };
 
-// A record whose bytes aren't those of the other.
+// One of two records whose bytes differ.
 struct ComparedRecord {
   std::span<const std::byte> data;
   const MessageView& message;
 };
 
-// `tolerance`: numbers that are no further apart are the same. NaN is the same as NaN.
+// `tolerance`: the maximum absolute difference of equal numbers. NaN equals NaN.
 std::vector<FeatureDifference> compare_records(const ComparedRecord& a, const ComparedRecord& b,
                                                double tolerance);
 

@@ -1,5 +1,5 @@
-// The same as RecordScanner (record_scanner.h) for a plain file, by many threads: what is found is
-// a function of the file's bytes, not of the number of threads.
+// Multithreaded RecordScanner (record_scanner.h) for plain files. The result is a function of the
+// file's bytes, not of the number of threads.
 //
 //     const auto file = files.map(path);  // or open_random(path), for example for a URL
 //     ParallelRecordScanner scanner(*file);
@@ -21,7 +21,7 @@
 
 namespace recordpipe {
 
-// Records one after another, all of whose CRCs fit: bytes [begin, end) of the file.
+// Consecutive records with matching CRCs: bytes [begin, end) of the file.
 struct IntactRecords {
   uint64_t begin = 0;
   uint64_t end = 0;
@@ -29,35 +29,35 @@ struct IntactRecords {
 };
 
 struct ParallelScanOptions {
-  size_t threads = 0;  // that compute CRCs, beside the caller's; 0: available_cpus()
-  // What a thread takes at a time. 0: 32 MiB over the threads, 1 to 8 MiB.
+  size_t threads = 0;  // for CRCs, in addition to the caller's; 0: available_cpus()
+  // Bytes per unit of work. 0 (default): 32 MiB divided by the threads, at least 1 and at most 8
+  // MiB.
   uint64_t chunk_size = 0;
   std::stop_token stop = {};
 };
 
-// One thread at a time; the threads are its own. Not more than about 40 MiB of a mapped file (1.25
-// MiB a thread, if that is more) are in the process's memory at a time, however large its records
-// are; of a file that is not stable(), 1.25 MiB a thread. That file is read by each thread at its
-// own place, 256 KiB at a time.
+// Not thread-safe; owns its worker threads. Resident memory of a mapped file: at most about 40 MiB
+// (or 1.25 MiB per thread, if that is more), for records of any size. For a file that is not
+// stable(): 1.25 MiB per thread; each thread reads it at its own offset, 256 KiB at a time.
 class ParallelRecordScanner {
  public:
   using Stretch = std::variant<IntactRecords, DamagedRegion>;
 
-  // `file` must live as long as the scanner.
+  // `file` must outlive the scanner.
   explicit ParallelRecordScanner(const RandomAccessFile& file,
                                  const ParallelScanOptions& options = {});
   ~ParallelRecordScanner();
   ParallelRecordScanner(const ParallelRecordScanner&) = delete;
   ParallelRecordScanner& operator=(const ParallelRecordScanner&) = delete;
 
-  // What follows, in the file's order: intact records (at least one; several calls may give parts
-  // of what lies between two regions), or a damaged region, whole. Nothing at the end, and ever
-  // after. Throws Error{cancelled} once a stop was requested, and what reading the file throws;
-  // then every further call throws the same again. A file that another program changes meanwhile
-  // yields stretches without gaps or overlaps all the same, each of which held when it was read.
+  // The next region in file order: intact records (at least one; records between two damaged
+  // regions may be split over several calls) or a complete damaged region. nullopt at the end and
+  // after it. Throws Error{cancelled} after a stop request, and errors of reading the file; each
+  // further call throws the same error. If another program changes the file during the scan, the
+  // regions still have no gaps or overlaps, and each was correct when it was read.
   std::optional<Stretch> next();
 
-  // Where the next stretch begins: how far the scan is.
+  // Offset of the next region: the progress of the scan.
   uint64_t offset() const;
 
  private:

@@ -1,4 +1,4 @@
-// How raw pixels lie in a feature: as the caller says, or guessed.
+// The shape and layout of raw pixels in a feature: specified by the caller, or inferred.
 #pragma once
 
 #include <cstddef>
@@ -28,39 +28,40 @@ struct PixelShape {
   size_t bytes() const { return height * width * channels; }
 };
 
-// What the caller says of raw pixels. Default: guessed.
+// Shape and layout of raw pixels. Default: inferred.
 struct PixelOptions {
   std::optional<PixelShape> shape = {};
   std::optional<PixelLayout> layout = {};
-  // What texts call `shape`: a program gives the name of its option.
+  // The name of `shape` in texts, for example a program's option.
   std::string shape_called = "shape";
 };
 
-// Goes from record to record: each has a shape of its own, all have one layout.
+// Used for all records in turn: each record has its own shape, all records share one layout.
 class PixelGuess {
  public:
-  // What was said counts, right or wrong.
+  // Values in `said` always take precedence, even if they are wrong.
   explicit PixelGuess(PixelOptions said = {}) : said_(std::move(said)), layout_(said_.layout) {}
 
   struct Shape {
     PixelShape pixels = {};
     std::string why = {};  // "guessed from 3072 bytes, as in CIFAR"
   };
-  // Of a record's `bytes` bytes: as was said; or as its features height and width (image/height,
-  // image/width) say; or that of images which often have so many bytes. Nothing where it would be
-  // of another size.
+  // The shape of `bytes` bytes of pixels in a record. Sources, in this order: the specified shape;
+  // the features height and width (image/height, image/width); common image sizes with this number
+  // of bytes. nullopt if the number of bytes doesn't match.
   std::optional<Shape> shape_of(const MessageView& record, size_t bytes) const;
-  // Why they have none: "3071 bytes, not the 3072 of 32x32x3".
+  // The reason why `bytes` bytes have no shape: "3071 bytes, not the 3072 of 32x32x3".
   std::string misfit(size_t bytes) const;
 
-  // A PNG file of pixels of this shape. Unless the layout was said, it is that in which the first
-  // image is smoother, of those that aren't all of one colour.
+  // Encodes pixels of this shape as PNG. Unless the layout was specified, chooses the layout in
+  // which the first image is smoother; images that are equally smooth in both layouts (for example,
+  // of a single colour) are skipped for this choice.
   std::vector<std::byte> png(std::span<const std::byte> pixels, const Shape& shape);
 
-  // How pixels were read, in words: "32 x 32 x 3, planar (chw); guessed from 3072 bytes, as in
-  // CIFAR; the layout guessed from the first image". "" as long as there were none.
+  // Describes how pixels were interpreted: "32 x 32 x 3, planar (chw); guessed from 3072 bytes, as
+  // in CIFAR; the layout guessed from the first image". "" before the first image.
   std::string how() const;
-  // Whether anything of that is a guess.
+  // Whether any part of how() was guessed.
   bool is_guess() const { return first_ && !(said_.shape && (said_.layout || is_grey())); }
 
  private:

@@ -10,12 +10,12 @@
 
 namespace recordpipe {
 
-// A record as it was found.
+// A record and its position.
 struct ShownRecord {
-  std::string_view path = {};  // empty unless it is to be named
+  std::string_view path = {};  // default: not printed
   uint64_t number = 0;
   Record record = {};
-  const MessageView& message;  // of record.data, with the features that are wanted
+  const MessageView& message;  // of record.data; only its features are printed
 };
 
 // Appends one line:
@@ -25,12 +25,12 @@ struct ShownRecord {
 //   Event            {"record", "offset", "event": {"wall_time", "step", "summary": [{"tag",
 //                    "value"}, ...]}}, or another field in the place of "summary"
 //   unknown          {"record", "offset", "payload": text or {"base64": "..."}}
-// Features whose list is empty have their kind in "kinds": {"name": "bytes", "float" or "int64"},
-// and feature lists with such steps in "step_kinds": {"name": [kind of a step, or null, ...]}.
-// Values are those of json_text.h.
+// Features with an empty list have their kind in "kinds": {"name": "bytes", "float" or "int64"}.
+// Feature lists with such steps have it in "step_kinds": {"name": [kind of a step, or null, ...]}.
+// Values are encoded as in json_text.h.
 void append_record_json(const ShownRecord& shown, JsonText& json);
 
-// From "features" on, of an Example or a SequenceExample.
+// The members from "features" on, for an Example or a SequenceExample.
 void append_features_json(const MessageView& message, JsonText& json);
 
 }  // namespace recordpipe

@@ -22,51 +22,51 @@
 
 namespace recordpipe {
 
-// Defaults: all records, as they are.
+// Defaults: all records, unchanged.
 struct RecordSelection {
   std::optional<Where> where = {};
-  // Each record with this probability: whether record i of all inputs is taken is a function of the
-  // seed and i.
+  // Selects each record with this probability. The selection of record i of all inputs is a
+  // function of the seed and i.
   std::optional<double> fraction = {};
   uint64_t seed = 0;
-  // The first so many of those that are left.
+  // The maximum number of selected records: the first ones after `fraction` and `where`.
   std::optional<uint64_t> limit = {};
   FeatureEdit edit = {};
-  // Features that SelectionReport::found tells of, as it does of the edit's.
+  // Further feature names for SelectionReport::found, in addition to the names in `edit`.
   FeatureNames named = {};
   size_t threads = 0;  // 0: all cores
 };
 
-// All features that `edit` and `named` name.
+// All feature names in `edit` and `named`.
 FeatureNames names_of(const RecordSelection& selection);
 
 struct SelectionReport {
   uint64_t read = 0;
   uint64_t taken = 0;
-  // False where a limit or a sample may have left out records.
+  // false if a limit or a sample may have excluded records.
   bool looked_at_all = true;
-  // Of the names in `edit`, those that some record has, be it one that `where` doesn't match. Of
-  // those in `named`, the ones of records that `where` doesn't match: others were given to
-  // consume().
+  // The names in `edit` that exist in any record, including records that `where` doesn't match. The
+  // names in `named` that exist in records that `where` doesn't match; all other records were
+  // passed to consume().
   FeatureNames found = {};
-  // The names that the first records have, if there are any in `edit` or `named`.
+  // The feature names of the first records, if `edit` or `named` has any names.
   std::vector<std::string> present = {};
 };
 
-// A record in pieces that stand one after another; one piece, if it isn't edited.
+// A record as consecutive pieces; one piece if it isn't edited.
 using RecordPieces = std::span<const std::span<const std::byte>>;
 
-// Calls consume(pieces) for each selected record of those that read() gives, until it gives none or
-// no more are wanted. Both run on this thread, in order; `pieces` are valid during the call. A
-// record of read() must be valid until the next call. No large record is in memory twice.
+// Calls consume(pieces) for each selected record of read(), until read() returns nullopt or no more
+// records are needed. Both run on the calling thread, in order; `pieces` are valid during the call.
+// A record of read() must be valid until the next call. Large records are never copied.
 //
-// Throws what read() and consume() throw; Error{corrupted} for a record that can't be edited, with
-// its path and offset; and what Where::require_possible() throws.
+// Throws the errors of read() and consume(); Error{corrupted} for a record that can't be edited,
+// with its path and offset; and the errors of Where::require_possible().
 SelectionReport select_records(const std::function<std::optional<Record>()>& read,
                                const RecordSelection& selection,
                                const std::function<void(RecordPieces)>& consume);
 
-// Draws exactly `wanted` of `total` numbers, asked one after another, each set of them as likely
+// Selects exactly `wanted` of `total` numbers, one call per number; all subsets are equally likely
 // (Knuth, The Art of Computer Programming, 3.4.2, algorithm S).
 class ExactSample {
  public:
@@ -81,7 +81,7 @@ class ExactSample {
   }
 
  private:
-  static constexpr uint64_t kStream = 0x5341'4d50'4c45'0002;  // one use of a seed among others
+  static constexpr uint64_t kStream = 0x5341'4d50'4c45'0002;  // random stream of this use of a seed
 
   Random random_;
   uint64_t wanted_;

@@ -1,4 +1,4 @@
-// What features records have, found out from the records: the schema nobody wrote down.
+// Infers the schema of records: their features, kinds and numbers of values.
 //
 //     InferredSchema schema;
 //     for (...) schema.add(message);
@@ -18,17 +18,17 @@
 namespace recordpipe {
 
 struct InferredFeature {
-  // Records that have the feature (in a feature list: steps), by its kind; none is a feature
-  // without a list.
+  // Number of records with the feature (in a feature list: of steps), by the feature's kind. A
+  // feature without a list counts as `none`.
   std::array<uint64_t, 4> by_kind = {};  // [FeatureKind]
-  // The numbers of values in those with a list.
+  // Minimum and maximum number of values of the features with a list.
   uint64_t min_values = UINT64_MAX;
   uint64_t max_values = 0;
 
   uint64_t count(FeatureKind kind) const { return by_kind[static_cast<size_t>(kind)]; }
-  // Those with a list of whatever kind: tf.io takes a feature without one for missing.
+  // Number of features with a list of any kind. tf.io treats a feature without a list as missing.
   uint64_t with_list() const;
-  // The kind of all lists; nothing where there are several.
+  // The kind of all lists; nullopt if they are of different kinds.
   std::optional<FeatureKind> kind() const;
   bool fixed() const { return with_list() > 0 && min_values == max_values; }
 
@@ -37,49 +37,49 @@ struct InferredFeature {
 };
 
 struct InferredFeatureList {
-  uint64_t records = 0;  // that have it
+  uint64_t records = 0;  // number of records with this feature list
   uint64_t min_steps = UINT64_MAX;
   uint64_t max_steps = 0;
-  InferredFeature step = {};  // of all steps together
+  InferredFeature step = {};  // aggregated over all steps
 
   void add(const FeatureListView& list);
   void merge(const InferredFeatureList& other);
 };
 
-// Merging parts gives what adding all of their records would have given, as long as all names are
-// kept.
+// Merging partial schemas gives the same result as adding all their records to one schema, as long
+// as all names are kept.
 struct InferredSchema {
-  // Of features and of feature lists, and of the bytes of all names together. What comes beyond is
-  // counted, not kept: memory is bounded whatever the records are.
+  // Limits: the number of features, the number of feature lists, and the bytes of all names
+  // together. Further names are counted but not kept, so memory is bounded for any input.
   static constexpr size_t kMostNames = 20'000;
   static constexpr size_t kMostNameBytes = size_t{4} << 20;
 
   uint64_t records = 0;
   std::array<uint64_t, 4> by_kind = {};  // [MessageKind]
-  uint64_t empty_records = 0;            // of no bytes: an Example, and anything else
+  uint64_t empty_records = 0;            // of 0 bytes: valid as any message
   std::map<std::string, InferredFeature, std::less<>> features = {};  // of Examples and contexts
   std::map<std::string, InferredFeatureList, std::less<>> feature_lists = {};
-  size_t name_bytes = 0;  // of the names that were kept
-  uint64_t left_out = 0;  // features and feature lists of records whose names were not kept
+  size_t name_bytes = 0;  // of the kept names
+  uint64_t left_out = 0;  // features and feature lists in records whose names were not kept
 
   uint64_t count(MessageKind kind) const { return by_kind[static_cast<size_t>(kind)]; }
-  // The kind of all records but empty ones; nothing where there are several.
+  // The kind of all non-empty records; nullopt if they are of different kinds.
   std::optional<MessageKind> kind() const;
 
-  // `size` is the record's, in bytes.
+  // `size` is the record's size in bytes.
   void add(const MessageView& message, size_t size);
   void merge(const InferredSchema& other);
 };
 
-// An inferred schema as code that reads such records.
+// Source code for parsing records of an inferred schema.
 
-// A declaration of an ExampleSchema, or a SequenceExampleSchema where there are feature lists
-// (example_schema.h), with the header that it takes. A feature is FixedLen where every record has
-// it with as many values, else Ragged. Features whose lists are of several kinds, or always
-// missing, are left out, which a comment says.
+// A C++ declaration of an ExampleSchema, or of a SequenceExampleSchema if there are feature lists
+// (example_schema.h), with the required #include. A feature is FixedLen if every record has it with
+// the same number of values, otherwise Ragged. Features with lists of different kinds, and features
+// without a list in any record, are omitted; a comment in the code says so.
 std::string schema_as_cpp(const InferredSchema& schema);
 
-// The same as dicts of tf.io's FixedLenFeature and RaggedFeature, for tf.io.parse_example or
+// The same as Python dicts of tf.io's FixedLenFeature and RaggedFeature, for tf.io.parse_example or
 // tf.io.parse_sequence_example.
 std::string schema_as_python(const InferredSchema& schema);
 

@@ -1,9 +1,9 @@
-// Statistics of one feature's values over very many records, in little memory and always the same;
-// feature_statistics.h has those of all features.
+// Statistics of one feature's values over any number of records, in bounded memory.
+// feature_statistics.h covers all features.
 //
-// The result is the same to the last bit however the work was shared among threads, as long as the
-// parts are cut at the same places: counts are whole numbers, and means and sums of squares are
-// merged pairwise (Chan, Golub and LeVeque, 1979).
+// The result is bitwise identical for any distribution of the work among threads, as long as the
+// parts have the same boundaries: counts are integers, and means and sums of squares are merged
+// pairwise (Chan, Golub and LeVeque, 1979).
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,8 @@
 
 namespace recordpipe {
 
-// How often each value came: exact while there are no more than kMost different ones, or as many as
-// limit() says. Beyond, only those that came first are counted, and a count says how often the
-// value came at least.
+// Counts of the most frequent values: exact for up to kMost distinct values (or limit()). Beyond
+// that, only the values that were added first are counted, and each count is a lower bound.
 template <typename Value>
 class FrequentValues {
  public:
@@ -35,13 +34,13 @@ class FrequentValues {
     uint64_t times;
   };
 
-  // Different ones, the smallest first, and how often they came.
+  // Distinct values in ascending order, with their counts.
   void add(std::span<const ValueRun<Value>> rising) { add_rising(rising); }
   void merge(const FrequentValues& other) {
     exact_ = exact_ && other.exact_;
     add_rising(std::span<const Entry>(other.entries_));
   }
-  // From now on at most so many: the most frequent ones stay.
+  // Reduces the maximum to `most`; keeps the most frequent values.
   void limit(size_t most) {
     most_ = std::min(most_, most);
     if (entries_.size() <= most_) return;
@@ -52,9 +51,9 @@ class FrequentValues {
 
   bool exact() const { return exact_; }
   size_t distinct() const { return entries_.size(); }
-  // How many are counted at most.
+  // The maximum number of distinct values.
   size_t most() const { return most_; }
-  // The `most` most frequent ones, the smaller value first where counts are equal.
+  // The `most` most frequent values; ties: the smaller value first.
   std::vector<Entry> top(size_t most) const {
     std::vector<Entry> entries = entries_;
     most = std::min(most, entries.size());
@@ -93,11 +92,11 @@ class FrequentValues {
   bool exact_ = true;
 };
 
-// Mean and spread of finite numbers.
+// Mean and standard deviation of finite numbers.
 class Moments {
  public:
   Moments() = default;
-  // Of numbers of which these are known; `squares` is the sum of squared differences from the mean.
+  // From known moments; `squares` is the sum of squared differences from the mean.
   Moments(uint64_t count, double mean, double squares)
       : count_(count), mean_(mean), squares_(squares) {}
 
@@ -106,7 +105,7 @@ class Moments {
 
   uint64_t count() const { return count_; }
   double mean() const { return mean_; }
-  // Of the numbers themselves, not estimated for a population they were drawn from: numpy's std().
+  // The population standard deviation (ddof = 0), as numpy.std().
   double standard_deviation() const;
 
  private:
@@ -115,7 +114,7 @@ class Moments {
   double squares_ = 0;
 };
 
-// `Number` is int64_t or float. NaNs are counted, and in nothing else; infinities are in all but
+// `Number` is int64_t or float. NaNs are only counted. Infinities are included in everything except
 // the moments.
 template <typename Number>
 class NumberPart {
@@ -123,13 +122,13 @@ class NumberPart {
   uint64_t count = 0;  // of all values
   uint64_t nans = 0;
   Moments moments = {};
-  std::vector<ValueRun<Number>> runs = {};  // different values, the smallest first; without NaNs
+  std::vector<ValueRun<Number>> runs = {};  // distinct values in ascending order, without NaNs
 
   void add(Number value) {
     waiting_.push_back(value);
     if (waiting_.size() >= kMostWaiting) settle();
   }
-  // Takes what waits into the others.
+  // Merges the buffered values into the members above.
   void settle();
 
  private:
@@ -138,37 +137,37 @@ class NumberPart {
   std::vector<Number> waiting_;
 };
 
-// Numbers of more than 2^53 are rounded to doubles in quantiles and histograms.
+// Numbers above 2^53 are rounded to double in quantiles and histograms.
 template <typename Number>
 struct NumberStatistics {
   uint64_t count = 0;  // of all values
   uint64_t nans = 0;
-  Number min = {};  // want count > nans
+  Number min = {};  // require count > nans
   Number max = {};
   Moments moments = {};
   Distribution distribution = {};
   FrequentValues<Number> frequent = {};
 
-  // A settled one.
+  // `part` must be settled.
   void merge(const NumberPart<Number>& part);
 };
 
 class BytesStatistics {
  public:
-  // Longer values aren't compared with one another.
+  // Longer values are not counted in `frequent`.
   static constexpr size_t kShort = 32;
 
   uint64_t count = 0;
   uint64_t total_bytes = 0;
-  uint64_t long_values = 0;  // of more than kShort bytes
+  uint64_t long_values = 0;  // longer than kShort bytes
   Moments moments = {};      // of the lengths
   Distribution lengths = {};
-  FrequentValues<std::string> frequent = {};  // of short ones
+  FrequentValues<std::string> frequent = {};  // of short values
 
   void add(std::span<const std::byte> value);
-  // Takes what waits into `frequent`: before anybody looks at it.
+  // Merges the buffered values into `frequent`. Must be called before `frequent` is read.
   void settle();
-  // A settled one.
+  // `other` must be settled.
   void merge(const BytesStatistics& other);
 
  private:
@@ -177,7 +176,8 @@ class BytesStatistics {
   std::vector<std::string> waiting_;
 };
 
-// Of one feature, or of all steps of a feature list. Lists of several kinds are counted apart.
+// Statistics of one feature, or of all steps of a feature list, for a part of the records. Lists of
+// different kinds are counted separately.
 struct ValuesPart {
   InferredFeature shape = {};
   NumberPart<int64_t> int64s = {};
@@ -193,10 +193,10 @@ struct ValueStatistics {
   NumberStatistics<float> floats = {};
   BytesStatistics bytes = {};
 
-  // Without memory for the values, however long the list is.
+  // Doesn't copy the values, so the memory is bounded for any list.
   void add(const FeatureView& feature);
   void merge(const ValuesPart& part);
-  // From now on at most so many numbers or buckets in each distribution, and frequent values.
+  // Reduces the limits: numbers or buckets per distribution, and frequent values.
   void limit(size_t most_numbers, size_t most_frequent);
 };
 

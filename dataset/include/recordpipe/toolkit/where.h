@@ -4,21 +4,23 @@
 //     label in [3, 5] and not has(`image/mask`)
 //     text != 'none' or len(box) >= 4
 //
-// A comparison (== != < <= > >=, in [...], not in [...]) holds if some value of the feature
-// satisfies it, so a missing feature, one without values or one of another kind satisfies none.
-// ("not in" is the opposite of "in".) len(NAME) is the number of values, and has(NAME) whether
-// there is such a feature with a list, if only an empty one. `and` binds closer than `or`, `not`
-// closest.
+// A comparison (== != < <= > >=, in [...], not in [...]) is true if any value of the feature
+// satisfies it. It is false for a missing feature, a feature without values, and a feature of
+// another kind. ("not in" is the negation of "in".) len(NAME) is the number of values. has(NAME) is
+// true if the feature exists and has a list, also an empty one. Precedence: `not`, `and`, `or`,
+// from high to low.
 //
-// Names may hold letters, digits, _ / . : and - after the first character; any others stand in
-// backticks or double quotes. Numbers are integers or decimals; strings stand in single or double
-// quotes, with \\ \' \" \n \t \xNN, and are compared byte by byte. A number is rounded to a float
-// before it is compared with one, so 0.1 equals the float 0.1; one beyond all floats stays what it
-// is, so x > 1e39 finds infinities. A value that is NaN satisfies != with any number, and nothing
-// else (IEEE 754); a literal can be neither, so x < 0 or x >= 0 finds what is no NaN.
+// Names start with a letter, _ or a non-ASCII character; further characters may also be digits and
+// / . : -. Other names must be quoted with backticks or double quotes. Numbers are integers or
+// decimals. Strings are quoted with single or double quotes, with the escapes \\ \' \" \n \t \xNN,
+// and are compared bytewise. A number is rounded to float before a comparison with a float, so 0.1
+// equals the float 0.1. A number that overflows float is not rounded, so x > 1e39 finds infinities.
+// A NaN value satisfies only != with any number (IEEE 754). No literal is NaN or infinity, so "x <
+// 0 or x >= 0" finds all values except NaN.
 //
-// In a SequenceExample, names mean the context's features first, then feature lists: whose values
-// are those of all steps, and whose len() is the number of steps. No other records have features.
+// In a SequenceExample, a name refers to a feature of the context, otherwise to a feature list: its
+// values are those of all steps, and its len() is the number of steps. Records of other types have
+// no features.
 #pragma once
 
 #include <cstdint>
@@ -35,22 +37,22 @@ namespace recordpipe {
 
 class Where {
  public:
-  // Throws Error{invalid_argument} that names the column, from 1, of a mistake; parentheses and
-  // nots more than 100 deep are one. Messages call the expression `called`: a program gives the
-  // name of its option.
+  // Throws Error{invalid_argument} with the column (from 1) of a syntax error, or of parentheses
+  // and nots nested more than 100 deep. `called` is the name of the expression in messages, for
+  // example a program's option.
   explicit Where(std::string_view expression, std::string_view called = "where");
   ~Where();
   Where(Where&&) noexcept;
   Where& operator=(Where&&) noexcept;
 
-  // Safe to call from several threads.
+  // Thread-safe.
   bool matches(const MessageView& record) const;
-  // After the last record. Throws Error{not_found}, with the names that the first records have, for
-  // a feature whose values or number were asked for and which no record has: if `looked_at_all`
-  // records of all inputs; else only if none matched and a comparison that could have selected some
-  // asked for it. Throws Error{invalid_argument} if none matched and the values of such a
-  // comparison are never of a kind that its literals can be compared with. (has() asks whether
-  // there is a feature: no is an answer.)
+  // Call it after the last record. Throws Error{not_found}, with the feature names of the first
+  // records, if the expression uses the values or the number of values of a feature that no record
+  // has. If not `looked_at_all` (all records of all inputs were read), throws only if no record
+  // matched and the feature is used in a comparison that could have selected a record. Throws
+  // Error{invalid_argument} if no record matched and the values of such a comparison never have a
+  // kind that is comparable with its literals. (has() is exempt: false is a valid answer.)
   void require_possible(bool looked_at_all) const;
 
   struct Condition;
@@ -60,20 +62,20 @@ class Where {
   std::unique_ptr<State> state_;
 };
 
-// Selects records by a where expression and a limit, for programs that count over all of them.
+// Selects records by a where expression and a limit, for programs that aggregate over all records.
 class RecordFilter {
  public:
-  // `where`: default all records. `limit`: only the first so many of those that match.
+  // `where`: default: all records. `limit`: maximum number of selected records (default: no limit).
   explicit RecordFilter(std::optional<Where> where = {}, std::optional<uint64_t> limit = {});
 
-  // The limit is reached.
+  // true if the limit is reached.
   bool is_full() const { return left_ == 0; }
-  // The next record that may be selected; on the reading thread. With a limit, `where` is evaluated
-  // here: which records are the first ones depends on all before them.
+  // The next candidate record; must be called on the reading thread. With a limit, `where` is
+  // evaluated here, because the first matches depend on all earlier records.
   std::optional<Record> next(const std::function<std::optional<Record>()>& read);
   // Whether a record of next() is selected. Thread-safe.
   bool matches(const MessageView& message) const;
-  // After all inputs: Where::require_possible().
+  // Call it after all inputs: Where::require_possible().
   void require_possible() const;
 
  private:

@@ -1,4 +1,4 @@
-// The columns of a batch, of Features and of FeatureLists.
+// The columns of a batch: of Features and of FeatureLists.
 //
 // The columns are filled in two passes, because the position of a ragged row depends on the sizes
 // of all rows before it. The first pass validates and measures a record, writes numbers of fixed
@@ -21,7 +21,7 @@
 
 namespace recordpipe {
 
-// What both kinds of columns have in common.
+// The common base class of both kinds of columns.
 class ColumnTable {
  public:
   // The number of rows; 0 between reset() and finish().
@@ -47,7 +47,7 @@ class ColumnTable {
   size_t rows_to_finish_ = 0;
 };
 
-// Of Features: of Examples, or of the contexts of SequenceExamples.
+// The columns of Features: of Examples, or of the contexts of SequenceExamples.
 class FeatureColumns : public ColumnTable {
  public:
   // The column of feature `name`: dense() for FixedLen, ragged() for Ragged and VarLen. Both throw
@@ -92,7 +92,7 @@ class FeatureColumns : public ColumnTable {
   std::vector<Found> found_;  // row-major: [row][feature]
 };
 
-// Of FeatureLists: the per-step values of SequenceExamples.
+// The columns of FeatureLists: the per-step values of SequenceExamples.
 class FeatureListColumns : public ColumnTable {
  public:
   // The column of feature list `name`: dense() for FixedLenSequence, ragged() for Ragged and
