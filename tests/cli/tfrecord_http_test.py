@@ -316,7 +316,7 @@ class Secrets(UrlTest):
                       "http://h/x?sig=a,SECRET", "http://h/x?a=b&http://h/y?SECRET"):
             for arguments in (["show", "--record", words, "small"],
                               ["show", f"--record={words}", "small"], [words],
-                              ["show", f"--{words}", "small"], ["index", "small", "-o", words],
+                              ["show", f"--{words}", "small"],
                               ["stats", "--where", words, "small"]):
                 with self.subTest(arguments):
                     result = self.start(*arguments, stdin=subprocess.DEVNULL)
