@@ -18,8 +18,9 @@ std::string shortest_text(std::floating_point auto number) {
 struct Parameter {
   // `text` may be any bytes.
   Parameter(std::string_view parameter, std::string_view text) : name(parameter), value(text) {}
-  Parameter(std::string_view parameter,
-            std::integral auto number) requires(!std::same_as<decltype(number), bool>)
+  // Clang 16 crashes on inherited constructors whose requires clause names a function parameter.
+  template <std::integral Number>
+  requires(!std::same_as<Number, bool>) Parameter(std::string_view parameter, Number number)
       : name(parameter), value(std::to_string(number)) {}
   Parameter(std::string_view parameter, std::floating_point auto number)
       : name(parameter), value(shortest_text(number)) {}
