@@ -62,8 +62,11 @@ class RecordPlan final : public Plan {
   void save(PlanState& state) const override { state.reset(0).numbers = {file_, record_, index_}; }
 
   void discard(std::span<const Ticket> tickets) override {
-    for (const Ticket& ticket : tickets) {
-      if (!RecordRef{ticket.ref}.is_mapped()) store_.discard({&ticket, 1});
+    const auto is_mapped = [](const Ticket& ticket) { return RecordRef{ticket.ref}.is_mapped(); };
+    for (auto at = tickets.begin(); at != tickets.end();) {
+      const auto first = std::find_if_not(at, tickets.end(), is_mapped);
+      at = std::find_if(first, tickets.end(), is_mapped);
+      store_.discard({first, at});
     }
   }
 
