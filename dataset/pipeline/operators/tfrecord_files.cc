@@ -113,6 +113,8 @@ class RecordPlan final : public Plan {
     file_ = record_ = 0;
     index_ = 0;
     epoch_ = epoch;
+    opened_records_->stop.withdraw();
+    if (is_stopping()) do_request_stop();  // the request may have come before withdraw()
   }
 
   void do_restore(const PlanState& state, uint64_t epoch) override {
@@ -130,6 +132,8 @@ class RecordPlan final : public Plan {
     }
     index_ = index;
   }
+
+  void do_request_stop() override { opened_records_->stop.request(); }
 
  private:
   // Makes the current file ready: mapped once for all passes, or a stream from its start.
@@ -156,7 +160,7 @@ class RecordPlan final : public Plan {
     if (take_opened(number)) return true;
     if (!is_regular(paths_[number])) return false;
     try {
-      keep(number, map(number, {}));
+      keep(number, map(number, opened_records_->stop.token()));
       return true;
     } catch (const Error& error) {
       const ErrorKind kind = error.kind();
@@ -187,7 +191,7 @@ class RecordPlan final : public Plan {
         refuse_random_access(path, "no regular file", "use shuffle");
       }
       try {
-        keep(number, map(number, {}));
+        keep(number, map(number, opened_records_->stop.token()));
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::unsupported) throw;
         open_unmapped(number);
@@ -200,10 +204,8 @@ class RecordPlan final : public Plan {
   void open_unmapped(size_t number) {
     const std::string& path = paths_[number];
     try {
-      MappedRecordFile file(file_system_, path, options_,
-                            {.use_index = true, .file = file_system_.open_random(path)});
-      keep(number, std::make_shared<const OpenRecordFile>(
-                       std::move(file), fingerprint_of(file_system_, path), memory_));
+      keep(number,
+           open_records(number, file_system_.open_random(path), opened_records_->stop.token()));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
       refuse_random_access(path, error.reason(), "decompress or download it first, or use shuffle");
@@ -226,13 +228,19 @@ class RecordPlan final : public Plan {
     const auto head = mapped->read(0, kRecordHeaderSize, {});
     const bool is_plain = detect_record_compression(head, options_) == Compression::none;
     if (open_files_ && is_plain) {
-      std::string version = mapped->identity();
+      std::string version = version_of(path, *mapped);
       mapped = open_files_->keep(file_system_, path, std::move(version), std::move(mapped));
     }
-    MappedRecordFile file(file_system_, path, options_,
-                          {.use_index = true, .file = mapped, .stop = stop});
-    return std::make_shared<const OpenRecordFile>(std::move(file),
-                                                  fingerprint_of(path, mapped->bytes()), memory_);
+    return open_records(number, std::move(mapped), stop);
+  }
+
+  OpenRecordFilePtr open_records(size_t number, const std::shared_ptr<const RandomAccessFile>& file,
+                                 const std::stop_token& stop) const {
+    const std::string& path = paths_[number];
+    MappedRecordFile records(file_system_, path, options_,
+                             {.use_index = true, .file = file, .stop = stop});
+    return std::make_shared<const OpenRecordFile>(std::move(records), fingerprint_of(path, *file),
+                                                  memory_);
   }
 
   void keep(size_t number, OpenRecordFilePtr file) {
