@@ -41,10 +41,15 @@ namespace recordpipe {
 // that compute elements. That changes no element and no error.
 //
 // Random access (global_shuffle) requires plain files that are regular files or URLs whose server
-// supports range requests; others throw Error{unsupported} when the first element is wanted. Of a
-// URL, all headers are read before the first element, unless it has an index, then each record by
-// its own request; the records own their bytes. Saved: the file, the record in it, and what files
-// there were (iterator_state.h); a file that is read as a stream is read again up to the place.
+// supports range requests; others throw Error{unsupported} when the first element is wanted. The
+// headers of a URL are all read before the first element, unless it has an index. Requests are for
+// at least 64 KiB (HttpReadOptions::smallest_window): if records have up to 128 KiB, reading their
+// headers downloads practically the whole file, so write an index. Each record is then read by its
+// own request, as many at a time as threads compute elements; records own their bytes.
+//
+// Saved: the file, the record in it, and what files there were (iterator_state.h); a file that is
+// read as a stream is read again up to the place. Destroying an iterator waits for the request or
+// the record that is being read, not for the rest.
 Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options = {});
 // The same through another file system than the operating system's, which must outlive it and be
 // safe to use from several threads.

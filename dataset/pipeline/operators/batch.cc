@@ -281,7 +281,8 @@ class BatchNode final : public UnaryNode {
     plan.parameters = {{"batch_size", batch_size_ * workers}, {"drop_remainder", drop_remainder_}};
     plan.add(collator_->parameters());
     if (workers > 1) {
-      plan.parameters.push_back(PlanParameter("of_this_shard", batch_size_).free());
+      // Not PlanParameter("of_this_shard", batch_size_): clang 16 crashes.
+      plan.parameters.push_back(PlanParameter(Parameter("of_this_shard", batch_size_)).free());
     }
   }
 
