@@ -241,6 +241,26 @@ TEST_F(HttpFiles, DestroyingAnIteratorDoesNotWaitForAChunk) {
   }
 }
 
+// 10,000 bytes of the stream arrive in a second, and the chunk is 240,000 bytes long.
+TEST_F(HttpFiles, DestroyingAnIteratorDoesNotWaitForAChunkOfAStream) {
+  (void)put_slow(60, 4000);
+  const auto stream = tfrecord_files(files_, {server.http("/slow?drip=1000&no_range")});
+  for (const auto& records : {stream, stream.skip(50)}) {
+    const size_t opened = requests() + 4;  // for sizes, the content and the fingerprint
+    auto iterator = std::make_optional(tfrecord_files({directory_ / "plain"})
+                                           .take(1)
+                                           .concatenate(records)
+                                           .prefetch(100)
+                                           .with_options({.threads = 1})
+                                           .iterate());
+    iterator->next();
+    (void)wait_for_requests(opened);
+    const auto before = std::chrono::steady_clock::now();
+    iterator.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(8));
+  }
+}
+
 TEST_F(HttpFiles, HaveNoRandomAccessIfCompressed) {
   auto iterator = tfrecord_files(files_, {urls_[1]}).global_shuffle(1).iterate();
   const Error error = error_of([&] { iterator.next(); });

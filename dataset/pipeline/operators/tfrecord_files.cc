@@ -273,7 +273,7 @@ class RecordPlan final : public Plan {
       passed += count;
     };
     if (stream_) {
-      while (passed < wanted && stream_->read()) pass(1);
+      while (passed < wanted && !is_stopping() && stream_->read()) pass(1);
     } else {
       pass(std::min<uint64_t>(wanted - passed, mapped_[file_]->file.size() - record_));
     }
@@ -294,13 +294,13 @@ class RecordPlan final : public Plan {
   }
 
   void plan_stream(TicketSink& out) {
-    while (!out.is_full()) {
+    do {
       const std::optional<Record> record = stream_->read();
       if (!record) return;
       Record kept = keep_record(*record, stream_->path());
       out.push({{epoch_, index_++}, store_.put(&kept)});
       ++record_;
-    }
+    } while (!out.is_full() && !is_stopping());
   }
 
   static constexpr size_t kFilesAhead = 4;
