@@ -49,7 +49,7 @@ namespace recordpipe {
 //
 // Saved: the file, the record in it, and what files there were (iterator_state.h); a file that is
 // read as a stream is read again up to the place. Destroying an iterator waits for the request or
-// the record that is being read, not for the rest.
+// the record that is being read, and for the fingerprint (72 KiB) of a file that is being opened.
 Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options = {});
 // The same through another file system than the operating system's, which must outlive it and be
 // safe to use from several threads.
