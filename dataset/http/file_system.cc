@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dataset/http/client_pool.h"
 #include "dataset/http/headers.h"
 #include "dataset/http/random_access_file.h"
 #include "dataset/http/source.h"
@@ -42,8 +43,7 @@ uint64_t size_of(const HttpResponse& response) {
                .hint = "download the file, then read it"});
 }
 
-uint64_t size_at(const HttpUrl& url, const HttpReadOptions& options) {
-  HttpClient client(options.http);
+uint64_t size_at(const HttpUrl& url, const HttpReadOptions& options, HttpClientPool& clients) {
   HttpRetry retry(options.retry, options.http.stop, options.notice);
   uint64_t size = 0;
   const HttpHandler handler{.on_response =
@@ -56,7 +56,7 @@ uint64_t size_at(const HttpUrl& url, const HttpReadOptions& options) {
                             .on_tick = [] {}};
   while (true) {
     try {
-      client.get(url, {"Accept-Encoding: identity", "Range: bytes=0-0"}, handler);
+      clients.get(url, {"Accept-Encoding: identity", "Range: bytes=0-0"}, handler);
       return size;
     } catch (const TransientError& error) {
       retry.wait_after(error);
@@ -67,7 +67,9 @@ uint64_t size_at(const HttpUrl& url, const HttpReadOptions& options) {
 }  // namespace
 
 HttpFileSystem::HttpFileSystem(FileSystem& local, HttpReadOptions options)
-    : local_(local), options_(std::move(options)) {}
+    : local_(local),
+      options_(std::move(options)),
+      clients_(std::make_shared<HttpClientPool>(options_.http)) {}
 
 std::unique_ptr<ByteSource> HttpFileSystem::open_source(const std::string& path) {
   if (!is_http_url(path)) return local_.open_source(path);
@@ -76,7 +78,7 @@ std::unique_ptr<ByteSource> HttpFileSystem::open_source(const std::string& path)
 
 std::unique_ptr<RandomAccessFile> HttpFileSystem::open_random(const std::string& path) {
   if (!is_http_url(path)) return local_.open_random(path);
-  return std::make_unique<HttpRandomAccessFile>(path, options_);
+  return std::make_unique<HttpRandomAccessFile>(path, options_, clients_);
 }
 
 std::unique_ptr<MappedFile> HttpFileSystem::map(const std::string& path) {
@@ -92,7 +94,7 @@ std::unique_ptr<OutputFile> HttpFileSystem::create(const std::string& path, Crea
 std::optional<FileStatus> HttpFileSystem::status(const std::string& path) {
   if (!is_http_url(path)) return local_.status(path);
   try {
-    return FileStatus{FileKind::regular, size_at(HttpUrl(path), options_)};
+    return FileStatus{FileKind::regular, size_at(HttpUrl(path), options_, *clients_)};
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::not_found) return std::nullopt;
     throw;

@@ -1,6 +1,7 @@
 #include "dataset/http/random_access_file.h"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -47,7 +48,7 @@ class HttpRandomAccessFile::Request {
         "Range: bytes=" + std::to_string(begin) + "-" + std::to_string(last_)};
     if (!validator_.empty()) headers.push_back("If-Range: " + validator_);
     const size_t before = filled_;
-    file_.client_.get(
+    file_.clients_->get(
         file_.url_, headers,
         {.on_response = [&](const HttpResponse& response) { return take(response, begin); },
          .on_body = [&](std::span<const std::byte> bytes) { take(bytes); },
@@ -133,10 +134,11 @@ class HttpRandomAccessFile::Request {
   size_t filled_ = 0;
 };
 
-HttpRandomAccessFile::HttpRandomAccessFile(const std::string& url, const HttpReadOptions& options)
+HttpRandomAccessFile::HttpRandomAccessFile(const std::string& url, const HttpReadOptions& options,
+                                           std::shared_ptr<HttpClientPool> clients)
     : url_(url),
       options_(options),
-      client_(options.http),
+      clients_(std::move(clients)),
       window_(std::max<size_t>(options.smallest_window, 1)),
       window_size_(window_.size()) {
   Request request(*this, 0, window_, std::nullopt);
@@ -150,16 +152,23 @@ std::span<const std::byte> HttpRandomAccessFile::read(uint64_t offset, size_t si
                                                       std::span<std::byte> scratch) const {
   if (offset >= size_) return {};
   const auto out = scratch.first(std::min<uint64_t>(size, size_ - offset));
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   size_t done = 0;
   while (done < out.size()) {
     const uint64_t at = offset + done;
     if (!in_window(at, 1)) {
       if (out.size() - done >= window_size_) {
+        lock.unlock();
         fetch(at, out.subspan(done));
         break;
       }
-      move_window(at);
+      const bool is_requested = std::ranges::any_of(
+          requested_, [&](const auto& window) { return at >= window.first && at < window.second; });
+      if (is_requested) {
+        arrived_.wait(lock);
+        continue;
+      }
+      move_window(at, lock);
     }
     const size_t begin = at - window_begin_;
     const size_t count = std::min(out.size() - done, window_.size() - begin);
@@ -179,7 +188,6 @@ void HttpRandomAccessFile::read_many(std::span<ReadRequest> requests) const {
     if (!out.empty()) left.push_back(&request);
   }
   std::ranges::sort(left, {}, &ReadRequest::offset);
-  const std::lock_guard lock(mutex_);
   for (size_t begin = 0; begin < left.size();) {
     const uint64_t first = left[begin]->offset;
     uint64_t end = first;
@@ -202,23 +210,22 @@ void HttpRandomAccessFile::read_group(std::span<ReadRequest* const> group, uint6
   const auto out_of = [](const ReadRequest& request) {
     return request.scratch.first(request.data.size());
   };
-  if (group.size() == 1 && !in_window(first, end - first)) {
-    fetch(first, out_of(*group.front()));
-    return;
+  const auto copy_from = [&](std::span<const std::byte> bytes) {
+    for (const ReadRequest* request : group) {
+      std::ranges::copy(bytes.subspan(request->offset - first, request->data.size()),
+                        out_of(*request).begin());
+    }
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    if (in_window(first, end - first)) {
+      return copy_from(std::span(window_).subspan(first - window_begin_));
+    }
   }
-  std::vector<std::byte> fetched;
-  std::span<const std::byte> bytes;
-  if (in_window(first, end - first)) {
-    bytes = std::span(window_).subspan(first - window_begin_);
-  } else {
-    fetched.resize(end - first);
-    fetch(first, fetched);
-    bytes = fetched;
-  }
-  for (const ReadRequest* request : group) {
-    std::ranges::copy(bytes.subspan(request->offset - first, request->data.size()),
-                      out_of(*request).begin());
-  }
+  if (group.size() == 1) return fetch(first, out_of(*group.front()));
+  std::vector<std::byte> fetched(end - first);
+  fetch(first, fetched);
+  copy_from(fetched);
 }
 
 std::string HttpRandomAccessFile::identity() const {
@@ -234,20 +241,28 @@ void HttpRandomAccessFile::fetch(uint64_t first, std::span<std::byte> out) const
   Request(*this, first, out, size_).run();
 }
 
-void HttpRandomAccessFile::move_window(uint64_t offset) const {
+void HttpRandomAccessFile::move_window(uint64_t offset, std::unique_lock<std::mutex>& lock) const {
   const uint64_t end = window_begin_ + window_.size();
   const bool near = offset >= window_begin_ && offset - end <= window_size_;
-  window_size_ =
+  const size_t size =
       near ? std::min(2 * window_size_, options_.largest_window) : options_.smallest_window;
-  // If the request fails, the window is empty.
-  window_.resize(std::min<uint64_t>(window_size_, size_ - offset));
-  window_begin_ = offset;
+  std::vector<std::byte> window(std::min<uint64_t>(size, size_ - offset));
+  const std::pair requested(offset, offset + window.size());
+  requested_.push_back(requested);
+  lock.unlock();
+  std::exception_ptr error;
   try {
-    fetch(offset, window_);
+    fetch(offset, window);
   } catch (...) {
-    window_.clear();
-    throw;
+    error = std::current_exception();
   }
+  lock.lock();
+  std::erase(requested_, requested);
+  arrived_.notify_all();
+  if (error) std::rethrow_exception(error);
+  window_ = std::move(window);
+  window_begin_ = offset;
+  window_size_ = size;
 }
 
 }  // namespace recordpipe

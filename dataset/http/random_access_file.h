@@ -1,16 +1,18 @@
 // Random access to the file at a URL by range requests.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "dataset/http/client_pool.h"
 #include "recordpipe/file.h"
-#include "recordpipe/http/client.h"
 #include "recordpipe/http/file_system.h"
 #include "recordpipe/http/url.h"
 
@@ -22,13 +24,15 @@ namespace recordpipe {
 // the smallest: a walk over long records does not transfer their data. Reads of at least the window
 // size bypass the window.
 //
-// Thread-safe; one request at a time. Every response must be of the file that was opened: the same
-// size and, if the server sends one, the same strong ETag.
+// Thread-safe; each thread makes its own requests, but waits for a window that another thread has
+// requested if that has the next byte it wants. Every response must be of the file that was opened:
+// the same size and, if the server sends one, the same strong ETag.
 class HttpRandomAccessFile final : public RandomAccessFile {
  public:
   // Requests the first window; the response contains the size. Throws Error{unsupported} if the
   // server does not support range requests.
-  HttpRandomAccessFile(const std::string& url, const HttpReadOptions& options);
+  HttpRandomAccessFile(const std::string& url, const HttpReadOptions& options,
+                       std::shared_ptr<HttpClientPool> clients);
 
   uint64_t size() const override { return size_; }
   std::span<const std::byte> read(uint64_t offset, size_t size,
@@ -45,18 +49,21 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   bool in_window(uint64_t offset, size_t size) const;
   void read_group(std::span<ReadRequest* const> group, uint64_t end) const;
   void fetch(uint64_t first, std::span<std::byte> out) const;
-  void move_window(uint64_t offset) const;
+  // Requests a window from `offset` on, with `lock` released meanwhile.
+  void move_window(uint64_t offset, std::unique_lock<std::mutex>& lock) const;
 
   const HttpUrl url_;
   const HttpReadOptions options_;
+  const std::shared_ptr<HttpClientPool> clients_;
   uint64_t size_ = 0;
   std::string validator_;  // "" for none
 
   mutable std::mutex mutex_;  // guards all members below
-  mutable HttpClient client_;
   mutable uint64_t window_begin_ = 0;
   mutable std::vector<std::byte> window_;
-  mutable size_t window_size_;  // of the next window
+  mutable size_t window_size_;                                    // of the next window
+  mutable std::vector<std::pair<uint64_t, uint64_t>> requested_;  // windows: begin and end
+  mutable std::condition_variable arrived_;
 };
 
 }  // namespace recordpipe

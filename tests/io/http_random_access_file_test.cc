@@ -1,7 +1,9 @@
 // Random access to URLs: the server's bytes, with few requests of the right size.
+#include <chrono>
+#include <stop_token>
 #include <thread>
 
-#include "dataset/http/random_access_file.h"
+#include "recordpipe/http/file_system.h"
 #include "tests/io/http_reading_fixture.h"
 
 namespace recordpipe {
@@ -25,6 +27,12 @@ class HttpRandomAccessFileTest : public HttpReadingTest {
     std::vector<std::byte> bytes(size);
     bytes.resize(file.read_at(offset, bytes));
     return as_text(bytes);
+  }
+  // Returns when the server has had this many requests.
+  void wait_for_requests(size_t count) const {
+    while (server.requests().size() < count) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
   Error error_from(const std::string& what) {
     return error_of([&] { read(*open(what), 500, 10); });
@@ -149,6 +157,40 @@ TEST_F(HttpRandomAccessFileTest, ManyThreadsMayRead) {
       }
     });
   }
+}
+
+TEST_F(HttpRandomAccessFileTest, AReadDoesNotWaitForThatOfAnotherThread) {
+  options.http.stall_timeout = std::chrono::seconds(10);
+  for (const size_t size : {10, 500}) {  // in a window, or without one
+    std::stop_source stop;
+    options.http.stop = stop.get_token();
+    const auto file = open();
+    const size_t before = server.requests().size();
+    server.misbehave("stall=0&times=1");
+    std::jthread stalled([&] {
+      const Error error = error_of([&] { read(*file, 1000, size); });
+      EXPECT_EQ(error.kind(), ErrorKind::cancelled);
+    });
+    wait_for_requests(before + 1);
+    EXPECT_EQ(read(*file, 2000, 10), content.substr(2000, 10));
+    EXPECT_EQ(read(*file, 0, 500), content.substr(0, 500));
+    std::vector<std::byte> memory(20);
+    std::vector<ReadRequest> requests{{.offset = 2500, .size = 20, .scratch = memory}};
+    file->read_many(requests);
+    EXPECT_EQ(as_text(requests[0].data), content.substr(2500, 20));
+    stop.request_stop();
+  }
+}
+
+TEST_F(HttpRandomAccessFileTest, AWindowIsRequestedOnceForSeveralThreads) {
+  const auto file = open();
+  server.misbehave("drip=50");
+  {
+    const std::jthread first([&] { EXPECT_EQ(read(*file, 1000, 10), content.substr(1000, 10)); });
+    wait_for_requests(2);
+    EXPECT_EQ(read(*file, 1090, 10), content.substr(1090, 10));
+  }
+  EXPECT_THAT(ranges(), ElementsAre("bytes=0-99", "bytes=1000-1099"));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // RandomAccessFile: all implementations under the same tests.
-#include "dataset/http/random_access_file.h"
 
 #include <chrono>
 #include <filesystem>
@@ -258,14 +257,14 @@ TEST_F(HttpReadManyTest, NeighboursAreOneRequest) {
   options.largest_window = 800;
   const auto read_many = [&](const std::vector<std::pair<uint64_t, size_t>>& places) {
     const size_t before = server.requests().size();
-    const auto file = HttpRandomAccessFile(server.http("/a"), options);
+    const auto file = files().open_random(server.http("/a"));
     std::vector<std::vector<std::byte>> memory;
     std::vector<ReadRequest> requests;
     for (const auto& [offset, size] : places) {
       memory.emplace_back(size);
       requests.push_back({.offset = offset, .size = size, .scratch = memory.back()});
     }
-    file.read_many(requests);
+    file->read_many(requests);
     for (const ReadRequest& request : requests) {
       EXPECT_EQ(as_text(request.data), content.substr(request.offset, request.size));
     }

@@ -59,5 +59,22 @@ TEST_P(SteadyState, TakesNoMemory) {
   expect_no_allocation(sums.filter([](const Sum& s) { return s.value % 2 == 0; }).batch(64));
 }
 
+// A record of a stream owns its bytes: one allocation. Discarding takes none for each.
+TEST(Discarding, TakesNoMemoryForEachRecordOfAStream) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "a.tfrecords.gz";
+  RecordWriter writer(posix_file_system(), path, {.compression = Compression::gzip});
+  for (int i = 0; i < kRecords; ++i) writer.write(as_bytes("record " + std::to_string(i)));
+  writer.close();
+  auto iterator = tfrecord_files({path})
+                      .shuffle(10, 1)
+                      .skip(kRecords - 1)
+                      .with_options({.threads = 1})
+                      .iterate();
+  const size_t before = allocations();
+  iterator.next();
+  EXPECT_LT(allocations() - before, kRecords * 3u / 2);
+}
+
 }  // namespace
 }  // namespace recordpipe

@@ -1,6 +1,9 @@
 // Records of files at URLs as a Dataset.
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -47,6 +50,29 @@ class HttpFiles : public HttpReadingTest {
     std::vector<std::string> out;
     for (int i = 0; i < count; ++i) out.push_back("record " + std::to_string(i));
     return out;
+  }
+
+  // Serves a file of `count` records of `size` bytes; returns its URL, where each request takes a
+  // tenth of a second.
+  std::string put_slow(int count, size_t size) {
+    const std::string path = directory_ / "slow";
+    RecordWriter writer(posix_file_system(), path);
+    for (int i = 0; i < count; ++i) writer.write(as_bytes(std::string(size, 'x')));
+    writer.close();
+    server.put("slow", as_text(read_all(*posix_file_system().open_source(path), 1 << 20)));
+    return server.http("/slow?drip=1000000");
+  }
+  // A record of a local file, then those of the URL in random order, each by its own request.
+  Dataset<Record> one_then(HttpFileSystem& files, const std::string& url) {
+    return tfrecord_files({directory_ / "plain"})
+        .take(1)
+        .concatenate(tfrecord_files(files, {url}).global_shuffle(1));
+  }
+  size_t requests() const { return server.requests().size(); }
+  // Returns the number of requests that were made to that moment.
+  size_t wait_for_requests(size_t count) const {
+    while (requests() < count) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return requests();
   }
 
   TemporaryDirectory directory_;
@@ -168,6 +194,71 @@ TEST_F(HttpFiles, PlainOnesHaveRandomAccess) {
   }
   const auto shuffled = texts(tfrecord_files(files_, urls)).global_shuffle(1);
   expect_resumes_anywhere(shuffled, {shuffled.with_options({.threads = 1})}, 150);
+}
+
+// The file is replaced after the requests for its size, of which there are two, and its content.
+TEST_F(HttpFiles, TheStateIsThatOfTheFileThatWasOpened) {
+  put("plain.new", 1, 301, Compression::none);
+  const auto shuffled = [&](const std::string& query) {
+    return texts(tfrecord_files(files_, {urls_[0] + query})).global_shuffle(1);
+  };
+  auto saving = shuffled("?changed&times=3").iterate();
+  saving.next();
+  EXPECT_EQ(requests(), 3u);
+  auto restored = shuffled("").iterate();
+  restored.restore(saving.state());
+  EXPECT_EQ(rest_of(restored), rest_of(saving));
+}
+
+TEST_F(HttpFiles, DestroyingAnIteratorDoesNotWaitForAWalkOverTheHeaders) {
+  constexpr size_t kHeaders = 80;
+  const std::string url = put_slow(kHeaders, 9000);  // long ones are not read by the walk
+  options.smallest_window = options.largest_window = 12;
+  HttpFileSystem slow = files();
+  auto iterator =
+      std::make_optional(one_then(slow, url).prefetch(100).with_options({.threads = 1}).iterate());
+  iterator->next();
+  const size_t before = wait_for_requests(5);
+  iterator.reset();
+  EXPECT_LT(requests(), before + kHeaders / 2);
+}
+
+TEST_F(HttpFiles, DestroyingAnIteratorDoesNotWaitForAChunk) {
+  constexpr size_t kChunk = 60;
+  const std::string url = put_slow(3 * kChunk, 1000);
+  options.smallest_window = options.largest_window = 12;
+  HttpFileSystem slow = files();
+  const auto records = one_then(slow, url);
+  for (const auto& dataset :
+       {records.prefetch(100).with_options({.threads = 1, .chunk_size = kChunk}),
+        records.with_options({.threads = 3, .chunk_size = kChunk})}) {
+    const size_t opened = requests() + 30;  // in the middle of a chunk
+    auto iterator = std::make_optional(dataset.iterate());
+    iterator->next();
+    const size_t before = wait_for_requests(opened);
+    iterator.reset();
+    EXPECT_LT(requests(), before + kChunk / 3);
+  }
+}
+
+// 10,000 bytes of the stream arrive in a second, and the chunk is 240,000 bytes long.
+TEST_F(HttpFiles, DestroyingAnIteratorDoesNotWaitForAChunkOfAStream) {
+  (void)put_slow(60, 4000);
+  const auto stream = tfrecord_files(files_, {server.http("/slow?drip=1000&no_range")});
+  for (const auto& records : {stream, stream.skip(50)}) {
+    const size_t opened = requests() + 4;  // for sizes, the content and the fingerprint
+    auto iterator = std::make_optional(tfrecord_files({directory_ / "plain"})
+                                           .take(1)
+                                           .concatenate(records)
+                                           .prefetch(100)
+                                           .with_options({.threads = 1})
+                                           .iterate());
+    iterator->next();
+    (void)wait_for_requests(opened);
+    const auto before = std::chrono::steady_clock::now();
+    iterator.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(8));
+  }
 }
 
 TEST_F(HttpFiles, HaveNoRandomAccessIfCompressed) {

@@ -1,7 +1,11 @@
 // What elements of interleave and flat_map point into stays as long as the iterator, though their
 // inputs are closed, and no more than that is kept.
+#include <atomic>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +21,7 @@
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"
+#include "tests/support/single_file_system.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
@@ -177,6 +182,45 @@ TEST_F(InputLifetime, KeepsAFileOnceThatIsOpenedAgainAndAgain) {
     }
   }
   EXPECT_EQ(mapped_files(), static_cast<size_t>(kFiles));
+}
+
+// Its files, which don't tell their versions, are counted while they are open.
+class CountingFileSystem final : public SingleFileSystem {
+ public:
+  using SingleFileSystem::SingleFileSystem;
+  std::unique_ptr<MappedFile> map(const std::string& path) override {
+    return std::make_unique<Mapping>(SingleFileSystem::map(path), open_);
+  }
+  int open() const { return open_; }
+
+ private:
+  class Mapping final : public MappedFile {
+   public:
+    Mapping(std::unique_ptr<MappedFile> file, std::atomic<int>& open)
+        : file_(std::move(file)), open_(open) {
+      ++open_;
+    }
+    ~Mapping() override { --open_; }
+    std::span<const std::byte> bytes() const override { return file_->bytes(); }
+    const std::string& path() const override { return file_->path(); }
+
+   private:
+    const std::unique_ptr<MappedFile> file_;
+    std::atomic<int>& open_;
+  };
+
+  std::atomic<int> open_ = 0;
+};
+
+TEST_F(InputLifetime, KeepsAFileOnceThatDoesNotTellItsVersion) {
+  const auto content = read_all(*posix_file_system().open_source(plain_[0]), 1 << 20);
+  CountingFileSystem files(as_text(content));
+  const auto open = [&](const std::string& path) { return tfrecord_files(files, {path}); };
+  auto iterator = from_vector(plain_).interleave(open, 4).repeat(20).iterate();
+  const auto elements = rest_of(iterator);
+  EXPECT_EQ(elements.size(), static_cast<size_t>(20 * kFiles * kRecords));
+  EXPECT_EQ(as_text(elements.front().data), text(0, 0));
+  EXPECT_EQ(files.open(), kFiles);
 }
 
 // Of a file that is kept, only the mapping is: not the offsets of its records.

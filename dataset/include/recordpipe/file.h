@@ -87,7 +87,7 @@ class RandomAccessFile {
   virtual void hint(uint64_t /*offset*/, uint64_t /*size*/, ReadHint /*hint*/) const {}
   // Distinguishes versions of the file, as they were when it was opened: the size, and the
   // modification time and inode of a local file, the ETag or Last-Modified of a URL. Empty if
-  // nothing is known.
+  // nothing is known (default); pipelines then compare the size and 72 KiB of the content.
   virtual std::string identity() const { return {}; }
   // True after another program truncated the file, and for a mapped file also after a page could
   // not be read because the device failed. Such parts of a mapped file read as zeros; the process

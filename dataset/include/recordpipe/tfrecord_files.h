@@ -42,11 +42,14 @@ namespace recordpipe {
 //
 // Random access (global_shuffle) requires regular plain files, or URLs of plain files whose server
 // supports range requests; other files throw Error{unsupported} when the first element is needed.
-// For a URL without an index, all headers are read before the first element; then each record is
-// one request. These records own their bytes.
+// All headers of a URL are read before the first element, unless it has an index. A request is for
+// at least 64 KiB (HttpReadOptions::smallest_window): with records of up to 128 KiB, reading the
+// headers downloads practically the whole file, so write an index. Then each record is one request,
+// as many at a time as threads compute elements. These records own their bytes.
 //
 // Saved state: the file, the record in it, and the list of files (iterator_state.h). A file that is
-// read as a stream is read again up to the saved position.
+// read as a stream is read again up to the saved position. Destroying an iterator waits for the
+// request or the record being read, and for the fingerprint (72 KiB) of a file being opened.
 Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options = {});
 // The same with another FileSystem, which must outlive the Dataset and its iterators and must be
 // thread-safe.

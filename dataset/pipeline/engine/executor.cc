@@ -33,7 +33,10 @@ Executor::Executor(Stage stage, const StageContext& context)
   snapshots_.start(*stage_.plan, 0);
 }
 
-Executor::~Executor() { queue_->cancel(); }
+Executor::~Executor() {
+  request_stop();
+  queue_->cancel();
+}
 
 Chunk Executor::next() {
   Chunk chunk = next_with_failures();
@@ -94,8 +97,9 @@ Stop Executor::advance(uint64_t count, uint64_t& passed) {
 }
 
 void Executor::request_stop() {
-  stage_.plan->request_stop();
+  // First: producers that notice the plan's stop leave elements out, which next() must not return.
   queue_->request_stop();
+  stage_.plan->request_stop();
 }
 
 void Executor::restart(uint64_t epoch) {

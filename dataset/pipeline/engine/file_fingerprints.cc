@@ -25,24 +25,6 @@ uint64_t name_fingerprint(std::string_view path) {
   return hash;
 }
 
-// crc_at(offset, size) returns the CRC of a part of the content.
-template <class CrcAt>
-FileFingerprint fingerprint(const std::string& path, uint64_t size, CrcAt crc_at) {
-  const uint64_t name = name_fingerprint(path);
-  const uint64_t name_and_size = derive_key(name, size);
-  uint64_t hash = name_and_size;
-  const uint64_t block = std::min(size, kBlockSize);
-  const uint64_t blocks = size > kBlockSize ? kBlocks : 1;
-  for (uint64_t i = 0; i < blocks; ++i) {
-    // Block positions: fractions of the distance from the first block to the last, rounded down.
-    const uint64_t way = size - block;
-    const uint64_t last = kBlocks - 1;
-    const uint64_t offset = way / last * i + way % last * i / last;
-    hash = derive_key(hash, crc_at(offset, block));
-  }
-  return {name, name_and_size, hash};
-}
-
 FileFingerprint fingerprint_of_name(const std::string& path) {
   const uint64_t name = name_fingerprint(path);
   return {name, name, name};
@@ -61,22 +43,30 @@ std::optional<uint64_t> size_of(FileSystem& file_system, const std::string& path
 
 }  // namespace
 
-FileFingerprint fingerprint_of(const std::string& path, std::span<const std::byte> content) {
-  return fingerprint(path, content.size(), [&](uint64_t offset, uint64_t size) {
-    return crc32c(content.subspan(offset, size));
-  });
+FileFingerprint fingerprint_of(const std::string& path, const RandomAccessFile& file) {
+  const uint64_t size = file.size();
+  const uint64_t name = name_fingerprint(path);
+  const uint64_t name_and_size = derive_key(name, size);
+  uint64_t hash = name_and_size;
+  const uint64_t block = std::min(size, kBlockSize);
+  const uint64_t blocks = size > kBlockSize ? kBlocks : 1;
+  std::array<std::byte, kBlockSize> memory;
+  const auto scratch = file.stable() ? std::span<std::byte>() : memory;
+  for (uint64_t i = 0; i < blocks; ++i) {
+    // Block positions: fractions of the distance from the first block to the last, rounded down.
+    const uint64_t way = size - block;
+    const uint64_t last = kBlocks - 1;
+    const uint64_t offset = way / last * i + way % last * i / last;
+    hash = derive_key(hash, crc32c(file.read(offset, block, scratch)));
+  }
+  return {name, name_and_size, hash};
 }
 
 FileFingerprint fingerprint_of(FileSystem& file_system, const std::string& path) {
   const auto size = size_of(file_system, path);
   if (!size) return fingerprint_of_name(path);
   try {
-    const auto file = file_system.open_random(path);
-    std::array<std::byte, kBlockSize> block;
-    return fingerprint(path, file->size(), [&](uint64_t offset, uint64_t wanted) {
-      const size_t read = file->read_at(offset, std::span(block).first(wanted));
-      return crc32c(std::span(block).first(read));
-    });
+    return fingerprint_of(path, *file_system.open_random(path));
   } catch (const Error& error) {
     // The server doesn't support ranges.
     if (error.kind() != ErrorKind::unsupported) throw;
@@ -84,6 +74,11 @@ FileFingerprint fingerprint_of(FileSystem& file_system, const std::string& path)
     const uint64_t name_and_size = derive_key(name, *size);
     return {name, name_and_size, name_and_size};
   }
+}
+
+std::string version_of(const std::string& path, const RandomAccessFile& file) {
+  std::string identity = file.identity();
+  return identity.empty() ? std::to_string(fingerprint_of(path, file).content) : identity;
 }
 
 void FileFingerprints::opened(FileSystem& file_system, const std::string& path,

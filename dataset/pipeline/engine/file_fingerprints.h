@@ -29,9 +29,12 @@ struct FileFingerprint {
   uint64_t content = 0;
 };
 
-FileFingerprint fingerprint_of(const std::string& path, std::span<const std::byte> content);
 // Reads the blocks; read errors are thrown.
+FileFingerprint fingerprint_of(const std::string& path, const RandomAccessFile& file);
 FileFingerprint fingerprint_of(FileSystem& file_system, const std::string& path);
+// Distinguishes versions of the file at `path`: its identity(), or its fingerprint if that is
+// empty.
+std::string version_of(const std::string& path, const RandomAccessFile& file);
 
 // One for each iterator: a file's fingerprint is that of the file its source opened, even if
 // another file has the name since. Each file is examined once; its blocks are read only if a source

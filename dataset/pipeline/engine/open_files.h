@@ -8,7 +8,6 @@
 #include <tuple>
 #include <typeindex>
 #include <utility>
-#include <vector>
 
 #include "recordpipe/file.h"
 
@@ -22,17 +21,13 @@ class OpenFiles {
   // Every file kept here is also kept by `outer`, unless that is null.
   explicit OpenFiles(std::shared_ptr<OpenFiles> outer = nullptr) : outer_(std::move(outer)) {}
 
-  // Keeps `file`, opened at `path`. If the same version of it (RandomAccessFile::identity(), and
-  // how it was opened) is kept already, returns that one, which must be used instead.
+  // Keeps `file`, opened at `path`. If the same version of it (version_of(), and how it was opened)
+  // is kept already, returns that one, which must be used instead.
   template <class File>
   std::shared_ptr<const File> keep(const FileSystem& file_system, const std::string& path,
                                    std::string version, std::shared_ptr<const File> file) {
     if (outer_) file = outer_->keep(file_system, path, version, std::move(file));
     const std::lock_guard lock(mutex_);
-    if (version.empty()) {
-      unknown_.push_back(file);
-      return file;
-    }
     const auto kept =
         files_.try_emplace({typeid(File), &file_system, path, std::move(version)}, file).first;
     return std::static_pointer_cast<const File>(kept->second);
@@ -44,7 +39,6 @@ class OpenFiles {
   const std::shared_ptr<OpenFiles> outer_;
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<const void>> files_;
-  std::vector<std::shared_ptr<const void>> unknown_;  // files whose versions can't be distinguished
 };
 
 }  // namespace recordpipe::internal

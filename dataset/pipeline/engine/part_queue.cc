@@ -56,7 +56,7 @@ bool PartQueue::is_done(const ChunkSlot& slot) {
 bool PartQueue::wait(ChunkSlot& slot) {
   std::unique_lock lock(mutex);
   while (slot.unfinished > 0 && !stopping) help(lock);
-  return slot.unfinished == 0;
+  return !stopping;
 }
 
 void PartQueue::finish(ChunkSlot& slot) {

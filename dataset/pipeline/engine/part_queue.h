@@ -85,7 +85,8 @@ struct PartQueue final : WorkQueue {
 
   void work() override;
   bool is_done(const ChunkSlot& slot);
-  // Waits until all parts of the slot are done and returns true, or returns false if it is stopped.
+  // Waits until all parts of the slot are done and returns true, or returns false if it is stopped:
+  // the elements may be incomplete then.
   bool wait(ChunkSlot& slot);
   // Waits until all parts of the slot are done, even if it is stopped.
   void finish(ChunkSlot& slot);

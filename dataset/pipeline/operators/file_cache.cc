@@ -162,7 +162,8 @@ class FileCachePlan final : public Plan {
     if (!reader && file_system_.status(path_)) {
       // Taken before the file is opened: if it is replaced meanwhile, the version matches no other
       // reader.
-      std::string version = open_files_ ? file_system_.open_random(path_)->identity() : "";
+      std::string version =
+          open_files_ ? version_of(path_, *file_system_.open_random(path_)) : std::string();
       reader = std::make_shared<const CacheReader>(file_system_, path_, identity_);
       if (open_files_) {
         reader = open_files_->keep(file_system_, path_, std::move(version), std::move(reader));

@@ -1,6 +1,9 @@
 #include "dataset/pipeline/operators/record_producer.h"
 
 #include <exception>
+#include <stop_token>
+
+#include "recordpipe/stop.h"
 
 namespace recordpipe::internal {
 namespace {
@@ -11,11 +14,12 @@ constexpr size_t kAhead = 8;
 class RecordProducer final : public Producer {
  public:
   RecordProducer(OpenedRecords& opened, bool check_crc)
-      : files_(opened.mapped), store_(opened.streamed), check_crc_(check_crc) {}
+      : files_(opened.mapped), store_(opened.streamed), stop_(opened.stop), check_crc_(check_crc) {}
 
  protected:
   Failures do_produce(std::span<const Ticket> tickets, void* values) override {
     auto* const out = static_cast<Record*>(values);
+    const std::stop_token stop = stop_.token();
     Failures failures;
     for (size_t i = 0; i < tickets.size(); ++i) {
       const RecordRef ref{tickets[i].ref};
@@ -29,6 +33,7 @@ class RecordProducer final : public Producer {
       }
       const MappedRecordFile& file = files_[ref.file()]->file;
       try {
+        throw_if_stopped(stop, file.path());
         out[i] = check_crc_ ? file.read(ref.record()) : file.view(ref.record());
         if (out[i].owner) {
           out[i] = keep_record(out[i], file.path());  // the path must outlive the record
@@ -45,6 +50,7 @@ class RecordProducer final : public Producer {
  private:
   const MappedFiles& files_;
   ValueStore& store_;
+  const PlanStop& stop_;
   const bool check_crc_;
 };
 

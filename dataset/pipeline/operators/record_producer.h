@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <stop_token>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -37,11 +39,34 @@ struct RecordRef {
 // ticket for a file only after its file is here; so workers read without a lock.
 using MappedFiles = std::vector<OpenRecordFilePtr>;
 
-// The files that a plan has opened, for the producers.
+// The stop requests of a plan, for the threads that work for it. Thread-safe.
+class PlanStop {
+ public:
+  void request() {
+    const std::lock_guard lock(mutex_);
+    source_.request_stop();
+  }
+  // Undoes a request. Tokens that were taken since the last one stay valid.
+  void withdraw() {
+    const std::lock_guard lock(mutex_);
+    if (source_.stop_requested()) source_ = {};
+  }
+  std::stop_token token() const {
+    const std::lock_guard lock(mutex_);
+    return source_.get_token();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::stop_source source_;
+};
+
+// The files that a plan has opened, and its stop requests, for the producers.
 struct OpenedRecords {
   explicit OpenedRecords(size_t files) : mapped(files) {}
   MappedFiles mapped;
   ValueStore streamed{element_ops<Record>()};
+  PlanStop stop;
 };
 
 // A copy of `record`, which isn't in a mapped file, in its own memory, with `path` as its path.

@@ -62,8 +62,11 @@ class RecordPlan final : public Plan {
   void save(PlanState& state) const override { state.reset(0).numbers = {file_, record_, index_}; }
 
   void discard(std::span<const Ticket> tickets) override {
-    for (const Ticket& ticket : tickets) {
-      if (!RecordRef{ticket.ref}.is_mapped()) store_.discard({&ticket, 1});
+    const auto is_mapped = [](const Ticket& ticket) { return RecordRef{ticket.ref}.is_mapped(); };
+    for (auto at = tickets.begin(); at != tickets.end();) {
+      const auto first = std::find_if_not(at, tickets.end(), is_mapped);
+      at = std::find_if(first, tickets.end(), is_mapped);
+      store_.discard({first, at});
     }
   }
 
@@ -110,6 +113,8 @@ class RecordPlan final : public Plan {
     file_ = record_ = 0;
     index_ = 0;
     epoch_ = epoch;
+    opened_records_->stop.withdraw();
+    if (is_stopping()) do_request_stop();  // the request may have come before withdraw()
   }
 
   void do_restore(const PlanState& state, uint64_t epoch) override {
@@ -127,6 +132,8 @@ class RecordPlan final : public Plan {
     }
     index_ = index;
   }
+
+  void do_request_stop() override { opened_records_->stop.request(); }
 
  private:
   // Makes the current file ready: mapped once for all passes, or a stream from its start.
@@ -153,7 +160,7 @@ class RecordPlan final : public Plan {
     if (take_opened(number)) return true;
     if (!is_regular(paths_[number])) return false;
     try {
-      keep(number, map(number, {}));
+      keep(number, map(number, opened_records_->stop.token()));
       return true;
     } catch (const Error& error) {
       const ErrorKind kind = error.kind();
@@ -184,7 +191,7 @@ class RecordPlan final : public Plan {
         refuse_random_access(path, "no regular file", "use shuffle");
       }
       try {
-        keep(number, map(number, {}));
+        keep(number, map(number, opened_records_->stop.token()));
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::unsupported) throw;
         open_unmapped(number);
@@ -197,10 +204,8 @@ class RecordPlan final : public Plan {
   void open_unmapped(size_t number) {
     const std::string& path = paths_[number];
     try {
-      MappedRecordFile file(file_system_, path, options_,
-                            {.use_index = true, .file = file_system_.open_random(path)});
-      keep(number, std::make_shared<const OpenRecordFile>(
-                       std::move(file), fingerprint_of(file_system_, path), memory_));
+      keep(number,
+           open_records(number, file_system_.open_random(path), opened_records_->stop.token()));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
       refuse_random_access(path, error.reason(), "decompress or download it first, or use shuffle");
@@ -223,13 +228,19 @@ class RecordPlan final : public Plan {
     const auto head = mapped->read(0, kRecordHeaderSize, {});
     const bool is_plain = detect_record_compression(head, options_) == Compression::none;
     if (open_files_ && is_plain) {
-      std::string version = mapped->identity();
+      std::string version = version_of(path, *mapped);
       mapped = open_files_->keep(file_system_, path, std::move(version), std::move(mapped));
     }
-    MappedRecordFile file(file_system_, path, options_,
-                          {.use_index = true, .file = mapped, .stop = stop});
-    return std::make_shared<const OpenRecordFile>(std::move(file),
-                                                  fingerprint_of(path, mapped->bytes()), memory_);
+    return open_records(number, std::move(mapped), stop);
+  }
+
+  OpenRecordFilePtr open_records(size_t number, const std::shared_ptr<const RandomAccessFile>& file,
+                                 const std::stop_token& stop) const {
+    const std::string& path = paths_[number];
+    MappedRecordFile records(file_system_, path, options_,
+                             {.use_index = true, .file = file, .stop = stop});
+    return std::make_shared<const OpenRecordFile>(std::move(records), fingerprint_of(path, *file),
+                                                  memory_);
   }
 
   void keep(size_t number, OpenRecordFilePtr file) {
@@ -262,7 +273,7 @@ class RecordPlan final : public Plan {
       passed += count;
     };
     if (stream_) {
-      while (passed < wanted && stream_->read()) pass(1);
+      while (passed < wanted && !is_stopping() && stream_->read()) pass(1);
     } else {
       pass(std::min<uint64_t>(wanted - passed, mapped_[file_]->file.size() - record_));
     }
@@ -283,13 +294,13 @@ class RecordPlan final : public Plan {
   }
 
   void plan_stream(TicketSink& out) {
-    while (!out.is_full()) {
+    do {
       const std::optional<Record> record = stream_->read();
       if (!record) return;
       Record kept = keep_record(*record, stream_->path());
       out.push({{epoch_, index_++}, store_.put(&kept)});
       ++record_;
-    }
+    } while (!out.is_full() && !is_stopping());
   }
 
   static constexpr size_t kFilesAhead = 4;

@@ -16,11 +16,14 @@
 
 namespace recordpipe {
 
+class HttpClientPool;
+
 struct HttpReadOptions {
   HttpRetryOptions retry = {};
   // Timeouts, redirects, trusted certificates, and the stop token, which ends any wait.
   HttpClientOptions http = {};
-  // Receives a line for each failed attempt that is retried.
+  // Receives a line for each failed attempt that is retried, on the thread that reads: on several
+  // at the same time.
   HttpNotice notice = {};
   // For streams: the read-ahead in bytes (default: 4 MiB). A stream takes twice this memory. 0: no
   // read-ahead but for the bytes of one network read, at most 16 KiB.
@@ -36,7 +39,9 @@ struct HttpReadOptions {
 //   open_source(url)  One GET, read ahead by a background thread. A transfer that was cut off is
 //                     resumed with Range and If-Range; Error{network} if the server sends neither a
 //                     strong ETag nor a usable Last-Modified, or if the file changed meanwhile.
-//   open_random(url)  Range requests; Error{unsupported} if the server does not support them.
+//   open_random(url)  Range requests, as many at a time as threads read; Error{unsupported} if the
+//                     server does not support them. Connections are kept open for later requests,
+//                     also for other files.
 //   status(url)       Empty for 404 and 410; Error{unsupported} if the server does not report the
 //                     size.
 //   map(url), list(url) and all writes: Error{unsupported}.
@@ -64,6 +69,7 @@ class HttpFileSystem final : public FileSystem {
  private:
   FileSystem& local_;
   const HttpReadOptions options_;
+  const std::shared_ptr<HttpClientPool> clients_;
 };
 
 }  // namespace recordpipe
