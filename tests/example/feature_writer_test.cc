@@ -7,27 +7,15 @@
 #include <string>
 #include <vector>
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
 #include "recordpipe/internal/example/wire_reader.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
+#include "tests/support/deterministic_bytes.h"
 
 namespace recordpipe {
 namespace {
-
-std::string deterministic_bytes(const google::protobuf::Message& message) {
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream output(&stream);
-    output.SetSerializationDeterministic(true);
-    message.SerializeToCodedStream(&output);
-  }
-  return bytes;
-}
 
 TEST(FeatureWriter, Int64s) {
   for (const std::vector<int64_t>& values : std::vector<std::vector<int64_t>>{

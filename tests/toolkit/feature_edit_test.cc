@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
 #include "recordpipe/error.h"
@@ -13,6 +11,7 @@
 #include "recordpipe/message_view.h"
 #include "recordpipe/proto/example.pb.h"
 #include "tests/support/bytes.h"
+#include "tests/support/deterministic_bytes.h"
 #include "tests/support/example_generator.h"
 #include "tests/support/expect_error.h"
 
@@ -116,17 +115,6 @@ TEST(FeatureEdit, WhatCannotBeEdited) {
   EXPECT_THROW(edited(from_hex("0a0a 0a08 0a0161 1203 1a02 0a05"), {.drop = {"a"}}), Error);
 }
 
-std::string deterministic(const google::protobuf::Message& message) {
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream output(&stream);
-    output.SetSerializationDeterministic(true);
-    message.SerializeToCodedStream(&output);
-  }
-  return bytes;
-}
-
 template <typename Map>
 void edit_map(Map& map, const FeatureEdit& edit) {
   Map out;
@@ -163,7 +151,8 @@ TEST(FeatureEditDifferential, Messages) {
     reparsed.DiscardUnknownFields();
     reparsed.mutable_context();
     reparsed.mutable_feature_lists();
-    EXPECT_EQ(to_hex(deterministic(reparsed)), to_hex(deterministic(parsed))) << "seed " << seed;
+    EXPECT_EQ(to_hex(deterministic_bytes(reparsed)), to_hex(deterministic_bytes(parsed)))
+        << "seed " << seed;
   }
 }
 
