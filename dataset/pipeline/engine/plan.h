@@ -59,12 +59,10 @@ class TicketSink {
 //   1. plan() and advance() return the number of elements and why there were not more. Only the
 //      end is sticky.
 //   2. An error comes after the elements before it: the tickets that do_plan() wrote before it
-// threw
-//      are returned; the error is thrown by the next call and each later one, until restart or
-//      restore.
+//      threw are returned; the error is thrown by the next call and each later one, until restart
+//      or restore.
 //   3. advance(n) equals planning n elements and discarding them, errors included. An operator
-// never
-//      sees n = 0.
+//      never sees n = 0.
 //   4. Each ticket is produced or discarded once, also after a restart.
 //   5. discard() and request_stop() may be called by any thread at any time; the other functions by
 //      one thread at a time. Nothing is planned after request_stop(), until restart or restore.

@@ -5,11 +5,10 @@
 // rules ensure that the parts belong to one file (RFC 9110):
 //
 // - A part is continued with Range and If-Range (a strong ETag, or a Last-Modified that is at least
-// a
-//   minute old). If the server sends neither, it is continued only if the file's SHA-256 is known.
+//   a minute old). If the server sends neither, it is continued only if the file's SHA-256 is
+//   known.
 // - A part is extended only by a 206 response whose Content-Range starts at the end of the part,
-// with
-//   the known total size and the known ETag.
+//   with the known total size and the known ETag.
 // - Any other response (200 in place of 206, 416, a mismatch) restarts the download from zero.
 // - If the SHA-256 of a file from several parts is wrong, it is downloaded once more in one piece.
 //
