@@ -19,12 +19,12 @@
 namespace recordpipe {
 namespace {
 
-// Read limit; machines with thousands of mounts stay below it.
+// Read limit for the files in /proc; machines with thousands of mounts stay below it.
 constexpr size_t kMaxFileSize = size_t{4} << 20;
-// Longer paths are ignored.
+// Limit for cgroup paths (longer ones are ignored), and read limit for quota files.
 constexpr size_t kMaxPathSize = 4096;
 
-// The content of the file, at most `max_size` bytes; empty if there is no such file.
+// Reads the file, at most `max_size` bytes. Returns an empty string if there is no such file.
 std::string read_text(const std::string& path, size_t max_size) {
   std::string text;
   std::ifstream file(path, std::ios::binary);
@@ -68,7 +68,7 @@ std::string without_escapes(std::string_view text) {
   return result;
 }
 
-// A positive integer, followed by white space at most.
+// Parses a positive integer, optionally followed by white space.
 std::optional<uint64_t> positive_number(std::string_view text) {
   const size_t end = text.find_last_not_of(" \n");
   text = text.substr(0, end == std::string_view::npos ? 0 : end + 1);
@@ -83,9 +83,9 @@ std::optional<size_t> cpus(std::optional<uint64_t> quota, std::optional<uint64_t
   return *quota / *period + (*quota % *period > 0 ? 1 : 0);
 }
 
-// The CPU quota of the cgroup at `folder`.
+// Reads the CPU quota of the cgroup at `folder`.
 std::optional<size_t> quota_v2(const std::string& folder) {
-  const std::string text = read_text(folder + "/cpu.max", kMaxPathSize);  // "max 100000"
+  const std::string text = read_text(folder + "/cpu.max", kMaxPathSize);  // "max 100000": no quota
   const auto parts = split(text, ' ');
   if (parts.size() != 2) return std::nullopt;
   return cpus(positive_number(parts[0]), positive_number(parts[1]));
@@ -119,7 +119,7 @@ std::vector<Mount> cpu_mounts(const std::string& text) {
   return mounts;
 }
 
-// The path of this process's cgroup, from a line "0::PATH" or "NUMBER:CONTROLLERS:PATH".
+// Finds the path of this process's cgroup in a line "0::PATH" or "NUMBER:CONTROLLERS:PATH".
 std::optional<std::string> cgroup_path(const std::string& text, bool is_v2) {
   for (const std::string_view line : split(text, '\n')) {
     const size_t first = line.find(':');
@@ -134,8 +134,8 @@ std::optional<std::string> cgroup_path(const std::string& text, bool is_v2) {
   return std::nullopt;
 }
 
-// `path` relative to the mount point. Empty (the mount point itself) for a cgroup outside the
-// mounted subtree.
+// Converts the cgroup `path` to a path below the mount point. Empty (the mount point itself) for a
+// cgroup outside the mounted subtree.
 std::string below_mount(const Mount& mount, std::string path) {
   const std::string root = mount.root == "/" ? "" : mount.root;
   const bool inside =
@@ -149,7 +149,7 @@ std::string below_mount(const Mount& mount, std::string path) {
   return path;
 }
 
-// SIZE_MAX if unknown.
+// Returns SIZE_MAX if the affinity is unknown.
 size_t cpus_of_affinity() {
   for (size_t most = 1024; most <= size_t{1} << 20; most *= 2) {
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(

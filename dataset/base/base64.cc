@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-// Two base64 digits for each 12-bit number.
+// The two base64 digits of each 12-bit value.
 constexpr auto kDigitPairs = [] {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

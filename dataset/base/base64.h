@@ -1,4 +1,4 @@
-// Base64 with padding (RFC 4648, section 4).
+// Encodes bytes as base64 with padding (RFC 4648, section 4).
 #pragma once
 
 #include <cstddef>

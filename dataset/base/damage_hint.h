@@ -1,4 +1,4 @@
-// The common hint of errors about damaged files.
+// The hint that errors about damaged files share.
 #pragma once
 
 namespace recordpipe {

@@ -1,4 +1,4 @@
-// recordpipe::Error: assembly of the message.
+// recordpipe::Error: assembles the message.
 #include "recordpipe/error.h"
 
 #include <cerrno>

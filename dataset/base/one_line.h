@@ -1,4 +1,4 @@
-// Text from outside as one line of a message, for terminals and logs.
+// Turns untrusted text into one line of a message, for terminals and logs.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace recordpipe {
 
 enum class Backslashes { keep, escape };
 
-// Control characters (U+0000 to U+001F, U+007F to U+009F) and bytes that are not UTF-8 are written
+// Writes control characters (U+0000 to U+001F, U+007F to U+009F) and bytes that are not valid UTF-8
 // as \xNN. Idempotent with Backslashes::keep.
 inline std::string one_line(std::string_view text, Backslashes backslashes = Backslashes::keep) {
   static constexpr char kHex[] = "0123456789abcdef";

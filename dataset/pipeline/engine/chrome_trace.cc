@@ -1,4 +1,4 @@
-// Events in memory, written as JSON at the end.
+// Keeps events in memory and converts them to JSON at the end.
 #include "recordpipe/chrome_trace.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// Reads an executor element by element: shared by the operators that must see values to know what
+// Reads the elements of an executor one by one, for operators that must see values to know what
 // comes next.
 #pragma once
 
@@ -19,20 +19,20 @@ class ChunkReader {
  public:
   ChunkReader(Stage stage, const StageContext& context) : executor_(std::move(stage), context) {}
 
-  // Whether an element is at hand; if not, waits for the next chunk. False at the end and after a
-  // request to stop. Throws the plan's errors.
+  // Waits for the next chunk if no element is at hand. Returns false at the end and after a request
+  // to stop. Throws the plan's errors.
   bool fetch();
   bool is_at_hand() const { return at_ < chunk_.size(); }
   size_t count_at_hand() const { return chunk_.size() - at_; }
 
-  // The whole chunk, of which the elements from place() on are at hand, and its failures.
+  // The whole chunk; its elements from place() on are at hand. failures() returns their failures.
   const Chunk& chunk() const { return chunk_; }
   size_t place() const { return at_; }
   std::span<Failure> failures() const { return chunk_.failures.subspan(next_failure_); }
 
-  // The next element, which must be at hand, or one of those after it.
+  // The id of the next element, or of the one `behind` positions after it; it must be at hand.
   const ElementId& id(size_t behind = 0) const { return chunk_.tickets[at_ + behind].id; }
-  // The id of the next element; the values of all elements at hand are an array.
+  // The value of the next element; the values of all elements at hand are an array.
   void* value() const { return chunk_.value(at_); }
   // The next element's error; null if it was computed. May be called once per element.
   std::exception_ptr take_error() const {
@@ -40,8 +40,8 @@ class ChunkReader {
         next_failure_ < chunk_.failures.size() && chunk_.failures[next_failure_].at == at_;
     return is_failed ? std::move(chunk_.failures[next_failure_].error) : nullptr;
   }
-  // The errors of the next `count` elements, by their index from the next element on; may be called
-  // once per element.
+  // The errors of the next `count` elements; Failure::at counts from the next element. May be
+  // called once per element.
   Failures take_failures(size_t count) const;
   void pass(size_t count = 1) {
     const std::span<const Failure> failures = chunk_.failures;
@@ -54,11 +54,12 @@ class ChunkReader {
 
   // The position of the next element, counted from the last restart, or from the restored state.
   uint64_t position() const { return executor_.position() + at_; }
-  // The state before element `position`, if no later position was released.
+  // Saves the state before element `position`; no later position may have been released.
   void save(uint64_t position, PlanState& state) const { executor_.save(position, state); }
   void save(PlanState& state) const { save(position(), state); }
   void release(uint64_t position) { executor_.release(position); }
-  // By default, positions before the current chunk will not be saved any more.
+  // Keeps positions until release() is called. By default, fetch() releases the positions before
+  // the current chunk.
   void keep_places() { keeps_places_ = true; }
 
   void restart(uint64_t epoch);

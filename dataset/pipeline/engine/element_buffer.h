@@ -9,7 +9,8 @@
 
 namespace recordpipe::internal {
 
-// Grows only. The values' addresses stay the same until it grows, which moves them by swapping.
+// Never shrinks. Addresses of values are stable until the buffer grows, which swaps the values into
+// new memory.
 class ElementBuffer {
  public:
   explicit ElementBuffer(const ElementOps& ops, size_t size = 0) : ops_(&ops) { grow(size); }
@@ -17,7 +18,7 @@ class ElementBuffer {
   ElementBuffer(ElementBuffer&& other) noexcept;
   ElementBuffer& operator=(ElementBuffer&& other) noexcept;
 
-  // Grows to at least `count` values. If a value's constructor throws, the size is unchanged.
+  // Grows to at least `size` values. If a value's constructor throws, the size is unchanged.
   void grow(size_t size);
   size_t size() const { return size_; }
   void* data() { return data_; }
@@ -25,7 +26,7 @@ class ElementBuffer {
   const void* at(size_t i) const { return data_ + i * ops_->size; }
   const ElementOps& ops() const { return *ops_; }
 
-  // The memory of the values in bytes, including the values themselves.
+  // The memory of the values in bytes: the values themselves and the heap memory they own.
   uint64_t bytes() const { return bytes_of_first(size_); }
   uint64_t bytes_of_first(size_t count) const;
 
@@ -41,13 +42,13 @@ class ElementBuffer {
 inline void* element_at(void* first, const ElementOps& ops, size_t i) {
   return static_cast<std::byte*>(first) + i * ops.size;
 }
-// The memory of `count` values in bytes, including the values themselves.
+// The memory of `count` values in bytes: the values themselves and the heap memory they own.
 inline uint64_t element_bytes(const void* first, const ElementOps& ops, size_t count) {
   return count * ops.size + (ops.heap_bytes ? ops.heap_bytes(first, count) : 0);
 }
 
-// Moves a value over an older one: by swapping if the older one may own memory that can be reused,
-// otherwise as bytes.
+// Moves a value over an old one: swaps them if the old one may own memory that can be reused;
+// otherwise copies the bytes.
 inline void move_element(const ElementOps& ops, void* from, void* to) {
   if (ops.heap_bytes) {
     ops.swap(from, to);

@@ -97,7 +97,8 @@ Stop Executor::advance(uint64_t count, uint64_t& passed) {
 }
 
 void Executor::request_stop() {
-  // First: producers that notice the plan's stop leave elements out, which next() must not return.
+  // The queue first: producers that notice the plan's stop omit elements, and next() must not
+  // return such chunks.
   queue_->request_stop();
   stage_.plan->request_stop();
 }
@@ -148,7 +149,7 @@ void Executor::fill() {
       ended_ = true;
     }
     if (parts == 0) {
-      // Without tickets there is a reason to stop; with a reason there may be tickets too.
+      // No tickets: the plan has given a reason to stop. With tickets, it may give one, too.
       return;
     }
     size_t missing_visits = 0;

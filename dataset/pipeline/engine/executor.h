@@ -1,4 +1,4 @@
-// Turns a Stage into values in order; several chunks are computed at the same time.
+// Computes the values of a Stage in order, several chunks at the same time.
 #pragma once
 
 #include <cstddef>
@@ -49,35 +49,36 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // The next elements, valid until the next call; empty at the end. An element's error, or an error
-  // of the plan, is thrown after all elements before it have been returned, and again by every
+  // Returns the next elements, valid until the next call; empty at the end. An error of an element
+  // or of the plan is thrown after all elements before it have been returned, and again by every
   // later call.
   Chunk next();
-  // The same, but failed elements are returned like others. Only an error of the plan ends it.
+  // Like next(), but also returns failed elements instead of throwing their errors.
   Chunk next_with_failures();
 
   // The number of elements before the chunk that next() returned last (before the next chunk if
   // there is none), counted from the last restart or restore.
   uint64_t position() const { return position_; }
 
-  // The bytes of the largest chunk so far, if memory is limited. Call it on the thread of next().
+  // The bytes of the largest chunk so far, if memory is limited. For the thread that calls next().
   uint64_t largest_chunk() const { return largest_; }
   const ElementOps& element() const { return stage_.work->element(); }
   size_t chunk_size() const { return stage_.chunk_size; }
 
-  // From any thread: the state after the first `position` elements, however far planning is ahead.
+  // From any thread: saves the state after the first `position` elements, however far planning is
+  // ahead.
   void save(uint64_t position, PlanState& state) const { snapshots_.save(position, state); }
   // From any thread: positions before this one will not be saved any more.
   void release(uint64_t position) { snapshots_.release(position); }
 
-  // Goes to a saved position; throws Error{invalid_argument} if it can't be reached.
+  // Moves to a saved position; throws Error{invalid_argument} if it can't be reached.
   void restore(const PlanState& state, uint64_t epoch);
   // Skips `count` elements without computing them, like advance_all(). Must precede the first
   // next() since the last restart or restore.
   Stop advance(uint64_t count, uint64_t& passed);
 
-  // From any thread: makes next() return nothing soon, whatever it is doing. Undone by restart()
-  // and restore().
+  // From any thread: makes next() return soon, without elements, whatever it is doing. Undone by
+  // restart() and restore().
   void request_stop();
   // Finishes and drops the chunks in flight, so that their tickets are released, and starts again.
   void restart(uint64_t epoch);
@@ -97,7 +98,7 @@ class Executor {
   const std::shared_ptr<MemoryAccount> memory_;
   std::shared_ptr<PartQueue> queue_;
   std::vector<std::unique_ptr<ChunkSlot>> slots_;  // workers have pointers to the slots
-  size_t used_slots_ = 0;                          // the first slot in use of slots_, a ring
+  size_t used_slots_ = 0;                          // the ring is the first used_slots_ of slots_
   size_t oldest_ = 0;
   size_t in_flight_ = 0;
   uint64_t position_ = 0;  // number of elements before the oldest chunk
@@ -111,8 +112,8 @@ class Executor {
   bool holding_ = false;              // the oldest chunk is held by the consumer
   bool ended_ = false;                // the plan has ended
   std::exception_ptr plan_error_;     // thrown after the elements planned before it
-  std::exception_ptr pending_error_;  // thrown at the next call
-  std::exception_ptr error_;          // thrown at every call
+  std::exception_ptr pending_error_;  // thrown by the next call
+  std::exception_ptr error_;          // thrown by every call
 };
 
 }  // namespace recordpipe::internal

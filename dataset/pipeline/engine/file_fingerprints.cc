@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kBlockSize = 4096;
 constexpr uint64_t kBlocks = 18;
 
-// Without the query of a URL: the query of a presigned URL changes from run to run.
+// Ignores the query of a URL, because the query of a presigned URL changes from run to run.
 uint64_t name_fingerprint(std::string_view path) {
   std::string_view name = without_query(path);
   name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
@@ -30,7 +30,7 @@ FileFingerprint fingerprint_of_name(const std::string& path) {
   return {name, name, name};
 }
 
-// The fingerprint of a regular file.
+// Returns the size of a regular file; empty for other files, and if the server sends no size.
 std::optional<uint64_t> size_of(FileSystem& file_system, const std::string& path) {
   try {
     const auto status = file_system.status(path);
@@ -53,7 +53,8 @@ FileFingerprint fingerprint_of(const std::string& path, const RandomAccessFile& 
   std::array<std::byte, kBlockSize> memory;
   const auto scratch = file.stable() ? std::span<std::byte>() : memory;
   for (uint64_t i = 0; i < blocks; ++i) {
-    // Block positions: fractions of the distance from the first block to the last, rounded down.
+    // Block offsets: multiples of 1/17 of the distance from the first block to the last, rounded
+    // down.
     const uint64_t way = size - block;
     const uint64_t last = kBlocks - 1;
     const uint64_t offset = way / last * i + way % last * i / last;

@@ -1,4 +1,4 @@
-// A pass over a Dataset: an executor at the end of its stages.
+// Implements AnyIterator: a pass over a Dataset, computed by an Executor of its last stage.
 #include "recordpipe/iterator.h"
 
 #include <memory>
@@ -45,7 +45,8 @@ StageContext make_stage_context(const PipelineOptions& options) {
   return context;
 }
 
-// The stages use parts of the node, so it must outlive them, also when an iterator is assigned to.
+// The stages use parts of the node, so the node must outlive them, also when another iterator is
+// assigned to this one.
 struct AnyIterator::Pass {
   Pass(NodePtr n, const PipelineOptions& options, uint64_t e)
       : node(std::move(n)),
@@ -59,7 +60,7 @@ struct AnyIterator::Pass {
   const StageContext context;
   Executor executor;
   uint64_t epoch;
-  uint64_t earlier = 0;     // number of elements that the executor has not counted
+  uint64_t earlier = 0;     // number of elements before those that the executor counts
   bool has_failed = false;  // next() has thrown
 };
 

@@ -25,7 +25,7 @@ constexpr uint32_t kVersion = 3;
 constexpr size_t kMaxFingerprints = 1024;  // 8 KiB
 constexpr size_t kMaxText = 4096;
 constexpr size_t kTailSize = 5;  // the field crc32c
-constexpr int kMaxDepth = 1000;  // of messages; protobuf's own limit is 100
+constexpr int kMaxDepth = 1000;  // of nested messages; protobuf's default is 100
 
 constexpr char kHint[] = "restore it into the pipeline it was saved from, over the same files";
 
@@ -39,7 +39,7 @@ constexpr char kHint[] = "restore it into the pipeline it was saved from, over t
 constexpr char kHasChanged[] =
     "is another file than the state was saved with, or has changed since";
 
-// The indexes of the opened files, as consecutive ranges [begin, end).
+// The indexes of the opened files as ranges [begin, end): begin, end, begin, end, ...
 using Runs = google::protobuf::RepeatedField<uint32_t>;
 
 // The number of files that one fingerprint covers.
@@ -57,11 +57,11 @@ Runs opened_runs(std::span<const SourceFile> files, const FileFingerprints& know
   return runs;
 }
 
-// Opened files are compared by content, others by name and size.
+// Fingerprints opened files by content, and other files by name and size.
 std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, const Runs& opened,
                                    size_t per_fingerprint, FileFingerprints& known) {
   std::vector<uint64_t> all;
-  int run = 0;  // the next number in `opened`
+  int run = 0;  // index in `opened` of the next bound
   for (size_t i = 0; i < files.size(); ++i) {
     while (run < opened.size() && opened[run] <= i) ++run;
     const auto& [file_system, path] = files[i];
@@ -73,7 +73,7 @@ std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, const Runs
   return all;
 }
 
-// Names and contents, alternating and sorted, of the files that inputs have opened.
+// Returns the names and contents of the files that inputs have opened, alternating, sorted by name.
 std::vector<uint64_t> input_files(std::span<const SourceFile> sources,
                                   const FileFingerprints& known) {
   std::set<std::pair<uint64_t, uint64_t>> inputs;
@@ -122,7 +122,7 @@ PlanState read(const proto::PlanState& from) {
                                 : "restore it with the newer program that saved it"});
 }
 
-// The first line that differs between the two texts.
+// The error names the first line that differs between the two texts.
 [[noreturn]] void refuse_plan(std::string_view saved, std::string_view here) {
   const auto next_line = [](std::string_view& text) {
     const std::string_view line = text.substr(0, text.find('\n'));

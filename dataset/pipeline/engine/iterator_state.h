@@ -1,18 +1,18 @@
-// A pipeline position as bytes: returned by Iterator::state(), accepted by Iterator::restore().
+// Serializes a pipeline position: Iterator::state() returns it, Iterator::restore() accepts it.
 //
-// A serialized recordpipe.proto.IteratorState (proto/iterator_state.proto). It identifies its plan
-// (the operators and their parameters; functions can't be compared) and the files. To restore it,
-// the following must be unchanged:
+// A state is a serialized recordpipe.proto.IteratorState (proto/iterator_state.proto). It
+// identifies its plan (the operators and their parameters; functions can't be compared) and the
+// files. To restore it, the following must be unchanged:
 //   - name and content of the sources' files that the saving iterator had opened. The content is
 //     compared by sampled blocks, which are read again (file_fingerprints.h lists the changes that
 //     are detected);
 //   - name and size of the sources' other files;
-//   - name and content of the files that the inputs of interleave and flat_map (the datasets that
-//     elements became) had opened, if restoring opens them again. These are all files whose records
-//     before the position must be read again, and those that were read in part. Files that are
-//     opened after the position was reached are not compared.
-// Folders don't count, so data may be moved; neither do the queries of URLs, which may be
-// presigned.
+//   - name and content of the files that the inputs of interleave and flat_map (the Datasets made
+//     from elements) had opened, if restoring opens them again. These are all files whose records
+//     before the position must be read again, and all files that were read in part. Files that are
+//     opened after the position is reached are not compared.
+// Folders are not compared, so data may be moved. Queries of URLs are not compared either, because
+// URLs may be presigned.
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,28 @@
 
 namespace recordpipe::internal {
 
-// An iterator's position, the number of elements it has returned since its plan's first, and the
-// epoch of its pass.
+// An iterator's position, the number of elements since the first element of its pass, and the epoch
+// of this pass.
 struct IteratorPlace {
   PlanState plan = {};
   uint64_t position = 0;
   uint64_t epoch = 0;
 };
 
-// Examines the files that `files` doesn't know: only name and size of those that weren't opened.
-// Errors of examining a file are thrown.
+// Examines the files that `files` doesn't know; if a file wasn't opened, only its name and size.
+// Throws the errors of examining a file.
 std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace& place,
                                 FileFingerprints& files);
 
-// Throws Error{invalid_argument} if `state` is not a state, is of another version (naming both), of
-// another plan (naming the operator), or of source files that have changed since (naming the file).
+// Throws Error{invalid_argument} if `state` is not a state, has another version (the error names
+// both), or belongs to another plan (the error names the operator) or to source files that have
+// changed since (the error names the file).
 IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view state,
                                   FileFingerprints& files);
 
-// Call it when the loaded position is reached: throws Error{invalid_argument}, naming the file, if
-// an input opened on the way a file that has changed since, or couldn't open it.
+// Must be called when the loaded position is reached. Throws Error{invalid_argument}, naming the
+// file, if an input, on the way there, opened a file that has changed since the state was saved, or
+// couldn't open one of the saved files.
 void require_input_files(FileFingerprints& files);
 
 }  // namespace recordpipe::internal

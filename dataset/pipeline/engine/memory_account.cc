@@ -1,4 +1,4 @@
-// The error message for a memory limit that is too small.
+// Checks the memory limit and builds the error message.
 #include "dataset/pipeline/engine/memory_account.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// The memory of an iteration's elements, compared with the user's limit.
+// Counts the memory of an iteration's elements and compares it with the user's limit.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +32,10 @@ class MemoryAccount {
   }
 
   bool allows(uint64_t bytes) const { return bytes <= limit_; }
-  // Throws MemoryLimitExceeded if a single owner takes more than the limit.
+  // Throws MemoryLimitExceeded if `bytes`, the memory of a single owner, exceeds the limit.
   void check(uint64_t bytes) const;
-  // The same if all owners together take twice the limit; a temporary excess is smaller.
+  // Throws MemoryLimitExceeded if all owners together take more than twice the limit; a temporary
+  // excess is smaller.
   void check_total() const;
 
   MemoryUse use() const {
@@ -48,7 +49,7 @@ class MemoryAccount {
   std::atomic<uint64_t> peak_{0};
 };
 
-// One owner's share of an account, returned by the destructor.
+// One owner's share of an account. The destructor returns it.
 class MemoryCharge {
  public:
   explicit MemoryCharge(std::shared_ptr<MemoryAccount> account = nullptr)
@@ -71,7 +72,7 @@ class MemoryCharge {
   }
   void add(uint64_t bytes) { set(bytes_ + bytes); }
   uint64_t bytes() const { return bytes_; }
-  // Whether this charge alone is within the limit; check() throws MemoryLimitExceeded.
+  // Whether this charge alone is within the limit; if not, check() throws MemoryLimitExceeded.
   bool fits() const { return !account_ || account_->allows(bytes_); }
   void check() const {
     if (account_) account_->check(bytes_);

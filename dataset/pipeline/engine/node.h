@@ -26,28 +26,28 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // The type of its elements.
+  // The type of the elements.
   const ElementOps& element() const { return element_; }
-  // The stage that runs the operator and its inputs; measured if the context has a monitor.
+  // Makes the stage that runs the operator and its inputs; measured if the context has a monitor.
   Stage make_stage(const StageContext& context) const;
 
-  // The description with its inputs.
+  // Describes the operator and its inputs.
   PlanDescription describe() const;
-  // The number of operators up to this one that draw random numbers: separates the random streams
-  // of two shuffles with the same seed. With several inputs, the maximum; inputs that use the same
-  // streams differ in their epochs.
+  // The number of operators up to this one that draw random numbers. It separates the random
+  // streams of two shuffles with the same seed. With several inputs, it is the maximum; inputs that
+  // use the same streams differ in their epochs.
   virtual uint64_t random_operators() const;
-  // The first operator, up to this one, whose elements come in one order only; empty if every
-  // element can be accessed at any time (Plan::tickets_at).
+  // The name of the first operator, up to this one, whose elements can be accessed in one order
+  // only; empty if all have random access (Plan::tickets_at).
   virtual std::string sequential_operator() const { return describe_operator().name; }
 
  protected:
   const std::vector<NodePtr>& inputs() const { return inputs_; }
-  // The description of the operator alone, without `inputs`.
+  // Describes the operator alone, without `inputs`.
   virtual PlanDescription describe_operator() const = 0;
-  // Completes `plan`, whose inputs are described, with the parts that depend on them.
+  // Completes `plan`, which already describes the inputs, with the parts that depend on them.
   virtual void describe_with_inputs(PlanDescription& /*plan*/) const {}
-  // Calls make_stage(context) of its inputs.
+  // Calls make_stage(context) of the inputs.
   virtual Stage build_stage(const StageContext& context) const = 0;
 
  private:
@@ -58,14 +58,14 @@ class Node {
 // A Node with one input.
 class UnaryNode : public Node {
  public:
-  // Yields elements of the input's type, or of another.
+  // The elements have the input's type, or another type.
   explicit UnaryNode(const NodePtr& input) : UnaryNode(input, input->element()) {}
   UnaryNode(NodePtr input, const ElementOps& element) : Node(element, {std::move(input)}) {}
 
  protected:
   const Node& input() const { return *inputs().front(); }
-  // The input's stage with a plan of type P, constructed from the input's plan and `arguments`: for
-  // operators that only change the order.
+  // Returns the input's stage with a plan of type P, constructed from the input's plan and
+  // `arguments`. For operators that only change the order.
   template <class P, class... Arguments>
   Stage reordered(const StageContext& context, Arguments&&... arguments) const {
     Stage stage = input().make_stage(context);
@@ -74,7 +74,7 @@ class UnaryNode : public Node {
   }
 };
 
-// A Node with one or more inputs, of the same or other types.
+// A Node with one or more inputs, of the same type or of other types.
 class MultiNode : public Node {
  public:
   MultiNode(std::vector<NodePtr> inputs, const ElementOps& element)
@@ -82,7 +82,7 @@ class MultiNode : public Node {
 
  protected:
   std::vector<Stage> make_inputs(const StageContext& context) const;
-  // The first one of the inputs; empty if there is none.
+  // The first sequential_operator() of the inputs that is not empty; empty if all are.
   std::string first_sequential_operator() const;
 };
 

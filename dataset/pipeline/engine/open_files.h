@@ -1,4 +1,5 @@
-// Mapped files that outlive the stages that opened them, because elements may point into them.
+// Keeps mapped files open longer than the stages that opened them, because elements may point into
+// the files.
 #pragma once
 
 #include <map>
@@ -13,16 +14,16 @@
 
 namespace recordpipe::internal {
 
-// Files of the inputs of an interleave, kept by its stage, or files that a cache has read, kept by
-// the cache. A file that is opened repeatedly is kept once, so the number of files bounds the cost:
-// address space. Thread-safe.
+// The stage of an interleave keeps the files of its inputs; a cache keeps the files that it has
+// read. A file that is opened repeatedly is kept once, so the number of files bounds the address
+// space used. Thread-safe.
 class OpenFiles {
  public:
-  // Every file kept here is also kept by `outer`, unless that is null.
+  // Every file kept here is also kept by `outer`, unless `outer` is null.
   explicit OpenFiles(std::shared_ptr<OpenFiles> outer = nullptr) : outer_(std::move(outer)) {}
 
-  // Keeps `file`, opened at `path`. If the same version of it (version_of(), and how it was opened)
-  // is kept already, returns that one, which must be used instead.
+  // Keeps `file`, opened at `path`, and returns it. If the same version of it (version_of()) with
+  // the same type File is already kept, returns the kept object, which must be used instead.
   template <class File>
   std::shared_ptr<const File> keep(const FileSystem& file_system, const std::string& path,
                                    std::string version, std::shared_ptr<const File> file) {

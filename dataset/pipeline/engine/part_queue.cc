@@ -122,7 +122,8 @@ void PartQueue::run_one(std::unique_lock<std::mutex>& lock) {
   part_done.notify_all();
 }
 
-// The chunk that this thread has begun, else the first that no thread has begun, else the first.
+// Chooses the chunk that this thread has begun; else the first that no thread has begun; else the
+// first.
 ChunkSlot& PartQueue::choose() {
   const std::thread::id self = std::this_thread::get_id();
   ChunkSlot* not_begun = nullptr;
@@ -138,8 +139,8 @@ ChunkSlot& PartQueue::choose() {
   return *not_begun;
 }
 
-// The workspace that the thread used last, else the least recently used one. There are as many as
-// chunks in flight, so one is idle.
+// Takes the workspace that the thread used last, else the least recently used one. There is one for
+// each chunk in flight, so one is idle.
 std::unique_ptr<Workspace> PartQueue::take_workspace(std::thread::id self) {
   const auto own = std::ranges::find(idle.rbegin(), idle.rend(), self,
                                      [](const auto& workspace) { return workspace->owner; });

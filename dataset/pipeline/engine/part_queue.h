@@ -1,4 +1,4 @@
-// The chunks' parts that an Executor distributes to threads.
+// Distributes the parts of an Executor's chunks to threads.
 #pragma once
 
 #include <condition_variable>
@@ -32,28 +32,28 @@ struct Workspace {
 
   ElementBuffer values;
   std::unique_ptr<Producer> producer;  // with its scratch memory
-  MemoryCharge memory;                 // for the values, also those kept for reuse
-  std::thread::id owner;               // last user: it is in the cache of this thread's core
+  MemoryCharge memory;                 // for the values, including values kept for reuse
+  std::thread::id owner;               // the last user: its core's cache holds the memory
 };
 
-// A chunk: its elements, and its progress.
+// The elements of a chunk, and its progress.
 class ChunkSlot {
  public:
   std::vector<Ticket> tickets;
   size_t count = 0;  // number of tickets in use
   // The rest is guarded by PartQueue::mutex until all parts are done.
-  std::unique_ptr<Workspace> workspace;  // while a thread computes or reads the values
+  std::unique_ptr<Workspace> workspace;  // set while a thread computes or reads the values
   size_t parts = 0;
   size_t next_part = 0;   // the first part that no thread has taken
-  size_t unfinished = 0;  // number of parts
+  size_t unfinished = 0;  // number of parts that are not done
   Failures failures;
   std::exception_ptr broken;  // an error thrown by a producer itself
 
   void reset(size_t number_of_parts);
   // Computes one part, without PartQueue::mutex.
   Failures produce(size_t part);
-  // Keeps the failures of the first part (in the order of the elements) that has some, whichever
-  // part was done first.
+  // Adds the failures of a part. Keeps only those of the first failed part (in the order of the
+  // elements), whichever part was done first.
   void add(size_t part, Failures of_part);
 
  private:
@@ -65,11 +65,11 @@ class ChunkSlot {
   std::exception_ptr begin_error_;
 };
 
-// The parts of the chunks in flight, as the workers see them.
+// The parts of the chunks in flight, to be taken by workers.
 //
 // A thread stays with the chunk it has begun, in memory that it has written before, and helps with
-// another thread's chunk only if there is none to begin. Moving cache lines between cores costs
-// more than the computation: a bare loop of two threads that fill batches of images takes nearly
+// another thread's chunk only if there is no chunk to begin. Moving cache lines between cores costs
+// more than the computation: in a bare loop, two threads that fill batches of images take nearly
 // twice as long if they swap their memory.
 struct PartQueue final : WorkQueue {
   explicit PartQueue(StageMonitor* stage) : owner(stage) {}
@@ -78,19 +78,19 @@ struct PartQueue final : WorkQueue {
   std::mutex mutex;
   std::condition_variable part_done;
   std::vector<ChunkSlot*> waiting;               // chunks with parts that are not taken, in order
-  std::vector<std::unique_ptr<Workspace>> idle;  // in the order they became so
+  std::vector<std::unique_ptr<Workspace>> idle;  // the longest idle first
   size_t running = 0;
-  size_t visits = 0;  // workers that run or are about to
+  size_t visits = 0;  // number of workers in work() or about to call it
   bool stopping = false;
 
   void work() override;
   bool is_done(const ChunkSlot& slot);
-  // Waits until all parts of the slot are done and returns true, or returns false if it is stopped:
-  // the elements may be incomplete then.
+  // Waits until all parts of the slot are done and returns true. After request_stop(), returns
+  // false: the elements may be incomplete.
   bool wait(ChunkSlot& slot);
-  // Waits until all parts of the slot are done, even if it is stopped.
+  // Waits until all parts of the slot are done, even after request_stop().
   void finish(ChunkSlot& slot);
-  // Adds a workspace for later chunks; there must be as many as chunks in flight.
+  // Adds a workspace for later chunks; there must be one for each chunk in flight.
   void put(std::unique_ptr<Workspace> workspace);
   // Frees the memory of an idle workspace; one must be idle.
   void drop_workspace();

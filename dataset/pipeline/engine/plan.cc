@@ -1,4 +1,4 @@
-// The contract of plans, which every operator has.
+// Implements the part of the Plan contract that is common to all operators.
 #include "dataset/pipeline/engine/plan.h"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ void Plan::count(uint64_t elements) {
   for (StageMonitor* monitor : monitors_) monitor->add_elements(elements);
 }
 
-// Runs work() between the checks before it and the error after it; done() is the number of elements
-// so far.
+// Runs work() if neither an error, the end nor a stop came before, and keeps its error for later
+// calls. done() returns the number of elements so far.
 template <class Work, class Done>
 Planned Plan::attempt(const Work& work, const Done& done) {
   if (error_) std::rethrow_exception(error_);
@@ -43,8 +43,8 @@ Planned Plan::attempt(const Work& work, const Done& done) {
   return {done(), stop};
 }
 
-// An operator with some elements may return them instead of waiting for more; a caller that allows
-// waiting must not see this as a reason to stop.
+// An operator may return the elements it has, with would_wait, instead of waiting for more. A
+// caller that allows waiting must not see this as a reason to stop.
 Stop Plan::plan_some(TicketSink& out, Wait wait) {
   const Stop stop = do_plan(out, wait);
   return stop == Stop::would_wait && wait == Wait::yes ? Stop::none : stop;

@@ -1,8 +1,8 @@
-// The order of a pipeline's elements, fixed before any of them is computed.
+// Determines the order of a pipeline's elements before any element is computed.
 //
 // A plan writes tickets (ticket.h), in order, on one thread at a time; producers (producer.h) later
 // compute the elements of tickets, on any thread. So the order and the random numbers of a pipeline
-// can't depend on threads, chunk sizes or time. Plans know no element types.
+// can't depend on threads, chunk sizes or time. Plans don't know the types of elements.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ namespace recordpipe::internal {
 
 class StageMonitor;
 
-// Whether planning may wait for another thread (that of prefetch). Planning ahead must not wait:
-// the elements that are done would have to wait too.
+// Whether planning may wait for another thread (prefetch's thread). Planning ahead must not wait:
+// otherwise, elements that are already computed would wait, too.
 enum class Wait { no, yes };
 
 // Why a call returned fewer elements than requested.
@@ -38,13 +38,13 @@ struct Planned {
   Stop stop = Stop::none;
 };
 
-// The output of do_plan() for tickets.
+// Collects the tickets that do_plan() writes.
 class TicketSink {
  public:
   explicit TicketSink(std::span<Ticket> room) : room_(room) {}
   bool is_full() const { return count_ == room_.size(); }
   size_t count() const { return count_; }
-  // The unused part, to be written directly and then taken.
+  // The unused part. After writing tickets to it directly, call take().
   std::span<Ticket> room() const { return room_.subspan(count_); }
   void take(size_t count) { count_ += count; }
   void push(const Ticket& ticket) { room_[count_++] = ticket; }
@@ -56,18 +56,18 @@ class TicketSink {
 
 // The contract, kept by this class for every operator:
 //
-//   1. plan() and advance() return the number of elements and why there were not more. Only the
-//      end is sticky.
+//   1. plan() and advance() return the number of elements and the reason why there were no more.
+//      Only the end is sticky.
 //   2. An error comes after the elements before it: the tickets that do_plan() wrote before it
-//      threw are returned; the error is thrown by the next call and each later one, until restart
-//      or restore.
+//      threw are returned; the next call and each later call throw the error, until restart or
+//      restore.
 //   3. advance(n) equals planning n elements and discarding them, errors included. An operator
 //      never sees n = 0.
-//   4. Each ticket is produced or discarded once, also after a restart.
+//   4. Each ticket is produced or discarded exactly once, also after a restart.
 //   5. discard() and request_stop() may be called by any thread at any time; the other functions by
 //      one thread at a time. Nothing is planned after request_stop(), until restart or restore.
 //   6. save() saves the position after the last element that plan() or advance() has returned.
-//   7. size() and tickets_at() don't move that position.
+//   7. size() and tickets_at() don't change this position.
 class Plan {
  public:
   Plan() = default;
@@ -75,17 +75,17 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  // Must be called first. The memory that the plan holds is charged to the account, which throws if
-  // it is too much; `monitor`, unless null, counts time and elements. Further monitors, of
-  // operators without a plan of their own (map), count elements only.
+  // Must be called first. The memory that the plan holds is charged to `account`, which throws if
+  // the limit is exceeded; `monitor`, unless null, counts time and elements. Operators without a
+  // plan of their own (map) add further monitors, which count elements only.
   void observe(const std::shared_ptr<MemoryAccount>& account, StageMonitor* monitor);
 
   // Writes the tickets of the next elements to the start of `out`, which is not empty. It may
   // return fewer than fit without a reason (Stop::none), but zero only with a reason.
   Planned plan(std::span<Ticket> out, Wait wait);
 
-  // Skips the next `count` elements; fewer only with a reason, or before an error. After all
-  // `count`, the position can be saved.
+  // Skips the next `count` elements; fewer only with a reason, or before an error. If all `count`
+  // elements were skipped, the position can be saved.
   Planned advance(uint64_t count);
 
   // Discards tickets that will not be produced.
@@ -95,28 +95,29 @@ class Plan {
   void restart(uint64_t epoch);
 
   // Whether the current position can be saved. If not, planning one more element with Wait::yes
-  // leads to a position that can.
+  // leads to a position that can be saved.
   virtual bool can_save() const { return true; }
   // `state` may be reused for another position: it is overwritten completely.
   virtual void save(PlanState& state) const = 0;
-  // restart(epoch), then goes to the saved position, except for state.passed_over: call
-  // restore_place(). Throws Error{invalid_argument} if the state is not one of this plan. After an
-  // error, only restart() and restore() may follow.
+  // Like restart(epoch), then moves to the saved position, but doesn't skip the state.passed_over
+  // elements: use restore_place(), which does. Throws Error{invalid_argument} if the state is not a
+  // state of this plan. After an error, only restart() and restore() may follow.
   void restore(const PlanState& state, uint64_t epoch);
 
   // Makes plan() return soon, because the elements are no longer needed. Undone by restart() and
   // restore().
   void request_stop();
 
-  // The number of elements of a pass, and the tickets of the elements at `places`, each below
-  // size(). Only if the node has random access (Node::sequential_operator).
+  // The number of elements of a pass, and the tickets of the elements at `places`, each less than
+  // size(). Only for nodes with random access (Node::sequential_operator).
   virtual uint64_t size();
   void tickets_at(std::span<const uint64_t> places, std::span<Ticket> out);
 
  protected:
-  // Writes at least one ticket, or returns the reason why not.
+  // Writes at least one ticket, or returns the reason why it didn't.
   virtual Stop do_plan(TicketSink& out, Wait wait) = 0;
-  // Adds to `passed`, which is 0 at first, as it proceeds: up to `count` > 0, or fewer.
+  // Skips up to `count` > 0 elements. As it proceeds, it adds their number to `passed`, which is 0
+  // at first.
   virtual Stop do_advance(uint64_t count, uint64_t& passed);
   virtual void do_restart(uint64_t epoch) = 0;
   virtual void do_restore(const PlanState& state, uint64_t epoch) = 0;
@@ -147,7 +148,7 @@ class Plan {
 
 // Requests elements from `plan` until `out` is full, or returns the reason why it isn't.
 Stop plan_all(Plan& plan, TicketSink& out, Wait wait);
-// The same for advance().
+// Skips `count` elements of `plan`, or returns the reason why there were fewer.
 Stop advance_all(Plan& plan, uint64_t count, uint64_t& passed);
 
 // Moves a plan to a saved position; throws Error{invalid_argument} if it can't be reached.

@@ -1,4 +1,4 @@
-// Plans as text, and as a hash of that text.
+// Converts plans to text, and hashes the text.
 #include "dataset/pipeline/engine/plan_description.h"
 
 namespace recordpipe::internal {
@@ -18,7 +18,8 @@ std::string operator_text(const PlanDescription& plan, bool with_free) {
 
 void append_text(const PlanDescription& plan, size_t indent, bool with_free, std::string& out) {
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    // A chain of operators is a list; operators with several inputs branch.
+    // Chained operators have the same indentation; only the inputs of zip, concatenate and the like
+    // are indented.
     append_text(plan.inputs[i], indent + (plan.inputs.size() > 1 ? 2 : 0), with_free, out);
   }
   if (plan.is_free && !with_free) return;

@@ -1,5 +1,5 @@
-// A description of a pipeline's operators: for explain(), and to tell whether a saved state belongs
-// to this pipeline.
+// Describes a pipeline's operators, for explain() and to check whether a saved state belongs to the
+// pipeline.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct PlanParameter : Parameter {
   using Parameter::Parameter;
   explicit PlanParameter(Parameter parameter) : Parameter(std::move(parameter)) {}
 
-  // A parameter that affects how the plan is executed or by which worker, but not its complete
-  // output.
+  // Marks a parameter that affects how, or by which worker, the plan is executed, but not its
+  // complete output.
   PlanParameter&& free() && {
     is_free = true;
     return std::move(*this);
@@ -39,9 +39,9 @@ struct PlanDescription {
   std::string name;
   std::vector<PlanParameter> parameters = {};
   std::vector<PlanDescription> inputs = {};
-  // Affects how the plan is executed, but not its output.
+  // The operator affects how the plan is executed, but not its output.
   bool is_free = false;
-  // One output element per input element, planned by the input (map).
+  // The operator yields one output element per input element and uses the input's plan (map).
   bool is_element_wise = false;
   // The number of workers that share the input's elements; 0 for all operators but shard.
   uint64_t num_shards = 0;
@@ -49,25 +49,26 @@ struct PlanDescription {
   FileSystem* file_system = nullptr;
   std::vector<std::string> files = {};
 
-  // One line per operator, in the order the elements take: "shuffle(buffer_size=16384, seed=7)". If
-  // an operator has several inputs, these are indented.
+  // One line per operator, in the order in which elements pass them:
+  // "shuffle(buffer_size=16384, seed=7)". If an operator has several inputs, the inputs are
+  // indented.
   std::string text(bool with_free = true) const;
 
   // Equal for plans with the same operators, parameters and inputs; free parameters and files are
-  // not included. Functions can't be compared, except for the parameters of those that have some
-  // (HasParameters).
+  // not included. Functions can't be compared; only their parameters are included, if they report
+  // any (HasParameters).
   uint64_t hash() const;
 
-  // The files of all its sources.
+  // The files of all sources.
   std::vector<SourceFile> source_files() const;
 
   void add(std::vector<Parameter> given) {
     for (Parameter& parameter : given) parameters.emplace_back(std::move(parameter));
   }
 
-  // Marks as free the parameters of the shards that elements come from, directly or through
-  // element-wise operators. Returns the number of elements of all workers for each element of this
-  // worker: for an operator (batch) that counts the elements of all workers.
+  // Marks the parameters of shard operators as free if only shards and element-wise operators come
+  // after them. Returns the number of workers that share the elements (the product of num_shards),
+  // for an operator (batch) that counts the elements of all workers.
   uint64_t free_shards();
 };
 

@@ -58,7 +58,7 @@ void PlanSnapshots::keep(const Plan& plan, uint64_t position) {
   const uint64_t before = bytes_of(snapshot.state);  // of a reused state
   plan.save(snapshot.state);
   charge_.set(charge_.bytes() - before + bytes_of(snapshot.state));
-  // A chunk has about 64 elements of a source, or more: at most one number is copied per element.
+  // A chunk has about 64 source elements or more, so at most one number is copied per element.
   interval_ = std::max<size_t>(kMinInterval, size_of(snapshot.state) / 64);
   chunks_ = 0;
 }

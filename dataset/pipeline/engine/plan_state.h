@@ -1,7 +1,7 @@
-// A stage's position in its plan: enough to continue in another process.
+// The position of a stage in its plan: enough to continue in another process.
 //
-// Each stage writes a few numbers, whose meaning is its own, and the states of its inputs. A saved
-// iterator holds nothing else of a pipeline (iterator_state.h): positions, but no elements.
+// Each stage writes a few numbers, whose meaning it defines, and the states of its inputs. A saved
+// iterator (iterator_state.h) therefore contains positions, but no elements.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct PlanState {
 // Throws Error{invalid_argument}: a state was saved by other operators, or is damaged.
 [[noreturn]] void fail_state();
 
-// Reads a stage's numbers in the order they were written. A number that is missing, or larger than
-// `most`, is an error: fail_state().
+// Reads a stage's numbers in the order in which they were written. Calls fail_state() if a number
+// is missing or larger than `most`.
 class PlanNumbers {
  public:
   explicit PlanNumbers(const PlanState& state, size_t input_count)

@@ -21,7 +21,8 @@ class Producer {
  public:
   virtual ~Producer() = default;
 
-  // The monitor that counts its time, and the memory of elements it computes for another producer.
+  // `monitor` counts the producer's time; `account` is charged for the memory of the elements that
+  // it computes for another producer.
   void observe(const std::shared_ptr<MemoryAccount>& account, StageMonitor* monitor,
                const ElementOps& ops);
 
@@ -31,13 +32,13 @@ class Producer {
   // an exception ends the pipeline.
   Failures produce(std::span<const Ticket> tickets, void* out);
 
-  // The same, divided into Work::parts() parts that several threads compute at once: begin() with
-  // the same arguments as produce(), then produce_part() once for each part.
+  // Like produce(), but divided into Work::parts() parts that several threads compute at the same
+  // time: begin() with the same arguments as produce(), then produce_part() once for each part.
   void begin(std::span<const Ticket> tickets, void* out);
   Failures produce_part(std::span<const Ticket> tickets, void* out, size_t part);
 
-  // Which of the last computed elements are kept: one byte each, or empty if all are. Failed
-  // elements are kept (filter).
+  // Which of the last computed elements are kept (filter): one byte for each element, or empty if
+  // all are kept. Failed elements are kept.
   virtual std::span<const uint8_t> wanted() const { return {}; }
 
  protected:

@@ -1,4 +1,4 @@
-// Storage of an operator for the values behind its own tickets: other plans' tickets, or numbers.
+// Stores the values to which an operator's own tickets refer: tickets of other plans, or numbers.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,21 @@
 
 namespace recordpipe::internal {
 
-// Values by ref. Thread-safe: any thread may produce or discard. Values are swapped in and out, so
-// that their memory is reused.
+// Stores values by ref. Thread-safe: any thread may produce or discard. Values are swapped in and
+// out, so that their memory is reused.
 template <class V>
 class RefStore {
  public:
-  // From now on, the memory of its content, in use or kept for reuse, is charged there.
+  // From now on, charges the memory of the content, in use or kept for reuse, to `account`.
   void charge_to(std::shared_ptr<MemoryAccount> account) { charge_.open(std::move(account)); }
 
-  // Stores `value` (which becomes an older value) and returns its ref.
+  // Stores `value`, which is swapped for an old value, and returns its ref.
   uint64_t put(V& value) {
     const std::lock_guard lock(mutex_);
     return keep(value);
   }
 
-  // The same for several values: the refs are written to their tickets.
+  // Stores several values and writes the refs to their tickets.
   void put(std::span<V> values, std::span<Ticket> tickets) {
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < values.size(); ++i) tickets[i].ref = keep(values[i]);
@@ -76,8 +76,9 @@ class RefStore {
   MemoryCharge charge_;
 };
 
-// Tickets that stand for several tickets of an operator's inputs: batch's rows, zip's members.
-// Shared by the plan, which gathers groups, and its producers, which take them apart.
+// The tickets of an operator's inputs that one ticket of the operator stands for: the rows of a
+// batch, the members of a zip. Groups are shared by the plan, which gathers them, and its
+// producers, which take them apart.
 using TicketGroup = std::vector<Ticket>;
 using GatheredTickets = RefStore<TicketGroup>;
 

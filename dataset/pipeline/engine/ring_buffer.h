@@ -20,7 +20,8 @@ class RingBuffer {
 
   void push_back(T value) { add_back() = std::move(value); }
 
-  // Adds an element that still holds the value of an earlier one in its slot, to be overwritten.
+  // Adds an element, which the caller must overwrite: it still holds the value of an earlier
+  // element.
   T& add_back() {
     if (size_ == slots_.size()) {
       std::ranges::rotate(slots_, slots_.begin() + static_cast<std::ptrdiff_t>(first_));

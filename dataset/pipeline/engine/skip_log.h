@@ -1,4 +1,4 @@
-// The elements that an iterator has skipped: their number, and the first errors.
+// Counts the elements that an iterator has skipped, and keeps the first errors.
 #pragma once
 
 #include <mutex>

@@ -15,8 +15,8 @@ namespace recordpipe::internal {
 
 class StageMonitor;
 
-// Makes the producers for a plan's tickets. Operators that only change the order share their
-// input's.
+// Makes the producers for a plan's tickets. Operators that only change the order share the Work of
+// their input.
 class Work {
  public:
   explicit Work(const ElementOps& element) : element_(element) {}
@@ -24,8 +24,8 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  // The monitor for its time and memory: that of the operator that makes it, not of those that
-  // share it.
+  // Sets the monitor for time and memory. Only the first call has an effect: it comes from the
+  // operator that makes the Work, later calls from operators that share it.
   void observe(const std::shared_ptr<MemoryAccount>& account, StageMonitor* monitor) {
     if (account_) return;
     account_ = account;
@@ -41,8 +41,8 @@ class Work {
   }
   // Whether producing costs enough to justify another thread.
   virtual bool is_heavy() const = 0;
-  // The number of parts into which a chunk of these tickets is divided (Producer::begin). It is
-  // more than one if elements are made of others (batch), and then only for a single ticket, which
+  // The number of parts into which a chunk of these tickets is divided (Producer::begin). More than
+  // one only if elements are made of other elements (batch), and only for a single ticket, which
   // fails if one of its parts fails.
   virtual size_t parts(std::span<const Ticket> /*tickets*/) const { return 1; }
 

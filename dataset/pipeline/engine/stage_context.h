@@ -21,19 +21,20 @@ class WorkerPool;
 struct StageContext {
   std::shared_ptr<WorkerPool> pool;  // null: the requesting thread does all work
   size_t threads = 1;                // including the requesting thread
-  bool tune_threads = false;         // `threads` is a maximum: use only useful ones
+  bool tune_threads = false;         // `threads` is a maximum: use only as many as are useful
   size_t chunk_size = 64;            // source elements per unit of work
   std::shared_ptr<SkipLog> skipped;  // the elements that ignore_errors skips
   std::shared_ptr<MemoryAccount> memory;
   std::shared_ptr<FileFingerprints> files;  // the opened files
-  // Keeps the mapped files that elements may point into. Null: elements don't outlive the stages.
+  // Keeps open the mapped files that elements may point into. Null: elements don't outlive the
+  // stages.
   std::shared_ptr<OpenFiles> open_files;
   std::shared_ptr<PipelineMonitor> monitor;  // null: new stages are not measured
-  // The stage whose input is being made: an Executor's work and waiting is counted for it. Owned by
-  // the monitor.
+  // The stage whose input is being made. An Executor counts its work and waiting for this stage.
+  // Owned by the monitor.
   StageMonitor* stage = nullptr;
 
-  // For stages that an operator makes while it runs: they are measured as part of it.
+  // For stages that an operator makes while it runs: they are measured as part of the operator.
   StageContext unmonitored() const {
     StageContext context = *this;
     context.monitor = nullptr;

@@ -1,4 +1,4 @@
-// Converts counters to statistics.
+// Writes the timeline, and converts counters to statistics.
 #include "dataset/pipeline/engine/stage_monitor.h"
 
 #include <algorithm>

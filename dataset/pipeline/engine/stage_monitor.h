@@ -30,11 +30,12 @@ class StageMonitor {
     const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
     nanoseconds_[static_cast<size_t>(activity)].fetch_add(nanoseconds, std::memory_order_relaxed);
   }
-  // Written to the timeline, if there is one: the whole duration, including nested work of others.
+  // Writes the whole duration to the timeline, if there is one, including nested activities of
+  // other operators.
   void trace(Activity activity, Clock::time_point begin, Clock::time_point end);
   void name_thread(std::string_view text);
 
-  // The operator that consumes its elements; null for the iterator itself.
+  // The operator that consumes the elements; null for the iterator itself.
   StageMonitor* consumer() const { return consumer_; }
   StageStatistics statistics() const;
 
@@ -48,8 +49,8 @@ class StageMonitor {
   std::array<std::atomic<int64_t>, 4> nanoseconds_ = {};
 };
 
-// During its lifetime, the calling thread does `activity` for `stage` (null: not counted). Nested
-// activities count for the inner one only.
+// Counts the calling thread's time during the scope's lifetime as `activity` of `stage` (null: not
+// counted). The time of a nested scope counts for the inner scope only.
 class ActivityScope {
  public:
   ActivityScope(StageMonitor* stage, Activity activity) : stage_(stage), activity_(activity) {
@@ -78,7 +79,8 @@ class ActivityScope {
   StageMonitor::Clock::duration inside_{0};
 };
 
-// The operators of one iteration. Stages are added before it starts; the rest is thread-safe.
+// Measures the operators of one iteration. Stages must be added before the iteration starts; all
+// other functions are thread-safe.
 class PipelineMonitor {
  public:
   explicit PipelineMonitor(size_t threads, std::shared_ptr<ChromeTrace> trace = nullptr);
@@ -86,7 +88,7 @@ class PipelineMonitor {
   StageMonitor& consumer() { return stages_.front(); }
   StageMonitor& add(std::string name, StageMonitor& consumer);
 
-  // The consumer begins to wait for elements, and has received them.
+  // Called when the consumer begins to wait for elements, and when it has received them.
   void asked();
   void answered(size_t elements);
 
@@ -100,7 +102,7 @@ class PipelineMonitor {
   const size_t threads_;
   const std::shared_ptr<ChromeTrace> trace_;
   std::deque<StageMonitor> stages_;      // each after its consumer
-  std::atomic<int64_t> first_asked_{0};  // wall clock; 0: never
+  std::atomic<int64_t> first_asked_{0};  // ticks of Clock; 0: never
   std::atomic<int64_t> last_answered_{0};
 };
 

@@ -1,4 +1,4 @@
-// The table of the stages.
+// Formats the table of the stages.
 #include "recordpipe/statistics.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace recordpipe {
 namespace {
 
-// For numbers only: the length of a name is not limited.
+// For numbers only: names may be longer than `text`.
 template <class... Arguments>
 std::string format(const char* pattern, Arguments... arguments) {
   char text[256];

@@ -1,4 +1,4 @@
-// Tasks whose results are needed later; the pool runs them in the meantime.
+// Runs tasks on the pool before their results are needed.
 #pragma once
 
 #include <condition_variable>
@@ -14,15 +14,15 @@
 namespace recordpipe::internal {
 
 // The thread that needs a result runs the task itself if no worker has begun it, and waits only for
-// a running task. It never runs another task, which may not end (a filter that finds no more
-// elements). Workers begin with the task that was started last, because it is needed last. A task
-// may wait for other tasks only in queues of its own.
+// a running task. It never runs another task, because that task may never end (a filter that finds
+// no more elements). Workers begin with the task that was started last, because it is needed last.
+// A task may wait for other tasks only in queues of its own.
 class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<TaskQueue> {
  public:
   class Task {
    public:
-    virtual ~Task() = default;  // after cancel()
-    // `is_needed`: a thread waits for a first result; otherwise it may compute several.
+    virtual ~Task() = default;  // only after cancel()
+    // `is_needed`: a thread waits for the first result; otherwise run() may compute several.
     virtual void run(bool is_needed) noexcept = 0;
 
    private:
@@ -37,10 +37,10 @@ class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<Ta
         owner_(context.stage),
         helpers_(context.threads - 1, context.tune_threads) {}
 
-  // The next three functions are for one thread. Schedules the task, if it is idle.
+  // start(), wait() and cancel() are for one thread. start() schedules the task if it is idle.
   void start(Task& task);
-  // Returns when take() has returned true, even if the task is still running. Until then the task
-  // is run, started or not, as often as necessary.
+  // Returns when take() has returned true, even if the task is still running. Until then, the task
+  // is run as often as necessary, even if it was not started.
   template <class Take>
   void wait(Task& task, Take take) {
     std::unique_lock lock(mutex_);
@@ -51,7 +51,7 @@ class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<Ta
   // Returns when the task is idle; a task that has not begun is not run.
   void cancel(Task& task);
 
-  // A running task hands over a result: `put` and take() are not called at the same time.
+  // Called by a running task to hand over a result: `put` and take() never run at the same time.
   template <class Put>
   void hand_over(Put put) {
     const std::lock_guard lock(mutex_);
@@ -71,7 +71,7 @@ class TaskQueue final : public WorkQueue, public std::enable_shared_from_this<Ta
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Task*> waiting_;  // in the order they were started
-  size_t visits_ = 0;           // number of workers that run or are about to
+  size_t visits_ = 0;           // number of workers in work() or about to call it
 };
 
 }  // namespace recordpipe::internal

@@ -10,8 +10,8 @@
 namespace recordpipe::internal {
 namespace {
 
-// A tbb::global_control is process-wide, and of several the lowest limit applies. So this library
-// has at most one; it is replaced by higher ones and never removed.
+// A tbb::global_control is process-wide; if there are several, the lowest limit applies. So this
+// library has at most one, which is replaced by higher ones and never removed.
 void allow_workers(size_t workers) {
   using Control = tbb::global_control;
   static std::mutex mutex;

@@ -1,4 +1,4 @@
-// A oneTBB arena: the only files that include TBB.
+// Wraps a oneTBB arena; only tbb_arena.cc includes TBB.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 namespace recordpipe::internal {
 
-// Compiled without ThreadSanitizer: it doesn't see the synchronization of stock TBB, so it would
-// report what TBB's headers do with a task as races. Only a function and its argument pass this
-// interface; they synchronize their memory accesses themselves.
+// Compiled without ThreadSanitizer, which doesn't see the synchronization of stock TBB and would
+// report false races in TBB's headers. Only a function and its argument cross this interface; they
+// synchronize their memory accesses themselves.
 class TbbArena {
  public:
   // At most `workers` of TBB's threads run at a time. If this exceeds TBB's number of threads (one

@@ -1,4 +1,4 @@
-// How many threads an executor uses as helpers.
+// Decides how many threads an executor uses as helpers.
 #pragma once
 
 #include <algorithm>
@@ -6,10 +6,10 @@
 
 namespace recordpipe::internal {
 
-// The minimum that keeps the consumer from waiting: one more if the consumer waited for more than
-// one in eight of the last chunks; one fewer if it has not waited for a long time. If the removal
-// of a thread causes waiting, the thread is kept longer the next time. The elements and their order
-// are fixed before, so this affects timing only.
+// Looks for the minimum that keeps the consumer from waiting: one helper more if the consumer
+// waited for more than one in eight of the last chunks; one fewer if it has not waited for a long
+// time. If removing a helper causes waiting, the next removal comes later. The elements and their
+// order are already fixed, so the number of helpers affects timing only.
 class ThreadTuner {
  public:
   // At most `most` helpers; always `most` if `tune` is false.

@@ -65,7 +65,8 @@ Failures ValueStore::take(std::span<const Ticket> tickets, void* out) {
 
 void ValueStore::discard(std::span<const Ticket> tickets) {
   if (tickets.empty()) return;
-  // Swapped with the values under the lock; its destructor frees them after the lock is released.
+  // The values are swapped into this buffer under the lock; its destructor frees them after the
+  // lock is released.
   ElementBuffer unwanted(ops_);
   if (ops_.heap_bytes) {
     try {

@@ -1,4 +1,4 @@
-// Storage of an operator for values that are computed before their tickets are returned.
+// Stores values that an operator computes before it returns their tickets.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,7 @@
 
 namespace recordpipe::internal {
 
-// Thread-safe. Values are swapped in and out, so that their memory is reused instead of allocated
-// anew.
+// Thread-safe. Values are swapped in and out, so that their memory is reused.
 class ValueStore {
  public:
   explicit ValueStore(const ElementOps& ops)
@@ -30,17 +29,18 @@ class ValueStore {
         block_bits_(std::bit_width(std::clamp<size_t>(kBlockBytes / ops.size, 1, kMaxPerBlock)) -
                     1) {}
 
-  // From now on, the memory of its content, in use or kept for reuse, is charged there.
+  // From now on, charges the memory of the content, in use or kept for reuse, to `account`.
   void charge_to(std::shared_ptr<MemoryAccount> account) { charge_.open(std::move(account)); }
 
-  // Stores `value` (which may become an older value) and returns the ref for its ticket.
+  // Stores `value`, which may be swapped for an old value, and returns the ref for its ticket.
   uint64_t put(void* value);
-  // The same for a failed element.
+  // Stores the error of a failed element and returns the ref for its ticket.
   uint64_t put_failure(std::exception_ptr error);
-  // The same for several values of an array: a ticket's ref is its value's index in the array, in
-  // ascending order, and becomes the ref in the store. `failures` are those of the failed elements.
+  // Stores several values of an array. On entry, a ticket's ref is the index of its value in the
+  // array, in ascending order; on return, it is the ref in the store. `failures` are the failures
+  // of these elements, indexed like `tickets`.
   void put(void* values, std::span<Ticket> tickets, std::span<Failure> failures);
-  // Moves the tickets' values to `out`.
+  // Moves the tickets' values to `out`, and returns the failures.
   Failures take(std::span<const Ticket> tickets, void* out);
   void discard(std::span<const Ticket> tickets);
 
@@ -50,8 +50,8 @@ class ValueStore {
   static constexpr size_t kBlockBytes = 4096;
   static constexpr size_t kMaxPerBlock = 64;
 
-  // Calls `move`, which moves values between the store and an outside array of `count` values, and
-  // charges the difference in memory.
+  // Calls `move`, which moves values between the store and the outside array `row` of `count`
+  // values, and charges the difference in memory.
   template <class Move>
   void charge_for(const void* row, size_t count, const Move& move);
   // Makes sure that `count` slots are free.
@@ -63,7 +63,7 @@ class ValueStore {
   }
 
   const ElementOps& ops_;
-  const int block_bits_;  // log2 of a block's values: avoids a division for each value
+  const int block_bits_;  // log2 of the values per block: avoids a division for each value
   std::mutex mutex_;
   std::vector<ElementBuffer> blocks_;
   std::unordered_map<uint64_t, std::exception_ptr> errors_;  // by slot
@@ -71,7 +71,7 @@ class ValueStore {
   MemoryCharge charge_;
 };
 
-// Returns the values of a store; nothing to compute.
+// Returns the values of a store; computes nothing.
 class StoreWork final : public Work {
  public:
   explicit StoreWork(std::shared_ptr<ValueStore> store)
@@ -101,8 +101,8 @@ class StorePlan : public Plan {
   std::shared_ptr<ValueStore> store_;
 };
 
-// The stage of such a plan of type P, constructed from a store for values of this type and
-// `arguments`.
+// Makes the stage of a StorePlan of type P, which is constructed from a store for values of type
+// `ops`, and `arguments`.
 template <class P, class... Arguments>
 Stage make_store_stage(const ElementOps& ops, size_t chunk_size, Arguments&&... arguments) {
   auto store = std::make_shared<ValueStore>(ops);

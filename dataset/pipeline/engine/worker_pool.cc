@@ -14,12 +14,12 @@ struct Visit {
 };
 
 // The visits of the whole process: TBB may run a visit after its arena is destroyed, or never if
-// the process ends first. The lock also makes a visit's memory visible to the worker by C++'s
-// rules, independent of TBB.
+// the process ends first. The lock also makes a visit's memory visible to the worker under the C++
+// memory model, independently of TBB.
 class Visits {
  public:
   static Visits& all() {
-    static auto* visits = new Visits;  // alive as long as there may be workers
+    static auto* visits = new Visits;  // never deleted: workers may run until the process ends
     return *visits;
   }
 

@@ -1,8 +1,8 @@
-// batch: n elements become one, each written directly to its row in a reused slot.
+// batch: combines n elements into one; each is written directly to its row in a reused slot.
 //
-// In order; all threads compute and write the rows of a batch. If a row fails, the whole batch
-// fails with the first row's error. Its id is its number. Saved: the number of batches, and the
-// input's position.
+// Keeps the order; all threads compute and write the rows of a batch. If rows fail, the whole batch
+// fails with the error of the first of them. The id of a batch is its number. Saved state: the
+// number of batches, and the input's position.
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -27,7 +27,8 @@ void discard_batches(std::span<const Ticket> tickets, GatheredTickets& groups, P
   }
 }
 
-// The number of parts of a batch: runs of `rows_per_part` rows, of which the last may be shorter.
+// Returns the number of parts of a batch. A part is a run of `rows_per_part` rows; the last part
+// may be shorter.
 constexpr size_t parts_of(size_t rows, size_t rows_per_part) {
   return (rows + rows_per_part - 1) / rows_per_part;
 }
@@ -64,7 +65,7 @@ class BatchProducer final : public Producer {
     return failures;
   }
 
-  // A single batch is divided into runs of rows; several batches are one part.
+  // A single batch is divided into runs of rows; several batches form one part.
   void do_begin(std::span<const Ticket> tickets, void* out) override {
     if (tickets.size() != 1) return;
     shared_.groups.take(tickets, {&members_, 1});
@@ -108,7 +109,7 @@ class BatchProducer final : public Producer {
   }
 
  private:
-  // Produces all parts, also after an error: this releases their tickets.
+  // Produces all parts, even after an error, to release their tickets.
   std::exception_ptr produce_one(std::span<const Ticket> ticket, void* out) {
     std::exception_ptr error;
     do_begin(ticket, out);
@@ -128,8 +129,8 @@ class BatchProducer final : public Producer {
   Batching& shared_;
   std::vector<Part> parts_;
   TicketGroup members_;                   // of the current batch
-  std::exception_ptr reset_error_;        // error of the collator's reset() for it
-  std::atomic<size_t> missing_parts_{0};  // of it; a part with an error stays missing
+  std::exception_ptr reset_error_;        // error of the collator's reset() for this batch
+  std::atomic<size_t> missing_parts_{0};  // of this batch; a part with an error stays missing
 };
 
 class BatchWork final : public Work {
@@ -166,7 +167,7 @@ class BatchPlan final : public OrderPlan {
     discard_batches(tickets, shared_->groups, input());
   }
 
-  // Not inside a batch.
+  // A position inside a batch can't be saved.
   bool can_save() const override { return members_.empty() && OrderPlan::can_save(); }
 
   void save(PlanState& state) const override {
@@ -194,9 +195,9 @@ class BatchPlan final : public OrderPlan {
   }
 
   Stop do_advance(uint64_t count, uint64_t& passed) override {
-    // Any larger position is past every end.
+    // Limited to avoid an overflow: any larger position is past every end.
     const uint64_t wanted = std::min(count, UINT64_MAX / batch_size_) * batch_size_;
-    uint64_t rows = members_.size();  // below batch_size_, and so below wanted
+    uint64_t rows = members_.size();  // less than batch_size_, and so less than wanted
     forget();
     const auto count_batches = [&](bool is_end) {
       passed = rows / batch_size_ + (is_end && !drop_remainder_ && rows % batch_size_ > 0 ? 1 : 0);
@@ -228,8 +229,8 @@ class BatchPlan final : public OrderPlan {
   }
 
  private:
-  // Adds to members_ until the batch is complete, or returns the reason why it isn't; the gathered
-  // rows are kept, also after an exception.
+  // Adds tickets to members_ until the batch is complete, or returns the reason why it isn't. The
+  // gathered tickets are kept, also after an exception.
   Stop gather(Wait wait) {
     size_t gathered = members_.size();
     Stop stop = Stop::none;
@@ -276,7 +277,7 @@ class BatchNode final : public UnaryNode {
  protected:
   PlanDescription describe_operator() const override { return {collator_->name()}; }
   void describe_with_inputs(PlanDescription& plan) const override {
-    // The batch size of all workers together: each has its part of the same global batch.
+    // The batch size of all workers together: each worker yields its part of the same global batch.
     const uint64_t workers = plan.inputs[0].free_shards();
     plan.parameters = {{"batch_size", batch_size_ * workers}, {"drop_remainder", drop_remainder_}};
     plan.add(collator_->parameters());
@@ -288,7 +289,7 @@ class BatchNode final : public UnaryNode {
   Stage build_stage(const StageContext& context) const override {
     Stage rows = input().make_stage(context);
     const auto shared = std::make_shared<Batching>(rows, *collator_, element());
-    // A chunk holds several small batches, or a single batch that fills it, divided into parts.
+    // A chunk holds several small batches, or a single large batch, divided into parts.
     const size_t chunk_size = std::max<size_t>(1, rows.chunk_size / batch_size_);
     return {std::make_unique<BatchPlan>(std::move(rows.plan), shared, batch_size_, drop_remainder_),
             std::make_shared<BatchWork>(shared), chunk_size};

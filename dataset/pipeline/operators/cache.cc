@@ -1,11 +1,12 @@
 // cache: keeps the elements of the first pass in memory for all later passes and iterators.
 //
-// Order: the input's. The input always runs in epoch 0, once: upstream random numbers are drawn
-// once and stay, whichever pass fills the cache. Downstream each pass has its own epoch, so a
-// shuffle after the cache shuffles anew. Failed elements are kept as failed.
+// Keeps the order of the input. The input runs only once, always in epoch 0: upstream random
+// numbers are drawn once and stay the same, whichever pass fills the cache. Downstream, each pass
+// has its own epoch, so a shuffle after the cache shuffles anew. Failed elements are kept as
+// failed.
 //
-// Saved: the number of elements that this pass has returned. A restored iterator fills an empty
-// cache from the first element.
+// Saved state: the number of elements that this pass has returned. A restored iterator fills an
+// empty cache from the first element.
 #include "recordpipe/cache.h"
 
 #include <algorithm>
@@ -111,14 +112,14 @@ class CachePlan final : public Plan {
   }
 
  private:
-  // Whether the memory limit allows the element to be returned.
+  // Charges the contents up to this element. Returns whether they fit in the memory limit.
   bool charge(const Kept& kept) {
     charge_.set(std::max(charge_.bytes(), kept.bytes));
     return charge_.fits();
   }
 
-  // Called if the contents have no element at_: computes the next elements that this plan has not
-  // computed, or returns the reason why there are none.
+  // Called if the contents don't have element at_ yet: computes the next elements, which this plan
+  // has not computed, or returns the reason why there are none.
   Stop fetch() {
     if (contents_.has_ended() || contents_.is_full()) {
       if (at_ < contents_.size()) return Stop::none;  // added by other iterators meanwhile
@@ -136,7 +137,7 @@ class CachePlan final : public Plan {
     return fetch();
   }
 
-  // Continues after the existing elements. From there, the reader continues over all passes.
+  // Moves the reader past the existing elements. From there, it reads on through all passes.
   void start() {
     reader_.restart(/*epoch=*/0);
     if (is_stopping()) reader_.request_stop();

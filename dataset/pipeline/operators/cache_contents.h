@@ -1,4 +1,4 @@
-// The elements that cache has computed; owned by the node, for all its iterators.
+// Keeps the elements that cache has computed. Owned by the node, for all its iterators.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@
 
 namespace recordpipe::internal {
 
-// The files that the input of a cache has opened in one iteration. The cache keeps them open as
-// long as it keeps elements computed in this iteration, because elements may point into them.
+// The files that the input of a cache has opened in one iteration. The cache keeps the files open
+// as long as it keeps elements computed in this iteration, because elements may point into them.
 struct CacheSource {
   std::shared_ptr<OpenFiles> open_files;
   std::shared_ptr<FileFingerprints> fingerprints;
 };
 
-// The first elements of the input in epoch 0, without gaps, and whether they are complete. Elements
-// are only appended, never moved or changed, so pointers to them stay valid and are read without a
-// lock. Thread-safe.
+// Keeps the first elements of the input in epoch 0, without gaps, and notes whether they are all.
+// Elements are only appended, never moved or changed, so pointers to them stay valid, and elements
+// are read without a lock. Thread-safe.
 class CacheContents {
  public:
   struct Kept {
@@ -38,21 +38,21 @@ class CacheContents {
   CacheContents(const ElementOps& ops, uint64_t max_bytes) : ops_(ops), max_bytes_(max_bytes) {}
 
   uint64_t size() const;
-  // Calls take(element) for the elements from `at` on, as long as it returns true.
+  // Calls take(element) for the elements from `at` on, as long as take() returns true.
   template <class Take>
   void visit(uint64_t at, Take take) const {
     const std::lock_guard lock(mutex_);
     while (at < size_ && take(blocks_[at / kBlock].kept[at % kBlock])) ++at;
   }
 
-  // Adds the elements that `reader` has at hand, except those already here, and moves the reader
-  // past them. The first element that exceeds max_bytes makes the contents full: then nothing more
-  // is added.
+  // Adds the elements that `reader` has at hand, except those added before, and moves the reader
+  // past them. The first element that exceeds max_bytes makes the contents full: from then on,
+  // nothing is added.
   void add(ChunkReader& reader, const CacheSource& source);
   bool is_full() const;
   uint64_t max_bytes() const { return max_bytes_; }
 
-  // The input has no more elements.
+  // Called when the input has no more elements.
   void end();
   bool has_ended() const;
 

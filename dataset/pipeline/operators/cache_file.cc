@@ -52,8 +52,8 @@ std::string end_of(uint64_t elements) {
   return end;
 }
 
-// The list of the files that inputs have read, from the last record, after end_of(). False if the
-// record holds no such list.
+// Checks the files that inputs have read; `list` is the part of the last record after end_of().
+// Returns false if `list` is not a list of files.
 bool check_input_files(FileSystem& file_system, const std::string& cache, std::string_view list) {
   const auto next = [&](size_t size) {
     const std::string_view part = list.substr(0, size);

@@ -1,7 +1,8 @@
-// concatenate: one input after the other.
+// concatenate: yields one input after the other.
 //
-// In order: all elements of the first input, then all of the second. With random access if both
-// inputs have it. Saved: which input is current, and the positions in both.
+// All elements of the first input come first, then all elements of the second input, and so on. Has
+// random access if all inputs have it. Saved state: the index of the current input, and the
+// positions in all inputs.
 #include <string>
 #include <utility>
 #include <vector>

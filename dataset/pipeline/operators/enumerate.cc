@@ -1,8 +1,9 @@
 // enumerate: pairs each element with its number in the order of the input.
 //
-// Numbered from `start`, anew in each epoch if repeat comes after it. Elements keep their ids, so
-// random numbers downstream stay those of the element. With random access if the input has it: then
-// the number is the element's index. Saved: the next number.
+// Numbers begin at `start`, anew in each epoch if repeat comes after enumerate. Elements keep their
+// ids, so random numbers downstream still depend on the element only. Has random access if the
+// input has it: the number is then `start` plus the element's index. Saved state: the number of
+// elements returned, and the input's position.
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,15 +15,16 @@
 namespace recordpipe::internal {
 namespace {
 
-// The value behind a ticket of enumerate.
+// The value that a ticket of enumerate refers to.
 struct NumberedRef {
-  uint64_t number = 0;  // the wrapped sum of start and count
+  uint64_t number = 0;  // start + count, modulo 2^64
   uint64_t ref = 0;     // the ref of the input's ticket
 };
 
 using NumberedRefs = RefStore<NumberedRef>;
 
-// Turns tickets into `inputs`, the input's tickets, and `numbered`, the values stored for them.
+// Takes the values of `tickets` out of `refs` into `numbered`, and writes the input's tickets to
+// `inputs`.
 void take_inputs(std::span<const Ticket> tickets, NumberedRefs& refs,
                  std::vector<NumberedRef>& numbered, std::vector<Ticket>& inputs) {
   numbered.resize(tickets.size());

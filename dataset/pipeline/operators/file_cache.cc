@@ -22,7 +22,8 @@
 namespace recordpipe::internal {
 namespace {
 
-// A ticket's ref: 2 * i for element i of the file, 2 * i + 1 for value i of the computed elements.
+// The ref of a ticket: 2 * i for element i of the file, 2 * i + 1 for value i of the computed
+// elements.
 bool is_stored(const Ticket& ticket) { return ticket.ref % 2 == 0; }
 uint64_t place_of(const Ticket& ticket) { return ticket.ref / 2; }
 
@@ -78,20 +79,20 @@ class FileCacheWork final : public Work {
   std::shared_ptr<FileCache> cache_;
 };
 
-// Order, epochs and random numbers as in memory (cache.cc). A pass that finds the file reads it.
-// Otherwise the pass computes its elements, always those of epoch 0, and writes the file, which
-// appears, complete, at the end of the pass. No file is made by a pass that is abandoned, is
-// restored to its middle, has a failing element (tf.data's rule), or finds another process or
-// iterator writing the file; the next pass looks again.
+// Order, epochs and random numbers are the same as in memory (cache.cc). A pass that finds the file
+// reads it. Otherwise, the pass computes its elements, always those of epoch 0, and writes the
+// file, which appears, complete, at the end of the pass. A pass makes no file if it is abandoned,
+// is restored to its middle, has a failing element (as in tf.data), or finds another process or
+// iterator writing the file; the next pass looks for the file again.
 //
 // recordpipe/cache.h says which files are refused.
 //
-// Saved: the number of elements that this pass has returned.
+// Saved state: the number of elements that this pass has returned.
 class FileCachePlan final : public Plan {
  public:
   FileCachePlan(Stage input, FileSystem& file_system, const std::string& path,
                 CacheIdentity identity, std::shared_ptr<FileCache> cache,
-                const StageContext& context)  // its files are those of `input`
+                const StageContext& context)  // context.files: the files of `input`
       : file_system_(file_system),
         path_(path),
         identity_(std::move(identity)),
@@ -155,13 +156,13 @@ class FileCachePlan final : public Plan {
   void do_request_stop() override { input_.request_stop(); }
 
  private:
-  // Begins a pass at `place`: from the file, if it exists. at_ is the position that was reached.
+  // Begins a pass at `place`, from the file if it exists. Sets at_ to the position reached.
   void start(uint64_t place) {
     started_ = true;
     std::shared_ptr<const CacheReader>& reader = cache_->reader;
     if (!reader && file_system_.status(path_)) {
-      // Taken before the file is opened: if it is replaced meanwhile, the version matches no other
-      // reader.
+      // Taken before the file is opened: if the file is replaced in between, the version doesn't
+      // match other readers.
       std::string version =
           open_files_ ? version_of(path_, *file_system_.open_random(path_)) : std::string();
       reader = std::make_shared<const CacheReader>(file_system_, path_, identity_);

@@ -1,7 +1,7 @@
-// filter: the elements for which a predicate holds.
+// filter: yields the elements for which a predicate holds.
 //
-// In order; tested on all threads. Elements keep their ids. An element that fails, in the predicate
-// or before, is kept as failed. Saved: the input's position.
+// All threads test elements; the order stays the same. Elements keep their ids. An element that
+// fails, in the predicate or upstream, is kept as failed. Saved state: the input's position.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,7 +16,7 @@
 namespace recordpipe::internal {
 namespace {
 
-// The input's elements, and which of them are kept.
+// Computes the input's elements, and which of them are kept.
 class TestProducer final : public Producer {
  public:
   TestProducer(std::unique_ptr<Producer> input, const Predicate& predicate)
@@ -58,7 +58,7 @@ class FilterPlan final : public StorePlan {
   FilterPlan(std::shared_ptr<ValueStore> store, Stage tested, const StageContext& context)
       : StorePlan(std::move(store)), reader_(std::move(tested), context) {}
 
-  // The input's position: all tested elements count, kept or not.
+  // Saves the input's position: all tested elements count, kept or not.
   void save(PlanState& state) const override { reader_.save(state.reset(1).inputs[0]); }
 
  protected:
@@ -77,7 +77,7 @@ class FilterPlan final : public StorePlan {
   void do_request_stop() override { reader_.request_stop(); }
 
  private:
-  // Moves as many of the elements at hand as fit to the store at once.
+  // Moves the kept elements at hand, as many as fit, to the store at once.
   void keep_some(TicketSink& out) {
     const Chunk chunk = reader_.chunk();
     const std::span<Ticket> room = out.room();

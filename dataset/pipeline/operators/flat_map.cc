@@ -1,8 +1,8 @@
 // flat_map over vectors, and unbatch: one element becomes several.
 //
-// In order. The ids of the new elements are derived from the id of the original element and their
-// index (child_id). A failing input element gives one failing element. Saved: the input's position,
-// and the position inside that element.
+// Keeps the order. The ids of the new elements are derived from the id of the original element and
+// their index (child_id). A failing input element yields one failing element. Saved state: the
+// input's position, and the position inside the current element.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -50,7 +50,7 @@ class FlattenPlan final : public StorePlan {
   void do_request_stop() override { vectors_.request_stop(); }
 
  private:
-  // Returns as many elements of the current vector as fit, perhaps none.
+  // Returns as many elements of the current vector as fit, possibly none.
   void plan_one(TicketSink& out) {
     const ElementId parent = vectors_.id();
     if (auto error = vectors_.take_error()) {
@@ -59,7 +59,7 @@ class FlattenPlan final : public StorePlan {
       const VectorOps& ops = *vectors_.element().vector;
       void* const vector = vectors_.value();
       const size_t size = ops.size(vector);
-      const uint64_t left = size - std::min<uint64_t>(place_, size);  // a saved one may be past it
+      const uint64_t left = size - std::min<uint64_t>(place_, size);  // a saved one may be larger
       const std::span<Ticket> tickets = out.room().first(std::min(left, out.room().size()));
       for (Ticket& ticket : tickets) {
         ticket = {child_id(parent, place_), place_};

@@ -1,7 +1,7 @@
-// from_generator: elements that a function makes one after the other.
+// from_generator: yields elements that a function makes one after the other.
 //
-// In order; a new generator for each pass. Saved: the number of elements; to restore, a new
-// generator is run up to there.
+// Sequential, with a new generator for each pass. Saved state: the number of elements; to restore
+// it, a new generator is run up to there.
 #include <string>
 #include <utility>
 
@@ -50,8 +50,8 @@ class GeneratorPlan final : public StorePlan {
   }
 
  private:
-  // False at the end, and after a request to stop. A generator that has thrown or ended is not
-  // called again.
+  // Returns false at the end, and after a request to stop. A generator that has thrown or ended is
+  // not called again.
   bool next() {
     if (is_stopping()) return false;
     if (!generator_) generator_ = function_.start();

@@ -1,9 +1,9 @@
-// global_shuffle: a random order of all elements, in memory that doesn't grow with them.
+// global_shuffle: a random order of all elements; the memory doesn't grow with their number.
 //
-// tf.data's is experimental. This one applies a permutation (permutation.h), a different one in
-// each epoch, to the elements' indexes and accesses the elements at random: uniform over the whole
-// input, without a buffer to fill. The input must have random access. Saved: one number; skipping
-// elements takes no time.
+// In tf.data, global_shuffle is experimental. This operator permutes the elements' indexes
+// (permutation.h), differently in each epoch, and accesses the elements in this order: uniform over
+// the whole input, without a buffer to fill. The input must have random access. Saved state: the
+// number of elements returned; skipping elements takes no time.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -63,7 +63,7 @@ class GlobalShufflePlan final : public OrderPlan {
   }
 
  private:
-  // Computed at the first element: to know the input's size, files must be opened.
+  // Computed at the first element: the input's size is known only after files have been opened.
   const Permutation& permutation() {
     if (!permutation_) permutation_.emplace(input().size(), derive_key(key_, epoch_));
     return *permutation_;

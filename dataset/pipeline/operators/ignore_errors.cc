@@ -1,6 +1,6 @@
 // ignore_errors: skips failed elements, up to a limit (IgnoreErrorsOptions).
 //
-// Saved: the numbers of elements seen and skipped in this pass, and the input's position.
+// Saved state: the numbers of elements seen and skipped in this pass, and the input's position.
 #include "recordpipe/ignore_errors.h"
 
 #include <exception>

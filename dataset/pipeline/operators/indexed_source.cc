@@ -1,6 +1,6 @@
-// Common part of the sources in memory (from_vector, range): elements by index.
+// Implements the in-memory sources (from_vector, range), which compute elements by index.
 //
-// In order; with random access. Saved: the index of the next element.
+// Yields the elements in order, with random access. Saved state: the index of the next element.
 #include <algorithm>
 #include <span>
 #include <string>

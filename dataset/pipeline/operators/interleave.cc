@@ -1,4 +1,5 @@
-// interleave, and flat_map over datasets: each element opens a Dataset; several are read in turns.
+// interleave, and flat_map over Datasets: each element opens a Dataset; several Datasets are read
+// in turn.
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -23,25 +24,26 @@
 namespace recordpipe::internal {
 namespace {
 
-// Order: as in tf.data's deterministic mode. A cycle has `cycle_length` slots, each with an open
-// input; `block_length` elements are taken from one slot, then from the next. When an input ends,
-// the next slot is used, and the replacement input waits for its slot's turn.
+// The order is that of tf.data's deterministic mode. A cycle has `cycle_length` slots, each with an
+// open input; `block_length` elements are taken from one slot, then from the next. When an input
+// ends, the next slot is used, and the replacement input waits for its slot's turn.
 //
-// Each open input has its own Executor; all use the same threads. Its epochs are derived from the
-// id of the element that opened it, and so are its elements' ids: random numbers differ from input
-// to input and from epoch to epoch.
+// Each open input has its own Executor; all Executors use the same threads. An input's epochs and
+// the ids of its elements are derived from the id of the element that opened it, so random numbers
+// differ from input to input and from epoch to epoch.
 //
 // Inputs are read ahead in parallel, by tasks on the pool (task_queue.h). A task plans and computes
 // the next elements of one input (for a compressed file, this includes inflating) while earlier
 // elements are consumed. Inputs are opened ahead of their turn if the cycle has empty slots.
 // Nothing is read ahead while less than half of memory_limit is free.
 //
-// A failing element gives one failing element. An input that can't be opened, or ends with an
-// error, gives one failing element; the other inputs continue.
+// A failing element yields one failing element. An input that can't be opened, or ends with an
+// error, yields one failing element; the other inputs continue.
 //
-// Saved: whose turn it is, which elements of the input are open, and the position in each of them;
-// the input's position is that of the oldest open element. The plan doesn't know the files that
-// inputs will read, so the state lists those that they have opened (iterator_state.h).
+// Saved state: which slot's turn it is, which inputs are open, the position in each of them, and
+// the position (in interleave's own input) of the oldest element whose input is open. The plan
+// doesn't know the files that inputs will read, so the state lists the files that they have opened
+// (iterator_state.h).
 class InterleavePlan final : public StorePlan {
  public:
   InterleavePlan(std::shared_ptr<ValueStore> store, Stage inputs, size_t cycle_length,
@@ -135,33 +137,33 @@ class InterleavePlan final : public StorePlan {
 
   // An open input in a state that is being restored.
   struct SavedInput {
-    uint64_t offset;  // index of its element, from the oldest open one on
+    uint64_t offset;  // of the element that opened it, relative to the oldest such element
     bool has_failed;
-    size_t state;  // index of its state among the saved inputs
+    size_t state;  // index of its state in PlanState::inputs
     Place* place;
   };
 
-  // Elements stay valid as long as the iterator, so longer than their input is open.
+  // Elements stay valid as long as the iterator, even after their input is closed.
   static StageContext context_of_inputs(const StageContext& context) {
     StageContext inputs = context.unmonitored();
     if (!inputs.open_files) inputs.open_files = std::make_shared<OpenFiles>();
     return inputs;
   }
 
-  // An input that has no slot yet: open, or the error of opening it.
+  // An input that has no slot yet: open, or failed to open.
   struct NextInput {
     ElementId id = {};
     Place open = {};
     std::exception_ptr error = {};
   };
 
-  // Whether the next step reads more of an input, or opens one.
+  // Whether the next step must fetch elements of an input, or open an input.
   bool next_may_be_long() const {
     const Place& open = cycle_[turn_];
     return open ? !open->has_next() : !inputs_ended_;
   }
 
-  // The next element, if this step yields one.
+  // Does one step; returns the next element if the step yields one.
   std::optional<Ticket> step() {
     Place& open = cycle_[turn_];
     std::optional<Ticket> ticket;
@@ -189,7 +191,7 @@ class InterleavePlan final : public StorePlan {
     turn_ = (turn_ + 1) % cycle_.size();
   }
 
-  // Empty at the input's end.
+  // Returns the next element of `open`; empty at the end.
   std::optional<Ticket> next_of(OpenInput& open) {
     try {
       if (!open.fetch()) return {};
@@ -207,8 +209,8 @@ class InterleavePlan final : public StorePlan {
     return context_.pool && (!memory.is_limited() || memory.has_room_for(memory.limit() / 2));
   }
 
-  // Opens the next input in `place`. Returns a failing ticket if it can't be opened; does nothing
-  // at the end of the inputs.
+  // Opens the next input in `place`. Returns a failing ticket if the input can't be opened; does
+  // nothing at the end of the inputs.
   std::optional<Ticket> open_next(Place& place) {
     if (input_at_ == input_chunk_.size()) {
       input_at_ = 0;
@@ -231,8 +233,8 @@ class InterleavePlan final : public StorePlan {
     return {};
   }
 
-  // Opens inputs for empty slots of the cycle, so that they can be read before their turn: at most
-  // as many at a time as there are threads.
+  // Opens inputs for empty slots of the cycle, so that they can be read before their turn; at any
+  // time, at most as many as there are threads.
   void open_ahead() {
     while (open_count_ + ahead_.size() < cycle_.size() && ahead_.size() < context_.threads &&
            input_at_ + ahead_.size() < input_chunk_.size() && may_read_ahead()) {
@@ -280,8 +282,8 @@ class InterleavePlan final : public StorePlan {
     input_at_ = 0;
   }
 
-  // Moves to the input's element `offset` from its state `base`: without a restore if possible,
-  // because restoring the input may take long.
+  // Moves inputs_ to the element `offset` elements after the state `base`; without a restore if
+  // possible, because a restore may take long.
   void go_to(const PlanState& base, uint64_t offset, uint64_t epoch) {
     const uint64_t first = inputs_.position();
     const uint64_t wanted = base.passed_over + offset;
@@ -306,7 +308,7 @@ class InterleavePlan final : public StorePlan {
     turn_ = taken_in_turn_ = 0;
   }
 
-  // Minimum number of elements that an input fetches at a time: small ones take almost no time.
+  // Minimum number of elements that an input fetches at a time: small elements take almost no time.
   static constexpr size_t kFetchSize = 256;
 
   const size_t block_length_;
@@ -316,7 +318,7 @@ class InterleavePlan final : public StorePlan {
   size_t input_at_ = 0;  // index of the next element
   bool inputs_ended_ = false;
   const std::shared_ptr<TaskQueue> queue_;
-  std::mutex mutex_;  // guards the next two against request_stop() from another thread
+  std::mutex mutex_;  // guards cycle_ and ahead_ against request_stop() from another thread
   std::vector<Place> cycle_;
   std::deque<NextInput> ahead_;  // opened for the elements of input_chunk_ from input_at_ on
   size_t open_count_ = 0;

@@ -1,6 +1,7 @@
-// map: a function of each element, on all threads, results in order.
+// map: applies a function to each element, on all threads; the results are in order.
 //
-// Elements keep their ids. With random access if the input has it. It uses the plan of its input.
+// Elements keep their ids. map uses the plan of its input, so it has random access if the input has
+// it.
 #include "dataset/pipeline/operators/map.h"
 
 #include <optional>

@@ -1,4 +1,4 @@
-// map as a part of operators that need the result of a function for each element.
+// Applies a function to each element, as map does, for other operators that need the results.
 #pragma once
 
 #include "dataset/pipeline/engine/stage.h"
@@ -6,8 +6,8 @@
 
 namespace recordpipe::internal {
 
-// The same elements in the same order, replaced by the results of `function`, which must outlive
-// the stage.
+// Returns a stage that yields the results of `function` for the elements of `input`, in the same
+// order. `function` must outlive the stage.
 Stage mapped(Stage input, const MapFunction& function, const ElementOps& output);
 
 }  // namespace recordpipe::internal

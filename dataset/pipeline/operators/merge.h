@@ -1,4 +1,4 @@
-// Common part of the operators that take elements from several inputs in turn.
+// Implements the common part of the operators that take elements from several inputs in turn.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace recordpipe::internal {
 
-// The value behind a ticket of a merging operator.
+// The value that a ticket of a merging operator refers to.
 struct InputRef {
   size_t input = 0;
   uint64_t ref = 0;  // the ref of the input's ticket
 };
 
 // Elements keep their ids, and each input has its own epoch (input_epoch). So random numbers differ
-// between inputs and belong to the element, whatever its position in the output.
+// between inputs and depend on the element, not on its position in the output.
 class MergePlan : public Plan {
  public:
   explicit MergePlan(std::vector<std::unique_ptr<Plan>> inputs);
@@ -42,7 +42,7 @@ class MergePlan : public Plan {
   Plan& input(size_t i) { return *inputs_[i]; }
   // Turns the tickets of an input into tickets of this plan.
   void label(std::span<Ticket> tickets, size_t input);
-  // Plans up to `room` tickets of an input, and records which input they belong to.
+  // Plans up to `room` tickets of an input, and records that they belong to this input.
   Planned plan_input(size_t input, TicketSink& out, size_t room, Wait wait);
   void restart_inputs(uint64_t epoch);
   void save_inputs(PlanState& state) const;
@@ -54,11 +54,11 @@ class MergePlan : public Plan {
   std::vector<InputRef> labels_;
 };
 
-// The stage of such a plan; each ticket's input does the work.
+// Makes the stage of a MergePlan; `works` are those of its inputs.
 Stage merge_stage(std::unique_ptr<MergePlan> plan, std::vector<std::shared_ptr<Work>> works,
                   size_t chunk_size);
 
-// The same for a plan of type P, constructed from its inputs' plans and `arguments`.
+// Makes the stage of a MergePlan of type P, constructed from its inputs' plans and `arguments`.
 template <class P, class... Arguments>
 Stage make_merge_stage(std::vector<Stage> inputs, Arguments&&... arguments) {
   std::vector<std::unique_ptr<Plan>> plans;

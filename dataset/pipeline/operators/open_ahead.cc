@@ -6,8 +6,8 @@
 namespace recordpipe::internal {
 namespace {
 
-// If the open files hold more than this, no further file is opened: their pages would evict each
-// other.
+// If the open files are larger than this in total, no further file is opened: their pages would
+// evict each other from the page cache.
 constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 
 }  // namespace

@@ -19,7 +19,7 @@
 
 namespace recordpipe::internal {
 
-// A file of tfrecord_files with random access: mapped, or read by ranges.
+// A file of tfrecord_files with random access: it is mapped, or read in ranges.
 struct OpenRecordFile {
   OpenRecordFile(MappedRecordFile opened, const FileFingerprint& content,
                  std::shared_ptr<MemoryAccount> account)
@@ -33,23 +33,24 @@ struct OpenRecordFile {
 };
 using OpenRecordFilePtr = std::shared_ptr<const OpenRecordFile>;
 
-// Opening a file that is not in the page cache waits for the disk once for each part that has
-// headers. While one file is planned, the next ones are opened here, several at a time. A file that
-// can't be opened is left to the planning thread, which opens it again in its order; so errors
+// Opening a file that is not in the page cache waits for the disk once for each part that contains
+// record headers. While one file is planned, this class opens the next files, several at a time. If
+// a file can't be opened, the planning thread opens it again when the file's turn comes, so errors
 // don't depend on timing.
 class OpenAhead final : public WorkQueue, public std::enable_shared_from_this<OpenAhead> {
  public:
-  // Opens file `number`, on any thread. Its exceptions are dropped.
+  // Opens file `number`, on any thread. Its exceptions are ignored.
   using Open = std::function<OpenRecordFilePtr(size_t number, const std::stop_token& stop)>;
 
   OpenAhead(std::shared_ptr<WorkerPool> pool, Open open)
       : pool_(std::move(pool)), open_(std::move(open)) {}
 
-  // The files that come next, in this order; all others are dropped.
+  // Sets the files to open, lowest number first. Drops all other files except those being opened.
   void want(std::span<const size_t> numbers);
-  // The file, if it is open or being opened, which this waits for; otherwise null.
+  // Returns the file; if it is being opened, waits until it is open. Null if opening has not begun
+  // or has failed.
   OpenRecordFilePtr take(size_t number);
-  // Drops all files. After it returns, no file is being opened, nor will be.
+  // Drops all files. After stop() returns, no file is being opened, and none will be.
   void stop();
 
   void work() override;

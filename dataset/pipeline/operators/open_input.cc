@@ -92,8 +92,8 @@ void OpenInput::keep(const Chunk& chunk) {
   std::vector<Ticket> tickets(chunk.tickets.begin(), chunk.tickets.end());
   for (size_t i = 0; i < tickets.size(); ++i) tickets[i].ref = i;
   store_.put(chunk.values, tickets, chunk.failures);
-  // The ids must differ from those within the input: operators there have used these for random
-  // numbers.
+  // The ids must differ from the ids inside the input, which its operators have already used for
+  // random numbers.
   for (Ticket& ticket : tickets) ticket.id.epoch = derive_key(ticket.id.epoch, kHandedOn);
   queue_.hand_over([&] { fetched_.insert(fetched_.end(), tickets.begin(), tickets.end()); });
 }

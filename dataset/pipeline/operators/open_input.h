@@ -1,4 +1,4 @@
-// One open input of interleave.
+// Reads one open input of interleave.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@
 
 namespace recordpipe::internal {
 
-// The Dataset that an element of interleave's own input opened, with its own Executor. Some
-// elements are returned while a task fetches the next; all of them are in the plan's store.
+// A Dataset that an element of interleave's own input opened, with its own Executor. A task fetches
+// elements while earlier ones are returned; all of them are in the plan's store.
 class OpenInput final : private TaskQueue::Task {
  public:
-  // Starts a first pass. `id` is that of the element that opened it, `position` its index, and
-  // `opened_at` the state of the input before that element. A fetch gets at least `fetch_size`
-  // elements, unless they are large.
+  // Starts a first pass. `id` is the id of the element that opened the Dataset, `position` the
+  // element's index, and `opened_at` the state of interleave's own input before that element. A
+  // fetch gets at least `fetch_size` elements, unless they are large.
   OpenInput(NodePtr node, const StageContext& context, const ElementId& id, uint64_t position,
             PlanState opened_at, size_t fetch_size, ValueStore& store, TaskQueue& queue);
   ~OpenInput() override;
@@ -35,13 +35,14 @@ class OpenInput final : private TaskQueue::Task {
   uint64_t position() const { return position_; }
   const PlanState& opened_at() const { return opened_at_; }
 
-  // Whether the next element is here already.
+  // Whether the next element has been fetched.
   bool has_next() const { return at_ < ready_.size(); }
-  // Fetches the elements after those that are here, on the pool.
+  // Starts a task that fetches the elements after the fetched ones, on the pool.
   void read_ahead();
-  // Fetches the next element; false at the end. Throws the plan's error once; that is the end, too.
+  // Fetches the next element if necessary; returns false at the end. Throws the plan's error once,
+  // which also ends the input.
   bool fetch();
-  // The next element, once it is here.
+  // Returns the next element, which must have been fetched.
   Ticket take() {
     ++taken_;
     return ready_[at_++];
@@ -50,18 +51,18 @@ class OpenInput final : private TaskQueue::Task {
   // From any thread.
   void request_stop() { executor_.request_stop(); }
 
-  // Its position. It is restored before anything is fetched.
+  // The input's position. restore() must come before the first fetch.
   bool has_failed() const { return failed_; }
   void save(PlanState& state) const { executor_.save(taken_, state); }
   void restore(const PlanState& state, bool failed);
 
  private:
-  // Fetches one chunk; when reading ahead, several small ones.
+  // Fetches one chunk or, when reading ahead, several small chunks.
   void run(bool is_needed) noexcept override;
   // Marks the end, after the fetched elements.
   void end(std::exception_ptr error);
   void keep(const Chunk& chunk);
-  // The epoch of its first pass: derived from the id.
+  // The epoch of the input's first pass, derived from the id.
   uint64_t epoch() const { return child_id(id_, 0).epoch; }
 
   const ElementId id_;
@@ -76,7 +77,7 @@ class OpenInput final : private TaskQueue::Task {
   size_t at_ = 0;       // index in ready_
   uint64_t taken_ = 0;  // number of elements since the executor's start
   bool reads_ahead_ = false;
-  bool failed_ = false;  // it has ended with an error
+  bool failed_ = false;  // the input has ended with an error
   // Used by the running task.
   Executor executor_;
   // Handed over by the task.

@@ -1,8 +1,8 @@
 // prefetch: a separate thread that keeps finished elements ready.
 //
-// In order; affects timing only and so is no part of the plan: a state can be restored without
-// prefetch, or with another depth. No random access. Saved: the input's position at the next
-// element to be returned, however far the thread has read ahead.
+// Keeps the order. Affects timing only, so it is not part of the plan: a state can be restored
+// without prefetch, or with another depth. No random access. Saved state: the input's position at
+// the next element to be returned, however far the thread has read ahead.
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
@@ -25,8 +25,8 @@ namespace recordpipe::internal {
 namespace {
 
 // The thread runs the upstream operators through an Executor and pauses when `depth` elements are
-// ready; the reader waits only if there are none. It isn't a pool thread, so it may wait for the
-// pool.
+// ready; the consumer waits only if no element is ready. The thread isn't a pool thread, so it may
+// wait for the pool.
 class PrefetchPlan final : public StorePlan {
  public:
   PrefetchPlan(std::shared_ptr<ValueStore> store, Stage input, size_t depth,
@@ -39,8 +39,8 @@ class PrefetchPlan final : public StorePlan {
 
   ~PrefetchPlan() override { stop(); }
 
-  // The upstream position of the next element, however far the thread has read ahead: the same with
-  // any buffer size, or without a buffer.
+  // Saves the upstream position of the next element: the same with any buffer size, and without
+  // prefetch.
   void save(PlanState& state) const override { executor_.save(handed_on_, state); }
 
  protected:
@@ -107,7 +107,7 @@ class PrefetchPlan final : public StorePlan {
     }
   }
 
-  // One element is always kept ready, whatever memory it takes; more if the next chunk fits too.
+  // One element is always kept ready, whatever memory it takes; more only if the next chunk fits.
   bool has_room() {
     return ready_.empty() ||
            (ready_.size() < depth_.depth() && memory_->has_room_for(executor_.largest_chunk()));
@@ -128,7 +128,7 @@ class PrefetchPlan final : public StorePlan {
     changed_.notify_all();
   }
 
-  // False at the end, or after a request to stop.
+  // Returns false at the end, or after a request to stop.
   bool fetch_chunk() {
     const Chunk chunk = executor_.next_with_failures();
     for (size_t i = 0; i < chunk.size(); ++i) {
@@ -161,7 +161,7 @@ class PrefetchPlan final : public StorePlan {
     thread_.join();
   }
 
-  PrefetchDepth depth_;  // guarded by mutex_, as all below
+  PrefetchDepth depth_;  // guarded by mutex_, like ready_ and the state of the thread
   const std::shared_ptr<MemoryAccount> memory_;
   StageMonitor* const monitor_;
   Executor executor_;  // used by the thread while it runs

@@ -1,4 +1,4 @@
-// The number of elements that prefetch keeps ready.
+// Decides how many elements prefetch keeps ready.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 
 namespace recordpipe::internal {
 
-// kAutotune: 2 at first; doubled each time the consumer finds the buffer empty after it had been
-// full, because then a larger buffer would have helped. It never shrinks (after tf.data's
-// PrefetchAutotuner).
+// With kAutotune, the depth is 2 at first. It doubles, up to 64, each time the consumer finds the
+// buffer empty after the buffer had been full, because then a larger buffer would have helped. It
+// never shrinks, as in tf.data's PrefetchAutotuner.
 class PrefetchDepth {
  public:
   explicit PrefetchDepth(size_t depth)
@@ -19,7 +19,7 @@ class PrefetchDepth {
   size_t depth() const { return depth_; }
   size_t most() const { return tunes_ ? kMost : depth_; }
 
-  // The consumer has found `ready` elements in the buffer.
+  // Called when the consumer has found `ready` elements in the buffer.
   void came(size_t ready) {
     if (!tunes_) return;
     if (ready >= depth_) {

@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-// begin, begin + step, ... up to end, which is excluded.
+// `count` numbers: begin, begin + step, ...
 struct Progression {
   int64_t begin = 0;
   int64_t step = 1;
@@ -26,7 +26,7 @@ Dataset<int64_t> range(int64_t begin, int64_t end, int64_t step) {
   if (step == 0) {
     throw Error({.kind = ErrorKind::invalid_argument, .reason = "range: step must not be 0"});
   }
-  // Unsigned, since distances may be larger than an int64_t.
+  // Unsigned, because distances may exceed INT64_MAX.
   const bool up = step > 0;
   const uint64_t stride = up ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);
   const uint64_t distance = up ? static_cast<uint64_t>(end) - static_cast<uint64_t>(begin)

@@ -1,4 +1,4 @@
-// The list of files that tfrecord_files reads.
+// Expands the paths and patterns of tfrecord_files into the list of files to read.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace recordpipe::internal {
 
-// `paths` with each pattern (glob.h) replaced by the matching files, sorted; a path that exists
-// literally is not a pattern. Throws Error{not_found} for a pattern without a match.
+// Returns `paths` with each pattern (glob.h) replaced by the matching files, sorted. A path that
+// exists literally is not treated as a pattern. Throws Error{not_found} for a pattern without a
+// match.
 std::vector<std::string> matched_record_paths(FileSystem& file_system,
                                               std::vector<std::string> paths);
 

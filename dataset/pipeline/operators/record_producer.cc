@@ -8,7 +8,8 @@
 namespace recordpipe::internal {
 namespace {
 
-// Prefetches several records ahead: memory latency exceeds the time for one record without a CRC.
+// The number of records to prefetch ahead. It is more than one because the memory latency exceeds
+// the time to return one record without checking its CRC.
 constexpr size_t kAhead = 8;
 
 class RecordProducer final : public Producer {

@@ -1,4 +1,4 @@
-// The work of tfrecord_files: from tickets to records, on any thread.
+// Produces the records of tfrecord_files from tickets, on any thread.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@
 
 namespace recordpipe::internal {
 
-// A ticket's ref: file and record of a mapped file, or, for a record from a stream, its ref in the
-// value store.
+// The ref of a ticket. For a mapped file: the file number and the record number. For a stream: the
+// record's ref in the value store.
 struct RecordRef {
   static constexpr unsigned kRecordBits = 40;
   static constexpr uint64_t kMaxFiles = (uint64_t{1} << (64 - kRecordBits - 1)) - 1;
@@ -35,18 +35,20 @@ struct RecordRef {
   constexpr size_t record() const { return ref & ((uint64_t{1} << kRecordBits) - 1); }
 };
 
-// Mapped files, by number; the others are null. Written by the planning thread, which returns a
-// ticket for a file only after its file is here; so workers read without a lock.
+// The mapped files, indexed by file number; the entries of other files are null. The planning
+// thread stores a file here before it returns the first ticket for it, so workers read without a
+// lock.
 using MappedFiles = std::vector<OpenRecordFilePtr>;
 
-// The stop requests of a plan, for the threads that work for it. Thread-safe.
+// Passes a plan's stop requests to the threads that work for the plan. Thread-safe.
 class PlanStop {
  public:
   void request() {
     const std::lock_guard lock(mutex_);
     source_.request_stop();
   }
-  // Undoes a request. Tokens that were taken since the last one stay valid.
+  // Undoes a request for tokens taken from now on; tokens taken before stay stopped. No-op without
+  // a request.
   void withdraw() {
     const std::lock_guard lock(mutex_);
     if (source_.stop_requested()) source_ = {};
@@ -69,10 +71,11 @@ struct OpenedRecords {
   PlanStop stop;
 };
 
-// A copy of `record`, which isn't in a mapped file, in its own memory, with `path` as its path.
-// Small records don't share memory: those that stay long in a shuffle would keep the whole block,
-// several times their size. The thread that copies also frees the older values it swaps out of a
-// ValueStore, so freeing takes no lock.
+// Copies `record` and `path` into one allocation that the copy owns. For records that are not views
+// into a mapped file. Each small record has its own allocation. If records shared a block, one
+// record that stays in a shuffle buffer would keep the whole block, several times its size,
+// allocated. The thread that copies a record also frees the old value it swaps out of the
+// ValueStore, so the allocator needs no lock.
 inline Record keep_record(const Record& record, std::string_view path) {
   const size_t size = record.data.size();
   auto own = std::make_shared_for_overwrite<std::byte[]>(size + path.size());
@@ -86,7 +89,7 @@ inline Record keep_record(const Record& record, std::string_view path) {
 
 class RecordWork final : public Work {
  public:
-  // `check_crc`: verifies the CRCs; otherwise returns the data unchecked.
+  // `check_crc`: whether to verify the CRCs. If false, the data is returned unchecked.
   RecordWork(std::shared_ptr<OpenedRecords> opened, bool check_crc)
       : Work(element_ops<Record>()), opened_(std::move(opened)), check_crc_(check_crc) {}
   bool is_heavy() const override { return check_crc_; }

@@ -1,7 +1,7 @@
-// repeat: the whole input again and again.
+// repeat: yields the whole input several times.
 //
-// One pass after the other, each in its own epoch. No random access. Saved: the number of the pass,
-// and the input's position.
+// Passes follow each other, each in its own epoch. No random access. Saved state: the number of the
+// pass, whether it has been empty so far, and the input's position.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -71,7 +71,7 @@ class RepeatPlan final : public OrderPlan {
     return count_ < 0 ? UINT64_MAX : static_cast<uint64_t>(std::max<int64_t>(count_, 1) - 1);
   }
 
-  // Called after the end of a pass. False if it was the last.
+  // Called after the end of a pass: starts the next pass. Returns false if there is none.
   bool next_pass() {
     const bool is_for_nothing = count_ < 0 && empty_pass_;
     if (pass_ == last_pass() || is_for_nothing || is_stopping()) return false;

@@ -1,7 +1,7 @@
-// sample_from_datasets: several datasets mixed at random, each in its own order.
+// sample_from_datasets: mixes several datasets at random; each keeps its own order.
 //
-// Each element's input is drawn by weight, independently (Random(key, epoch, draw)). Saved: the
-// number of draws, which inputs have ended, and the positions in all of them.
+// The input of each element is drawn independently, by weight (Random(key, epoch, draw)). Saved
+// state: the number of draws, which inputs have ended, and the positions in all inputs.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -64,7 +64,7 @@ class SamplePlan final : public MergePlan {
   }
 
  private:
-  // The input that comes next; input_count() if all have ended.
+  // Returns the index of the next element's input; input_count() if all inputs have ended.
   size_t draw() const {
     uint64_t total = 0;
     for (const uint64_t weight : left_) total += weight;
@@ -83,8 +83,8 @@ class SamplePlan final : public MergePlan {
   std::vector<uint64_t> left_;  // weights; 0 for inputs that have ended
 };
 
-// Weights as integer multiples of 2^-62 of their sum: the draws are then the same on any machine. A
-// weight above 0 gives at least 1.
+// Converts weights to integer multiples of 2^-62 of their sum, so that the draws are the same on
+// every machine. A weight above 0 becomes at least 1.
 std::vector<uint64_t> whole_weights(const std::vector<double>& weights) {
   const auto fail = [](const char* reason) {
     throw Error({.kind = ErrorKind::invalid_argument,

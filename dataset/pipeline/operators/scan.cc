@@ -1,8 +1,8 @@
 // scan: a map that carries a state from element to element.
 //
-// In order, sequentially. An element that fails leaves the state unchanged. Saved: the state, if it
-// can be copied as bytes, and the input's position; otherwise the number of elements, and the state
-// is recomputed from the start.
+// Runs sequentially, in order. An element that fails leaves the state unchanged. If the state can
+// be copied as bytes, it is saved with the input's position; otherwise the number of elements is
+// saved, and the state is recomputed from the start.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -87,7 +87,7 @@ class ScanPlan final : public StorePlan {
   const ScanFunction& function_;  // owned by the node
   ChunkReader reader_;
   std::unique_ptr<ScanState> state_;
-  ElementBuffer outputs_;  // results of the last apply(), then older values
+  ElementBuffer outputs_;  // results of the last apply(), followed by old values
   MemoryCharge charge_;    // for outputs_
 };
 

@@ -1,11 +1,11 @@
-// shard: the elements of one of several workers (Dataset::shard documents the guarantees).
+// shard: yields the elements of one of several workers (Dataset::shard documents the guarantees).
 //
-// Saved: the position in the input, always between two groups and so the same for all workers.
+// Saved state: the position in the input, always between two groups, so the same for all workers.
 // Directly before batch (with only maps in between), num_shards and index are not part of the plan,
 // and the compared batch size is that of all workers together. A state saved by one of 4 workers
 // (batch size 32) can therefore be restored by each of 2 workers (batch size 64) and continues with
-// the same global batch: row r of worker w is element r * workers + w of it. Elsewhere num_shards
-// and index are part of the plan.
+// the same global batch: row r of worker w is element r * workers + w of the global batch.
+// Elsewhere, num_shards and index are part of the plan.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -29,9 +29,9 @@ class ShardPlan final : public OrderPlan {
 
   uint64_t size() override { return own(input().size()); }
 
-  // Not inside a group.
+  // A position inside a group can't be saved.
   bool can_save() const override { return members_.empty() && OrderPlan::can_save(); }
-  // The input's state only: its passed_over counts the input's elements, not this plan's.
+  // Only the input's state, because its passed_over counts the input's elements, not this plan's.
   void save(PlanState& state) const override { input().save(state.reset(1).inputs[0]); }
 
  protected:
@@ -52,9 +52,9 @@ class ShardPlan final : public OrderPlan {
   }
 
   Stop do_advance(uint64_t count, uint64_t& passed) override {
-    // Any larger position is past every end.
+    // Limited to avoid an overflow: any larger position is past every end.
     const uint64_t wanted = std::min(count, UINT64_MAX / num_shards_) * num_shards_;
-    uint64_t inputs = members_.size();  // below num_shards_, and so below wanted
+    uint64_t inputs = members_.size();  // less than num_shards_, and so less than wanted
     forget();
     try {
       const Stop stop = advance_all(input(), wanted - inputs, inputs);
@@ -94,7 +94,7 @@ class ShardPlan final : public OrderPlan {
     members_.clear();
   }
 
-  // Adds to members_, up to the ends of `groups` groups.
+  // Adds tickets to members_, up to the end of `groups` groups.
   Stop gather(size_t groups, Wait wait) {
     const size_t gathered = members_.size();
     const size_t at_once = std::max<size_t>(1, std::min(groups, kStep / num_shards_));
@@ -124,8 +124,8 @@ class ShardPlan final : public OrderPlan {
     members_.erase(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(complete));
   }
 
-  // The same for a group that will not be completed. There is room: at most as many groups were
-  // requested as fit, and this one is incomplete.
+  // Like keep_own(), for a group that will not be completed. There is room: at most as many groups
+  // were requested as fit, and this one is incomplete.
   void keep_last(TicketSink& out) {
     if (own(members_.size()) > 0) {
       out.push(members_[index_]);
@@ -139,7 +139,7 @@ class ShardPlan final : public OrderPlan {
   const size_t num_shards_;
   const size_t index_;
   const bool drop_remainder_;
-  std::vector<Ticket> members_;  // members of groups; between calls, of an incomplete one
+  std::vector<Ticket> members_;  // tickets of groups; between calls, of one incomplete group
   std::vector<Ticket> unwanted_;
   std::vector<uint64_t> places_;  // scratch memory of tickets_at()
 };

@@ -1,9 +1,9 @@
-// shuffle: a random order from a buffer of bounded size, as tf.data's.
+// shuffle: a random order, drawn from a buffer of bounded size, like tf.data's shuffle.
 //
-// Uniform over all orders if the buffer holds the whole input; with a smaller buffer an element
-// moves forward by less than the buffer size. Each epoch has its own order. Elements keep their
-// ids. No random access. Saved: the number of the next draw, and 8 bytes for each element in the
-// buffer: its position in the input.
+// The order is uniform over all permutations if the buffer holds the whole input; with a smaller
+// buffer, an element moves forward by less than the buffer size. Each epoch has its own order.
+// Elements keep their ids. No random access. Saved state: the number of the next draw, the input's
+// position, and 8 bytes for each element in the buffer: the element's position in the input.
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -18,10 +18,10 @@
 namespace recordpipe::internal {
 namespace {
 
-// The buffer is filled with the first `buffer_size` elements. Output k is drawn uniformly from it
-// (Random(key, epoch, k).below(n)); its slot takes the next input element or, at the end, the
-// buffer's last element. The buffer holds tickets (24 bytes each), not values, and the position of
-// each in the input (8 bytes); these positions are saved.
+// The buffer is filled with the first `buffer_size` elements. Output k is drawn uniformly from the
+// buffer (Random(key, epoch, k).below(n)); its slot takes the next input element or, at the end,
+// the buffer's last element. The buffer holds tickets (24 bytes each), not values, and the position
+// of each element in the input (8 bytes); these positions are saved.
 class ShufflePlan final : public OrderPlan {
  public:
   ShufflePlan(std::unique_ptr<Plan> input, size_t buffer_size, uint64_t key)
@@ -48,8 +48,8 @@ class ShufflePlan final : public OrderPlan {
     }
     charge();
     while (!out.is_full() && !buffer_.empty()) {
-      // Before the draw: if an input can't be planned, the shuffle ends at the same output with
-      // every chunk size.
+      // Planned before the draw, so that if an input can't be planned, the shuffle ends at the same
+      // output with every chunk size.
       const Ticket* const next = next_input(out.count() == 0 ? wait : Wait::no);
       if (!next && !input_ended_) return missing_;
       Random random(key_, epoch_, drawn_++);
@@ -142,8 +142,8 @@ class ShufflePlan final : public OrderPlan {
     charge_.check();
   }
 
-  // The next ticket of the input, planned in blocks. Null at the end, or if there is none for the
-  // reason in missing_.
+  // Returns the next ticket of the input; tickets are planned in blocks. Null at the end, or if
+  // there is none for the reason in missing_.
   const Ticket* next_input(Wait wait) {
     if (input_at_ == input_count_ && !input_ended_) {
       inputs_.resize(kInputs);
@@ -165,7 +165,7 @@ class ShufflePlan final : public OrderPlan {
   std::vector<Ticket> buffer_;
   std::vector<uint64_t> places_;  // positions in the input of the tickets in buffer_
   MemoryCharge charge_;
-  uint64_t taken_ = 0;  // number of inputs that went into the buffer
+  uint64_t taken_ = 0;  // number of input elements that went into the buffer
   std::vector<Ticket> inputs_;
   size_t input_at_ = 0;
   size_t input_count_ = 0;

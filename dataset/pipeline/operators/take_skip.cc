@@ -1,7 +1,8 @@
-// take and skip: the first elements, or all but those.
+// take yields the first elements; skip yields all other elements.
 //
-// In the order of the input; elements that are not returned are not computed. Saved: the number of
-// elements taken or skipped. With random access if the input has it.
+// Both keep the order of the input; elements that are not returned are not computed. They have
+// random access if the input has it. Saved state: the number of elements taken or skipped, and the
+// input's position.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -13,7 +14,7 @@
 namespace recordpipe::internal {
 namespace {
 
-// Counts up to `count`.
+// Counts elements up to `count`.
 class CountPlan : public OrderPlan {
  public:
   CountPlan(std::unique_ptr<Plan> input, uint64_t count)
@@ -101,7 +102,7 @@ class SkipPlan final : public CountPlan {
   }
 
  private:
-  // Skipped elements are never computed.
+  // Skips the first `count_` elements without computing them.
   Stop skip() {
     const Stop stop = advance_all(input(), count_ - counted_, counted_);
     return counted_ == count_ ? Stop::none : stop;

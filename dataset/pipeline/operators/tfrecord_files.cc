@@ -1,5 +1,5 @@
-// The source of records: by index from files that are mapped or read by ranges, by value from
-// streams.
+// tfrecord_files: reads records by index from files that are mapped or read in ranges, and in
+// sequence from streams.
 #include "recordpipe/tfrecord_files.h"
 
 #include <algorithm>
@@ -136,7 +136,7 @@ class RecordPlan final : public Plan {
   void do_request_stop() override { opened_records_->stop.request(); }
 
  private:
-  // Makes the current file ready: mapped once for all passes, or a stream from its start.
+  // Opens the current file: maps it, once for all passes, or opens a stream at its start.
   void open() {
     if (opened_) return;
     const std::string& path = paths_[file_];
@@ -154,8 +154,9 @@ class RecordPlan final : public Plan {
     opened_ = true;
   }
 
-  // False if the file must be read as a stream: compressed, not a regular file, on a file system
-  // that can't map, or damaged (a stream yields the records before the damage, then the error).
+  // Returns false if the file must be read as a stream: it is compressed, not a regular file, on a
+  // file system that can't map, or damaged (a stream yields the records before the damage, then the
+  // error).
   bool map_if_plain(size_t number) {
     if (take_opened(number)) return true;
     if (!is_regular(paths_[number])) return false;
@@ -182,7 +183,8 @@ class RecordPlan final : public Plan {
     }
   }
 
-  // For random access: mapped, or read by ranges; an error that says why neither works.
+  // Opens the file for random access: maps it, or reads it in ranges. If neither works, throws
+  // an error that says why.
   const MappedRecordFile& mapped_file(size_t number) {
     if (!mapped_[number] && !take_opened(number)) {
       const std::string& path = paths_[number];
@@ -254,7 +256,7 @@ class RecordPlan final : public Plan {
     return mapped_[number] != nullptr;
   }
 
-  // Opens ahead the files from `first` on that are needed next.
+  // Starts to open the files from `first` on that are needed next.
   void open_ahead(size_t first) {
     if (!ahead_) return;
     std::vector<size_t> numbers;
@@ -331,7 +333,7 @@ class RecordNode final : public Node {
         file_system_(file_system),
         paths_(std::move(paths)),
         options_(options) {}
-  // True as long as the files are plain.
+  // Claims random access. If a file has none, size() throws when it opens the file.
   std::string sequential_operator() const override { return {}; }
 
  protected:

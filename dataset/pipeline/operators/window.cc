@@ -1,8 +1,8 @@
-// window: runs of elements, which may overlap.
+// window: yields runs of elements, which may overlap.
 //
-// In order. A window with an element that fails, or that can't be copied, fails as a whole. Its id
-// is its number. Saved: the number of windows, and the input's position at the next window's first
-// element.
+// Keeps the order. If an element fails or can't be copied, all windows that contain it fail. The id
+// of a window is its number. Saved state: the number of windows, the input's position, and the
+// number of elements to skip from there to the next window.
 #include <algorithm>
 #include <deque>
 #include <exception>
@@ -69,10 +69,10 @@ class WindowPlan final : public StorePlan {
  private:
   uint64_t first_element() const { return reader_.position() - count_; }
 
-  // Whether the next window needs more elements than are at hand.
+  // Whether the next window needs more elements than have been fetched.
   bool next_may_be_long() const { return count_ + reader_.count_at_hand() < size_ + unwanted_; }
 
-  // Fills elements_ with the next window; false if there is none.
+  // Fills elements_ with the next window; returns false if there is none.
   bool gather() {
     while (count_ < size_) {
       if (!reader_.is_at_hand()) {
@@ -93,7 +93,7 @@ class WindowPlan final : public StorePlan {
   void keep(size_t count) {
     const ElementOps& ops = reader_.element();
     if (count_ + count > elements_.size()) {
-      // Nothing was dropped before the first complete window: first_ is 0.
+      // Before the first complete window, nothing is dropped, so first_ is 0.
       elements_.grow(std::min(size_, std::max(2 * elements_.size(), count_ + count)));
     }
     for (Failure& failure : reader_.take_failures(count)) {
@@ -155,8 +155,8 @@ class WindowPlan final : public StorePlan {
   ElementBuffer elements_;
   size_t first_ = 0;
   size_t count_ = 0;
-  std::deque<Failure> failures_;  // of these elements; indexes as in reader_.position()
-  size_t unwanted_ = 0;           // inputs to skip before them
+  std::deque<Failure> failures_;  // of these elements; `at` counts like reader_.position()
+  size_t unwanted_ = 0;           // number of inputs to skip before the next window
   ElementBuffer window_;          // the window being made
   uint64_t epoch_ = 0;
   uint64_t next_ = 0;

@@ -1,9 +1,9 @@
-// zip: the first elements of several datasets together, then the second ones, and so on.
+// zip: combines the elements of several datasets position by position.
 //
-// In order, up to the end of the shortest input. An output's id is its number; each input has its
-// own epoch (input_epoch), so random numbers drawn upstream differ between inputs. A failing
-// element of an input makes the output fail. With random access if all inputs have it. Saved: the
-// positions in all inputs.
+// Keeps the order and ends with the shortest input. An output's id is its number; each input has
+// its own epoch (input_epoch), so random numbers drawn upstream differ between inputs. A failing
+// element of an input makes the output fail. Has random access if all inputs have it. Saved state:
+// the number of outputs, and the positions in all inputs.
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -48,7 +48,7 @@ class ZipProducer final : public Producer {
         values.ops().swap(tuple_.member(element_at(out, tuple_.tuple, i), k), values.at(i));
       }
     }
-    // If several inputs fail for one element, the first input's failure.
+    // If several inputs fail for one element, keep the failure of the first input.
     std::ranges::stable_sort(failures, {}, &Failure::at);
     const auto twice = std::ranges::unique(failures, {}, &Failure::at);
     failures.erase(twice.begin(), twice.end());
@@ -59,7 +59,7 @@ class ZipProducer final : public Producer {
   const TupleOps& tuple_;
   GatheredTickets& groups_;
   std::vector<std::unique_ptr<Producer>> producers_;
-  std::vector<ElementBuffer> values_;  // one of each input
+  std::vector<ElementBuffer> values_;  // one for each input
   std::vector<TicketGroup> scratch_;
   std::vector<Ticket> members_;
 };
@@ -118,11 +118,11 @@ class ZipPlan final : public Plan {
   }
 
   Stop do_plan(TicketSink& out, Wait wait) override {
-    // If one input is ahead of the others, they catch up first.
+    // If one input is ahead of the others, the others catch up first.
     size_t wanted = 0;
     for (const auto& input : inputs_) wanted = std::max(wanted, input->ahead.size());
     wanted = wanted == 0 ? out.room().size() : std::min(wanted, out.room().size());
-    // Each input is asked for at most as many tickets as those before it have. So the input that
+    // Each input is asked for at most as many tickets as the inputs before it have. So which input
     // ends or fails first doesn't depend on the size of requests.
     Stop stop = Stop::none;
     for (const auto& input : inputs_) {
@@ -156,7 +156,7 @@ class ZipPlan final : public Plan {
         const Stop missing = advance_all(*input->plan, count - here, here);
         if (here == count) continue;
         stop = missing;
-        error = nullptr;  // this input ends before another one fails
+        error = nullptr;  // this input ends before the earlier one fails
       } catch (...) {
         error = std::current_exception();
       }
@@ -208,7 +208,7 @@ class ZipPlan final : public Plan {
     explicit Input(std::unique_ptr<Plan> p) : plan(std::move(p)) {}
     std::unique_ptr<Plan> plan;
     std::vector<Ticket> ahead;  // planned, but not yet zipped
-    PlanSnapshots places;       // states: the plan may be ahead
+    PlanSnapshots places;       // needed because the plan may be ahead
   };
 
   // Plans up to `wanted` tickets ahead; returns the reason if there are fewer.
