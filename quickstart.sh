@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs packages, builds, writes CIFAR-10's TFRecord files, trains a network and evaluates it
-# (README.md).
+# Installs packages, builds the programs, writes CIFAR-10's TFRecord files, trains a network and
+# evaluates it (README.md).
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 
@@ -88,7 +88,7 @@ if ((status == 130)) && [[ -d "$job_dir" ]]; then
 fi
 ((status == 0)) || exit "$status"
 
-# Quoted so that the printed commands can be pasted into a shell.
+# Quotes the arguments so that the printed commands can be pasted into a shell.
 quoted() { printf ' %q' "$@"; }
 cat <<END
 

@@ -1,11 +1,13 @@
 # Sets recordpipe_has_cuda: whether the CUDA backend, recordpipe::trainer_cuda, is built.
 #
-# RECORDPIPE_CUDA=AUTO builds it if nvcc, cuDNN, cuBLASLt and a driver are found, and otherwise
-# reports the missing one. ON requires no driver; anything else missing is an error. OFF, the
-# default inside another project, disables it. nvcc is found through CUDACXX, CMAKE_CUDA_COMPILER,
-# PATH or /usr/local/cuda; the libraries beside the toolkit or in CMAKE_PREFIX_PATH.
+# RECORDPIPE_CUDA=AUTO builds the backend if nvcc, cuDNN, cuBLASLt and a driver are found, and
+# otherwise reports what is missing. ON does not require a driver; if anything else is missing,
+# configuring fails. OFF, the default inside another project, disables the backend. nvcc is found
+# through CUDACXX, CMAKE_CUDA_COMPILER, PATH or /usr/local/cuda. The libraries are found beside the
+# toolkit or in CMAKE_PREFIX_PATH.
 #
-# Included by the root CMakeLists.txt: a language must be enabled above all folders that use it.
+# The root CMakeLists.txt includes this file: a language must be enabled in a common parent of all
+# folders that use it.
 set(recordpipe_cuda_default OFF)
 if(PROJECT_IS_TOP_LEVEL)
   set(recordpipe_cuda_default AUTO)

@@ -1,7 +1,7 @@
 # The packages that recordpipe depends on (tools/packages.txt has their Debian names), and the
 # options that select them.
 
-# OFF allows, for example, building only the record library without the trainer's packages.
+# With OFF, for example, the record library can be built without the trainer's packages.
 option(RECORDPIPE_WHOLE "A missing package is an error; OFF: skip the targets that require it"
        ${PROJECT_IS_TOP_LEVEL})
 if(RECORDPIPE_WHOLE)
@@ -34,7 +34,7 @@ find_package(dnnl ${required})
 find_package(hwy ${required})
 find_package(OpenMP ${required} COMPONENTS CXX)
 
-# Off with sanitizers, which would report memory that Open MPI keeps until the process ends.
+# AUTO is off with sanitizers: they would report memory that Open MPI keeps until the process ends.
 set(RECORDPIPE_MPI AUTO CACHE STRING "Training in several processes: AUTO (if MPI is found), ON, OFF")
 set_property(CACHE RECORDPIPE_MPI PROPERTY STRINGS AUTO ON OFF)
 set(MPI_CXX_SKIP_MPICXX ON)

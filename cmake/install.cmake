@@ -1,6 +1,7 @@
-# `cmake --install`: libraries, headers, programs, the CMake package and one pkg-config file per
-# library. Each library is a component of the package with its own export set, so that a user of one
-# library finds and links only the dependencies of that library.
+# Functions for `cmake --install`: they install the libraries, the headers, the CMake package and
+# one pkg-config file per library (programs: targets.cmake). Each library is a component of the
+# package with its own export set, so that a user of one library finds and links only the
+# dependencies of that library.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -26,8 +27,8 @@ set(recordpipe_foreign
   "hwy::hwy|hwy|libhwy"
   "protobuf::libprotobuf|Protobuf|protobuf")
 
-# recordpipe_foreign_of(ITEM PACKAGE PKGCONFIG): looks up ITEM in the table; both variables are
-# empty if it is not found.
+# recordpipe_foreign_of(ITEM PACKAGE PKGCONFIG): looks up ITEM in the table and sets the variables
+# PACKAGE and PKGCONFIG; to "" if ITEM is not in the table.
 function(recordpipe_foreign_of item package pkgconfig)
   set(${package} "" PARENT_SCOPE)
   set(${pkgconfig} "" PARENT_SCOPE)
@@ -43,7 +44,8 @@ function(recordpipe_foreign_of item package pkgconfig)
   endforeach()
 endfunction()
 
-# recordpipe_component(NAME DESCRIPTION): installs target recordpipe_NAME.
+# recordpipe_component(NAME DESCRIPTION): lets recordpipe_install_package() install target
+# recordpipe_NAME.
 function(recordpipe_component name description)
   set_property(GLOBAL APPEND PROPERTY recordpipe_to_install ${name})
   set_target_properties(recordpipe_${name} PROPERTIES
@@ -102,8 +104,8 @@ function(recordpipe_install_library name)
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# recordpipe_install_package(): installs all components and the CMake package. Call it after all
-# targets are linked.
+# recordpipe_install_package(): installs all components and the CMake package. Must be called after
+# all components are defined.
 function(recordpipe_install_package)
   get_property(names GLOBAL PROPERTY recordpipe_to_install)
   foreach(name IN LISTS names)

@@ -2,9 +2,9 @@
 # CIFAR-10's records), recordpipe-trainer (the training programs) and librecordpipe-dev (static
 # libraries, headers, the CMake package, pkg-config files).
 #
-# dpkg-shlibdeps finds the libraries linked by the programs. A program that links the static
-# libraries needs the development packages of all libraries that these link: the group "libraries
-# that are linked" of tools/packages.txt.
+# dpkg-shlibdeps finds the libraries that the programs link. librecordpipe-dev depends on the
+# development packages of all libraries that the static libraries link: the group "libraries that
+# are linked" of tools/packages.txt.
 file(STRINGS ${PROJECT_SOURCE_DIR}/tools/packages.txt lines)
 set(linked "")
 set(in_group OFF)

@@ -24,8 +24,8 @@ function(recordpipe_precompile target)
   endif()
 endfunction()
 
-# The compile options of every target of this project. Only C++20 and the include path propagate to
-# users.
+# Sets the compile options of every target of this project. Only C++20 and the sanitizers' link
+# option propagate to users.
 function(recordpipe_configure target)
   # Private headers are included by their path from the root.
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -59,13 +59,13 @@ function(recordpipe_configure target)
   endif()
 endfunction()
 
-# The standard headers, precompiled once for all targets without their own.
+# The standard headers, precompiled once for all targets that do not name other headers.
 add_library(recordpipe_standard OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
 recordpipe_configure(recordpipe_standard)
 recordpipe_precompile(recordpipe_standard)
 
-# recordpipe_left_out(RESULT TARGET LINKED...): sets RESULT to true, with a message, if a target in
-# LINKED doesn't exist.
+# recordpipe_left_out(RESULT TARGET LINKED...): if a target in LINKED doesn't exist, prints a
+# message and sets RESULT to true.
 function(recordpipe_left_out result target)
   set(${result} OFF PARENT_SCOPE)
   foreach(item IN LISTS ARGN)
@@ -78,9 +78,9 @@ function(recordpipe_left_out result target)
 endfunction()
 
 # recordpipe_library(NAME DESCRIPTION TEXT HEADERS PATTERNS... SOURCES ... LINK ... LINK_PRIVATE ...
-# PRECOMPILE ...): defines target recordpipe_NAME, alias recordpipe::NAME. Must come after the
-# libraries that it links. A library with a DESCRIPTION is installed with its public HEADERS, which
-# are below recordpipe_public_headers/recordpipe. PRECOMPILE: the arguments of
+# PRECOMPILE ...): defines target recordpipe_NAME, alias recordpipe::NAME. The libraries that it
+# links must be defined before. A library with a DESCRIPTION is installed with its public HEADERS,
+# which are below recordpipe_public_headers/recordpipe. PRECOMPILE: the arguments of
 # recordpipe_precompile().
 function(recordpipe_library name)
   cmake_parse_arguments(arg "" "DESCRIPTION" "HEADERS;SOURCES;LINK;LINK_PRIVATE;PRECOMPILE" ${ARGN})
@@ -106,7 +106,7 @@ function(recordpipe_library name)
 endfunction()
 
 # recordpipe_sources(NAME HEADERS PATTERNS... SOURCES ...): adds sources and public HEADERS to
-# recordpipe_NAME, for libraries of several folders.
+# recordpipe_NAME, for libraries with sources in several folders.
 function(recordpipe_sources name)
   cmake_parse_arguments(arg "" "" "HEADERS;SOURCES" ${ARGN})
   target_sources(recordpipe_${name} PRIVATE ${arg_SOURCES})
@@ -119,7 +119,8 @@ function(recordpipe_sources name)
 endfunction()
 
 # recordpipe_program(NAME [PACKAGE tools | trainer] SOURCES ... LINK ... PRECOMPILE ...): defines
-# executable NAME. With PACKAGE it is installed, and part of that Debian package (cmake/package.cmake).
+# executable NAME. PACKAGE installs the program as a part of that Debian package
+# (cmake/package.cmake).
 function(recordpipe_program name)
   cmake_parse_arguments(arg "" "PACKAGE" "SOURCES;LINK;PRECOMPILE" ${ARGN})
   recordpipe_left_out(left_out ${name} ${arg_LINK})

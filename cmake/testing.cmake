@@ -4,13 +4,13 @@ find_package(GTest REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # Compiles several sources of a test program at a time: their common headers and template
-# instantiations take most of the compile time. OFF: a change of one source recompiles only that
-# source.
+# instantiations take most of the compile time. With OFF, a change to one source recompiles only
+# that source.
 option(RECORDPIPE_UNITY_TESTS "Compile the sources of a test program together" ON)
 
-# Tests are optimised less than the libraries, because they are mostly templates: -Og takes three
-# quarters of the compile time of -O1, -O0 with sanitizers two thirds. At -Og, GCC 12 takes variables
-# of the standard library for uninitialised; Clang checks this in the preset asan.
+# Optimises the tests less than the libraries, because tests are mostly templates: -Og takes three
+# quarters of the compile time of -O1, -O0 with sanitizers two thirds. At -Og, GCC 12 wrongly reports
+# uninitialised variables in the standard library; Clang checks for them in the preset asan.
 function(recordpipe_configure_test target)
   if(RECORDPIPE_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
@@ -28,8 +28,8 @@ recordpipe_configure(recordpipe_test_headers)
 recordpipe_configure_test(recordpipe_test_headers)
 recordpipe_precompile(recordpipe_test_headers <gmock/gmock.h> <gtest/gtest.h>)
 
-# recordpipe_test(NAME SOURCES ... LINK ... LABELS ... ENVIRONMENT NAME=VALUE...): a GoogleTest
-# program, with one CTest test for each of its tests.
+# recordpipe_test(NAME SOURCES ... LINK ... LABELS ... ENVIRONMENT NAME=VALUE...): defines a
+# GoogleTest program, and one CTest test for each of its tests.
 function(recordpipe_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   recordpipe_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gmock_main
@@ -51,8 +51,8 @@ function(recordpipe_test name)
                        ${properties})
 endfunction()
 
-# recordpipe_command_test(NAME COMMAND ... ENVIRONMENT NAME=VALUE... PROPERTIES NAME VALUE...): a
-# command as one CTest test.
+# recordpipe_command_test(NAME COMMAND ... ENVIRONMENT NAME=VALUE... PROPERTIES NAME VALUE...):
+# defines a CTest test that runs a command.
 function(recordpipe_command_test name)
   cmake_parse_arguments(arg "" "" "COMMAND;ENVIRONMENT;PROPERTIES" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
@@ -64,9 +64,9 @@ function(recordpipe_command_test name)
   endif()
 endfunction()
 
-# recordpipe_python_tests(NAME SCRIPT CLASS... ENVIRONMENT ... PROPERTIES ...): the given classes of
-# a Python unittest script as CTest tests NAME.CLASS; without CLASS, the whole script as one test
-# NAME.
+# recordpipe_python_tests(NAME SCRIPT CLASS... ENVIRONMENT ... PROPERTIES ...): defines CTest tests
+# NAME.CLASS that each run one class of a Python unittest script; without CLASS, one test NAME that
+# runs the whole script.
 function(recordpipe_python_tests name script)
   cmake_parse_arguments(arg "" "" "ENVIRONMENT;PROPERTIES" ${ARGN})
   set(command Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/${script})

@@ -29,7 +29,7 @@ echo "nvidia-cudnn-cu13==9.19.0.56 --hash=sha256:$hash" >"$partial/requirements.
 python3 -m pip download --quiet --no-deps --only-binary=:all: --require-hashes \
   --dest "$partial" --requirement "$partial/requirements.txt"
 python3 -m zipfile -e "$partial"/nvidia_cudnn_cu13-*.whl "$partial/unpacked"
-# The name for the linker, which the package lacks.
+# The linker looks for this name, which the package lacks.
 ln -s libcudnn.so.9 "$partial/unpacked/nvidia/cudnn/lib/libcudnn.so"
 mv "$partial/unpacked" "$folder"
 echo "$folder/nvidia/cudnn"

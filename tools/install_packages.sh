@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # usage: install_packages.sh [--ci] [--sanitizers]
-# Installs the missing packages of tools/packages.txt; with --ci also those for .ci/run, with
-# --sanitizers also those for the presets asan and tsan. Needs root or sudo only if packages are
-# missing.
+# Installs the packages of tools/packages.txt that are missing. --ci adds the packages for .ci/run,
+# --sanitizers those for the presets asan and tsan. Needs root or sudo only if packages are missing.
 set -euo pipefail
 list="$(dirname "$(readlink -f "$0")")/packages.txt"
 
@@ -28,8 +27,8 @@ if ((EUID != 0)); then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# On failure, prints the whole log: apt-get does not report an update that reached no server as a
-# failure, and the install that then finds no package does not give the reason.
+# On failure, prints the whole log: `apt-get update` succeeds even if it reaches no server, and the
+# `apt-get install` that then finds no package does not give the reason.
 run() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" >>"$log" 2>&1 ||
     { cat "$log" >&2; echo "Failed: $*" >&2; exit 1; }

@@ -38,7 +38,7 @@ std::string_view as_view(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The value of a tensor with a single number.
+// Returns the value of a tensor with a single float, double or integer; empty for all others.
 std::optional<double> scalar_of(WireReader tensor) {
   uint64_t type = 0;
   std::span<const std::byte> content;

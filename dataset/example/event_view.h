@@ -19,7 +19,7 @@ struct SummaryValueView {
   size_t bytes = 0;  // size of the field; 0 for a simple_value
 };
 
-// Valid as long as the record's bytes.
+// Refers to the record's bytes, which must outlive it.
 struct EventView {
   double wall_time = 0;  // in seconds since 1970
   int64_t step = 0;

@@ -9,7 +9,8 @@
 namespace recordpipe {
 namespace {
 
-// Whether the positions of the values are known in advance: numbers of a fixed shape.
+// Whether the positions of the values are known in advance, because they are numbers in a fixed
+// shape.
 bool has_place(const WantedFeature& feature) {
   return feature.fixed && feature.kind != FeatureKind::bytes;
 }
@@ -128,7 +129,8 @@ void FeatureColumns::finish() {
   rows_ = rows_to_finish_;
 }
 
-// `found` begins with the feature's entry of the first row; its stride is columns_.size().
+// `found` begins with the feature's entry for the first row; the stride between rows is
+// columns_.size().
 void FeatureColumns::lay_out(const WantedFeature& feature, std::span<const Found> found,
                              Column& column) {
   const size_t default_bytes = bytes_of(feature.default_values);
@@ -238,7 +240,8 @@ void FeatureListColumns::finish() {
   rows_ = rows_to_finish_;
 }
 
-// `found` begins with the list's entry of the first row; its stride is columns_.size().
+// `found` begins with the list's entry for the first row; the stride between rows is
+// columns_.size().
 void FeatureListColumns::lay_out(const WantedFeature& feature, std::span<const Found> found,
                                  Column& column) {
   const auto in_row = [&](size_t row) -> const Found& { return found[row * columns_.size()]; };

@@ -19,13 +19,13 @@ void sort_and_keep_last(std::vector<Named>& all) {
   if (std::ranges::adjacent_find(all, not_before) == all.end()) return;  // common: already sorted
   std::ranges::stable_sort(all, before);
   const auto same = [](const Named& a, const Named& b) { return name_of(a) == name_of(b); };
-  // unique() keeps the first of equal entries; in reverse order, that is the last.
+  // unique() keeps the first of equal entries, which is the last one because the order is reversed.
   const auto kept = std::unique(all.rbegin(), all.rend(), same);
   all.erase(all.begin(), kept.base());
 }
 
-// Collects entries in memory for at most twice the number of distinct names: a name may occur
-// millions of times.
+// Collects entries. Holds at most 1024 of them or, if that is more, twice the number of distinct
+// names: a name may occur millions of times.
 template <typename Named>
 class Collector {
  public:
@@ -118,7 +118,8 @@ void MessageView::read(std::span<const std::byte> record) {
   feature_lists_.clear();
 }
 
-// Both return false if non-empty bytes contain no entry, and throw Error{corrupted}.
+// read_features() and read_feature_lists() return false if a field has bytes but no entry. They
+// throw Error{corrupted} for invalid bytes.
 bool MessageView::read_features(std::span<const std::byte> record) {
   Collector collector(features_);
   bool empty = true;

@@ -12,8 +12,8 @@
 namespace recordpipe {
 namespace {
 
-// `error` with the record's path and offset, if known. The offset of `error` itself, which is
-// relative to the data, moves to the reason.
+// Returns `error` with the record's path and offset, if they are known. The offset in `error`,
+// which is relative to the data, moves to the reason.
 inline Error in_record(const Error& error, const Record& record) {
   Error::Parts parts{.kind = error.kind(),
                      .path = std::string(record.path),

@@ -1,4 +1,4 @@
-// Serialisation of protobuf's wire format, for Examples.
+// Serialises Examples in protobuf's wire format.
 #pragma once
 
 #include <bit>
@@ -21,16 +21,16 @@ constexpr size_t varint_size(uint64_t value) {
   return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 
-// Appends tag and length of a field of `size` bytes; the caller appends the bytes.
+// Appends the tag and length of a field of `size` bytes; the caller appends the bytes.
 inline void append_length_header(uint32_t field, size_t size, std::string& out) {
   append_varint(wire_tag(field, WireType::length_delimited), out);
   append_varint(size, out);
 }
 
-// The size of such a field, including its tag (one byte) and length.
+// The size of a field with `size` bytes of content, including its tag (one byte) and length.
 constexpr size_t field_size(size_t size) { return 1 + varint_size(size) + size; }
 
-// The size of an entry of a map from names to messages, and its serialisation.
+// The size and the serialisation of one entry of a map from names to messages.
 constexpr size_t entry_size(std::string_view name, std::string_view value) {
   return field_size(name.size()) + field_size(value.size());
 }
@@ -41,7 +41,7 @@ inline void append_entry(std::string_view name, std::string_view value, std::str
   out += value;
 }
 
-// The header before `size` bytes of packed numbers, in a string with capacity for them.
+// Returns the header for `size` bytes of packed values, in a string with capacity for the values.
 inline std::string packed_feature_header(uint32_t list, size_t size) {
   const size_t list_size = size == 0 ? 0 : field_size(size);
   std::string feature;
@@ -51,7 +51,7 @@ inline std::string packed_feature_header(uint32_t list, size_t size) {
   return feature;
 }
 
-// value_at(i) returns the int64 at index i < count; it is called twice per index.
+// value_at(i) must return the int64 at index i < count; it is called twice per index.
 template <typename ValueAt>
 std::string int64s_feature_of(size_t count, const ValueAt& value_at) {
   size_t size = 0;
@@ -61,7 +61,7 @@ std::string int64s_feature_of(size_t count, const ValueAt& value_at) {
   return feature;
 }
 
-// value_at(i) returns the float at index i < count.
+// value_at(i) must return the float at index i < count.
 template <typename ValueAt>
 std::string floats_feature_of(size_t count, const ValueAt& value_at) {
   const size_t size = sizeof(float) * count;

@@ -1,5 +1,5 @@
-// A single transfer through libcurl's multi interface: the event loop is here, so that stop
-// requests, stall detection and progress reports do not depend on curl's callbacks.
+// Runs single transfers through libcurl's multi interface. The event loop is in this file, so that
+// stop requests, stall detection and progress reports do not depend on curl's callbacks.
 #include "recordpipe/http/client.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string header(CURL* easy, const char* name) {
   return curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK ? found->value : "";
 }
 
-// Failures that a retry cannot fix.
+// Whether a retry cannot succeed after this failure.
 bool is_permanent(CURLcode code) {
   switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -108,11 +108,11 @@ class HttpClient::Transfer {
     set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
     if (!options.ca_file.empty()) {
       set(CURLOPT_CAINFO, options.ca_file.c_str());
-      set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // else the system's are added
+      set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // excludes the system's certificates
     }
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
     set(CURLOPT_NOSIGNAL, 1L);
-    set(CURLOPT_QUICK_EXIT, 1L);  // else a stop waits for an unresponsive name server
+    set(CURLOPT_QUICK_EXIT, 1L);  // otherwise, a stop would wait for an unresponsive name server
     set(CURLOPT_ERRORBUFFER, message_);
     set(CURLOPT_WRITEFUNCTION, &Transfer::write);
     set(CURLOPT_WRITEDATA, this);
@@ -189,7 +189,7 @@ class HttpClient::Transfer {
     curl_easy_getinfo(easy_, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &number);
     if (number >= 0) response_.content_length = static_cast<uint64_t>(number);
     number = 0;
-    curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &number);  // in seconds, also for a date
+    curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &number);  // in seconds, even if sent as a date
     if (number > 0) response_.retry_after = std::chrono::seconds(number);
     response_.content_range = header(easy_, "Content-Range");
     response_.content_type = header(easy_, "Content-Type");
@@ -225,7 +225,7 @@ class HttpClient::Transfer {
 
   // Throws TransientError or Error.
   [[noreturn]] void fail(CURLcode code) const {
-    // curl returns this code for a header line beyond its limit, too.
+    // curl also returns this code for a header line that exceeds its limit.
     if (code == CURLE_OUT_OF_MEMORY) {
       throw Error({.kind = ErrorKind::network,
                    .path = response_.url.shown(),

@@ -1,4 +1,4 @@
-// HTTP clients for several threads: as many requests at a time as there are threads.
+// Provides HTTP clients for several threads, so that each can run a request at the same time.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace recordpipe {
 
-// Keeps the connections of finished requests open for later ones, of any thread and file. Their
-// number is at most that of the requests that ran at the same time. Thread-safe.
+// Keeps the connections of finished requests open for later requests of any thread and for any
+// file. Never has more clients than requests that ran at the same time. Thread-safe.
 class HttpClientPool {
  public:
   explicit HttpClientPool(HttpClientOptions options) : options_(std::move(options)) {}
 
-  // HttpClient::get() with a client that no other thread uses meanwhile. After a failure its
-  // connection is closed.
+  // Calls HttpClient::get() of a client that no other thread uses meanwhile. If get() throws, the
+  // client's connections are closed.
   void get(const HttpUrl& url, const std::vector<std::string>& headers, const HttpHandler& handler);
 
  private:

@@ -1,4 +1,4 @@
-// The attempts of a download, and the effect of each response on the existing part.
+// Runs the attempts of a download, and applies each response to the existing part.
 #include "recordpipe/http/download.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Download {
   }
 
   DownloadReport run() {
-    // The part may be complete: an earlier process was killed before the rename.
+    // The part may be complete if an earlier process was killed before the rename.
     bool whole = part_.size() > 0 && part_.sha256() == wanted_;
     while (!whole) {
       try {
@@ -55,7 +55,7 @@ class Download {
     appended,  // continues at the end of the part
   };
 
-  // One request. Returns false if it must be repeated from zero.
+  // Sends one request. Returns false if it must be repeated from zero.
   bool fetch() {
     const auto& origin = part_.origin();
     resuming_ = origin && part_.size() > 0 && part_.size() <= options_.max_bytes &&
@@ -98,7 +98,7 @@ class Download {
     return true;
   }
 
-  // 206 Partial Content: appended to the part if it is the requested range.
+  // Handles 206 Partial Content: the body is appended to the part if it is the requested range.
   bool take_piece(const HttpResponse& response) {
     const PartialDownload::Origin& origin = *part_.origin();
     const auto piece = matching_part(response, part_.size(), origin.total, origin.validator);
@@ -114,9 +114,9 @@ class Download {
     return true;
   }
 
-  // 416 Range Not Satisfiable: no bytes follow the part. It is complete if it has the size that the
-  // file has now and had before; with an expected checksum, which it does not have, it is the wrong
-  // file.
+  // Handles 416 Range Not Satisfiable: no bytes follow the part. The part is complete if its size
+  // is the size that the file has now and had before. If a checksum is expected, the part does not
+  // have it and is the wrong file.
   bool take_unsatisfiable(const HttpResponse& response) {
     const auto range = parse_content_range(response.content_range);
     const auto announced = part_.origin()->total.value_or(part_.size());
@@ -135,7 +135,7 @@ class Download {
     }
   }
 
-  // Discards an old part only when its replacement has begun to arrive.
+  // Discards an old part. Called only when the replacement has begun to arrive.
   void begin() {
     start_over(std::move(fresh_origin_));
     body_ = Body::appended;

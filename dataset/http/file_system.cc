@@ -26,7 +26,7 @@ void refuse_to_write(const std::string& path) {
   }
 }
 
-// The size of the file, from the response to a request for its first byte.
+// Returns the size of the file, from the response to a request for its first byte.
 uint64_t size_of(const HttpResponse& response) {
   if (response.status != 200 && response.status != 206 && response.status != 416) {
     refuse_status(response);

@@ -33,7 +33,7 @@ std::string lower(std::string_view text) {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// Seconds since 1970; empty if `text` is no date.
+// Seconds since 1970; empty if `text` is not a date.
 std::optional<std::time_t> parse_date(std::string_view text) {
   const std::time_t time = curl_getdate(std::string(text).c_str(), nullptr);
   return time < 0 ? std::nullopt : std::optional(time);
@@ -71,7 +71,7 @@ std::string validator_of(std::string_view etag, std::string_view last_modified,
                          std::string_view date) {
   static constexpr std::time_t kSafeAge = 60;
   if (is_strong_etag(etag)) return std::string(etag);
-  // The text is stored and sent back to the server, and the date parser ignores unknown text.
+  // The text is stored and sent back to the server, but the date parser ignores unknown characters.
   if (!std::ranges::all_of(last_modified, [](char c) { return c >= ' ' && c < 0x7f; })) return "";
   const auto modified = parse_date(last_modified);
   const auto sent = parse_date(date);

@@ -1,4 +1,4 @@
-// The HTTP headers that identify a file across transfers (RFC 9110).
+// Evaluates the HTTP headers that identify a file across transfers (RFC 9110).
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,14 @@ struct ContentRange {
   std::optional<uint64_t> total = {};  // empty for "*"
 };
 
-// Empty if `text` is no Content-Range of bytes or is inconsistent (last before first, last not
+// Empty if `text` is not a Content-Range in bytes, or is inconsistent (last before first, last not
 // below the total, a number of more than 64 bits).
 std::optional<ContentRange> parse_content_range(std::string_view text);
 
-// The value for If-Range, which makes the server send a range only of an unchanged file: a strong
-// ETag, else Last-Modified if it is at least a minute older than Date (RFC 9110 section 8.8.2.2: a
-// file may be written twice within a second), else "". Pass "" for a header that was not sent.
+// Returns the value for If-Range, with which the server sends a range only if the file is
+// unchanged: a strong ETag; otherwise Last-Modified, if it is at least a minute older than Date
+// (RFC 9110 section 8.8.2.2: a file may be written twice within a second); otherwise "". Pass ""
+// for a header that was not sent.
 std::string validator_of(std::string_view etag, std::string_view last_modified,
                          std::string_view date);
 
@@ -37,7 +38,7 @@ bool is_strong_etag(std::string_view text);
 // form). Empty if `head` is too short to decide.
 std::optional<bool> looks_like_html(std::span<const std::byte> head);
 
-// Whether `content_type` is a web page, for example "text/html; charset=utf-8".
+// Whether `content_type` is the type of a web page, for example "text/html; charset=utf-8".
 bool is_html_type(std::string_view content_type);
 
 }  // namespace recordpipe

@@ -136,8 +136,8 @@ void PartialDownload::commit() {
   if (!file_) open(CreateMode::append);
   file_->sync();
   file_->close();
-  // Before the rename, so that a process killed in between leaves no stale file beside a finished
-  // download.
+  // The description is removed before the rename, so that a process killed in between leaves no
+  // stale description beside a finished download.
   file_system_.remove(meta_path_);
   file_system_.rename(part_path_, target_);
   gone_ = true;

@@ -1,7 +1,8 @@
-// The received part of a download: TARGET.part, and TARGET.part.meta, which describes its origin.
+// Stores the received part of a download in TARGET.part, and describes its origin in
+// TARGET.part.meta.
 //
-// Survives SIGKILL and power loss at any time: data is only appended to the part, and the
-// description is written and synced only while the part is empty.
+// Both files stay consistent after SIGKILL or power loss at any time: data is only appended to the
+// part, and the description is written and synced only while the part is empty.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +20,15 @@ namespace recordpipe {
 
 class PartialDownload {
  public:
-  // The file on the server that the part belongs to.
+  // Identifies the version of the server's file that the part belongs to.
   struct Origin {
     std::string validator = {};          // for If-Range; "" if the server sent none
     std::optional<uint64_t> total = {};  // size in bytes, if the server sent it
   };
 
-  // Locks TARGET.part (Error{busy} if another process downloads the same file), and reads the part
-  // that an earlier run left; `stop` ends the reading. If TARGET is a symbolic link, all files are
-  // in the directory of the link's target, and the link stays.
+  // Locks TARGET.part (Error{busy} if another process is downloading the same file), and reads the
+  // part that an earlier run left; a stop request ends the reading. If TARGET is a symbolic link,
+  // all files are in the directory of the link's target, and the link stays.
   PartialDownload(FileSystem& file_system, const std::string& target, const std::string& url,
                   const std::stop_token& stop);
   // Keeps the part for the next run; removes an empty one.
@@ -52,7 +53,7 @@ class PartialDownload {
   // Syncs the part, renames it to its target, and syncs the directory. Keeps the permissions of a
   // replaced file.
   void commit();
-  // Removes the part, if a later run cannot use it.
+  // Removes the part. To be called if a later run cannot use it.
   void discard();
 
  private:

@@ -11,7 +11,7 @@
 
 namespace recordpipe {
 
-// Fills `out` with the bytes from `first` on, by one or more requests.
+// Fills `out` with the bytes from `first` on, with one or more requests.
 class HttpRandomAccessFile::Request {
  public:
   // `total`: the size of the file; empty if it is not known yet.
@@ -34,7 +34,7 @@ class HttpRandomAccessFile::Request {
     }
   }
 
-  // Properties of the file from the responses.
+  // The results of run().
   uint64_t total() const { return total_.value_or(0); }
   std::string validator() const { return validator_; }
   size_t filled() const { return filled_; }
@@ -100,7 +100,8 @@ class HttpRandomAccessFile::Request {
     return false;
   }
 
-  // 200 in place of a part. Throws, except when an empty file is opened.
+  // Handles 200, that is, the whole file in place of a part. Throws, except when an empty file is
+  // opened.
   void refuse_whole_file(const HttpResponse& response) const {
     if (!total_ && response.content_length == 0) return;
     if (is_html_type(response.content_type)) refuse_web_page(file_.url_);
@@ -204,7 +205,7 @@ void HttpRandomAccessFile::read_many(std::span<ReadRequest> requests) const {
   }
 }
 
-// Requests in the order of their offsets, up to `end`.
+// Performs all reads of `group`, which is sorted by offset and ends at `end`, as one.
 void HttpRandomAccessFile::read_group(std::span<ReadRequest* const> group, uint64_t end) const {
   const uint64_t first = group.front()->offset;
   const auto out_of = [](const ReadRequest& request) {

@@ -1,4 +1,4 @@
-// Random access to the file at a URL by range requests.
+// Provides random access to the file at a URL with range requests.
 #pragma once
 
 #include <condition_variable>
@@ -18,15 +18,16 @@
 
 namespace recordpipe {
 
-// A request fetches a window; reads inside the last window need no request. A read near the end of
-// the window (at most one window length away) doubles the window size, up to the largest: a walk
-// over the headers of short records requests megabytes at a time. A more distant read resets it to
-// the smallest: a walk over long records does not transfer their data. Reads of at least the window
-// size bypass the window.
+// A request fetches a window; reads inside the last window need no request. A read shortly after
+// the end of the window (at most one window length) doubles the window size, up to the largest: a
+// walk over the headers of short records requests megabytes at a time. A more distant read resets
+// the window size to the smallest: a walk over long records does not transfer their data. Reads of
+// at least the window size bypass the window.
 //
-// Thread-safe; each thread makes its own requests, but waits for a window that another thread has
-// requested if that has the next byte it wants. Every response must be of the file that was opened:
-// the same size and, if the server sends one, the same strong ETag.
+// Thread-safe. Each thread makes its own requests, unless another thread has already requested a
+// window with the next byte to be read; then the thread waits for that window. Every response must
+// be for the file that was opened: it must have the same size and, if the server sends one, the
+// same strong ETag.
 class HttpRandomAccessFile final : public RandomAccessFile {
  public:
   // Requests the first window; the response contains the size. Throws Error{unsupported} if the
@@ -37,8 +38,8 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   uint64_t size() const override { return size_; }
   std::span<const std::byte> read(uint64_t offset, size_t size,
                                   std::span<std::byte> scratch) const override;
-  // Reads whose gap is at most the smallest window size are combined to one request to the server,
-  // of up to the largest window size.
+  // Reads with gaps of at most the smallest window size are combined into one request to the
+  // server, of at most the largest window size.
   void read_many(std::span<ReadRequest> requests) const override;
   std::string identity() const override;
   const std::string& path() const override { return url_.shown(); }
@@ -49,7 +50,7 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   bool in_window(uint64_t offset, size_t size) const;
   void read_group(std::span<ReadRequest* const> group, uint64_t end) const;
   void fetch(uint64_t first, std::span<std::byte> out) const;
-  // Requests a window from `offset` on, with `lock` released meanwhile.
+  // Requests a window from `offset` on. Releases `lock` meanwhile.
   void move_window(uint64_t offset, std::unique_lock<std::mutex>& lock) const;
 
   const HttpUrl url_;
@@ -61,7 +62,7 @@ class HttpRandomAccessFile final : public RandomAccessFile {
   mutable std::mutex mutex_;  // guards all members below
   mutable uint64_t window_begin_ = 0;
   mutable std::vector<std::byte> window_;
-  mutable size_t window_size_;                                    // of the next window
+  mutable size_t window_size_;                                    // requested size of window_
   mutable std::vector<std::pair<uint64_t, uint64_t>> requested_;  // windows: begin and end
   mutable std::condition_variable arrived_;
 };

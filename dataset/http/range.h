@@ -1,4 +1,4 @@
-// Validation of responses to range requests (RFC 9110, sections 13.1.5 and 15.3.7).
+// Validates responses to range requests (RFC 9110, sections 13.1.5 and 15.3.7).
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ struct PartOfFile {
   uint64_t total = 0;
 };
 
-// The range of a 206 response. Empty unless it starts at `first`, agrees with its Content-Length,
-// and belongs to the same file: no strong ETag other than `validator`, no size other than `total`
-// (empty: unknown).
+// Returns the range of a 206 response. Empty unless the range starts at `first`, agrees with the
+// Content-Length, and belongs to the same file: the response must not have a strong ETag other than
+// `validator`, nor a size other than `total` (empty if unknown).
 std::optional<PartOfFile> matching_part(const HttpResponse& response, uint64_t first,
                                         std::optional<uint64_t> total,
                                         const std::string& validator);

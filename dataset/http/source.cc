@@ -22,10 +22,11 @@ namespace {
 // A transfer of this size resets the retry count.
 constexpr uint64_t kSuccess = uint64_t{1} << 20;
 
-// The requests of one stream.
+// Sends the requests for one stream.
 class ResumedGet {
  public:
-  // Calls `begun` at the first response with the file, and `deliver` with its bytes in order.
+  // Calls `begun` when the first response with the file begins, and `deliver` with the file's bytes
+  // in order.
   ResumedGet(const HttpUrl& url, const HttpReadOptions& options, std::function<void()> begun,
              std::function<void(std::span<const std::byte>)> deliver)
       : url_(url),
@@ -93,7 +94,7 @@ class ResumedGet {
       begun_();
       return true;
     }
-    // The whole file in place of a part: the bytes before position_ are skipped.
+    // The server sent the whole file in place of a part: the bytes before position_ are skipped.
     if (validator != validator_) throw file_changed(url_);
     passed_over_ = position_;
     return true;
@@ -129,7 +130,7 @@ class ResumedGet {
   HttpClient client_;
   HttpRetry retry_;
   std::string validator_;          // of the file; "" for none
-  std::optional<uint64_t> total_;  // its size
+  std::optional<uint64_t> total_;  // size of the file
   uint64_t position_ = 0;          // bytes delivered
   uint64_t failed_at_ = 0;         // position_ at the last failure
   uint64_t passed_over_ = 0;       // bytes of the current response still to be skipped
@@ -203,7 +204,7 @@ struct HttpSource::State {
   const HttpUrl url;
   const size_t capacity;
   HttpReadOptions options;
-  std::stop_source stop;  // of this transfer: at destruction, or at the caller's stop request
+  std::stop_source stop;  // ends the transfer: on destruction, or on the caller's stop request
 
   // Used by the reader only.
   std::vector<std::byte> current;

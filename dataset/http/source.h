@@ -1,4 +1,4 @@
-// The file at a URL as a stream: one GET on a background thread, resumed after failures.
+// Reads the file at a URL as a stream: one GET on a background thread, resumed after failures.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Errors for responses that do not contain the file.
+// Throws errors for responses that do not contain the file.
 #pragma once
 
 #include "recordpipe/http/client.h"

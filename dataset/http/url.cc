@@ -1,4 +1,4 @@
-// URLs are parsed by libcurl, which also fetches them: two parsers could disagree on the host.
+// Parses URLs with libcurl, which also fetches them: two parsers could disagree on the host.
 #include "recordpipe/http/url.h"
 
 #include <memory>
@@ -38,8 +38,8 @@ std::string without_secrets(const ParsedUrl& url) {
          (part(url, CURLUPART_QUERY).empty() ? "" : std::string(kHiddenQuery));
 }
 
-// For text that could not be parsed; drops too much rather than too little. Keeps the text after
-// the last '@', without the query. Keeps only the scheme if a '?' or '#' precedes that '@' (it may
+// For text that could not be parsed: drops too much rather than too little. Keeps the text after
+// the last '@', without the query. Keeps only the scheme if a '?' or '#' precedes that '@' (and may
 // belong to a password), or if there is no '@' (the text after a ':' may be half a password).
 std::string scheme_or_host(std::string_view text) {
   const size_t at = text.rfind('@');

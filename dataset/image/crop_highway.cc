@@ -1,5 +1,5 @@
-// The vectorised crop with Google Highway (https://github.com/google/highway), compiled for each
-// instruction set and dispatched at run time.
+// Implements the crop with Google Highway (https://github.com/google/highway): vector code,
+// compiled for each instruction set and dispatched at run time.
 //
 // A band of rows that fits in the L1 cache is processed in two steps. Staging: the window's part of
 // each channel's row is read, reversed for a flip, masked outside the image, and interleaved, all
@@ -38,8 +38,8 @@ using Bytes = hn::CappedTag<uint8_t, 32>;  // 32: a row of CIFAR
 
 // Longer rows (of all channels) are handled by the portable implementation.
 constexpr size_t kMaxRowBytes = 8192;
-// The size of a band: short bands overlap the reads of one band with the writes of the previous
-// one.
+// The size of a band. If bands are short, the reads of one band overlap with the writes of the
+// previous band.
 constexpr size_t kBandBytes = 1536;
 // Whole vectors are stored, up to this many bytes beyond the end of the last row.
 constexpr size_t kSlack = ChannelMap::kMaxChannels * 32;
@@ -51,14 +51,14 @@ constexpr size_t kPrefetchBytes = 4096;
 struct Plan {
   const CropWindow& window;
   size_t height, width;  // of the window
-  size_t padded_width;   // the width in whole vectors of bytes
+  size_t padded_width;   // the width, rounded up to whole vectors of bytes
   const uint8_t* keep;   // [padded_width] 0xFF for each output column inside the image, else 0
   int64_t first_byte;    // start of a row's vectors, relative to the image's row
   size_t image_bytes;    // of all channels
 };
 
-// A copy of the padded_width bytes of the image from byte `begin` on, for a range that is partly
-// outside the image; bytes outside are zeros.
+// Copies padded_width bytes of the image, from byte `begin` on, into `edge`, and returns `edge`.
+// For ranges that are partly outside the image; bytes outside are zeros.
 HWY_NOINLINE const uint8_t* copy_edge(const Plan& plan, int64_t begin, uint8_t* edge) {
   const auto image_bytes = static_cast<int64_t>(plan.image_bytes);
   const auto padded = static_cast<int64_t>(plan.padded_width);
@@ -90,7 +90,7 @@ HWY_INLINE hn::Vec<Bytes> load(Bytes d, const Plan& plan, const uint8_t* row, si
   }
 }
 
-// One row of kChannels adjacent planes, interleaved.
+// Stages one row of kChannels adjacent planes, interleaved.
 template <size_t kChannels, bool kFlip>
 HWY_INLINE void stage_row(const Plan& plan, const uint8_t* const* rows, uint8_t* HWY_RESTRICT to) {
   const Bytes d;
@@ -114,8 +114,8 @@ HWY_INLINE void stage_row(const Plan& plan, const uint8_t* const* rows, uint8_t*
   }
 }
 
-// Prefetches the bytes of the next image that correspond to row y. Spread over the rows, because a
-// core has only about ten outstanding cache misses.
+// Prefetches the bytes of the next image that correspond to row y. The prefetches are spread over
+// the rows, because a core can have only about ten outstanding cache misses.
 HWY_INLINE void fetch_row(const CropWindow& window, size_t plane, size_t y, size_t channels) {
   const size_t row_bytes = channels * window.image_width;
   const uint8_t* const row =
@@ -123,8 +123,8 @@ HWY_INLINE void fetch_row(const CropWindow& window, size_t plane, size_t y, size
   for (size_t i = 0; i < row_bytes; i += 64) hwy::Prefetch(row + i);
 }
 
-// Stages rows [begin, end) of kChannels adjacent planes. Vector loads touch adjacent rows; at the
-// ends of the image, copies are read.
+// Stages rows [begin, end) of kChannels adjacent planes. Vector loads extend into adjacent rows; at
+// the ends of the image, they read copies.
 template <size_t kChannels, bool kFlip>
 void stage_band(const Plan& plan, size_t plane, size_t begin, size_t end, uint8_t* band) {
   alignas(64) uint8_t edges[kMaxRowBytes];

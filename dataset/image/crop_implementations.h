@@ -1,4 +1,4 @@
-// The implementations of write_window(). They are compiled without contraction to fused
+// The implementations of write_window(). They are compiled without contraction into fused
 // multiply-adds, so that they round alike everywhere.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace recordpipe {
 
-// Scalar loops, any number of channels.
+// Uses scalar loops; supports any number of channels.
 void write_window_portable(const CropWindow& window, const ImageFormat& format,
                            const ChannelMap& map, std::byte* out);
 
-// With Google Highway: one per instruction set, selected at the first call. Calls the portable
-// implementation for more than four channels and for very wide images.
+// Uses Google Highway: one implementation per instruction set, selected on the first call. Calls
+// the portable implementation for more than four channels and for very wide images.
 void write_window_highway(const CropWindow& window, const ImageFormat& format,
                           const ChannelMap& map, std::byte* out);
 
@@ -30,7 +30,7 @@ T convert_to(float value) {
   }
 }
 
-// Calls `function` with a null pointer of the type that holds values of `dtype`.
+// Calls `function` with a null pointer to the type that holds values of `dtype`.
 template <class Function>
 void with_value_type(DType dtype, Function function) {
   switch (dtype) {

@@ -1,4 +1,4 @@
-// The crop in scalar loops: clip, convert and interleave value by value.
+// Implements the crop in scalar loops: clips, converts and interleaves value by value.
 #include <algorithm>
 
 #include "dataset/image/crop_implementations.h"

@@ -1,4 +1,4 @@
-// Detection of the format by the first bytes.
+// Detects the format from the first bytes, and calls the decoder.
 #include "recordpipe/image/decode_image.h"
 
 #include <algorithm>

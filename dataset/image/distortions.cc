@@ -1,4 +1,4 @@
-// Selection of the implementation.
+// Draws the parameters of distortions, and reduces each distortion to a call of write_window().
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -70,7 +70,7 @@ std::string text(const ImageSize& size) {
   return std::to_string(size.height) + "x" + std::to_string(size.width);
 }
 
-// The offset of the central `crop` pixels of `image`, rounded towards zero.
+// Returns the offset of the central `crop` of `image` pixels, rounded towards zero.
 int central_offset(size_t image, size_t crop) {
   return (static_cast<int>(image) - static_cast<int>(crop)) / 2;
 }

@@ -1,4 +1,4 @@
-// ImageBatch: size and typed access.
+// Implements ImageBatch: its size and typed access to its values.
 #include "recordpipe/image/image_batch.h"
 
 #include <string>

@@ -32,7 +32,8 @@ class PngDecoder {
 // Throws Error{limit_exceeded} if the image has more than options.max_pixels pixels.
 void check_pixels(const ImageInfo& info, const DecodeOptions& options);
 
-// Error{truncated}: a file of `format` ("JPEG") needs more than `file_size` bytes for its pixels.
+// Returns Error{truncated}: a file of `format` ("JPEG") needs more than `file_size` bytes for its
+// pixels.
 Error too_few_bytes(const char* format, size_t file_size, const ImageInfo& info);
 
 }  // namespace recordpipe

@@ -1,4 +1,5 @@
-// JPEG decoding with libjpeg-turbo. Its errors longjmp, never across objects with destructors.
+// Decodes JPEG files with libjpeg-turbo, which reports errors by longjmp(), never across objects
+// with destructors.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
@@ -27,7 +28,7 @@ struct JpegErrors : jpeg_error_mgr {
   std::jmp_buf escape;
   char message[JMSG_LENGTH_MAX];
   ErrorKind kind;
-  bool damaged;  // a warning reported damage; `message` and `kind` are from it
+  bool damaged;  // a warning reported damage; `message` and `kind` describe it
 };
 
 JpegErrors& errors_of(j_common_ptr codec) { return *static_cast<JpegErrors*>(codec->err); }
@@ -107,7 +108,7 @@ struct JpegDecoder::State {
   jpeg_decompress_struct codec = {};
   JpegErrors errors = {};
   jpeg_progress_mgr progress = {};
-  std::vector<uint8_t> rows;  // a row of CMYK and one of RGB
+  std::vector<uint8_t> rows;  // a row of CMYK, then a row of RGB
   size_t file_size = 0;
 
   State() {

@@ -1,4 +1,4 @@
-// Conversion of options to channel maps.
+// Converts the options of Normalization to channel maps, and computes channel sums.
 #include "recordpipe/image/normalization.h"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ ChannelMap channel_map(const Normalization& normalization, const CropWindow& win
 
 namespace {
 
-// 65,025 * 65,536 is the largest multiple of 255 squared below 2^32.
+// A uint32_t holds the sum of this many squares: 65,536 * 255^2 is below 2^32.
 constexpr int64_t kMostAtOnce = 65'536;
 
 }  // namespace
@@ -86,7 +86,7 @@ constexpr int64_t kMostAtOnce = 65'536;
 ChannelSums sum_channel(const CropWindow& window, const ImageFormat& format, size_t channel) {
   const auto image_height = static_cast<int64_t>(window.image_height);
   const auto image_width = static_cast<int64_t>(window.image_width);
-  // The part of the image that the window shows.
+  // The part of the image that the window covers.
   const int64_t top = std::clamp<int64_t>(window.top, 0, image_height);
   const int64_t bottom =
       std::clamp<int64_t>(window.top + static_cast<int64_t>(format.height), top, image_height);

@@ -1,4 +1,5 @@
-// PNG decoding with libpng. Its errors longjmp, never across objects with destructors.
+// Decodes PNG files with libpng, which reports errors by longjmp(), never across objects with
+// destructors. Also encodes PNG files.
 #include <algorithm>
 #include <csetjmp>
 #include <cstring>
@@ -16,7 +17,7 @@ namespace {
 // The largest compression ratio of deflate.
 constexpr uint64_t kMaxExpansion = 1032;
 
-// One file.
+// Reads one file.
 class PngReader {
  public:
   explicit PngReader(std::span<const std::byte> file) : file_(file) {
@@ -50,10 +51,10 @@ class PngReader {
             .bits_per_channel = png_get_bit_depth(png_, info_)};
   }
 
-  // Decodes more rows before the end of a truncated file.
+  // Lets libpng decode more of the rows before the end of a truncated file.
   void read_in_small_pieces() { png_set_compression_buffer_size(png_, 64); }
 
-  // Whether the file is long enough for the size in its header.
+  // Whether the file is long enough for the image size in its header.
   bool is_plausible(const ImageInfo& info) const {
     const uint64_t rows = uint64_t{png_get_rowbytes(png_, info_)} * info.height;
     return rows / kMaxExpansion <= file_.size();

@@ -16,15 +16,15 @@ std::string partial_path_of(const std::string& path) {
   return path.substr(0, name).append(kPrefix).append(path, name).append(kSuffix);
 }
 
-// The target's name for the name of a partial file; empty for any other name.
+// Returns the target's name, given the name of its partial file; empty for any other name.
 std::string_view target_name_of(std::string_view partial) {
   if (!partial.starts_with(kPrefix) || !partial.ends_with(kSuffix)) return {};
   partial.remove_suffix(kSuffix.size());
   return partial.substr(std::min(kPrefix.size(), partial.size()));
 }
 
-// Runs a step of writing `partial`. The caller knows only `path`: errors name it, except errors
-// caused by the partial file's name.
+// Runs a step of writing `partial`. Errors name `path`, the only name that the caller knows, except
+// errors caused by the partial file's name.
 template <typename Step>
 auto run_for(const std::string& path, const std::string& partial, const Step& step) {
   try {
@@ -60,22 +60,22 @@ AtomicFile::AtomicFile(FileSystem& file_system, std::string path, const AtomicFi
   }
   find_target(std::move(path));
   partial_path_ = partial_path_of(target_);
-  // Throws if another process writes this file alone. Writers of the same set take the lock of the
-  // first file instead.
+  // Throws if another process is writing this file outside the set. Writers of the same set take
+  // the lock of the first file instead.
   const auto alone = locked();
   begin();
 }
 
-// The status call comes first: in a world-writable directory, the kernel refuses to follow another
-// user's symbolic link (fs.protected_symlinks).
+// require_replaceable() comes first: its stat() fails if the path is another user's symbolic link
+// in a world-writable directory, which the kernel refuses to follow (fs.protected_symlinks).
 void AtomicFile::find_target(std::string path) {
   require_replaceable(file_system_, path);
   target_ = file_system_.resolve_link(path);
   path_ = std::move(path);
 }
 
-// A partial file under another process's lock must not be discarded, so this is outside
-// run_or_discard.
+// Does not use run_or_discard(): a partial file that another process has locked must not be
+// discarded.
 std::unique_ptr<FileLock> AtomicFile::locked() {
   return run_for(path_, partial_path_, [&] { return file_system_.lock(partial_path_); });
 }
@@ -129,7 +129,7 @@ void AtomicFile::commit_as(std::string path) {
   commit();
 }
 
-// Nothing may be written after a failure: the file would have a gap.
+// Nothing may be written after a failure; otherwise the file would have a gap.
 void AtomicFile::require_open() const {
   if (stage_ == Stage::open) return;
   throw Error({.kind = ErrorKind::invalid_argument,

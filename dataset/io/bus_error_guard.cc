@@ -98,7 +98,7 @@ struct BusErrorHandler {
       return;
     } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
       // Restores the default action. The instruction faults again (a signal from another process is
-      // raised again), and the process dies as without this handler.
+      // raised again), and the process dies as it would without this handler.
       ::signal(SIGBUS, SIG_DFL);
       if (!from_kernel) ::raise(SIGBUS);
     } else {

@@ -1,4 +1,4 @@
-// Handling of SIGBUS for mapped files: an unreadable page does not kill the process.
+// Handles SIGBUS for mapped files, so that an unreadable page does not kill the process.
 //
 // If another program truncates a mapped file, or if the device fails, the kernel sends SIGBUS at
 // the instruction that touches the page. The first guard installs a process-wide handler: for a

@@ -1,4 +1,4 @@
-// Detection of compressed streams; inflate.cc and deflate.cc read and write them.
+// Detects compressed streams; inflate.cc reads them, deflate.cc writes them.
 #include "recordpipe/compression.h"
 
 #include <cstdint>

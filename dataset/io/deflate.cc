@@ -1,4 +1,4 @@
-// deflate(): gzip and zlib streams with zlib; zstd: zstd_sink.cc.
+// deflate(): writes gzip and zlib streams with zlib. zstd: zstd_sink.cc.
 #include <algorithm>
 #include <new>
 #include <vector>

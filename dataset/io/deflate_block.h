@@ -1,4 +1,4 @@
-// Independent compression of one block of a stream, for parallel_deflate.h.
+// Compresses single blocks of a stream independently, for parallel_deflate.h.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@ struct DeflatedPiece {
   uint32_t adler = 1;  // zlib: the Adler-32 of the content
 };
 
-// gzip: a member; zstd: a frame; zlib: deflate blocks that end on a byte boundary, none of them
-// final.
+// Compresses `content` into a gzip member, a zstd frame or, for zlib, deflate blocks that end on a
+// byte boundary, none of them final.
 DeflatedPiece deflate_block(std::span<const std::byte> content,
                             const ParallelDeflateOptions& options);
 
-// `content` (below 1 GiB) as one gzip member by ISA-L, many times faster than zlib; empty if
-// recordpipe was built without ISA-L.
+// Compresses `content` (less than 1 GiB) into one gzip member with ISA-L, many times faster than
+// zlib. Returns nullopt if recordpipe was built without ISA-L.
 std::optional<std::string> isal_gzip_member(std::span<const std::byte> content);
 
 // The bytes before the first and after the last piece of a zlib stream (RFC 1950).
 std::string zlib_stream_header(int level);
 std::string zlib_stream_end(uint32_t adler);
-// The Adler-32 of concatenated content, from the checksums of both parts; the second has `size`
+// Returns the Adler-32 of two concatenated parts from their checksums; the second part has `size`
 // bytes.
 uint32_t combined_adler(uint32_t first, uint32_t second, size_t size);
 

@@ -86,8 +86,8 @@ std::vector<std::byte> read_all(ByteSource& source, size_t limit) {
   std::vector<std::byte> content;
   while (true) {
     const size_t filled = content.size();
-    // Doubles the buffer each time, up to one byte more than the limit, which shows a longer
-    // source.
+    // Doubles the buffer each time, up to one byte more than the limit: a source that fills this
+    // byte is too long.
     size_t step = std::max(kFirstStep, filled);
     if (limit - filled < step) step = limit - filled + 1;
     content.resize(filled + step);

@@ -1,4 +1,4 @@
-// inflate(): members, frames, padding and errors; the engines decompress.
+// inflate(): handles members, frames, padding and errors; the engines decompress.
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -53,7 +53,8 @@ class InflatingSource final : public ByteSource {
 
   // Advances until there is output, more input is needed, or the phase changes.
   size_t step(std::span<std::byte> out) {
-    // The engine may hold output that did not fit; read more input only when it has none.
+    // The engine may still hold output that did not fit: read more input only after returning that
+    // output.
     const bool waits = starved_ || phase_ != Phase::member;
     if (input_.rest().empty() && !input_.ended() && waits) fill();
     switch (phase_) {
@@ -110,8 +111,8 @@ class InflatingSource final : public ByteSource {
     return step.made;
   }
 
-  // Whether a frame with an excessive window or a dictionary may be a damaged one. The first frame
-  // is taken as it is.
+  // Whether a frame that requires an excessive window or a dictionary may just be damaged. The
+  // header of the first frame is assumed to be correct.
   bool may_be_damage() const { return options_.read_on_after_damage && member_.begin > 0; }
 
   void begin_member(bool was_searched) {
@@ -160,8 +161,9 @@ class InflatingSource final : public ByteSource {
     }
   }
 
-  // Whether the bytes at this position were already returned as content. The search is slow, so it
-  // is done at most kMostLooks times per damage; then every position counts as swallowed.
+  // Whether the bytes at this position were already returned as content. Searching the content is
+  // slow, so it is done at most kMostLooks times per damaged region; then every position counts as
+  // swallowed.
   bool was_swallowed() {
     constexpr int kMostLooks = 32;
     const auto rest = input_.rest();
@@ -176,13 +178,13 @@ class InflatingSource final : public ByteSource {
   }
 
   void fail_after_end() {
-    // A member may begin at this position, after zeros.
+    // A member may begin at this position, after zeros, so the search must not skip it.
     member_ = {.begin = input_.offset() - 1};
     fail(ErrorKind::corrupted, input_.offset(),
          "garbage after the end of the " + std::string(to_string(format_)) + " stream");
   }
 
-  // Throws. Returns only for a chance match of the search, which then continues.
+  // Throws, except for a chance match of the search: then it returns, and the search continues.
   void fail(ErrorKind kind, uint64_t offset, std::string reason) {
     if (options_.read_on_after_damage && is_damage(kind)) {
       const bool is_further = offset > backtracking_.furthest();

@@ -15,9 +15,9 @@ namespace recordpipe {
 
 struct InflateStep {
   size_t taken = 0;              // bytes consumed from `in`
-  size_t made = 0;               // bytes written to `out`; valid also if damage follows
+  size_t made = 0;               // bytes written to `out`; valid even if damage follows
   bool ended = false;            // the trailer was read and is correct
-  const char* damage = nullptr;  // the reason of a failure at the next byte; no output follows
+  const char* damage = nullptr;  // the reason for a failure at the next byte; no output follows
   // limit_exceeded or unsupported: the stream is valid but exceeds a limit or is not supported.
   ErrorKind kind = ErrorKind::corrupted;
 };
@@ -30,23 +30,23 @@ class InflateEngine {
   // input. After `ended` or `damage`, start_again() must be called first.
   virtual InflateStep step(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 
-  // After damage: the number of bytes that were taken but not decoded; the damage is this far
-  // before the end of the taken bytes.
+  // After damage, returns the number of bytes that were taken but not decoded: the damage is this
+  // many bytes before the end of the taken bytes.
   virtual size_t unused() const = 0;
 
   // Resets the engine for another member.
   virtual void start_again() = 0;
 };
 
-// gzip or zlib.
+// For gzip or zlib.
 std::unique_ptr<InflateEngine> make_zlib_inflate_engine(Compression format);
 
-// gzip only. Null if recordpipe was built without ISA-L.
+// For gzip only. Returns null if recordpipe was built without ISA-L.
 std::unique_ptr<InflateEngine> make_isal_inflate_engine();
 
 std::unique_ptr<InflateEngine> make_zstd_inflate_engine();
 
-// inflate() with the given engine.
+// Like inflate(), but with the given engine.
 std::unique_ptr<ByteSource> inflate_by(std::unique_ptr<InflateEngine> engine,
                                        std::unique_ptr<ByteSource> compressed, Compression format,
                                        const InflateOptions& options = {});

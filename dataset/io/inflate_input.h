@@ -1,5 +1,5 @@
-// The input buffer of inflate(): the compressed bytes that its engine has not consumed and, for
-// backtracking, some of those that it has.
+// The input buffer of inflate(). It holds the compressed bytes that the engine has not consumed
+// and, for backtracking, some bytes that the engine has consumed.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// gzip compression with ISA-L. Portable counterpart: deflate_block.cc.
+// Compresses gzip members with ISA-L. Portable counterpart: deflate_block.cc.
 #include "dataset/io/deflate_block.h"
 
 #if RECORDPIPE_ISAL
@@ -13,7 +13,8 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kHeaderAndTrailer = 10 + 8;
-// A stored block holds at most 65535 bytes after a header of 5 bytes; two more blocks for the ends.
+// A stored block has a header of 5 bytes and at most 65535 bytes of content. Allows for two more
+// blocks at the ends.
 constexpr size_t stored_size(size_t size) { return size + 5 * (size / 65535 + 2); }
 
 }  // namespace
@@ -22,7 +23,8 @@ std::optional<std::string> isal_gzip_member(std::span<const std::byte> content) 
   const auto stream = std::make_unique<isal_zstream>();  // tens of kilobytes
   std::vector<uint8_t> level_buffer(ISAL_DEF_LVL1_DEFAULT);
   isal_deflate_init(stream.get());
-  // Level 0 may exceed the size of stored blocks; levels 2 and 3 compress little better than 1.
+  // The output of level 0 may exceed the size of stored blocks. Levels 2 and 3 compress only a
+  // little better than level 1.
   stream->level = 1;
   stream->level_buf = level_buffer.data();
   stream->level_buf_size = static_cast<uint32_t>(level_buffer.size());

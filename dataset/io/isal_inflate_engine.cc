@@ -1,4 +1,4 @@
-// gzip decompression with ISA-L.
+// Decompresses gzip members with ISA-L.
 #include "dataset/io/inflate_engine.h"
 
 #if RECORDPIPE_ISAL
@@ -15,10 +15,10 @@ constexpr size_t kMostAtOnce = size_t{1} << 30;  // uint32_t
 
 // When ISA-L's fast loop finds damage, its counts include bytes that it neither consumed nor
 // produced. The loop needs eight bytes of input; with fewer, ISA-L decodes symbol by symbol and its
-// counts are exact. Therefore damage is approached in decreasing steps.
+// counts are exact. Therefore step() approaches damage with calls on less and less input.
 constexpr size_t kExactInput = 7;
 
-// The reasons in the wording of zlib.
+// Returns the reason for a failure, in zlib's wording.
 const char* reason_of(int result) {
   switch (result) {
     case ISAL_INVALID_WRAPPER:
@@ -84,8 +84,8 @@ class IsalInflateEngine final : public InflateEngine {
   }
 
  private:
-  // Separate from isal_inflate(), which loses the flags of a header that is split over several
-  // calls.
+  // Separate from isal_inflate(): that function loses the flags of a header that is split over
+  // several calls.
   const char* read_header() {
     const int result = isal_read_gzip_header(&state_, &header_);
     if (result == ISAL_INCORRECT_CHECKSUM) return "header crc mismatch";
@@ -100,7 +100,7 @@ class IsalInflateEngine final : public InflateEngine {
     InflateStep step{.taken = given - state_.avail_in, .made = wanted - state_.avail_out};
     if (damage_ && decoded() == 0) step.damage = damage_;
     step.ended = !damage_ && state_.block_state == ISAL_BLOCK_FINISH;
-    // Prevents an endless loop on input without effect.
+    // Prevents an endless loop if ISA-L makes no progress.
     if (!damage_ && !step.ended && step.taken == 0 && step.made == 0 && given && wanted) {
       step.damage = "no progress";
     }

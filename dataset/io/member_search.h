@@ -1,4 +1,4 @@
-// Recovery of inflate() after damage: search for the start of the next gzip member or zstd frame.
+// Recovers inflate() after damage: searches for the start of the next gzip member or zstd frame.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 
 namespace recordpipe {
 
-// kMagicSize bytes identify the start of a member; kStartSize bytes of it do not occur in content
-// by chance.
+// The first kMagicSize bytes of a member identify its start. Its first kStartSize bytes do not
+// occur in content by chance.
 constexpr size_t kMagicSize = 4;
 constexpr size_t kStartSize = 16;
 
-// The distance the search may go back: more than zstd's largest block. A decoder may take damaged
-// bytes for content for a while, also the start of the next member.
+// The distance that the search may go back: more than zstd's largest block. A decoder may treat
+// damaged bytes, and even the start of the next member, as content for a while.
 constexpr uint64_t kLookBack = uint64_t{256} << 10;
 
 inline bool begins_member(Compression format, std::span<const std::byte> at) {
@@ -31,8 +31,8 @@ inline bool begins_member(Compression format, std::span<const std::byte> at) {
          at[2] == std::byte{0x08} && (at[3] & std::byte{0xe0}) == std::byte{0};
 }
 
-// The number of bytes before the first member; without one, before the last bytes, which are too
-// few to decide.
+// Returns the number of bytes before the first member. If there is none, returns the number of
+// bytes before the last few, which are too few to decide.
 inline size_t find_member(Compression format, std::span<const std::byte> bytes) {
   size_t at = 0;
   while (bytes.size() - at >= kMagicSize && !begins_member(format, bytes.subspan(at))) ++at;
@@ -45,15 +45,15 @@ struct InflatedMember {
   bool was_searched = false;  // found by the search; may be a chance match
 };
 
-// The distance to go back after damage. Going back repeats reading and decompression; a malicious
-// file could cause it at many places. The total of repeated bytes is limited to the size of intact
-// members plus 16 MiB, which keeps the time linear.
+// Determines the distance to go back after damage. Going back repeats reading and decompression,
+// and a malicious file could cause this at many positions. The total number of repeated bytes is
+// limited to the size of intact members plus 16 MiB, which keeps the time linear.
 class Backtracking {
  public:
-  // `member` was intact.
+  // Records that `member` was intact.
   void sound(const InflatedMember& member) { allowed_ += member.made; }
 
-  // The offset to search from, after damage of `member` at `offset`.
+  // Returns the offset from which to search, after damage in `member` at `offset`.
   uint64_t search_from(const InflatedMember& member, uint64_t offset) {
     if (member.begin < furthest_) repeated_ += member.made + (offset - member.begin);
     furthest_ = std::max(furthest_, offset);
@@ -61,7 +61,7 @@ class Backtracking {
     return std::max(member.begin + 1, offset - back);
   }
 
-  // The largest offset of damage.
+  // The largest offset of damage so far.
   uint64_t furthest() const { return furthest_; }
 
  private:
@@ -70,9 +70,9 @@ class Backtracking {
   uint64_t furthest_ = 0;
 };
 
-// The last bytes of content. A damaged stored (uncompressed) block may include the start of the
-// next member as content. The records in it were then already returned, and must not be returned
-// twice.
+// Keeps the last bytes of content. A damaged stored (uncompressed) block may include the start of
+// the next member as content. The records in that start were then already returned, and must not be
+// returned twice.
 class RecentContent {
  public:
   void add(std::span<const std::byte> content) {

@@ -16,7 +16,7 @@ bool is_link(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
-// The error of open(2). ELOOP has two causes.
+// Returns the error for a failed open(2). ELOOP has two causes: O_NOFOLLOW, or too many links.
 Error open_error(int code, int flags, const std::string& path) {
   if (code != ELOOP || (flags & O_NOFOLLOW) == 0 || !is_link(path)) {
     return system_error(code, "open", path);
@@ -101,7 +101,7 @@ void PosixDescriptor::copy_permissions(const std::string& from) {
   }
   constexpr mode_t kPermissions = S_IRWXU | S_IRWXG | S_IRWXO;
   const mode_t mode = (wanted.st_mode & kPermissions) | S_IRUSR | S_IWUSR;
-  // Only if necessary: some file systems do not support it.
+  // Only if necessary: some file systems do not support fchmod().
   if ((status().st_mode & kPermissions) == mode) return;
   if (::fchmod(fd_, mode) != 0) throw system_error(errno, "set the permissions of", path_);
 }

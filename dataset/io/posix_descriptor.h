@@ -26,7 +26,7 @@ class PosixDescriptor {
   int get() const { return fd_; }
   const std::string& path() const { return path_; }
   struct stat status() const;
-  // Throws Error{unsupported} if it is not a regular file.
+  // Throws Error{unsupported} if the file is not a regular file.
   void require_regular() const;
   // Fills `out` with the bytes at `offset`; returns less than out.size() only at the end of the
   // file.
@@ -46,7 +46,7 @@ class PosixDescriptor {
 // RandomAccessFile::identity() (file.h) of a local file: size, device, inode, modification time.
 std::string posix_identity(const struct stat& file);
 
-// FileSystem::map() of the operating system's files.
+// Implements FileSystem::map() for the operating system's files.
 std::unique_ptr<MappedFile> map_posix_file(const std::string& path);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// The operating system's file system behind the interface of file.h. Mapped files:
+// Implements the interface of file.h for the operating system's file system. Mapped files:
 // posix_mapped_file.cc.
 #include <algorithm>
 #include <cerrno>
@@ -86,8 +86,8 @@ class PosixOutputFile final : public OutputFile {
   PosixDescriptor descriptor_;
 };
 
-// Locks with flock(2). The lock belongs to the open file description: two holders in one process
-// exclude each other, too, and the kernel releases the lock when the process dies.
+// Locks with flock(2). The lock belongs to the open file description: two holders in the same
+// process also exclude each other, and the kernel releases the lock when the process dies.
 class PosixLock final : public FileLock {
  public:
   explicit PosixLock(const std::string& path)
@@ -156,7 +156,7 @@ class PosixFileSystem final : public FileSystem {
     for (int i = 0; i < kMostLinks; ++i) {
       std::error_code error;
       const std::filesystem::path next = std::filesystem::read_symlink(found, error);
-      if (error) {  // no link, or no such file: opening it will report the error
+      if (error) {  // not a link, or no such file: opening it will report the error
         return found.native();
       }
       found = found.parent_path() / next;  // an absolute `next` replaces the path

@@ -1,4 +1,4 @@
-// Memory-mapped files; unreadable pages are replaced by zeros (bus_error_guard.h).
+// Maps files into memory; unreadable pages are replaced by zeros (bus_error_guard.h).
 #include <algorithm>
 #include <cerrno>
 #include <memory>
@@ -55,8 +55,8 @@ class PosixMapping final : public MappedFile {
 
   std::string identity() const override { return posix_identity(opened_); }
 
-  // Bytes that can't be read (the file was truncated, or replaced by another) are copied from the
-  // mapping, which handles damage.
+  // Reads into `scratch` unless it is empty. Bytes that can't be read (the file was truncated, or
+  // replaced by another) are copied from the mapping, which handles damage.
   std::span<const std::byte> read(uint64_t offset, size_t size,
                                   std::span<std::byte> scratch) const override {
     const auto mapped = MappedFile::read(offset, size, {});
@@ -91,7 +91,8 @@ class PosixMapping final : public MappedFile {
     return file.st_dev == opened_.st_dev && file.st_ino == opened_.st_ino;
   }
 
-  // Opened at the first read(): a mapping needs no descriptor, and their number is limited.
+  // Called by the first read() into `scratch`: a mapping itself needs no descriptor, and the number
+  // of descriptors is limited.
   void open_again() const {
     struct stat now = {};
     if (::stat(path_.c_str(), &now) != 0 || !is_mapped_one(now)) return;
@@ -99,12 +100,12 @@ class PosixMapping final : public MappedFile {
       auto descriptor = std::make_unique<PosixDescriptor>(path_, O_RDONLY | O_NONBLOCK);
       if (is_mapped_one(descriptor->status())) descriptor_ = std::move(descriptor);
     } catch (const Error&) {
-      // For example too many open files.
+      // For example, too many open files.
     }
   }
 
-  // The last page of a truncated file reads as zeros without a signal. Uses the path, so that a
-  // mapping needs no descriptor.
+  // Detects a truncation that causes no signal: the end of the last page reads as zeros. Uses the
+  // path, so that a mapping needs no descriptor.
   bool was_cut() const {
     struct stat now = {};
     return ::stat(path_.c_str(), &now) == 0 && is_mapped_one(now) && now.st_size < opened_.st_size;

@@ -17,13 +17,13 @@ namespace {
 struct Block {
   std::unique_ptr<std::byte[]> bytes;
   size_t size = 0;
-  std::exception_ptr failure = {};  // in place of bytes; the source continues after it
+  std::exception_ptr failure = {};  // in place of bytes; the source continues after the failure
 };
 
 }  // namespace
 
-// A ring of n blocks: the reader thread fills blocks[filled % n]; the consumer reads blocks[used %
-// n] and holds it until it requests the next one. filled - used blocks are ready or held.
+// A ring of n blocks. The reader thread fills blocks[filled % n]. The consumer reads
+// blocks[used % n] and holds it until the next request. filled - used blocks are ready or held.
 struct ReadAhead::State {
   State(std::unique_ptr<ByteSource> byte_source, const ReadAheadOptions& options)
       : source(std::move(byte_source)),
@@ -81,7 +81,7 @@ struct ReadAhead::State {
     }
     holding = true;
     Block& block = blocks[used % blocks.size()];
-    // Moved, so that only one thread frees it.
+    // The exception is moved, so that only one thread frees it.
     if (block.failure) std::rethrow_exception(std::exchange(block.failure, nullptr));
     return {block.bytes.get(), block.size};
   }

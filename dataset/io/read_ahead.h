@@ -1,4 +1,4 @@
-// A source that a background thread reads a bounded number of blocks ahead: reading (disk,
+// Reads a source on a background thread, a bounded number of blocks ahead, so that reading (disk,
 // decompression, checksum) overlaps with the processing of the bytes.
 #pragma once
 
@@ -14,7 +14,8 @@ namespace recordpipe {
 struct ReadAheadOptions {
   size_t block_size = size_t{256} << 10;
   size_t blocks = 16;  // at least 2: one being filled, one in use
-  // Continue after Error{corrupted} and Error{truncated}, for a source that does (InflateOptions).
+  // Continue after Error{corrupted} and Error{truncated}. Requires a source that does the same
+  // (InflateOptions).
   bool read_on_after_damage = false;
 };
 
@@ -24,11 +25,12 @@ class ReadAhead final : public ByteSource {
   // Waits for the read in progress and discards the bytes read ahead.
   ~ReadAhead() override;
 
-  // The next bytes, without a copy: at least one byte, valid until the next call of any function.
-  // Empty at the end, and at every later call. Rethrows an exception of the source after all bytes
-  // before it, and again at each further call unless the source continues after damage.
+  // Returns the next bytes without copying them: at least one byte, valid until the next call of
+  // any function. Empty at the end, and on every later call. An exception of the source is rethrown
+  // after all bytes before it, and again on every later call unless the source continues after
+  // damage.
   std::span<const std::byte> next();
-  // The same without consuming the bytes.
+  // Like next(), but does not consume the bytes.
   std::span<const std::byte> peek();
 
   size_t read(std::span<std::byte> out) override;

@@ -1,4 +1,4 @@
-// SHA-256 with OpenSSL's EVP interface, which uses the processor's SHA instructions.
+// Computes SHA-256 with OpenSSL's EVP interface, which uses the processor's SHA instructions.
 #include "recordpipe/sha256.h"
 
 #include <new>

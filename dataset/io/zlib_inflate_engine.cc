@@ -1,4 +1,4 @@
-// gzip and zlib decompression with zlib.
+// Decompresses gzip members and zlib streams with zlib.
 #include <algorithm>
 #include <new>
 

@@ -1,4 +1,4 @@
-// zstd decompression with libzstd.
+// Decompresses zstd frames with libzstd.
 #include <algorithm>
 #include <new>
 
@@ -29,8 +29,8 @@ class ZstdInflateEngine final : public InflateEngine {
   ZstdInflateEngine& operator=(const ZstdInflateEngine&) = delete;
 
   InflateStep step(std::span<const std::byte> in, std::span<std::byte> out) override {
-    // A call that finds damage loses the output it made before. Therefore the header of the next
-    // block is never passed in the same call as the content of this one.
+    // A call that finds damage loses the output that it made before. Therefore the content of a
+    // block and the header of the next block are never passed in the same call.
     const size_t wanted = hint_ > kBlockHeader ? hint_ - kBlockHeader : 1;
     ZSTD_inBuffer input = {in.data(), std::min(in.size(), wanted), 0};
     ZSTD_outBuffer output = {out.data(), out.size(), 0};

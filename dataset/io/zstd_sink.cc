@@ -1,4 +1,4 @@
-// zstd compression with libzstd (https://datatracker.ietf.org/doc/html/rfc8878).
+// Compresses zstd frames with libzstd (https://datatracker.ietf.org/doc/html/rfc8878).
 #include "dataset/io/zstd_sink.h"
 
 #include <new>
@@ -43,7 +43,7 @@ class ZstdSink final : public ByteSink {
   const std::string& path() const override { return sink_.path(); }
 
  private:
-  // Returns the number of bytes left to be written.
+  // Returns the number of bytes that remain to be written.
   size_t run(ZSTD_inBuffer& input, ZSTD_EndDirective directive) {
     ZSTD_outBuffer output = {output_.data(), output_.size(), 0};
     const size_t left = ZSTD_compressStream2(context_, &output, &input, directive);

@@ -13,10 +13,11 @@ namespace recordpipe {
 inline constexpr int kMinZstdLevel = 1;
 inline constexpr int kMaxZstdLevel = 22;
 
-// A sink that compresses into `sink` (not owned): one frame, with a checksum of its content.
+// Returns a sink that writes one compressed frame, with a checksum of its content, into `sink` (not
+// owned).
 std::unique_ptr<ByteSink> make_zstd_sink(ByteSink& sink, int level);
 
-// `content` as one frame with its content size and a checksum.
+// Compresses `content` into one frame, which states the content's size and has a checksum.
 std::string zstd_frame(std::span<const std::byte> content, int level);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// MappedRecordFile (record_reader.h).
+// Implements MappedRecordFile (record_reader.h).
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -24,11 +24,11 @@ namespace {
 constexpr uint64_t kSmallFile = uint64_t{1} << 20;
 // The number of headers that are compared with an index.
 constexpr size_t kSample = 16;
-// The interval of checks for a stop request, in records.
+// The number of records between two checks for a stop request.
 constexpr size_t kStopInterval = 4096;
 
-// The offsets of the records and the end of the last one, from the index of the file at `path`;
-// empty if there is no valid index of a file of `size` bytes.
+// Returns the offsets of the records and the end of the last record, from the index of the file at
+// `path`. Empty if there is no valid index for a file of `size` bytes.
 std::vector<uint64_t> indexed_starts(FileSystem& file_system, const std::string& path,
                                      uint64_t size, const std::stop_token& stop) {
   std::vector<uint64_t> starts;
@@ -63,8 +63,8 @@ struct MappedRecordFile::State {
   std::vector<uint64_t> starts;
   // `starts` is from an index: read() must verify each header.
   bool is_indexed = false;
-  // A bit per record: its CRC was correct. Benign race: the bits publish no other data, so threads
-  // may set them in any order and check a record twice.
+  // One bit per record: whether its CRC was found correct. Benign race: the bits publish no other
+  // data, so threads may set them in any order and check a record twice.
   mutable std::vector<std::atomic<uint64_t>> checked;
 
   State(FileSystem& file_system, const std::string& path, const RecordReadOptions& options,
@@ -91,7 +91,7 @@ struct MappedRecordFile::State {
     if (crc == CrcCheck::once) checked = std::vector<std::atomic<uint64_t>>(starts.size() / 64 + 1);
   }
 
-  // A mapped file is not read into memory: that would open a descriptor.
+  // Empty for a mapped file: reading its bytes into `memory` would open a descriptor.
   std::span<std::byte> scratch_for(std::span<std::byte> memory) const {
     return stable ? std::span<std::byte>() : memory;
   }
@@ -118,12 +118,12 @@ struct MappedRecordFile::State {
     }
   }
 
-  // Collects the offsets of the records. At damage, throws with the damaged record's offset as the
-  // last of `starts`.
+  // Collects the offsets of the records. If a record is damaged, throws; the last element of
+  // `starts` is then the offset of that record.
   void walk(const std::stop_token& stop) {
     starts.clear();
     RecordHeaderReader headers(*file, {.crc = crc});
-    // A file that is not stable may take a request for each header.
+    // A file that is not stable may need a request for each header.
     const size_t interval = stable ? kStopInterval : 1;
     do {
       if (starts.size() % interval == 0) throw_if_stopped(stop, file->path());
@@ -144,7 +144,7 @@ struct MappedRecordFile::State {
   // The size of record i with framing.
   uint64_t size_of(size_t i) const { return starts[i + 1] - starts[i]; }
 
-  // The bytes of record i, of a file that is not stable.
+  // Reads record i, with framing, from a file that is not stable.
   std::shared_ptr<const std::byte[]> fetch(size_t i) const {
     const RecordFrame frame = {FramingFault::too_long, size_of(i) - kRecordOverhead};
     if (frame.length > rules.max_record_size) {
@@ -159,14 +159,14 @@ struct MappedRecordFile::State {
 
   Record view(size_t i) const { return stable ? record_at(i, bytes.data() + starts[i]) : own(i); }
 
-  // Record i, whose framing begins at `begin`.
+  // Returns record i, whose framing begins at `begin`.
   Record record_at(size_t i, const std::byte* begin) const {
     return {.data = {begin + kRecordHeaderSize, size_of(i) - kRecordOverhead},
             .offset = starts[i],
             .owner = nullptr};
   }
 
-  // Record i, read into its own memory.
+  // Returns record i, read into memory that the record owns.
   Record own(size_t i) const {
     auto bytes_of_record = fetch(i);
     Record record = record_at(i, bytes_of_record.get());
@@ -214,8 +214,8 @@ struct MappedRecordFile::State {
 
   // Throws if `record` (with framing) is damaged, or is not record i.
   void check(size_t i, std::span<const std::byte> record) const {
-    // Compares the length again, also without CRC checks: a change shows that the file was
-    // modified.
+    // Compares the length again, even without CRC checks: a different length shows that the file
+    // was modified.
     RecordFrame frame = parse_record_header(record, record.size(), {.check_crc = is_indexed});
     const bool is_here = frame.ok() && frame.size() == record.size();
     if (is_here && is_right(i, frame, record)) return;

@@ -1,4 +1,4 @@
-// The framing's errors, and the functions of record_format.h.
+// Creates the errors of the framing, and implements record_format.h.
 #include "dataset/record/record_framing.h"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ bool starts_with_any_case(std::string_view text, std::string_view lower) {
   });
 }
 
-// The reason for a stored CRC that is not the masked form of `crc`, the CRC of the part `what`.
+// Returns the error's reason: the CRC that is stored for the part `what` is not the masked form of
+// the part's `crc`.
 std::string unfit(const std::string& what, uint32_t stored, uint32_t crc) {
   return what + (stored == crc ? " CRC is not masked" : " CRC mismatch") + ": corrupted record";
 }
@@ -31,13 +32,13 @@ struct Hint {
   Remedy remedy = Remedy::none;
 };
 
-// The hint for the CRC `crc` stored as `stored`.
+// Returns the hint for an error: `stored` was found in place of the masked form of `crc`.
 Hint hint_for_crc(uint32_t stored, uint32_t crc) {
   if (stored != 0 && stored != crc) return {kDamagedFileHint, Remedy::salvage};
   return {kDamagedFileHint + std::string(kCheckOff), Remedy::crc_check_off};
 }
 
-// The hint for the first bytes of a file that may be no TFRecord file.
+// Returns the hint for a file that may not be a TFRecord file, from its first bytes.
 Hint hint_for_start(std::span<const std::byte> start) {
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
   if (text.starts_with("version https://git-lfs")) {

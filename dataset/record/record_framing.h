@@ -1,6 +1,6 @@
-// The framing of a record, parsed here for all readers: of streams, random-access files and mapped
-// memory, and of scans that continue after damage. Inline, because walks over short records do
-// little else.
+// Parses the framing of records, for all readers: for streams, random-access files and mapped
+// memory, and for scans that continue after damage. Inline, because walks over short records do
+// little else than parse headers.
 #pragma once
 
 #include <cstddef>
@@ -36,10 +36,11 @@ inline FramingRules framing_rules(const RecordReadOptions& options) {
   return {.check_crc = options.crc != CrcCheck::never, .max_record_size = options.max_record_size};
 }
 
-// A record's frame according to its header. `record` begins with the complete record.
+// A record's frame according to its header. The parameter `record` must begin with the complete
+// record, framing included.
 struct RecordFrame {
   FramingFault fault = FramingFault::none;
-  uint64_t length = 0;  // of the data; unless the header is cut
+  uint64_t length = 0;  // of the data; 0 if the header is cut
 
   bool ok() const { return fault == FramingFault::none; }
   uint64_t size() const { return length + kRecordOverhead; }
@@ -55,8 +56,8 @@ struct RecordFrame {
 };
 
 // Parses the header at the beginning of `start`, which has at least 12 bytes, or fewer at the end
-// of the file. `left` is the number of bytes in the file from there on, or UINT64_MAX if unknown.
-// The data is not checked: the fault is never data_crc.
+// of the file. `left` is the number of bytes from the header to the end of the file, or UINT64_MAX
+// if unknown. The data is not checked: the fault is never data_crc.
 inline RecordFrame parse_record_header(std::span<const std::byte> start, uint64_t left,
                                        const FramingRules& rules = {}) {
   if (start.size() < kRecordHeaderSize) return {FramingFault::header_cut, 0};
@@ -73,7 +74,7 @@ inline RecordFrame parse_record_header(std::span<const std::byte> start, uint64_
   return {FramingFault::none, length};
 }
 
-// Whether a record of `size` bytes, framing included, has the header at the beginning of `start`.
+// Whether `start` begins with the header of a record of `size` bytes, framing included.
 inline bool is_record_header(std::span<const std::byte> start, uint64_t size,
                              const FramingRules& rules = {}) {
   const RecordFrame frame = parse_record_header(start, size, rules);
@@ -83,19 +84,21 @@ inline bool is_record_header(std::span<const std::byte> start, uint64_t size,
 // The number of bytes that suffice to identify a file of another format.
 inline constexpr size_t kBytesForHint = 64;
 
-// The error for a record at `offset` with a fault. `start` holds the bytes from there on: the whole
-// record for data_crc; the header and, for a hint, up to kBytesForHint bytes for length_crc.
+// Returns the error for a record at `offset` with a fault. `start` holds the bytes from `offset`
+// on: for data_crc, the whole record; for length_crc, the header and, for a hint, the bytes after
+// it, up to kBytesForHint bytes in total.
 Error framing_error(const RecordFrame& frame, const std::string& path, uint64_t offset,
                     std::span<const std::byte> start, const FramingRules& rules = {});
 
-// The error for data whose CRC is `crc`, while `footer` stores another.
+// Returns the error for data whose CRC is `crc`, while `footer` stores a different CRC.
 Error corrupted_data(const std::string& path, uint64_t offset, uint32_t crc,
                      std::span<const std::byte, kRecordFooterSize> footer);
 
-// The file has no record of `size` bytes (with framing) at `offset`, unlike its index.
+// Returns the error for a file that, unlike its index, has no record of `size` bytes (with framing)
+// at `offset`.
 Error not_as_indexed(const std::string& path, uint64_t offset, uint64_t size);
 
-// A file that was truncated, or became unreadable, after it was mapped.
+// Returns the error for a file that was truncated, or became unreadable, after it was mapped.
 Error cut_while_mapped(const std::string& path, uint64_t offset);
 
 }  // namespace recordpipe

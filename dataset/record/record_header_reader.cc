@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kWindow = size_t{64} << 10;
 // Longer records are skipped, not read.
 constexpr uint64_t kLongRecord = uint64_t{8} << 10;
-// The advised distance, and the record size up to which reading ahead is faster than reading the
-// headers only.
+// The distance for which reading ahead is advised, and the record size below which reading ahead is
+// faster than reading only the headers.
 constexpr uint64_t kReadahead = uint64_t{2} << 20;
 constexpr uint64_t kLongToReadAhead = uint64_t{128} << 10;
 

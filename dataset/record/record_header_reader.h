@@ -1,5 +1,5 @@
-// Offsets and sizes of the records of an uncompressed file, from the headers only, without reading
-// the data.
+// Reads the offsets and sizes of the records of an uncompressed file from the headers, without
+// checking the data.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,24 @@
 
 namespace recordpipe {
 
-// Reads the headers in order: in the memory of a stable file, with advice to read ahead while
-// records are short; of other files 64 KiB at a time while records are short, only the headers of
-// long records. Length CRCs are checked (except with CrcCheck::never); data and data CRCs are not
-// read. Not thread-safe.
+// Reads the headers in order. The headers of a stable file are read from its memory, with advice to
+// read ahead while records are short. Other files are read in pieces of 64 KiB while records are
+// short; of long records, only the headers are read. Length CRCs are checked (except with
+// CrcCheck::never); data CRCs are not. Not thread-safe.
 class RecordHeaderReader {
  public:
   // `file` must be uncompressed; it is not owned.
   explicit RecordHeaderReader(const RandomAccessFile& file, RecordReadOptions options = {});
 
-  // The next record; empty at a clean end. Throws the errors of RecordReader::read for a truncated
-  // file and for damaged lengths.
+  // Returns the next record; empty at a clean end. Throws the errors of RecordReader::read for a
+  // truncated file and for damaged lengths.
   std::optional<RecordIndexEntry> read();
 
   // The offset of the next record.
   uint64_t offset() const { return offset_; }
 
  private:
-  // The bytes from `offset_` on: `size` or more; fewer at the end of the file.
+  // Returns the bytes from `offset_` on: at least `size`, fewer only at the end of the file.
   std::span<const std::byte> fetch(size_t size);
   void advise();
 
@@ -47,7 +47,7 @@ class RecordHeaderReader {
   uint64_t window_begin_ = 0;
 };
 
-// The first of `entries` at which the file has no such record; all headers are read together.
+// Returns the first of `entries` for which the file has no record. Reads all headers together.
 std::optional<RecordIndexEntry> find_misfit(const RandomAccessFile& file,
                                             std::span<const RecordIndexEntry> entries);
 

@@ -15,14 +15,14 @@
 namespace recordpipe {
 namespace {
 
-// Two numbers of 20 digits, a blank and the newline.
+// Two numbers of 20 digits, a space and the newline.
 constexpr size_t kLongestLine = 42;
 constexpr size_t kBufferSize = size_t{64} << 10;
 
 constexpr std::string_view kMakeAnew =
     "the index belongs to another file, or is older than this one: recreate it (tfrecord index)";
 
-// Parses all of `text` as a decimal number without sign and leading zeros.
+// Parses all of `text` as a decimal number without a sign or leading zeros.
 std::optional<uint64_t> parse_number(std::string_view text) {
   uint64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -45,9 +45,9 @@ std::string start_and_size(const RecordIndexEntry& entry) {
   return std::to_string(entry.size) + " bytes at " + std::to_string(entry.offset);
 }
 
-// A uniform sample of the entries of an index of unknown length (reservoir sampling: Vitter,
-// "Random sampling with a reservoir", 1985, algorithm R), plus the first and the last entry.
-// Deterministic.
+// Draws a uniform sample from the entries of an index of unknown length (reservoir sampling:
+// Vitter, "Random sampling with a reservoir", 1985, algorithm R), and adds the first and the last
+// entry. Deterministic.
 class EntrySample {
  public:
   void add(const RecordIndexEntry& entry, uint64_t number) {
@@ -74,7 +74,7 @@ class EntrySample {
   Random random_{derive_key(0, 0), 0, 0};
 };
 
-// Whether the next header of a file is that of `entry`.
+// Whether the next header of a file is the header of `entry`.
 bool next_is(RecordHeaderReader& headers, const RecordIndexEntry& entry) {
   try {
     return headers.read() == entry;
@@ -107,7 +107,7 @@ void RecordIndexReader::refuse(std::string reason) const {
 
 std::optional<std::string_view> RecordIndexReader::next_line() {
   line_offset_ = next_offset_;
-  size_t newline = 0;  // after used_
+  size_t newline = 0;  // relative to used_
   while (true) {
     const std::string_view rest(buffer_.data() + used_, filled_ - used_);
     newline = rest.find('\n', newline);

@@ -14,8 +14,8 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kBufferSize = size_t{256} << 10;
-// For a record larger than the buffer, the buffer grows as bytes arrive: by the larger of this and
-// half of its size, up to the size of the record.
+// For a record larger than the buffer, the buffer grows as bytes arrive: by half of its size, but
+// at least by kGrowth, up to the size of the record.
 constexpr size_t kGrowth = size_t{1} << 20;
 
 }  // namespace
@@ -41,7 +41,7 @@ struct RecordReader::State {
 
   std::span<const std::byte> available() const { return buffer.part(begin, end); }
 
-  // Makes the next `size` bytes available. Returns false if the source ends before.
+  // Makes the next `size` bytes available. Returns false if the source has fewer bytes.
   bool fetch(uint64_t size) {
     if (begin == end) begin = end = 0;
     while (end - begin < size && !ended) {

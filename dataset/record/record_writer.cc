@@ -8,7 +8,7 @@
 namespace recordpipe {
 namespace {
 
-// Write buffer for files.
+// The size of the write buffer for files.
 constexpr size_t kBufferSize = size_t{256} << 10;
 
 void append_bytes(std::span<const std::byte> data, std::string& out) {
@@ -46,10 +46,10 @@ struct RecordWriter::State {
     buffer.clear();
   }
 
-  // Only files are buffered; a sink gets every record at once.
+  // Only files are buffered; a sink receives every record immediately.
   bool is_full() const { return !file || buffer.size() >= kBufferSize; }
 
-  // Runs `action`. After a failure nothing more may be written: the file would have a gap.
+  // Runs `action`. Nothing may be written after a failure; otherwise the file would have a gap.
   template <typename Action>
   void guarded(Action action) {
     if (!open) {

@@ -9,11 +9,11 @@
 namespace recordpipe {
 namespace {
 
-// Whether the bytes look like a record header, without a CRC check: a length below 4 GiB, that is,
-// zeros in bytes 4 to 7. There, zlib streams have the middle of a block header, and zstd frames the
-// end of the frame header and the start of a block header; no compressor writes zeros in them. gzip
-// has its modification time there, which often is zero: bytes that match gzip's magic number and
-// method count as gzip.
+// Whether `header` looks like a record header, without checking its CRC: the length is below 4 GiB,
+// that is, bytes 4 to 7 are zeros. At this position, zlib streams have the middle of a block
+// header, and zstd frames have the end of the frame header and the start of a block header; no
+// compressor writes four zeros there. gzip has the modification time there, which is often zero:
+// bytes that match gzip's magic number and method count as gzip.
 bool looks_like_length(std::span<const std::byte, kRecordHeaderSize> header) {
   const bool is_gzip =
       header[0] == std::byte{0x1f} && header[1] == std::byte{0x8b} && header[2] == std::byte{0x08};
