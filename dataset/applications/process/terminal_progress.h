@@ -55,7 +55,7 @@ class TerminalProgress {
   std::string activity_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_;  // time of the last draw(), or of the beginning
-  uint64_t first_done_ = 0;  // bytes done when the activity began (by a download that is resumed)
+  uint64_t first_done_ = 0;  // bytes done when the activity began (not 0 if a download is resumed)
   bool drawn_ = false;       // a bar is visible
   bool hidden_ = false;
 };
