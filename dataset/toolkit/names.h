@@ -10,8 +10,8 @@
 
 namespace recordpipe {
 
-// Returns a feature's name in printable form: two quotes for an empty name, only the first 100
-// bytes of a name of more than 200 bytes.
+// Returns a feature's name in printable form: two quotes for an empty name, and only the first
+// 100 bytes of a name of more than 200 bytes.
 std::string name_text(std::string_view name);
 
 // Returns the Levenshtein distance: how many bytes must be changed, inserted or deleted to turn one
@@ -28,8 +28,8 @@ struct NameLimits {
 };
 
 // Returns the entry of `name`, which is added if the name is new, or null if the limits leave no
-// room for a new name. `hint` is a guess of the entry's position and is moved past the entry:
-// look-ups in the map's order are fast. `bytes` is the total size of the names in all maps that
+// room for a new name. `hint` is a guess of the entry's position and is moved past the entry,
+// so look-ups in the map's order are fast. `bytes` is the total size of the names in all maps that
 // share the limits.
 template <typename Map>
 typename Map::mapped_type* find_or_keep(Map& map, typename Map::iterator& hint,

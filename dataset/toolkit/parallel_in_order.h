@@ -1,4 +1,4 @@
-// Runs work on several threads and returns the results in the order of the inputs.
+// Runs work on several threads and delivers the results in the order of the inputs.
 #pragma once
 
 #include <condition_variable>

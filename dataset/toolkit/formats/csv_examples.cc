@@ -131,8 +131,8 @@ bool is_code(std::string_view text) {
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
 }
 
-// Returns whether the cell is, or as a list contains, an integer that float32 can't represent
-// exactly.
+// Returns whether the cell is an integer that float32 can't represent exactly, or a list with such
+// an integer.
 bool has_rounded_whole(std::string_view text) {
   if (is_json_cell(text)) {
     try {
@@ -211,7 +211,7 @@ std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view
 
 void CsvColumnGuess::look_at(const CsvCell& cell, const std::string& path, uint64_t line) {
   if (cell.missing() || type_ == kBytes) return;
-  // Quotes mark text; only a list needs quotes because of its commas.
+  // A quoted cell is text, unless it is a list, which needs quotes because of its commas.
   if (is_code(cell.text) || (cell.quoted && !is_json_cell(cell.text))) type_ = kBytes;
   while (type_ < kBytes && !feature_of_cell(cell, kTypes[type_])) ++type_;
   if (type_ == kBytes || rounded_ || !has_rounded_whole(cell.text)) return;
