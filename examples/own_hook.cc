@@ -1,7 +1,7 @@
 // Trains a small network until a custom hook requests a stop. A second run resumes from the newest
 // checkpoint.
 //
-//     own_hook JOB_DIR             for checkpoints; the images are drawn by the program
+//     own_hook JOB_DIR             for checkpoints; the program draws its own images
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -43,7 +43,7 @@ class StopWhenAccurate final : public SessionHook {
 
 constexpr size_t kSize = 12, kBatchSize = 32;
 
-// Noisy stripes: horizontal (label 0) or vertical (label 1).
+// Draws noisy stripes: horizontal (label 0) or vertical (label 1).
 ImageBatch draw_stripes(Random& random) {
   ImageBatch batch;
   batch.reset({.height = kSize, .width = kSize, .channels = 1, .dtype = DType::uint8}, kBatchSize);
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
     hooks.push_back(std::make_unique<CheckpointSaverHook>(
         checkpoints, CheckpointSaverOptions{.every = {.steps = 50}}));
 
-    // All randomness depends on the seed: every run of this program learns the same.
+    // All randomness depends only on the seed, so every run of this program trains identically.
     const auto batches = [](uint64_t seed) {
       return range(1'000'000).repeat().map_with_random(
           seed, [](int64_t, Random& random) { return draw_stripes(random); });

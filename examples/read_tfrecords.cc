@@ -13,7 +13,7 @@
 
 using namespace recordpipe;
 
-// Prints a feature on one line: its name, kind, number of values, and first values.
+// Prints a feature on one line: its name, the number and kind of its values, and the first value.
 void print_feature(std::string_view name, const FeatureView& feature) {
   std::printf("  %.*s: %zu ", static_cast<int>(name.size()), name.data(), feature.size());
   switch (feature.kind()) {
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     for (const char* const path : std::span(argv, argc).subspan(1)) {
       RecordReader reader(posix_file_system(), path);
       size_t count = 0;
-      // The bytes of a record are valid until the next call of read(). read() returns an empty
+      // The bytes of a record are valid until the next call to read(). read() returns an empty
       // optional at the end and throws if the file is damaged.
       while (const auto record = reader.read()) {
         std::printf("record %zu: %zu bytes\n", count++, record->data.size());

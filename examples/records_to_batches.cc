@@ -37,12 +37,12 @@ int main(int argc, char** argv) {
   try {
     write_points(argv[1]);
 
-    // The features to decode, and their shapes. Other features are ignored; a missing one is an
-    // error that names it.
+    // The features to decode, and their shapes. Other features are ignored. A missing feature is an
+    // error that names the feature.
     const ExampleCollator features(
         {{"point", FixedLen{FeatureKind::floats, {2}}}, {"label", FixedLen{FeatureKind::int64s}}});
 
-    // Nothing is read before the loop. The batches depend on the file and the seed only, never on
+    // Nothing is read before the loop. The batches depend only on the file and the seed, never on
     // the number of threads.
     const auto batches = tfrecord_files({argv[1]})
                              .shuffle(/*buffer_size=*/1000, /*seed=*/7)

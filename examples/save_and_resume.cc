@@ -1,4 +1,4 @@
-// Reads a file in shuffled batches, BATCHES per run; each run resumes where the last one stopped.
+// Reads a file in shuffled batches, BATCHES per run. Each run resumes where the last run stopped.
 //
 //     save_and_resume FILE STATE_FILE BATCHES
 #include <cstdio>
@@ -48,8 +48,9 @@ int main(int argc, char** argv) {
       std::printf(" bytes\n");
     }
 
-    // The position after the last batch: a few bytes, however large the file is. Stored atomically:
-    // after a crash, the old or the new state exists, never a part of one.
+    // The state holds the position after the last batch: a few bytes, however large the file is.
+    // AtomicFile stores it atomically: after a crash, either the old or the new state exists, never
+    // a part of one.
     const std::string state = iterator.state();
     AtomicFile file(posix_file_system(), state_path);
     file.write(std::as_bytes(std::span(state)));

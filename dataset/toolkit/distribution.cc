@@ -87,7 +87,7 @@ void Distribution::settle() const {
   add_entries(entries);
 }
 
-// The keys have the same width as those of entries_.
+// The keys in `rising` have the same width as the keys in entries_.
 void Distribution::add_entries(std::span<const Entry> rising) const {
   std::vector<Entry> merged;
   merged.reserve(entries_.size() + rising.size());
@@ -183,8 +183,8 @@ std::vector<double> Distribution::quantiles(const std::vector<double>& qs) const
   const std::vector<Number> numbers = sorted();
   std::vector<double> result;
   size_t i = 0;
-  uint64_t before = 0;  // count of numbers before numbers[i]
-  // The number at `rank` in sorted order. `rank` must not decrease between calls.
+  uint64_t before = 0;  // how many numbers precede numbers[i]
+  // Returns the number at `rank` in sorted order. `rank` must not decrease from call to call.
   const auto at = [&](uint64_t rank) {
     if (rank == 0) return min();
     if (rank == count_ - 1) return max();
@@ -216,7 +216,7 @@ std::vector<double> Distribution::quantiles(const std::vector<double>& qs) const
 
 std::vector<uint64_t> Distribution::histogram(size_t bins) const {
   std::vector<uint64_t> counts(bins, 0);
-  // Halves, because the difference of two doubles may overflow to infinity.
+  // Subtracts halves, because the difference of two doubles may overflow to infinity.
   const double range = greatest_ / 2 - least_ / 2;
   const double width = range / static_cast<double>(bins);
   for (const auto& [value, times] : sorted()) {

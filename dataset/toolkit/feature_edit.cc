@@ -24,11 +24,11 @@ size_t size_of(const Pieces& pieces) {
   return size;
 }
 
-// Name → the bytes of its value. A value may consist of several pieces; their concatenation is
-// equivalent.
+// Maps a name to the bytes of its value. A value may consist of several pieces, which are
+// equivalent to their concatenation.
 using Entries = std::map<std::string_view, Pieces>;
 
-// `check` walks every byte of a piece of a value.
+// Reads `map` into `entries`. `check` parses each piece of a value and throws if it is malformed.
 template <typename Check>
 void read_map(WireReader map, Entries& entries, Check check) {
   read_messages(map, kFeaturesEntry, [&](WireReader entry) {
@@ -47,7 +47,8 @@ void check_feature_list(WireReader list) {
   read_messages(list, kFeatureListFeature, check_feature);
 }
 
-// The names in the result point into `entries` and `edit`.
+// Applies `edit`, and adds to `found` the names of `edit` that occur in `entries`. The names in the
+// result point into the message and into `edit`.
 std::optional<Entries> edited(std::optional<Entries> entries, const FeatureEdit& edit,
                               FeatureNames& found) {
   if (!entries) return std::nullopt;
@@ -68,10 +69,10 @@ std::optional<Entries> edited(std::optional<Entries> entries, const FeatureEdit&
   return out;
 }
 
-// Assembles a message from bytes written here and long values that are not copied.
+// Assembles a message from written bytes and from long values, which are not copied.
 class PieceWriter {
  public:
-  // A Features or FeatureLists message as field `field`; nothing for std::nullopt.
+  // Appends a Features or FeatureLists message as field `field`, or nothing for std::nullopt.
   void append_map(uint32_t field, const std::optional<Entries>& map) {
     if (!map) return;
     const Entries& entries = *map;
@@ -116,7 +117,7 @@ class PieceWriter {
   }
 
   std::string written_;
-  // Each with the number of bytes of `written_` before it.
+  // Each long value with the number of bytes of `written_` that precede the value.
   std::vector<std::pair<size_t, std::span<const std::byte>>> long_values_;
 };
 
@@ -124,8 +125,8 @@ class PieceWriter {
 
 EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdit& edit) {
   static_assert(kExampleFeatures == kSequenceContext && kFeaturesEntry == kFeatureListsEntry);
-  // Empty if there is no such field; an empty field is kept, because it determines the kind of the
-  // message.
+  // std::nullopt if the message has no such field. An empty field is kept, because it determines
+  // the kind of the message.
   std::optional<Entries> features;
   std::optional<Entries> feature_lists;
   WireReader reader = read_example(message);

@@ -13,13 +13,13 @@
 namespace recordpipe {
 namespace {
 
-// Limits of FeatureStatistics: on the numbers that distributions count (16 bytes each), and on the
-// bytes of frequent values.
+// Limits of FeatureStatistics: on the entries of all distributions (16 bytes each), and on the
+// bytes of all frequent values.
 constexpr size_t kMostNumbers = size_t{1} << 20;
 constexpr size_t kFewestNumbers = Distribution::kMostBuckets / 64;
 constexpr size_t kMostFrequentBytes = size_t{6} << 20;
 constexpr size_t kFewestFrequent = 16;
-// A string of 32 bytes is allocated outside its entry.
+// A string of 32 bytes has an allocation of its own, besides its entry.
 constexpr size_t kNumberEntry = sizeof(FrequentValues<int64_t>::Entry);
 constexpr size_t kStringEntry = sizeof(FrequentValues<std::string>::Entry) + 48;
 
@@ -27,7 +27,7 @@ template <typename Values>
 constexpr NameLimits kLimits = {.most_names = StatisticsOf<Values>::kMostNames,
                                 .most_bytes = StatisticsOf<Values>::kMostNameBytes};
 
-// Calls added() after each feature and each feature list.
+// Adds `message` to `all`. Calls added() after each feature and each feature list.
 template <typename Values, typename Added>
 void add_message(StatisticsOf<Values>& all, const MessageView& message,
                  std::span<const std::string> only, Added added) {
@@ -106,7 +106,7 @@ void FeatureStatistics::make_room() {
       for (auto& [name, values] : *map) visit(values);
     }
   };
-  // Features added since the last limit need it too.
+  // Features that were added since the last call must be limited, too.
   const auto limit = [&] {
     for_each_feature([&](ValueStatistics& values) { values.limit(most_numbers_, most_frequent_); });
   };
@@ -152,7 +152,7 @@ void append_array(const Values& values, JsonText& json, Append append) {
   json.raw("]");
 }
 
-// A number, or {"min", "max"} if it varies; null if there is no list.
+// Appends a number, or {"min", "max"} if the number varies, or null if there is no list.
 void append_range(uint64_t min, uint64_t max, JsonText& json) {
   if (min > max) return json.raw("null");
   if (min == max) return json.number(min);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kLongestShown = 60;
 
-// The first characters of a JSON text; the rest is dropped.
+// Collects the first characters of a JSON text and drops the rest.
 class Beginning {
  public:
   JsonText& json() { return json_; }
@@ -52,7 +52,7 @@ bool near(double a, double b, double tolerance) {
   return a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance;
 }
 
-// Exact also for integers that double can't represent.
+// Computes the distance as an integer, because double can't represent every int64.
 bool near(int64_t a, int64_t b, double tolerance) {
   if (a == b) return true;
   const uint64_t distance = a > b ? static_cast<uint64_t>(a) - static_cast<uint64_t>(b)
@@ -64,14 +64,14 @@ void append(std::span<const std::byte> value, JsonText& json) { json.bytes(value
 void append(float value, JsonText& json) { json.number(value); }
 void append(int64_t value, JsonText& json) { json.number(value); }
 
-// Text short enough to be shown in full.
+// Returns whether `value` is text that is short enough to be shown in full.
 bool is_short_text(std::span<const std::byte> value) {
   return value.size() + 4 <= kLongestShown && is_text(value);
 }
 
 std::string at_place(size_t i) { return "[" + std::to_string(i) + "]: "; }
 
-// Value `i` only, if there are several.
+// Shows only value `i` if the feature has several values.
 template <typename Value>
 std::string shown(const FeatureView& feature, size_t i, Value value) {
   if (feature.size() == 1) return shown(feature);
@@ -80,7 +80,7 @@ std::string shown(const FeatureView& feature, size_t i, Value value) {
   return at_place(i) + beginning.take();
 }
 
-// The difference of two byte strings.
+// Describes the difference between two byte strings.
 FeatureDifference compare_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
   const auto first = std::ranges::mismatch(a, b).in1 - a.begin();
   return {.what = "bytes",
@@ -89,7 +89,7 @@ FeatureDifference compare_bytes(std::span<const std::byte> a, std::span<const st
           .first_byte = static_cast<uint64_t>(first)};
 }
 
-// The difference at index `i` of features with the same number of values.
+// Describes the difference at index `i` between two features with the same number of values.
 template <typename Value>
 FeatureDifference difference_of(const FeatureView& a, const FeatureView& b, size_t i, Value x,
                                 Value y) {
@@ -172,7 +172,7 @@ class Comparison {
     });
   }
 
-  // Both lists are sorted by name.
+  // `a` and `b` must be sorted by name.
   template <typename Items, typename NameOf, typename Compare, typename Show>
   void compare_sorted(const Items& a, const Items& b, NameOf name_of, Compare compare_two,
                       Show show) {

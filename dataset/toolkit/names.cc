@@ -13,7 +13,7 @@ std::string name_text(std::string_view name) {
   if (name.empty()) return "\"\"";
   if (name.size() <= 2 * kMost) return printable(name);
   size_t end = kMost;
-  // Not inside a UTF-8 sequence.
+  // Doesn't cut inside a UTF-8 sequence.
   while (end > kMost - 4 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
   return printable(name.substr(0, end)) + "... (" + grouped(name.size()) + " bytes)";
 }

@@ -1,5 +1,5 @@
-// Names from outside, mainly of features: printable in messages, and stored in bounded memory; and
-// counts as text.
+// Formats untrusted names, mainly of features, for messages, and stores them in bounded memory.
+// Formats counts as text.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,16 @@
 
 namespace recordpipe {
 
-// A feature's name in printable form; "" if it is empty; the first 100 bytes of a much longer name.
+// Returns a feature's name in printable form: two quotes for an empty name, and only the first
+// 100 bytes of a name of more than 200 bytes.
 std::string name_text(std::string_view name);
 
-// Number of letters to change, insert or delete to turn one word into the other (Levenshtein
-// distance).
+// Returns the Levenshtein distance: how many bytes must be changed, inserted or deleted to turn one
+// word into the other.
 size_t edits(std::string_view a, std::string_view b);
 
-// The existing features, for the end of a message: "there are label, image and 30 more", those
-// nearest to `wanted` first; "there is label"; "there are none".
+// Lists the existing names for the end of a message, beginning with the names nearest to `wanted`:
+// "there are label, image and 30 more", "there is label" or "there are none".
 std::string there_are(std::vector<std::string> names, std::string_view wanted);
 
 struct NameLimits {
@@ -26,9 +27,10 @@ struct NameLimits {
   size_t most_bytes;  // of all names together
 };
 
-// The entry of `name`, or null if the name is new and there is no room. Names must be looked up in
-// the map's order: `hint` is a guess of the entry's position, and is moved past it. `bytes` is the
-// size of the names in all maps that share the limits.
+// Returns the entry of `name`, which is added if the name is new, or null if the limits leave no
+// room for a new name. `hint` is a guess of the entry's position and is moved past the entry,
+// so look-ups in the map's order are fast. `bytes` is the total size of the names in all maps that
+// share the limits.
 template <typename Map>
 typename Map::mapped_type* find_or_keep(Map& map, typename Map::iterator& hint,
                                         std::string_view name, const NameLimits& limits,

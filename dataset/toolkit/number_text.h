@@ -11,7 +11,8 @@
 
 namespace recordpipe {
 
-// A decimal without leading zeros or a plus sign, so that formatting it gives the same text.
+// Parses a decimal integer without leading zeros or a plus sign, so that formatting the value gives
+// the same text.
 inline std::optional<int64_t> parse_int64(std::string_view text) {
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
   if (digits.starts_with('0') && text != "0") return std::nullopt;
@@ -21,15 +22,15 @@ inline std::optional<int64_t> parse_int64(std::string_view text) {
   return error == std::errc() && last == end ? std::optional(value) : std::nullopt;
 }
 
-// Whether float32 can't represent it exactly.
+// Returns whether float32 can't represent `value` exactly.
 inline bool is_rounded_by_float(int64_t value) {
   const uint64_t size = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   return std::bit_width(size) - (size == 0 ? 0 : std::countr_zero(size)) >
          std::numeric_limits<float>::digits;
 }
 
-// NaN and the infinities, as C, Python, NumPy, pandas and R write them: in upper or lower case,
-// with or without a sign, "inf" or "infinity".
+// Parses NaN and the infinities as C, Python, NumPy, pandas and R write them: "nan", "inf" or
+// "infinity", in upper or lower case, with or without a sign.
 inline std::optional<float> parse_nonfinite(std::string_view text) {
   const bool is_negative = text.starts_with('-');
   if (is_negative || text.starts_with('+')) text.remove_prefix(1);
@@ -43,8 +44,8 @@ inline std::optional<float> parse_nonfinite(std::string_view text) {
   return std::nullopt;
 }
 
-// The nearest float, or NaN or an infinity as above. A number too small for a float is 0; empty if
-// it is too large.
+// Returns the nearest float, or NaN or an infinity like parse_nonfinite(). A number that is too
+// small for a float becomes 0. Returns std::nullopt if the number is too large or invalid.
 inline std::optional<float> parse_float(std::string_view text) {
   if (const auto nonfinite = parse_nonfinite(text)) return nonfinite;
   if (text.empty() || text.find_first_not_of("+-.0123456789eE") != text.npos) return std::nullopt;

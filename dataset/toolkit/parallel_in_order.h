@@ -1,4 +1,4 @@
-// Work on several threads with results in the order of the input.
+// Runs work on several threads and delivers the results in the order of the inputs.
 #pragma once
 
 #include <condition_variable>
@@ -17,17 +17,16 @@
 
 namespace recordpipe {
 
-// Threads that start jobs in the order of submission.
-
-// The result or exception of a job, when it is done. Like std::future, but an exception has one
-// owner at a time and is handed over under a lock, which ThreadSanitizer recognizes.
+// Holds the result or the exception of a job once the job is done. Like std::future, but an
+// exception has one owner at a time and is handed over under a lock, which ThreadSanitizer
+// recognizes.
 template <typename T>
 class JobResult {
  public:
   JobResult() = default;
   bool valid() const { return state_ != nullptr; }
 
-  // Waits for the job. May be called once.
+  // Waits for the job; returns its result or throws its exception. May be called only once.
   T get() {
     const auto state = std::exchange(state_, nullptr);
     std::unique_lock lock(state->mutex);
@@ -65,6 +64,7 @@ class JobResult {
   std::shared_ptr<State> state_;
 };
 
+// Threads that start jobs in the order of submission.
 class JobThreads {
  public:
   explicit JobThreads(size_t threads) {
@@ -72,7 +72,7 @@ class JobThreads {
       threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
     }
   }
-  // Waits for running jobs; drops those that have not started.
+  // Waits for running jobs, and drops jobs that have not started.
   ~JobThreads() {
     for (std::jthread& thread : threads_) thread.request_stop();
   }
@@ -115,14 +115,14 @@ class JobThreads {
 // Limit on the total size of inputs in flight, in bytes; further inputs wait.
 inline constexpr size_t kMostOnTheirWay = size_t{8} << 20;
 
-// Calls consume(work(input)) for each input of next() until next() returns none. next() and
-// consume() run on the calling thread, in order; work() runs on `threads` other threads. At most 2
-// * threads + 1 inputs are between next() and consume() at a time. The first exception, in the
-// order of the inputs, is thrown after all running work has ended; an exception of next() is thrown
-// after everything before it was consumed.
+// Calls consume(work(input)) for each input that next() returns, until next() returns std::nullopt.
+// next() and consume() run on the calling thread, in order; work() runs on `threads` other threads.
+// At most 2 * threads + 1 inputs are between next() and consume() at a time. The first exception,
+// in the order of the inputs, is thrown after all running work has ended; an exception from next()
+// is thrown after all earlier inputs were consumed.
 //
-// Inputs may be large: if size(input) is given, next() is not called while the inputs in flight
-// total kMostOnTheirWay or more.
+// For large inputs: if `size` is given, next() is not called while the sizes of the inputs in
+// flight add up to kMostOnTheirWay or more.
 template <typename Input, typename Output>
 void parallel_in_order(size_t threads, const std::function<std::optional<Input>()>& next,
                        const std::function<Output(Input)>& work,

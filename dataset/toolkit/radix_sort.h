@@ -1,5 +1,5 @@
-// Radix sort, from the least significant byte of the keys on: on random numbers several times as
-// fast as a comparison sort.
+// Sorts numbers with a radix sort, from the least significant byte of the keys to the most
+// significant. On random numbers, this is several times as fast as a comparison sort.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace recordpipe {
 
-// float or int64_t; no NaN. Fewer than 2^32 numbers.
+// Sorts fewer than 2^32 numbers of type float or int64_t, without NaN.
 template <typename Number>
 void radix_sort(std::vector<Number>& numbers) {
   constexpr size_t kFew = 256;
@@ -23,7 +23,7 @@ void radix_sort(std::vector<Number>& numbers) {
   using Key = std::conditional_t<sizeof(Number) == 4, uint32_t, uint64_t>;
   constexpr bool kIsFloat = std::is_floating_point_v<Number>;
   constexpr Key kSign = Key{1} << (8 * sizeof(Key) - 1);
-  // Keys have the order of the numbers. Each pass sorts by the 8 bits from `shift` on.
+  // Keys have the same order as the numbers. Each pass sorts by the 8 bits from `shift` on.
   std::vector<Key> keys;
   keys.reserve(numbers.size());
   std::array<std::array<uint32_t, 256>, sizeof(Key)> counts = {};
@@ -36,7 +36,7 @@ void radix_sort(std::vector<Number>& numbers) {
   std::vector<Key> sorted(keys.size());
   for (size_t i = 0; i < sizeof(Key); ++i) {
     const size_t shift = 8 * i;
-    if (counts[i][keys.front() >> shift & 0xff] == keys.size()) continue;  // equal in all keys
+    if (counts[i][keys.front() >> shift & 0xff] == keys.size()) continue;  // same byte in all keys
     uint32_t before = 0;
     for (uint32_t& count : counts[i]) {
       const uint32_t place = before;

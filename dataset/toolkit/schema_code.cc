@@ -11,7 +11,7 @@ namespace {
 struct Language {
   std::string_view comment;
   std::string (*quoted)(std::string_view text);
-  // Code for a feature's entry.
+  // Return the code for a feature's entry.
   std::string (*fixed)(FeatureKind kind, uint64_t values);
   std::string (*ragged)(FeatureKind kind);
   std::string (*fixed_steps)(FeatureKind kind, uint64_t values, bool allow_missing);
@@ -66,7 +66,7 @@ std::string python_kind(FeatureKind kind) {
   }
 }
 
-// A scalar has an empty shape.
+// Returns the shape without brackets: a scalar has an empty shape.
 std::string unless_one(uint64_t values) { return values == 1 ? "" : std::to_string(values); }
 
 constexpr Language kCpp = {
@@ -104,7 +104,7 @@ constexpr Language kPython = {
     .after_name = ": ",
     .after_entry = ","};
 
-// The reason why a feature can't be in a schema; empty if it can.
+// Returns the reason why a feature can't be in a schema, or an empty text if it can.
 std::string_view left_out(const InferredFeature& feature) {
   if (!feature.kind()) return "lists of several kinds";
   return *feature.kind() == FeatureKind::none ? "never a list" : "";
@@ -149,7 +149,7 @@ class CodeWriter {
     return out;
   }
 
-  // A comment on the features that are missing because there are too many names.
+  // Returns a comment on the features that are missing because there are too many names.
   std::string left_out_names() const {
     if (schema_.left_out == 0) return "";
     return std::string(language_.comment) + " Features of other names, " +

@@ -8,7 +8,8 @@
 namespace recordpipe {
 namespace {
 
-// The only index with a non-zero count; empty if there are several, `fallback` if there is none.
+// Returns the only index with a non-zero count; std::nullopt if several indexes have one,
+// `fallback` if none has.
 template <typename Kind>
 std::optional<Kind> only_kind(const std::array<uint64_t, 4>& counts, Kind fallback) {
   std::optional<Kind> found;

@@ -11,7 +11,7 @@
 namespace recordpipe {
 namespace {
 
-// Batch size for lists of any length.
+// Lists are processed in batches of this many values, whatever their length.
 constexpr uint64_t kBatch = 65'536;
 
 bool is_finite(int64_t) { return true; }
@@ -104,7 +104,7 @@ void NumberPart<Number>::settle() {
   count += waiting_.size();
   if constexpr (std::is_floating_point_v<Number>) {
     nans += std::erase_if(waiting_, [](Number value) { return std::isnan(value); });
-    for (Number& value : waiting_) value += Number();  // -0.0 equals 0.0
+    for (Number& value : waiting_) value += Number();  // turns -0.0 into 0.0
   }
   moments.merge(moments_of(std::span<const Number>(waiting_)));
   std::vector<ValueRun<Number>> more = runs_of(waiting_);

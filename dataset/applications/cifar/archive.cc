@@ -1,4 +1,4 @@
-// read_cifar_archive(): selection of the known files and consistency checks.
+// Implements read_cifar_archive(): selects the known files and checks their consistency.
 #include "recordpipe/cifar/archive.h"
 
 #include <algorithm>
@@ -21,10 +21,10 @@
 namespace recordpipe {
 namespace {
 
-inline constexpr size_t kForeignArchiveHead = 6;  // bytes needed for the detection
+inline constexpr size_t kForeignArchiveHead = 6;  // bytes that identify a foreign archive
 
 struct Format {
-  std::string_view start;  // ? is any byte
+  std::string_view start;  // '?' matches any byte
   std::string_view name;
   std::string_view hint;
 };
@@ -47,8 +47,8 @@ bool starts_with(std::string_view text, std::string_view start) {
                     [](char wanted, char found) { return wanted == '?' || wanted == found; });
 }
 
-// Throws Error{unsupported} if `head`, the first bytes of the archive at `path`, are those of an
-// xz, bzip2, zstd, zip, 7z or rar file. The hint says how to convert it.
+// Throws Error{unsupported} if the archive at `path`, which begins with `head`, is an xz, bzip2,
+// zstd, zip, 7z or rar file. The hint says how to convert the file.
 void refuse_foreign_archive(std::span<const std::byte> head, const std::string& path) {
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
   for (const Format& format : kFormats) {
@@ -60,7 +60,7 @@ void refuse_foreign_archive(std::span<const std::byte> head, const std::string& 
   }
 }
 
-// Class names and other small files: written with --keep-extracted, not parsed.
+// Class names and other small files. They are written with --keep-extracted and never parsed.
 constexpr std::array<std::string_view, 6> kSideFiles = {
     "batches.meta", "batches.meta.txt",     "readme.html",
     "meta",         "fine_label_names.txt", "coarse_label_names.txt"};
@@ -90,7 +90,7 @@ struct SplitPath {
   std::string_view name;
 };
 
-// Empty for an absolute path and for a path with "..".
+// Returns std::nullopt for an absolute path and for a path that contains "..".
 std::optional<SplitPath> split_path(std::string_view path) {
   while (path.starts_with("./")) path.remove_prefix(2);
   if (path.empty() || path.front() == '/') return std::nullopt;
@@ -104,7 +104,7 @@ std::optional<SplitPath> split_path(std::string_view path) {
   return SplitPath{path.substr(0, slash), path.substr(slash + 1)};
 }
 
-// Copies the bytes that are read to the extracted files.
+// Reads from `source` and writes a copy of all bytes to the extracted files.
 class TeeSource final : public ByteSource {
  public:
   TeeSource(ByteSource& source, ExtractedFolder& copy) : source_(source), copy_(copy) {}
@@ -142,7 +142,7 @@ class ArchiveReader {
 
  private:
   void take_batch(const TarMember& member, const SplitPath& path, const BatchPlace& place) {
-    // A CIFAR-10 archive may contain a file "test".
+    // A CIFAR-10 archive may contain a file "test", which is the name of a CIFAR-100 batch.
     if (kind_ && kind_->dataset != place.dataset) return;
     const bool may_be_stray = !kind_ && place.dataset == CifarDataset::cifar100;
     std::optional<CifarBatch> batch =
@@ -150,8 +150,9 @@ class ArchiveReader {
     if (batch) on_batch_(*kind_, place.place, std::move(*batch));
   }
 
-  // Reads a first "train" or "test", which may be a stray file before CIFAR-10's batches. An
-  // invalid one is an error only if the other one exists, too, or if there are no other batches.
+  // Reads a "train" or "test" that precedes all other batches and may be a stray file in a CIFAR-10
+  // archive. If the file is invalid, its error is thrown only when a second such file follows, or
+  // if the archive has no other batches.
   std::optional<CifarBatch> read_unless_stray(const TarMember& member, const SplitPath& path,
                                               const BatchPlace& place) {
     if (stray_) std::rethrow_exception(stray_);
@@ -205,7 +206,7 @@ class ArchiveReader {
            (kind_->binary ? ".bin" : "");
   }
 
-  // Kept in memory: the batch that determines the directory may follow.
+  // Keeps the content in memory, because the batch that determines the directory may follow.
   void take_side_file(const SplitPath& path) {
     const auto known = std::find(kSideFiles.begin(), kSideFiles.end(), path.name);
     if (known == kSideFiles.end()) return;
@@ -250,8 +251,8 @@ class ArchiveReader {
   TarReader tar_;
   const CifarBatchFunction& on_batch_;
   ExtractedFolder* extracted_;
-  std::optional<CifarArchiveKind> kind_;  // set at the first batch
-  std::exception_ptr stray_;              // the error of an invalid "train" or "test" before it
+  std::optional<CifarArchiveKind> kind_;  // set by the first batch
+  std::exception_ptr stray_;              // error of an invalid "train" or "test" before that batch
   std::string folder_;                    // in the archive
   std::vector<bool> seen_;
   std::array<std::optional<std::vector<std::byte>>, kSideFiles.size()> side_files_;

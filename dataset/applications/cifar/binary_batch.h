@@ -1,5 +1,5 @@
-// The batch files of the binary archives: records of one label byte (CIFAR-10) or two (CIFAR-100:
-// the coarse label, then the fine label) and 3072 pixel bytes.
+// Reads the batch files of the binary archives. A record consists of one label byte (CIFAR-10) or
+// two (CIFAR-100: the coarse label, then the fine label), followed by 3072 pixel bytes.
 // https://www.cs.toronto.edu/~kriz/cifar.html
 #pragma once
 
@@ -10,8 +10,9 @@
 
 namespace recordpipe {
 
-// Reads `source`, which has `size` bytes. Throws Error{corrupted} if `size` is not a multiple of
-// the record size or a label is too large, and Error{limit_exceeded} above kMaxCifarRows records.
+// Reads `source`, which has `size` bytes. Throws Error{corrupted} if `size` is 0 or not a multiple
+// of the record size, or if a label is too large; Error{limit_exceeded} above kMaxCifarRows
+// records.
 CifarBatch read_cifar_binary(ByteSource& source, uint64_t size, CifarDataset dataset);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// CIFAR-10 batches from records.
+// Finds the files of CIFAR-10 subsets and makes batches from their records.
 #include "recordpipe/cifar/cifar10_dataset.h"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ Error not_found(const std::string& data_dir, std::string reason, const std::stri
        .hint = "run generate_cifar10_tfrecords --data-dir " + printable(data_dir) + options});
 }
 
-// The files are read twice (counted, then read), and opening a FIFO would block.
+// Throws an Error for a FIFO or a device: opening a FIFO would block, and the files are read twice
+// (first to count the records).
 std::string regular_file(FileSystem& files, std::string path) {
   const auto status = files.status(path);
   if (status && status->kind == FileKind::other) {

@@ -25,9 +25,9 @@ namespace {
 
 class ArchiveFile final : public ByteSource {
  public:
-  // `hash` (may be null) covers the whole file after read() has returned 0. read() calls `progress`
-  // with `activity`, which must outlive this object, and throws Error{cancelled} after a stop
-  // request.
+  // After read() has returned 0, `hash` (may be null) covers the whole file. read() calls
+  // `progress` with `activity`, which must outlive this object, and throws Error{cancelled} after a
+  // stop request.
   ArchiveFile(FileSystem& file_system, const std::string& path, std::shared_ptr<Sha256> hash,
               std::string_view activity, ProgressFunction progress, std::stop_token stop);
 
@@ -72,8 +72,8 @@ size_t ArchiveFile::read(std::span<std::byte> out) {
 
 constexpr size_t kSplits = kCifarSplits.size();
 
-// The batches of a split, as indices into cifar_batch_names(), and the range of fifths of each
-// batch.
+// The batches of a split, as indices into cifar_batch_names(). The split takes the fifths
+// [first_fifth, last_fifth) of each batch.
 struct SplitPlan {
   std::vector<size_t> places;
   size_t first_fifth = 0;
@@ -100,7 +100,7 @@ class SplitConversion {
                        .stop = stop_.get_token()},
         forward_stop_(options.stop, Forward{stop_}) {}
 
-  // A stop is requested by the caller, or when a split has failed.
+  // The caller, or a split that fails, requests the stop.
   std::stop_token stop_token() const { return stop_.get_token(); }
 
   void add(const CifarArchiveKind& kind, size_t place, CifarBatch batch) {
@@ -111,14 +111,14 @@ class SplitConversion {
       if (splits_[split].valid() || !is_complete(plans[split])) continue;
       start(split, plans[split]);
     }
-    // The splits being written own their batches.
+    // A split that is being written owns its batches.
     for (size_t split = 0; split < kSplits; ++split) {
       if (!splits_[split].valid()) continue;
       for (const size_t used : plans[split].places) batches_[used].reset();
     }
   }
 
-  // Waits for all splits. Must be called after the archive was read to its end.
+  // Waits for all splits. May be called only after the archive was read to its end.
   std::vector<FinishedFile> finish() {
     std::vector<FinishedFile> files;
     for (auto& split : splits_) {
@@ -127,8 +127,8 @@ class SplitConversion {
     return files;
   }
 
-  // Stops all splits after a failure. Throws the error of a split that failed first and so caused
-  // the other failures.
+  // Stops all splits after a failure. If a split failed with an error other than `cancelled`,
+  // throws that error, because it caused the other failures.
   void abandon() {
     stop_.request_stop();
     for (auto& split : splits_) {
@@ -179,7 +179,7 @@ class SplitConversion {
   std::array<std::future<std::vector<FinishedFile>>, kSplits> splits_;
 };
 
-// Removes the files left by killed conversions.
+// Removes the files that killed conversions have left behind.
 void clean_up(FileSystem& file_system, const std::string& data_dir) {
   remove_abandoned_partials(file_system, data_dir, is_split_file_name);
   for (const CifarDataset dataset : {CifarDataset::cifar10, CifarDataset::cifar100}) {

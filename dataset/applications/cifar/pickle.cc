@@ -1,4 +1,5 @@
-// read_cifar_pickle(): validates the dict and converts it to a batch.
+// Implements read_cifar_pickle(), which validates the dict and converts it into a batch, and the
+// Python functions that PickleMachine knows.
 #include "dataset/applications/cifar/pickle.h"
 
 #include <algorithm>
@@ -20,14 +21,14 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return text + "]";
 }
 
-// The number of rows of the array, after validation of its dtype, shape and size.
+// Validates the dtype, shape and size of `array`, and returns its number of rows.
 size_t checked_rows(const PickleInput& input, const PickleArray& array) {
   if (!array.dtype) input.fail_corrupted("the array 'data' was never filled");
   if (array.dtype->name != "u1") {
     input.fail(ErrorKind::unsupported, "'data' has dtype " + printable(array.dtype->name),
                "the pixels are read as uint8: data.astype('uint8')");
   }
-  // Bounds are checked first, so that the product can't overflow.
+  // Checks the bounds first, so that the product can't overflow.
   if (array.shape.size() != 2 || array.shape[1] != static_cast<int64_t>(kCifarImageSize) ||
       array.shape[0] < 1 || array.shape[0] > static_cast<int64_t>(kMaxCifarRows)) {
     input.fail_corrupted("'data' has the shape " + shape_text(array.shape) +
@@ -70,12 +71,12 @@ std::vector<uint8_t> checked_labels(const PickleInput& input, const PickleList* 
   return labels;
 }
 
-// Moves the pixels out of the array, transposed to row-major if necessary.
+// Moves the pixels out of `array` and, if necessary, transposes them to row-major order.
 std::unique_ptr<std::byte[]> take_pixels(const PickleArray& array, size_t rows) {
   if (!array.fortran_order) return std::move(array.data->bytes);
   auto pixels = std::make_unique_for_overwrite<std::byte[]>(rows * kCifarImageSize);
   const std::byte* columns = array.data->bytes.get();
-  // In tiles, so that both sides stay in the cache.
+  // Transposes in tiles, so that source and destination stay in the cache.
   constexpr size_t kTile = 64;
   for (size_t row0 = 0; row0 < rows; row0 += kTile) {
     const size_t row_end = std::min(rows, row0 + kTile);
@@ -140,7 +141,7 @@ bool is_global(const PickleValue& value, PickleGlobal wanted) {
   return global && *global == wanted;
 }
 
-// The string in `value`, or null.
+// Returns the string in `value`, or null if `value` is not a string.
 const std::string* text_of(const PickleValue& value) {
   const auto* text = std::get_if<std::shared_ptr<const std::string>>(&value);
   return text ? text->get() : nullptr;
@@ -164,7 +165,7 @@ void PickleMachine::reduce() {
   const std::vector<PickleValue>& arguments = (*tuple)->items;
   switch (pop_global()) {
     case PickleGlobal::reconstruct:
-      // (ndarray, (0,), b'b'): an array to be filled by BUILD.
+      // With (ndarray, (0,), b'b'): creates an array that BUILD will fill.
       if (arguments.size() != 3 || !is_global(arguments[0], PickleGlobal::ndarray)) {
         input_.fail_corrupted("_reconstruct of something that is not an ndarray");
       }
@@ -181,15 +182,15 @@ void PickleMachine::reduce() {
   input_.fail_corrupted("a call of numpy.ndarray");
 }
 
-// dtype('u1', False, True); Python 2 wrote 0 and 1.
+// dtype('u1', False, True). Python 2 wrote 0 and 1 instead of False and True.
 PickleValue PickleMachine::make_dtype(const std::vector<PickleValue>& arguments) {
   const std::string* name = arguments.size() == 3 ? text_of(arguments[0]) : nullptr;
   if (!name) input_.fail_corrupted("a dtype without a name");
   return std::make_shared<PickleDtype>(PickleDtype{*name});
 }
 
-// _codecs.encode(text, 'latin1'): Python 3's encoding of bytes in protocols without a bytes type.
-// Short strings stay in UTF-8.
+// _codecs.encode(text, 'latin1'): how Python 3 writes bytes in protocols without a bytes type.
+// Short strings are not converted and stay in UTF-8.
 PickleValue PickleMachine::encode(const std::vector<PickleValue>& arguments) {
   const std::string* encoding = arguments.size() == 2 ? text_of(arguments[1]) : nullptr;
   if (!encoding || *encoding != "latin1") {
@@ -230,7 +231,7 @@ void PickleMachine::build() {
   push(object);
 }
 
-// (1, shape, dtype, is Fortran order, bytes)
+// `state` is (1, shape, dtype, is_fortran_order, bytes).
 void PickleMachine::build_array(PickleArray& array, const std::vector<PickleValue>& state) {
   if (array.dtype) input_.fail_corrupted("an array built twice");
   if (state.size() != 5 || !is<int64_t>(state[0]) || !is<int64_t>(state[3])) {
@@ -249,7 +250,7 @@ void PickleMachine::build_array(PickleArray& array, const std::vector<PickleValu
   array.data = data_of(state[4]);
 }
 
-// (3, byte order, None, None, None, -1, -1, 0): no fields, no subarray.
+// `state` is (3, byte order, None, None, None, -1, -1, 0): no subarray, no fields.
 void PickleMachine::check_dtype_state(const std::vector<PickleValue>& state) {
   if (state.size() < 5 || !text_of(state[1]) || !is<PickleNone>(state[2]) ||
       !is<PickleNone>(state[3]) || !is<PickleNone>(state[4])) {

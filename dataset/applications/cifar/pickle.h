@@ -1,4 +1,4 @@
-// Safe reader for the pickles of CIFAR batches: accepts a closed set of forms and executes nothing.
+// Reads the pickles of CIFAR batches safely: accepts a closed set of forms and executes nothing.
 //
 // A pickle is a program for a stack machine that may call any Python function. This reader knows
 // the opcodes and the five functions used for a dict of lists, strings and one NumPy array, as
@@ -22,16 +22,16 @@
 namespace recordpipe {
 
 // Reads `source`, which has `size` bytes, to its end. The dict must have
-//     data                          uint8, [rows, 3072], rows from 1 to kMaxCifarRows
+//     data                          uint8, [rows, 3072], 1 to kMaxCifarRows rows
 //     labels                        ints 0..9, one per row (CIFAR-10)
 //     fine_labels, coarse_labels    ints 0..99 and 0..19, one per row (CIFAR-100)
 // and may have other entries of strings, numbers and lists, which are skipped. The pixels are
-// copied once (twice if in Fortran order).
+// copied once (twice if they are in Fortran order).
 //
 // Throws Error with the source's path and the offset of the opcode: unsupported (a global, opcode,
 // protocol or dtype), corrupted (an inconsistent stack, memo, shape, count or label; bytes after
 // STOP), truncated (no STOP), limit_exceeded. Memory is limited to 200 MB plus `size` (plus the
-// pixels again if in Fortran order) for any input.
+// size of the pixels again if they are in Fortran order) for any input.
 CifarBatch read_cifar_pickle(ByteSource& source, uint64_t size, CifarDataset dataset);
 
 }  // namespace recordpipe

@@ -1,5 +1,5 @@
-// PickleMachine: the opcodes. Stack and memo: pickle_stack.cc; the known functions:
-// pickle.cc.
+// Implements PickleInput and the opcodes of PickleMachine. The stack and the memo are in
+// pickle_stack.cc, the known functions in pickle.cc.
 #include "dataset/applications/cifar/pickle_machine.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace recordpipe {
 namespace {
 
-// Names as in CPython's pickletools.
+// The names follow CPython's pickletools.
 enum Opcode : uint8_t {
   kMark = '(',
   kStop = '.',

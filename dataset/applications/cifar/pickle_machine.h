@@ -1,4 +1,4 @@
-// The stack machine of pickle.h: executes the opcodes and returns the dict.
+// Executes the opcodes of a pickle on a stack machine and returns the dict, for pickle.h.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@
 
 namespace recordpipe {
 
-// Strings and bytes of at least this many bytes are PickleBlobs; shorter ones are std::strings.
+// Strings (text or bytes) of at least this many bytes are PickleBlobs; shorter strings are
+// std::strings.
 inline constexpr uint64_t kPickleBlobSize = 1024;
 
 // The supported globals.
@@ -44,8 +45,8 @@ struct PickleArray {
   std::shared_ptr<PickleBlob> data = {};  // null before BUILD, and for short data
 };
 
-// Keeps numbers, and only counts all other items: the reader does not need them, and a list without
-// references can't be part of a cycle.
+// Stores the integers and only counts the other items: the reader does not need the other items,
+// and a list without references can't be part of a cycle.
 struct PickleList {
   std::vector<int64_t> numbers = {};
   size_t others = 0;
@@ -80,10 +81,11 @@ class PickleInput {
   PickleInput(ByteSource& source, uint64_t size) : source_(source), size_(size) {}
 
   uint8_t read_u8();
-  // A little-endian number of `bytes` bytes, at most 8.
+  // Reads a little-endian integer of `bytes` bytes (at most 8).
   uint64_t read_little_endian(size_t bytes);
   std::string read_string(uint64_t length);
-  // The bytes up to the next newline (excluded); at most `limit` bytes.
+  // Reads up to the next newline and returns the bytes before it. Throws Error{corrupted} if there
+  // are more than `limit` bytes.
   std::string read_line(size_t limit);
   // Fills `out`; a large `out` is read directly from the source.
   void read_into(std::span<std::byte> out);
@@ -92,11 +94,11 @@ class PickleInput {
   void expect_left(uint64_t length, const char* what) const;
   bool at_end();
 
-  // The offset of the next byte. begin_opcode() makes it the offset of the current opcode.
+  // The offset of the next byte. begin_opcode() stores this offset as that of the current opcode.
   uint64_t offset() const { return offset_; }
   void begin_opcode() { opcode_offset_ = offset_; }
 
-  // Throw an Error at the current opcode.
+  // Throw an Error with the offset of the current opcode.
   [[noreturn]] void fail(ErrorKind kind, std::string reason, std::string hint = {}) const;
   [[noreturn]] void fail_corrupted(std::string reason) const;
   [[noreturn]] void fail_limit(std::string reason) const;
@@ -117,12 +119,12 @@ class PickleMachine {
  public:
   explicit PickleMachine(PickleInput& input) : input_(input) {}
 
-  // Runs from PROTO to STOP and returns the dict on the stack.
+  // Executes the pickle from PROTO to STOP and returns the dict on the stack.
   std::shared_ptr<const PickleDict> run();
 
  private:
-  // Limits far above the needs of a batch of kMaxCifarRows images. An opcode creates about 100
-  // bytes plus its string, so the number of opcodes limits the memory.
+  // The limits are far above what a batch of kMaxCifarRows images needs. An opcode allocates about
+  // 100 bytes plus its string, so the limit on opcodes also limits the memory.
   static constexpr size_t kMaxOpcodes = 1 << 20;
   static constexpr size_t kMaxStack = 1 << 16;
   static constexpr size_t kMaxMemo = 1 << 19;
@@ -143,7 +145,7 @@ class PickleMachine {
     }
     return std::move(*typed);
   }
-  // Pops the values above the topmost mark, and the mark.
+  // Pops the topmost mark and the values above it, and returns those values.
   std::vector<PickleValue> pop_to_mark();
 
   void push_string(uint64_t length);
@@ -174,7 +176,7 @@ class PickleMachine {
 
   PickleInput& input_;
   std::vector<PickleValue> stack_;
-  std::vector<PickleValue> memo_;  // PickleMark: an unused entry
+  std::vector<PickleValue> memo_;  // a PickleMark is an unused entry
   size_t memo_used_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// PickleMachine: the stack, the memo, strings, tuples, lists and the dict.
+// Implements the stack, the memo, strings, tuples, lists and the dict of PickleMachine.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -10,10 +10,11 @@
 namespace recordpipe {
 namespace {
 
-// Incremental decoder of UTF-8 with code points up to U+00FF, to latin-1.
+// Converts UTF-8 with code points up to U+00FF to latin-1, byte by byte.
 class Latin1Decoder {
  public:
-  // Returns false for any other byte. Writes at most one byte per byte of input.
+  // Returns false for invalid UTF-8 and for other code points. Writes at most one byte per byte of
+  // input.
   bool decode(uint8_t byte, std::byte*& out) {
     if (lead_ != 0) {
       if ((byte & 0xc0) != 0x80) return false;

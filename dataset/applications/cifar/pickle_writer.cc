@@ -17,7 +17,7 @@ class PickleWriter {
     out_ += '(';
   }
 
-  // A memoized string.
+  // Writes a memoized string.
   void name(std::string_view text) {
     short_string(text);
     put();
@@ -89,7 +89,7 @@ class PickleWriter {
   void little_endian(uint64_t value, size_t bytes) {
     for (size_t i = 0; i < bytes; ++i) out_ += static_cast<char>(value >> (8 * i) & 255);
   }
-  // BINPUT or LONG_BINPUT, counting from 1.
+  // Writes BINPUT or LONG_BINPUT. Memo indices count from 1.
   void put() {
     ++memo_;
     out_ += memo_ < 256 ? 'q' : 'r';

@@ -1,5 +1,5 @@
-// Writes the pickle of a CIFAR-10 batch with the same opcodes as the published ones (protocol 2,
-// Python 2), for compatibility with all their readers.
+// Writes the pickle of a CIFAR-10 batch with the same opcodes as the published batches (protocol 2,
+// Python 2), so that every reader of the published batches can read it.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace recordpipe {
 
-// `file_names`: one per row of `batch`, each shorter than 256 bytes.
+// Returns the pickle of `batch`. `file_names` has one name per row, each shorter than 256 bytes.
 std::string make_cifar_pickle(std::string_view batch_label, const CifarBatch& batch,
                               const std::vector<std::string>& file_names);
 
-// batches.meta: num_cases_per_batch, label_names, num_vis.
+// Returns the content of batches.meta: num_cases_per_batch, label_names, num_vis.
 std::string make_cifar_meta_pickle(uint16_t rows_per_batch,
                                    std::span<const std::string_view> label_names);
 

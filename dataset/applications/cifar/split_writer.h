@@ -26,21 +26,21 @@ struct BatchRange {
 struct SplitWriteOptions {
   Compression compression = Compression::none;
   int compression_level = 6;
-  // Number of files, with consecutive records and nearly equal sizes: the concatenated shards equal
-  // a single file.
+  // Number of files. Each file gets consecutive records and nearly the same number of them:
+  // concatenated, the shards have the records of a single file in the same order.
   size_t shards = 1;
   std::stop_token stop = {};
 };
 
-// A complete and synced file; file->commit() renames it to its name.
+// A complete and synced file; file->commit() renames it to its final name.
 struct FinishedFile {
   std::unique_ptr<AtomicFile> file = {};
   uint64_t records = 0;
-  double seconds = 0;  // elapsed for framing, compression, writing and sync
+  double seconds = 0;  // elapsed time of framing, compression, writing and sync
 };
 
 // Writes the images of `ranges` to the files split_file_name(split, ...) in `directory`, several
-// shards in parallel. Records: cifar_example.h.
+// shards in parallel. cifar_example.h describes the records.
 std::vector<FinishedFile> write_split(FileSystem& file_system, const std::string& directory,
                                       std::string_view split, const std::vector<BatchRange>& ranges,
                                       const SplitWriteOptions& options);

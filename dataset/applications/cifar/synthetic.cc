@@ -26,8 +26,8 @@ constexpr std::string_view kFolder = "cifar-10-batches-py";
 constexpr std::string_view kReadme =
     "<p>Drawn by program: generate_cifar10_tfrecords --synthetic. This is not CIFAR-10.</p>\n";
 constexpr size_t kTestBatch = 5;
-// The order in the published archive, with readme.html after the first batch and batches.meta after
-// the third.
+// The order of the batches in the published archive, which has readme.html after the first batch
+// and batches.meta after the third.
 constexpr std::array<size_t, 6> kPublishedOrder = {3, kTestBatch, 2, 1, 4, 0};
 
 // Draws images [begin, end) of batch `place`.
@@ -101,7 +101,7 @@ void write_synthetic_cifar(FileSystem& file_system, const std::string& path,
                  .reason = "images_per_batch must be from 1 to 10000"});
   }
   AtomicFile file(file_system, path);
-  // Stored, because noise is incompressible.
+  // Level 0 (stored), because noise is incompressible.
   const auto compressed = deflate(file, {.format = Compression::gzip, .level = 0});
   TarWriter tar(*compressed);
   Progressing progress(options);

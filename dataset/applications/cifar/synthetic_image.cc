@@ -12,7 +12,8 @@ constexpr int kSide = 32;
 constexpr int kPixels = kSide * kSide;
 constexpr int kOne = 1024;  // 1.0 in fixed point, for coordinates of shapes and for sines
 
-// Coverage is sampled at the centres of the quarters of a pixel: coordinates in eighths of a pixel.
+// Coverage is sampled at the centres of a pixel's quarters, so coordinates are in eighths of a
+// pixel.
 constexpr int kEighths = 8;
 
 struct Direction {
@@ -39,7 +40,8 @@ constexpr std::array<Direction, 256> make_directions() {
 
 constexpr auto kDirections = make_directions();
 
-// Whether (x, y) is inside the shape of a class; shapes have about the size of the unit circle.
+// Returns whether (x, y) is inside the shape of a class. Shapes are about as large as the unit
+// circle.
 bool is_inside(int shape, int x, int y) {
   const int ax = std::abs(x);
   const int ay = std::abs(y);
@@ -86,7 +88,7 @@ int distance(const Colour& a, const Colour& b) {
   return std::abs(a[0] - b[0]) + std::abs(a[1] - b[1]) + std::abs(a[2] - b[2]);
 }
 
-// A colour that is distinguishable from `other`.
+// Returns a colour that can be distinguished from `other`.
 Colour contrasting_colour(Random& random, const Colour& other) {
   Colour colour = random_colour(random);
   while (distance(colour, other) < 140) colour = random_colour(random);
@@ -101,7 +103,7 @@ Colour mix(const Colour& a, const Colour& b, int part, int whole) {
 
 using Canvas = std::array<Colour, kPixels>;
 
-// A gradient between two colours, with a superimposed wave.
+// Draws a gradient between two colours, with a superimposed wave.
 void draw_background(Random& random, const Colour& colour, Canvas& canvas) {
   const Colour other = mix(colour, random_colour(random), 1, 3);
   const Direction across = kDirections[random.below(256)];
@@ -131,7 +133,7 @@ struct Figure {
 };
 
 void draw_figure(const Figure& figure, Canvas& canvas) {
-  const int64_t per_radius = (int64_t{1} << 20) / figure.radius;  // one division, not thousands
+  const int64_t per_radius = (int64_t{1} << 20) / figure.radius;  // avoids thousands of divisions
   for (int y = 0; y < kSide; ++y) {
     for (int x = 0; x < kSide; ++x) {
       int covered = 0;
@@ -154,7 +156,7 @@ void draw_figure(const Figure& figure, Canvas& canvas) {
   }
 }
 
-// Thin bars in random colours, over shape and background.
+// Draws thin bars in random colours over the shape and the background.
 void draw_scraps(Random& random, Canvas& canvas) {
   for (uint32_t left = random.below(4); left > 0; --left) {
     const Colour colour = random_colour(random);
@@ -172,8 +174,8 @@ void draw_scraps(Random& random, Canvas& canvas) {
   }
 }
 
-// The sum of four random bytes approximates a normal distribution with mean 510, standard deviation
-// 148.
+// The sum of four random bytes approximates a normal distribution with mean 510 and standard
+// deviation 148.
 int noise(Random& random, int deviation) {
   const uint32_t bits = random();
   const auto sum =

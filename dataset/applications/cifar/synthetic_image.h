@@ -1,8 +1,8 @@
-// Generator of the synthetic images: a shape of one of ten classes.
+// Draws the synthetic images. Each shows a shape, which belongs to one of ten classes.
 //
 // Only the shape depends on the class. Its position, size, rotation, colours and fill are random,
-// and so are the background, occluding bars and the noise. No pixel's colour is correlated with the
-// class, so a linear classifier learns almost nothing; a convolutional network can learn the
+// and so are the background, the occluding bars and the noise. No pixel's colour is correlated with
+// the class, so a linear classifier learns almost nothing; a convolutional network can learn the
 // shapes. All arithmetic is in integers: every machine draws the same images.
 #pragma once
 

@@ -56,9 +56,9 @@ struct TarReader::State {
     return bytes;
   }
 
-  // The next member, or null at the end of the archive.
+  // Returns the next member, or null at the end of the archive.
   archive_entry* next_header() {
-    // Skips the rest of the previous member, which does not count as header.
+    // Skips the rest of the previous member, which does not count towards the header limit.
     if (members > 0) check(archive_read_data_skip(handle.get()));
     archive_entry* entry = nullptr;
     header_end = bytes_read + limits.header_bytes;
@@ -88,7 +88,7 @@ struct TarReader::State {
                  .hint = "download the archive again"});
   }
 
-  // Ensures that `rest` has bytes of the member; returns false at its end.
+  // Ensures that `rest` has bytes of the member. Returns false at the end of the member.
   bool fill() {
     while (rest.empty() && in_member) {
       const void* block = nullptr;
@@ -134,7 +134,7 @@ std::optional<TarMember> TarReader::next() {
                "more than " + std::to_string(state.limits.members) + " members");
   }
   TarMember member;
-  // Null if the name can't be converted; no known name is like that.
+  // The name is null if it can't be converted, which never happens for a known name.
   if (const char* name = archive_entry_pathname(entry)) member.path = name;
   member.regular = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry) &&
                    !archive_entry_symlink(entry) && archive_entry_sparse_count(entry) == 0;
@@ -184,8 +184,8 @@ struct TarWriter::State {
     check(archive_write_open(handle.get(), this, nullptr, take_bytes, nullptr));
   }
 
-  // Freeing an abandoned archive would write its end. (archive_write_fail would prevent that, too,
-  // but leaks libarchive's buffers.)
+  // `dropping` discards the end of an abandoned archive, which freeing the handle would otherwise
+  // write. (archive_write_fail would prevent this, too, but leaks libarchive's buffers.)
   ~State() { dropping = true; }
 
   // Exceptions must not propagate through libarchive's C code.

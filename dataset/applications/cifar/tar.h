@@ -1,5 +1,5 @@
-// Streaming reader of the regular files in a tar archive. Names in the archive are never used as
-// paths.
+// Reads the regular files of a tar archive as a stream, and writes tar archives. Names in an
+// archive are never used as paths.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace recordpipe {
 struct TarLimits {
   uint64_t bytes = uint64_t{512} << 20;  // uncompressed archive, with headers and skipped members
   size_t members = 1000;
-  // One member's header with all extensions, which are kept in memory.
+  // Size of one member's header with all its extensions, which are kept in memory.
   uint64_t header_bytes = uint64_t{4} << 20;
 };
 
@@ -25,27 +25,29 @@ struct TarMember {
   std::string path;
   uint64_t size = 0;
   // False for directories, symbolic and hard links, devices, FIFOs and sparse files; the reader
-  // gives no content for them.
+  // returns no content for them.
   bool regular = false;
 };
 
-// As a ByteSource, the content of the current member; path() is "ARCHIVE:MEMBER". Not thread-safe.
+// As a ByteSource, reads the content of the current member; path() is "ARCHIVE:MEMBER". Not
+// thread-safe.
 class TarReader final : public ByteSource {
  public:
-  // `tar` (not owned): the decompressed archive.
+  // `tar` (not owned) is the decompressed archive.
   explicit TarReader(ReadAhead& tar, const TarLimits& limits = {});
   ~TarReader() override;
 
-  // Advances to the next member. Empty at the end of the archive, after `tar` was read to its end,
-  // which checks the trailer of the compressed stream.
+  // Advances to the next member. At the end of the archive, reads `tar` to its end, which checks
+  // the trailer of the compressed stream, and returns std::nullopt.
   //
-  // Throws Error{corrupted} for a damaged file or one that is no tar archive, Error{truncated} if
-  // it ends inside a member, Error{limit_exceeded} above the limits, and the errors of `tar`.
-  // Offsets are in the decompressed archive.
+  // Throws Error{corrupted} if the archive is damaged or not a tar archive, Error{truncated} if it
+  // ends inside a member, Error{limit_exceeded} above the limits, and the errors of `tar`. Offsets
+  // are in the decompressed archive.
   std::optional<TarMember> next();
 
   size_t read(std::span<std::byte> out) override;
-  // The next byte of the member, without consuming it; empty at its end.
+  // Returns the next byte of the member without consuming it, or std::nullopt at the end of the
+  // member.
   std::optional<std::byte> peek();
   const std::string& path() const override;
 
@@ -54,7 +56,7 @@ class TarReader final : public ByteSource {
   std::unique_ptr<State> state_;
 };
 
-// Deterministic writer of tar archives (ustar): directories and files with a fixed owner, mode and
+// Writes deterministic tar archives (ustar): the directories and files have a fixed owner, mode and
 // date.
 class TarWriter {
  public:

@@ -1,4 +1,4 @@
-// Escaping of text for HTML.
+// Escapes text for HTML.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace recordpipe {
 
-// For text content and for attributes in quotes: & < > " ' are escaped. Bytes that are not UTF-8,
-// and control characters that HTML does not allow, become U+FFFD.
+// Escapes & < > " ' for text content and for quoted attributes. Replaces bytes that are not UTF-8,
+// and control characters other than tab and newline, with U+FFFD.
 inline std::string escape_html(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -21,7 +21,7 @@ size_t terminal_width() {
 
 std::string megabytes(double bytes) { return fmt::format("{:.1f}", bytes / 1e6); }
 
-// A bar that fills the terminal's line beside `taken` columns of text.
+// Returns a bar that fits into the terminal's line beside `taken` columns of text.
 std::string bar(double fraction, size_t taken) {
   const size_t frame = std::string_view("[] ").size();
   const size_t room = terminal_width() - 1;

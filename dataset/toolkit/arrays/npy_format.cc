@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr uint64_t kMostBytes = uint64_t{1} << 48;
-// Limit on rows without bytes: any number of them would fit into the smallest file.
+// Limit on rows without bytes, because any number of such rows fits into the smallest file.
 constexpr uint64_t kMostEmptyRows = uint64_t{1} << 20;
 
 [[noreturn]] void corrupted(const std::string& reason) {

@@ -27,11 +27,11 @@ constexpr std::string_view kEnding = ".npy";
   throw Error({.kind = kind, .path = path, .reason = std::move(reason)});
 }
 
-// A zip file: with random access if possible, because the list of members is at its end; otherwise
-// as a stream.
+// Reads a zip file: with random access if possible, because the list of members is at the end of
+// the file; otherwise as a stream.
 class ZipReader {
  public:
-  // One of the two must be null.
+  // Either `file` or `stream` must be null.
   ZipReader(std::unique_ptr<RandomAccessFile> file, std::unique_ptr<ByteSource> stream,
             const std::function<void(uint64_t)>& on_read)
       : file_(std::move(file)),
@@ -47,7 +47,7 @@ class ZipReader {
 
   const std::string& path() const { return file_ ? file_->path() : stream_->path(); }
 
-  // The next member's name; empty at the end.
+  // Advances to the next member and returns its name, or std::nullopt at the end.
   std::optional<std::string> next() {
     archive_entry* entry = nullptr;
     const int result = archive_read_next_header(zip_.get(), &entry);
@@ -57,7 +57,7 @@ class ZipReader {
     return name ? name : "";
   }
 
-  // Fills `out` from the member; returns less only at its end.
+  // Fills `out` from the member. Returns less than out.size() only at the end of the member.
   size_t read(std::span<std::byte> out) {
     size_t filled = 0;
     while (filled < out.size()) {
@@ -206,7 +206,7 @@ struct NpzWriter::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  // Exceptions must not propagate through C code.
+  // Exceptions must not propagate through libarchive's C code.
   static la_ssize_t write_block(archive* a, void* state, const void* data, size_t size) {
     auto& self = *static_cast<State*>(state);
     if (self.over || self.failure) return -1;

@@ -11,7 +11,7 @@
 namespace recordpipe {
 namespace {
 
-// Data sets whose images can be recognized by their number of bytes.
+// Datasets whose images can be recognized by their size in bytes.
 struct KnownSize {
   size_t bytes;
   PixelShape shape;
@@ -32,7 +32,7 @@ std::optional<size_t> number_of(const MessageView& record, std::string_view name
   return static_cast<size_t>(*value);
 }
 
-// The mean absolute difference of bytes at a distance of `distance`.
+// Returns the mean absolute difference between bytes that are `distance` bytes apart.
 double difference(std::span<const std::byte> pixels, size_t distance) {
   if (pixels.size() <= distance) return 0;
   uint64_t sum = 0;
@@ -43,9 +43,10 @@ double difference(std::span<const std::byte> pixels, size_t distance) {
   return static_cast<double>(sum) / static_cast<double>(pixels.size() - distance);
 }
 
-// Compares the differences between vertical neighbours. (Horizontal neighbours are less reliable:
-// in an interleaved image with little colour, adjacent bytes belong to the same pixel and differ
-// even less than adjacent pixels.) Empty if both layouts are equally smooth.
+// Returns the layout in which vertical neighbours differ less, or std::nullopt if they differ
+// equally in both layouts. (Horizontal neighbours are less reliable: in an interleaved image with
+// little colour, adjacent bytes belong to the same pixel and differ even less than adjacent
+// pixels.)
 std::optional<PixelLayout> likelier_layout(std::span<const std::byte> pixels,
                                            const PixelShape& shape) {
   const double planar = difference(pixels, shape.width);

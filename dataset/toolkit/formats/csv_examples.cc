@@ -57,7 +57,8 @@ CsvTable CsvExamples::open(std::unique_ptr<ByteSource> source) {
   return table;
 }
 
-// Values with another separator would become a single column, which is never intended.
+// Throws an Error if the file seems to use another separator: all values of a row would become a
+// single column, which is never intended.
 void CsvExamples::require_commas(const CsvTable& table) const {
   const auto& columns = table.columns();
   if (columns.size() != 1 || types_.kinds.contains(columns.front())) return;
@@ -109,7 +110,7 @@ std::string CsvExamples::record(const CsvTable& table, const std::vector<CsvCell
   return record;
 }
 
-// Otherwise a mistyped name would remain unnoticed.
+// Throws an Error if a type names a missing column; otherwise a mistyped name would go unnoticed.
 void CsvExamples::require_columns() const {
   for (const auto& [name, type] : types_.kinds) {
     if (columns_.empty() || columns_.contains(name)) continue;
@@ -125,12 +126,13 @@ constexpr std::array<std::string_view, 3> kTypes = {"int64", "float", "bytes"};
 constexpr size_t kBytes = kTypes.size() - 1;
 constexpr size_t kLongestShown = 40;
 
-// Text such as 007: as a number it would lose its zeros.
+// Returns whether `text` is a code such as 007, which would lose its zeros as a number.
 bool is_code(std::string_view text) {
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
 }
 
-// Whether the cell is an integer, or a list with one, that float32 can't represent exactly.
+// Returns whether the cell is an integer that float32 can't represent exactly, or a list with such
+// an integer.
 bool has_rounded_whole(std::string_view text) {
   if (is_json_cell(text)) {
     try {
@@ -138,17 +140,17 @@ bool has_rounded_whole(std::string_view text) {
         return value.kind == JsonValue::Kind::integer && is_rounded_by_float(value.integer);
       });
     } catch (const Error&) {
-      return false;  // other text with the same beginning
+      return false;  // text that only begins like JSON
     }
   }
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
   if (digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) return false;
   if (digits == "0") return false;
   const auto value = parse_int64(text);
-  return !value || is_rounded_by_float(*value);  // without a value, it exceeds int64
+  return !value || is_rounded_by_float(*value);  // no value: beyond int64, or -007
 }
 
-// JSON in quotes, in pieces: it may be longer than the record.
+// Writes JSON in quotes, piece by piece, because the JSON may be longer than the record.
 template <typename Append>
 void write_json_cell(ByteSink& out, Append append) {
   const auto quote = [&] { out.write(std::as_bytes(std::span("\"", 1))); };
@@ -166,7 +168,7 @@ void write_bytes_cell(std::span<const std::byte> bytes, const FeatureView& featu
   } else if (is_json_cell(text)) {
     write_json_cell(out, [&](JsonText& json) { json.values(feature); });
   } else {
-    // Without quotes it would be parsed as a number.
+    // Without quotes, text such as 12 would be parsed as a number.
     write_csv_cell(text, out, /*in_quotes=*/parse_float(text).has_value());
   }
 }
@@ -209,7 +211,7 @@ std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view
 
 void CsvColumnGuess::look_at(const CsvCell& cell, const std::string& path, uint64_t line) {
   if (cell.missing() || type_ == kBytes) return;
-  // Quotes mark text; a list needs them for its commas.
+  // A quoted cell is text, unless it is a list, which needs quotes because of its commas.
   if (is_code(cell.text) || (cell.quoted && !is_json_cell(cell.text))) type_ = kBytes;
   while (type_ < kBytes && !feature_of_cell(cell, kTypes[type_])) ++type_;
   if (type_ == kBytes || rounded_ || !has_rounded_whole(cell.text)) return;

@@ -71,7 +71,8 @@ std::string kind_of(std::span<const JsonValue> values, const std::string& name) 
   fail(name, "values of several kinds in one list");
 }
 
-// Integers among fractions: rounding would change an identifier, for example.
+// Throws if a list of floats contains an integer that float can't represent exactly: rounding would
+// change an identifier, for example.
 void require_exact(std::span<const JsonValue> values, const std::string& name,
                    const std::string& types_called) {
   for (const JsonValue& value : values) {
@@ -128,7 +129,7 @@ std::string feature_of(const JsonValue& value, const std::string& kind, const st
   return feature_of_values(std::span(&value, 1), kind, name, types_called);
 }
 
-// The kind, from the field number of the list.
+// Returns the kind, which the field number of the list determines.
 FeatureKind kind_of_feature(std::string_view serialized) {
   switch (static_cast<unsigned char>(serialized.front()) >> 3) {
     case kFeatureBytesList:
@@ -140,8 +141,8 @@ FeatureKind kind_of_feature(std::string_view serialized) {
   }
 }
 
-// A step that is null has no list. `kinds`: null, or a list with the kind of each step, which is
-// null if its values imply the kind.
+// Serialises `steps`. A step that is null has no list. `kinds` is null, or a list with the kind of
+// each step; a kind is null if the step's values imply it.
 std::string feature_list_of(const JsonValue& steps, const JsonValue* kinds, const std::string& type,
                             const std::string& name, const std::string& types_called) {
   if (steps.kind != Kind::array) fail(name, "should be a list of steps");
@@ -207,7 +208,7 @@ SerializedFeatures JsonExamples::features_of(const JsonValue& object, const Json
   return features;
 }
 
-// {"name": [[values of a step], ...]}
+// `object` is {"name": [[values of a step], ...]}.
 void JsonExamples::append_feature_lists(const JsonValue& object, const JsonValue* kinds,
                                         std::string& record) {
   SerializedFeatures lists;
@@ -216,7 +217,7 @@ void JsonExamples::append_feature_lists(const JsonValue& object, const JsonValue
     lists.emplace(name, feature_list_of(steps, kinds ? kinds->find(name) : nullptr, type, name,
                                         types_.called));
   }
-  // An empty one distinguishes a SequenceExample from an Example.
+  // Even an empty field distinguishes a SequenceExample from an Example.
   if (lists.empty()) append_length_header(kSequenceFeatureLists, 0, record);
   append_feature_map(kSequenceFeatureLists, lists, record);
 }

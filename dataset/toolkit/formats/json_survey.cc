@@ -10,7 +10,7 @@ namespace {
 
 using Place = JsonSurvey::Place;
 
-// "line 3", or "line 3 of a.jsonl" if it is in another file.
+// Returns "line 3", or "line 3 of a.jsonl" if `place` and `beside` are in different files.
 std::string in_words(Place place, Place beside, std::span<const std::string> paths) {
   std::string words = "line " + std::to_string(place.line);
   if (place.file != beside.file) words += " of " + printable(paths[place.file]);
@@ -73,8 +73,8 @@ void JsonSurvey::require_one_kind(const std::string& name, const Kinds& kinds,
   if (kinds.size() < 2) return;
   const auto& [first_kind, first] =
       *std::ranges::min_element(kinds, {}, &Kinds::value_type::second);
-  // The first kind in conflict with it: numbers against bytes, if there are both; otherwise two
-  // kinds of numbers.
+  // Finds the first kind that conflicts with `first_kind`: numbers conflict with bytes if there are
+  // both; otherwise the two kinds of numbers conflict.
   const bool are_numbers = !kinds.contains(FeatureKind::bytes);
   const auto goes_with_first = [&, first = first_kind](FeatureKind kind) {
     return kind == first ||

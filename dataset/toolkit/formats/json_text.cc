@@ -30,7 +30,8 @@ uint64_t load_eight(const char* from) {
   return word;
 }
 
-// Whether eight bytes are all plain ASCII: no byte has its top bit set, is below 0x20, or is 0x7f.
+// Returns whether eight bytes are all plain ASCII: no byte has its top bit set, is below 0x20, or
+// is 0x7f.
 bool are_plain_ascii(uint64_t word) {
   return ((word | (word - 0x20 * kOnes) | (word + kOnes)) & kTops) == 0;
 }
@@ -40,7 +41,7 @@ bool has_byte(uint64_t word, char byte) {
   return ((zero_there - kOnes) & ~zero_there & kTops) != 0;
 }
 
-// Whether eight bytes need no escapes in a JSON string.
+// Returns whether the eight bytes at `from` need no escapes in a JSON string.
 bool stands_for_itself(const char* from) {
   const uint64_t word = load_eight(from);
   return are_plain_ascii(word) && !has_byte(word, '"') && !has_byte(word, '\\');

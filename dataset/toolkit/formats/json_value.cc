@@ -20,8 +20,8 @@ constexpr size_t kDeepest = 8;
 // JSON in which NaN, Infinity and -Infinity are replaced by numbers of the same length.
 struct FiniteJson {
   std::string text = {};
-  // The replaced words, by the index of the number that replaces them, counted from 0 over the
-  // whole text.
+  // The replaced words. The key is the index, among all numbers of the text, of the number that
+  // replaces the word.
   std::map<size_t, std::string_view> words = {};
 };
 
@@ -95,7 +95,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     if (open_.size() == kDeepest) fail("nested too deeply");
     JsonValue& value = place();
     value.kind = kind;
-    // The address stays valid while the value is open: no siblings are added meanwhile.
+    // The address stays valid while the value is open: no siblings are added until it is closed.
     open_.push_back(&value);
     return true;
   }
@@ -110,8 +110,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   std::vector<JsonValue*> open_;
 };
 
-// The end of the number or word at `begin`, or of any other token: a string, punctuation or white
-// space.
+// Returns the end of the token at `begin`: a number, a word, a string, a punctuation mark or a
+// white-space character.
 size_t end_of_token(std::string_view text, size_t begin) {
   constexpr std::string_view kMarks = " \t\r\n{}[]:,\"";
   if (text[begin] == '"') {
@@ -123,7 +123,8 @@ size_t end_of_token(std::string_view text, size_t begin) {
   return std::min(text.find_first_of(kMarks, begin), text.size());
 }
 
-// Replaces complete words only: -NaN and Infinity2 stay unchanged and so remain invalid JSON.
+// Replaces NaN, Infinity and -Infinity only as complete words: -NaN and Infinity2 stay unchanged
+// and so remain invalid JSON.
 FiniteJson without_non_finite(std::string_view text) {
   static constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
   FiniteJson json;

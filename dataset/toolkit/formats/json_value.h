@@ -1,5 +1,5 @@
-// JSON as records need it: integers separate from floats, floats as exact as their text, NaN and
-// Infinity as Python writes them.
+// Parses JSON for records: distinguishes integers from floats, keeps floats as exact as their text,
+// and accepts NaN and Infinity as Python writes them.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ struct JsonValue {
   enum class Kind { null, integer, floating, string, array, object };
 
   Kind kind = Kind::null;
-  int64_t integer = 0;    // of integers, true and false
-  std::string text = {};  // a string; the text of a number
+  int64_t integer = 0;    // for integers, true and false
+  std::string text = {};  // a string, or the text of a number
   std::vector<JsonValue> items = {};
   std::vector<std::pair<std::string, JsonValue>> members = {};
 
-  // The member's value; null if there is none.
+  // Returns the value of the member `name`, or null if there is none.
   const JsonValue* find(std::string_view name) const {
     for (const auto& [key, value] : members) {
       if (key == name) return &value;
@@ -32,7 +32,7 @@ struct JsonValue {
 // the words for non-finite numbers, only NaN, Infinity and -Infinity are accepted.
 JsonValue parse_json(std::string_view text);
 
-// "aGk=" → "hi". Throws Error{corrupted}.
+// Decodes base64: "aGk=" → "hi". Throws Error{corrupted} if `text` is not base64.
 std::string decode_base64(std::string_view text);
 
 }  // namespace recordpipe

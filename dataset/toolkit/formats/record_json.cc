@@ -6,7 +6,7 @@
 namespace recordpipe {
 namespace {
 
-// Whether the values don't imply the kind.
+// Returns whether the feature's values don't imply its kind.
 bool needs_kind(const FeatureView& feature) {
   return feature.size() == 0 && feature.kind() != FeatureKind::none;
 }

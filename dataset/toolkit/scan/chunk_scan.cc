@@ -11,13 +11,14 @@ namespace {
 
 // The search distance for a record's start. If records are longer, walking their headers is cheap.
 constexpr uint64_t kSearch = uint64_t{64} << 10;
-// The scan handles further regions itself, so that a file full of damage takes little memory.
+// Limit on the stretches of a chunk, so that a file full of damage takes little memory. The scan
+// itself continues after them.
 constexpr size_t kMostStretches = 1000;
-// A thread's share of resident file pages: a whole chunk, released at once, because each release
-// interrupts all threads.
+// Returns how many bytes of the file a thread may keep resident: a whole chunk, which is released
+// at once, because each release interrupts all threads.
 uint64_t resident(uint64_t chunk) { return std::max(chunk, uint64_t{256} << 10); }
 
-// Releases the pages of a part of the file after it was read.
+// Releases the pages of [begin, end) of the file when this object is destroyed.
 class ReleaseAtEnd {
  public:
   ReleaseAtEnd(const RandomAccessFile& file, uint64_t begin, const uint64_t& end)
@@ -56,7 +57,7 @@ ChunkFacts scan_chunk(const RandomAccessFile& file, uint64_t begin, uint64_t end
     facts.stretches.push_back(*std::move(step));
   }
   touched = std::max(touched, walk.position());
-  // The record found above may be gone: another program may change the file.
+  // The record that was found may be gone, because another program may change the file.
   if (facts.stretches.empty()) return facts;
   facts.begin = first;
   facts.end = walk.position();

@@ -1,5 +1,5 @@
-// One thread's part of a parallel scan: facts about a part of the file that hold wherever the scan
-// comes from.
+// Scans a part of a file on one thread of a parallel scan. The results are facts about this part:
+// they do not depend on where the scan comes from.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@ namespace recordpipe {
 
 // The results of a walk from `begin` up to `end`.
 struct ChunkFacts {
-  // Empty: no record start was found. Otherwise there is at least one stretch.
+  // std::nullopt if no record start was found. Otherwise there is at least one stretch.
   std::optional<uint64_t> begin = {};
   uint64_t end = 0;
   std::vector<ParallelRecordScanner::Stretch> stretches = {};
 };
 
 // Searches for an intact record that starts in the first 64 KiB of the chunk [begin, end).
-// Continues from it past the chunk's end, or up to data that can't be checked without reading much
-// further.
+// Continues from that record past the chunk's end, or up to data that can't be checked without
+// reading much further.
 ChunkFacts scan_chunk(const RandomAccessFile& file, uint64_t begin, uint64_t end,
                       std::stop_token stop);
 
-// The intact records that follow each other from `begin` on; `end` is the expected end of the last
-// one.
+// Returns the intact records that directly follow one another from `begin` on. `end` is the
+// expected end of the last record.
 IntactRecords check_records(const RandomAccessFile& file, uint64_t begin, uint64_t end,
                             std::stop_token stop);
 
-// The CRC of [begin, end).
+// Returns the CRC of [begin, end).
 uint32_t check_piece(const RandomAccessFile& file, uint64_t begin, uint64_t end);
 
 }  // namespace recordpipe

@@ -29,7 +29,7 @@ DamageReason::DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint
   if (std::ranges::all_of(head, is_zero)) what_ = What::zeros;
   const FramingRules rules = {.max_record_size = max_record_size};
   RecordFrame frame = parse_record_header(rest, input.left(begin).value_or(UINT64_MAX), rules);
-  // Another program is changing the file.
+  // A valid header here means that another program is changing the file.
   if (frame.ok()) frame.fault = FramingFault::data_cut;
   const Error error = framing_error(frame, input.path(), begin, rest, rules);
   set(error);

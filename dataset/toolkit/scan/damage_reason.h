@@ -1,5 +1,5 @@
-// The reason why no intact record starts at an offset of the content, in the words of the readers'
-// errors.
+// Determines why no intact record starts at an offset of the content, and describes the reason in
+// the words of the readers' errors.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,29 @@
 
 namespace recordpipe {
 
-// Examines the offset at construction; the end of the damage is passed later.
+// The constructor examines the offset. The end of the damaged region is passed later.
 class DamageReason {
  public:
   // If the length's CRC is valid and the record is complete, `size` is the record's size and `crc`
-  // the computed CRC of its data, which differs from the stored one; otherwise 0.
+  // the computed CRC of its data, which differs from the stored CRC. Otherwise both are 0.
   DamageReason(ScanInput& input, uint64_t begin, uint64_t size, uint32_t crc,
                uint64_t max_record_size);
 
-  // A record can't start with a header of zeros.
+  // Whether the header consists of zeros. No record starts with such a header.
   bool begins_with_zeros() const { return what_ == What::zeros; }
 
-  // An intact record starts at `end`.
+  // Returns the region if an intact record starts at `end`.
   DamagedRegion region_before_record(uint64_t end) &&;
-  // The content ends at `end`; `zeros`: the rest of the content is zeros.
+  // Returns the region if the content ends at `end`. `zeros`: the region consists of zeros.
   DamagedRegion region_to_end(uint64_t end, bool zeros) &&;
-  // No record was found within the search distance.
+  // Returns the region if no record was found within the search distance.
   DamagedRegion region_given_up(uint64_t end) &&;
 
  private:
   enum class What { zeros, length_crc, past_end, other };
 
   void set(const Error& error);
-  // Whether the compression is damaged up to `end`, which then is the reason.
+  // Returns whether the compression is damaged up to `end`; if it is, makes this the reason.
   bool is_a_gap(uint64_t end);
 
   ScanInput& input_;
@@ -44,7 +44,7 @@ class DamageReason {
   Remedy remedy_ = Remedy::none;
 };
 
-// The reason of a gap.
+// Returns the reason for a gap, as text.
 std::string reason_of_gap(const Error& error);
 
 }  // namespace recordpipe

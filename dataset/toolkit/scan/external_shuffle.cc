@@ -38,15 +38,15 @@ size_t size_of(Pieces pieces) {
   return size;
 }
 
-// Consecutive records with their keys: the first part in a file, the rest in memory.
+// Stores consecutive records with their keys: the first part in a file, the rest in memory.
 class Spool {
  public:
   void append(uint64_t key, Pieces pieces) {
     append_header(key, size_of(pieces));
     for (const auto& piece : pieces) append_bytes(piece);
   }
-  // The same, but everything goes to a file: for records that are too long to be copied to memory
-  // first.
+  // Like append(), but writes everything to a file: for records that are too long to be copied to
+  // memory first.
   void append_to_file(uint64_t key, Pieces pieces, const std::string& directory) {
     append_header(key, size_of(pieces));
     spill(directory);
@@ -67,7 +67,7 @@ class Spool {
 
   // The range must be completely in the file or completely in memory.
   void read_at(uint64_t offset, std::span<std::byte> out) const {
-    if (out.empty()) return;  // may not exist in either
+    if (out.empty()) return;  // may be neither in the file nor in memory
     if (offset < in_file()) {
       file_->read_at(offset, out);
     } else {
@@ -114,8 +114,8 @@ class Spool {
   uint64_t count_ = 0;
 };
 
-// Records sorted by key: in memory while they are few, otherwise distributed to buckets by bits of
-// the key from `shift` on.
+// Sorts records by key: in memory while there are few records, otherwise in buckets that the bits
+// of the key from `shift` on select.
 class SortedRecords {
  public:
   SortedRecords(const ExternalShuffleOptions& options, int shift)

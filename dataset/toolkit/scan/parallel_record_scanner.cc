@@ -1,13 +1,14 @@
-// Division of a file into chunks for several threads, and assembly of their results.
+// Divides a file into chunks for several threads, and assembles their results.
 //
-// Threads process chunks of the file ahead of the scan (scan_chunk): each finds a record start near
-// the chunk's beginning and continues from there like a single thread. The scan itself moves from
-// position to position. At a position where a chunk's thread began, it jumps to the position where
-// that thread ended. Elsewhere (no start was found, because records are long, or the found one is
-// inside another record's data) it assumes that headers are valid, distributes the CRC computations
-// to the threads, and continues; if a CRC is wrong, it goes back. Damage is crossed by a single
-// walk, whose time is bounded even with false headers (record_walk.h); the work on assumed headers
-// is bounded by the bytes lost to it.
+// Threads process chunks of the file ahead of the scan (scan_chunk): each thread finds a record
+// start near the chunk's beginning and continues from there like a single-threaded scan. The scan
+// itself moves from position to position. At a position where a chunk's thread began, the scan
+// jumps to the position where that thread ended. Elsewhere (the thread found no record start,
+// because records are long, or a false one inside another record's data), the scan assumes that
+// headers are valid, distributes the CRC computations to the threads, and continues; if a CRC is
+// wrong, the scan goes back. A single walk crosses damage, and its time is bounded even with false
+// headers (record_walk.h). The scan stops assuming that headers are valid once it has lost too many
+// bytes of work to false headers (kMostInVain).
 #include "recordpipe/toolkit/parallel_record_scanner.h"
 
 #include <algorithm>
@@ -30,10 +31,10 @@
 namespace recordpipe {
 namespace {
 
-// The walk that has crossed damage continues this far behind it: if there is more damage, this is
-// faster than distributing a few records at a time.
+// After damage, the walk continues for this many bytes: if there is more damage, walking is faster
+// than distributing a few records at a time.
 constexpr uint64_t kWalkOn = uint64_t{64} << 10;
-// Limit on bytes read in vain, beyond the number of scanned bytes.
+// Limit on bytes read in vain, in addition to the number of scanned bytes.
 constexpr uint64_t kMostInVain = uint64_t{64} << 20;
 
 uint64_t chunk_size_of(const ParallelScanOptions& options) {
@@ -42,12 +43,13 @@ uint64_t chunk_size_of(const ParallelScanOptions& options) {
                     uint64_t{8} << 20);
 }
 
-// A part of the scan that was distributed to threads, or is done.
+// A part of the scan that was distributed to threads, or is done. One of `facts`, `records` and
+// `pieces` (of a single record) is used.
 struct Planned {
   uint64_t begin = 0;
   uint64_t end = 0;
-  std::deque<ParallelRecordScanner::Stretch> facts = {};  // or
-  JobResult<IntactRecords> records = {};                  // or pieces of a record:
+  std::deque<ParallelRecordScanner::Stretch> facts = {};
+  JobResult<IntactRecords> records = {};
   std::vector<JobResult<uint32_t>> pieces = {};
 };
 
@@ -90,13 +92,14 @@ class ParallelRecordScanner::State {
     }
   }
 
-  // Plans the part at plan_end_. False at the end of the file, or if only a walk can examine it.
+  // Plans the part at plan_end_. Returns false at the end of the file, or if only a walk can
+  // examine this part.
   bool plan_next() {
     if (plan_end_ >= size_) return false;
     const ChunkFacts& facts = facts_of(plan_end_ / chunk_size_);
     if (facts.begin == plan_end_) {
       Planned planned{.begin = plan_end_, .end = facts.end};
-      // Copied, because the scan may go back to a position before it.
+      // Copies the stretches, because the scan may go back to a position before them.
       planned.facts.assign(facts.stretches.begin(), facts.stretches.end());
       add(std::move(planned));
       return true;
@@ -120,7 +123,7 @@ class ParallelRecordScanner::State {
     planned_.push_back(std::move(planned));
   }
 
-  // The facts of a chunk. Also starts threads on this chunk and those after it.
+  // Returns the facts of a chunk. Starts threads on this chunk and on the following chunks.
   const ChunkFacts& facts_of(uint64_t chunk) {
     chunks_.erase(chunks_.begin(), chunks_.lower_bound(chunk));
     for (uint64_t i = chunk; i < chunk + most_planned_ && i * chunk_size_ < size_; ++i) {
@@ -135,7 +138,7 @@ class ParallelRecordScanner::State {
     return wanted.facts;
   }
 
-  // The end of the record at `begin`, if its header is valid.
+  // Returns the end of the record at `begin` if its header is valid.
   std::optional<uint64_t> end_of_record(uint64_t begin) {
     const RecordFrame frame =
         parse_record_header(input_.view(begin, kRecordHeaderSize), size_ - begin);
@@ -156,7 +159,8 @@ class ParallelRecordScanner::State {
     add(std::move(planned));
   }
 
-  // Plans the record that ends at `end`, and those after it up to the next chunk or a long record.
+  // Plans the record that ends at `end`, and the records after it up to the next chunk or a long
+  // record.
   void plan_records(uint64_t end) {
     const uint64_t begin = plan_end_;
     const uint64_t next_chunk = (begin / chunk_size_ + 1) * chunk_size_;
@@ -172,7 +176,7 @@ class ParallelRecordScanner::State {
     add(std::move(planned));
   }
 
-  // The next stretch of the first planned part; empty if that part had none.
+  // Returns the next stretch of the first planned part, or std::nullopt if that part had none.
   std::optional<Stretch> take() {
     Planned& planned = planned_.front();
     if (planned.records.valid()) {
@@ -215,7 +219,7 @@ class ParallelRecordScanner::State {
     return load_little_endian<uint32_t>(footer.data()) == mask_crc(crc);
   }
 
-  // Goes back: the work planned from `place` on was based on a false header.
+  // Goes back to `place`, because the work planned from there on was based on a false header.
   void come_back(uint64_t place) {
     lost_ += plan_end_ - place;
     planned_.clear();
@@ -223,7 +227,7 @@ class ParallelRecordScanner::State {
     damaged_ = true;
   }
 
-  // The walk's next result at plan_end_, with nothing planned.
+  // Returns the walk's next result at plan_end_. Nothing may be planned.
   std::optional<Stretch> step() {
     const uint64_t begin = plan_end_;
     walk_.seek(begin);

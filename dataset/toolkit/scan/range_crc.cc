@@ -24,7 +24,7 @@ void RangeCrc::extend_to(uint64_t end) {
 }
 
 uint32_t RangeCrc::of(uint64_t begin, uint64_t end) {
-  // The skipped bytes are not needed, and may no longer be available.
+  // Starts again at `begin`: the skipped bytes are not needed, and may no longer be available.
   if (begin > place(prefix_.size() - 1)) {
     origin_ = begin;
     prefix_ = {0};

@@ -1,9 +1,9 @@
-// The CRC of any range of a content at a bounded cost, for arbitrarily overlapping ranges.
+// Computes the CRC of any range of a content at a bounded cost, even if ranges overlap.
 //
-// Behind damage, a scanner tests every offset that may be a header. A malicious file can consist of
+// After damage, a scanner tests every offset that may be a header. A malicious file can consist of
 // headers with valid CRCs and large lengths: computing the CRC of each range would take quadratic
-// time. So CRCs are kept at checkpoints, and a range's CRC is computed from those at two
-// checkpoints.
+// time. So RangeCrc keeps CRCs at checkpoints, and computes a range's CRC from the CRCs at
+// two checkpoints.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace recordpipe {
 
 class RangeCrc {
  public:
-  // Maximum number of checkpoints (4 MiB); beyond it, every second one is dropped.
+  // Maximum number of checkpoints (4 MiB). When it is reached, every second checkpoint is dropped.
   static constexpr size_t kMostCheckpoints = size_t{1} << 20;
 
   explicit RangeCrc(ScanInput& input, size_t most_checkpoints = kMostCheckpoints)
       : input_(input), most_(most_checkpoints) {}
 
-  // The CRC of [begin, end), which must be inside the content. `begin` must not decrease between
-  // calls. Over all calls, each byte is read once for the checkpoints; each call also reads at most
-  // two spacings: 2 KiB for contents of up to 1 GiB.
+  // Returns the CRC of [begin, end), which must be inside the content. `begin` must not decrease
+  // from call to call. Over all calls, each byte is read once for the checkpoints. Each call also
+  // reads at most twice the distance between checkpoints: 2 KiB for contents of up to 1 GiB.
   uint32_t of(uint64_t begin, uint64_t end);
 
  private:

@@ -14,11 +14,12 @@
 namespace recordpipe {
 namespace {
 
-// Below this size, a CRC costs about as much as RangeCrc's bookkeeping.
+// Below this size, computing a CRC costs about as much as RangeCrc's bookkeeping.
 constexpr uint64_t kShort = 4096;
-// pass_intact() may read at most this many bytes more than it has advanced.
+// When the bytes that pass_intact() read in vain exceed the walk's progress by more than this,
+// pass_intact() accepts only short records.
 constexpr uint64_t kMostInVain = uint64_t{1} << 20;
-// The interval of checks for a stop request, in offsets.
+// The number of offsets between checks for a stop request.
 constexpr uint64_t kPlacesAtOnce = uint64_t{1} << 18;
 
 }  // namespace
@@ -95,8 +96,9 @@ std::optional<RecordWalk::Step> RecordWalk::next() {
   return IntactRecords{begin, position_, 1};
 }
 
-// Between intact records, or within the one before: whole records may be missing from the content,
-// or only a checksum may be wrong.
+// Returns the gap at position_, if any, as an empty region. The gap is between intact records or
+// within the previous record: whole records may be missing from the content, or only a checksum may
+// be wrong.
 std::optional<RecordWalk::Step> RecordWalk::gap_here() {
   const ContentGap* gap = input_.gap();
   if (gap == nullptr || gap->offset > position_) return std::nullopt;
@@ -147,7 +149,7 @@ bool RecordWalk::find_before(uint64_t end) {
   return true;
 }
 
-// The end of the zeros at `at`.
+// Returns the end of the zeros that begin at `at`.
 uint64_t RecordWalk::zeros_from(uint64_t at) {
   const uint64_t last =
       std::min(at + std::min(limits_.max_region, UINT64_MAX - at), limits_.horizon);

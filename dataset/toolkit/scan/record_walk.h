@@ -24,7 +24,7 @@ struct RecordWalkLimits {
   uint64_t horizon = UINT64_MAX;
   // Longer records count as damage.
   uint64_t max_record_size = UINT64_MAX;
-  // The search distance for a record behind damage; then the walk ends.
+  // The distance to search for a record after damage. If no record is found, the walk ends.
   uint64_t max_region = UINT64_MAX;
 };
 
@@ -34,32 +34,33 @@ class RecordWalk {
 
   RecordWalk(ScanInput& input, uint64_t begin, RecordWalkLimits limits, std::stop_token stop);
 
-  // The next intact record, or the damaged region before it; empty at the end of the content (or of
-  // `limits`), and at every later call. Throws Error{cancelled} after a stop request, and the
-  // input's errors.
+  // Returns the next intact record, or the damaged region before it; std::nullopt at the end of the
+  // content (or where `limits` end the walk), and on every later call. Throws Error{cancelled}
+  // after a stop request, and the input's errors.
   std::optional<Step> next();
 
-  // The record that the last next() found; its data is valid until the next call.
+  // Returns the record `found`, the result of the last next(). Its data is valid until the next
+  // call.
   Record record(const IntactRecords& found);
 
   // Skips intact records that start before `until`, and returns their number. Stops at damage, and
   // may stop earlier.
   uint64_t pass_intact(uint64_t until);
 
-  // Goes to the first intact record that starts in [position(), end). Returns false and doesn't
+  // Moves to the first intact record that starts in [position(), end). Returns false and doesn't
   // move if there is none.
   bool find_before(uint64_t end);
 
   // The offset of the next record or region.
   uint64_t position() const { return position_; }
-  // Continues at `position`, which must not be before the current one.
+  // Continues at `position`, which must not be less than position().
   void seek(uint64_t position);
 
  private:
   enum class Verdict { intact, damaged, undecided };
   struct Checked {
     Verdict verdict = Verdict::damaged;
-    uint64_t size = 0;  // of an intact record, including framing
+    uint64_t size = 0;  // of a complete record, including framing
     uint32_t crc = 0;   // of the data, if it was computed
   };
 

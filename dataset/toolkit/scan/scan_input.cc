@@ -12,8 +12,8 @@ namespace {
 // The read size for streams.
 constexpr size_t kReadSize = size_t{256} << 10;
 
-// Limit on recorded gaps, because they take memory; beyond it, only the intact parts between gaps
-// are visible.
+// Limit on recorded gaps, because each takes memory. Further gaps are not reported, only the intact
+// parts between them.
 constexpr size_t kMostGaps = 1000;
 
 }  // namespace
@@ -69,7 +69,7 @@ std::span<const std::byte> FileScanInput::view(uint64_t offset, uint64_t size) {
   return aside_->part(0, size);
 }
 
-// Reads also from a mapped file: mapping a page takes longer than copying it.
+// Copies even from a mapped file, because mapping a page takes longer than copying it.
 std::span<const std::byte> FileScanInput::window(uint64_t offset, uint64_t size) {
   size = std::min(size, size_ - offset);
   if (size > kWindow) return view(offset, size);
@@ -141,8 +141,8 @@ void StreamScanInput::pass_gaps(uint64_t offset) {
   while (!gaps_.empty() && gaps_.front().offset <= offset) gaps_.pop_front();
 }
 
-// Moving costs at most the forgotten bytes, growing at most the kept bytes: so the work is linear
-// for any order of views.
+// Moving copies at most as many bytes as were forgotten, and growing at most as many as are kept,
+// so the work is linear for any order of views.
 void StreamScanInput::make_room() {
   if (buffer_.size() - end_ >= kReadSize) return;
   const size_t kept = end_ - begin_;

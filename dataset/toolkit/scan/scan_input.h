@@ -1,4 +1,4 @@
-// The input of a scan for records: a file or a stream, read at mostly increasing offsets.
+// Reads the input of a scan for records, a file or a stream, at mostly increasing offsets.
 #pragma once
 
 #include <array>
@@ -29,32 +29,32 @@ class ScanInput {
  public:
   virtual ~ScanInput() = default;
 
-  // The content from `offset` on: at least `size` bytes, unless it ends before, and all further
-  // bytes that are available. Valid until the next call.
+  // Returns the content from `offset` on: at least `size` bytes, fewer only at the end of the
+  // content, and all further bytes that are available. The view is valid until the next call.
   virtual std::span<const std::byte> view(uint64_t offset, uint64_t size) = 0;
-  // The same for a sequential pass, from lower offsets to higher ones: going back is expensive.
+  // Like view(), for a sequential pass from lower to higher offsets: going back is expensive.
   virtual std::span<const std::byte> window(uint64_t offset, uint64_t size) {
     return view(offset, size);
   }
-  // The number of bytes from `offset` on; empty if it isn't known yet.
+  // Returns the number of bytes from `offset` on, or std::nullopt if it isn't known yet.
   virtual std::optional<uint64_t> left(uint64_t offset) const = 0;
   // Promises that no view will begin before `offset`.
   virtual void forget(uint64_t offset) = 0;
-  // Hints that [begin, end), which was viewed, isn't needed soon.
+  // Hints that [begin, end), which was viewed, won't be needed soon.
   virtual void release(uint64_t begin, uint64_t end) = 0;
-  // The first gap in the viewed content that was not passed.
+  // Returns the first gap in the viewed content that was not passed, or null.
   virtual const ContentGap* gap() const = 0;
   // Marks the gaps up to `offset` as passed.
   virtual void pass_gaps(uint64_t offset) = 0;
-  // Whether the content has changed while it was read.
+  // Whether the content has changed while it was being read.
   virtual bool changed() const = 0;
   virtual const std::string& path() const = 0;
 
-  // The size of pieces in which a long range is read and released.
+  // The size of the pieces in which a long range is read and released.
   uint64_t piece() const { return piece_; }
-  // crc32c_extend(crc, [begin, end)); the range must exist. Releases whole pieces of it.
+  // Returns crc32c_extend(crc, [begin, end)); the range must exist. Releases whole pieces of it.
   uint32_t extend_crc(uint32_t crc, uint64_t begin, uint64_t end);
-  // crc32c([begin, end)), read through windows; the range must exist.
+  // Returns crc32c([begin, end)) and reads through windows; the range must exist.
   uint32_t crc_in_passing(uint64_t begin, uint64_t end);
 
  protected:
@@ -64,11 +64,12 @@ class ScanInput {
   const uint64_t piece_;
 };
 
-// Part or all of a file. Views of a stable() file point to its memory, of which at most `resident`
-// bytes, and a few blocks, stay resident. Unmapping pages interrupts all threads of the process,
-// and a page that is needed again must be mapped again. So it is done rarely: a file full of wrong
-// headers has a range to release every few bytes. Views of other files are read, each with exactly
-// its bytes. Bytes that the file has lost since it was opened read as zeros.
+// Reads part or all of a file. Views of a stable() file point into the mapped file, of which at
+// most `resident` bytes and a few blocks stay resident. Unmapping pages interrupts all threads of
+// the process, and a page that is needed again must be mapped again. So pages are unmapped rarely,
+// even if a file full of wrong headers has a range to release every few bytes. A view of any other
+// file reads exactly the bytes of the view. Bytes that the file has lost since it was opened read
+// as zeros.
 class FileScanInput final : public ScanInput {
  public:
   static constexpr uint64_t kResident = uint64_t{1} << 20;
@@ -99,15 +100,15 @@ class FileScanInput final : public ScanInput {
   const std::string& path() const override { return file_.path(); }
 
  private:
-  // The amount that the kernel maps around a touched page.
+  // How many bytes the kernel maps around a touched page.
   static constexpr uint64_t kBlock = uint64_t{64} << 10;
   static constexpr size_t kMostBlocks = 4;
 
-  // Whether `offset` is in the last window, or at its end.
+  // Returns whether `offset` is in the last window or at its end.
   bool in_window(uint64_t offset) const {
     return offset >= window_begin_ && offset - window_begin_ <= window_.size();
   }
-  // The part of the last window from `offset` on.
+  // Returns the part of the last window from `offset` on; empty if `offset` is not in the window.
   std::span<const std::byte> kept(uint64_t offset) const {
     return in_window(offset) ? window_.subspan(offset - window_begin_) : window_.first(0);
   }
@@ -127,12 +128,12 @@ class FileScanInput final : public ScanInput {
   // The last view outside of the window; unused for a stable file.
   std::optional<RawBuffer> aside_;
   uint64_t read_next_ = kFirstWindow;
-  // Indexes of blocks that hold short ranges to be released, most recent last.
+  // Indexes of the blocks that hold short ranges to be released, the most recent last.
   std::array<uint64_t, kMostBlocks> blocks_ = {};
   size_t block_count_ = 0;
 };
 
-// A stream; content that was viewed and not forgotten is kept in memory.
+// Reads a stream. Keeps content that was viewed and not forgotten in memory.
 class StreamScanInput final : public ScanInput {
  public:
   // `reads_on`: the source continues after damage (InflateOptions).
@@ -153,7 +154,7 @@ class StreamScanInput final : public ScanInput {
 
   std::unique_ptr<ByteSource> source_;
   RawBuffer buffer_;
-  // The part of the buffer that holds content, and its offset in the content.
+  // The part [begin_, end_) of the buffer holds the content from offset_ on.
   size_t begin_ = 0;
   size_t end_ = 0;
   uint64_t offset_ = 0;

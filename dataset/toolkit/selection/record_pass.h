@@ -1,6 +1,6 @@
-// A single pass over records on all threads, with results in order. Short records are copied into
-// blocks, so that other threads can process a block while the next is read; long records are not
-// copied, so memory holds each only once.
+// Processes records in a single pass on several threads, with results in order. Short records are
+// copied into blocks, so that other threads can process a block while the next block is read. Long
+// records are not copied, so memory holds each of them only once.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace recordpipe {
 // Consecutive records of about PassOptions::block_size bytes.
 class RecordBlock {
  public:
-  // A block that starts at record `first`.
+  // Creates a block that starts at record `first`.
   explicit RecordBlock(uint64_t first = 0) : first_(first) {}
 
   // Appends a copy of the record.
@@ -31,17 +31,17 @@ class RecordBlock {
     bytes_.insert(bytes_.end(), record.data.begin(), record.data.end());
   }
 
-  // The index of its first record in the file, from 0.
+  // The index of the block's first record in the file, from 0.
   uint64_t first() const { return first_; }
   size_t size() const { return places_.size(); }
-  // Record first() + i, valid as long as the block.
+  // Returns record first() + i, which is valid as long as the block.
   Record operator[](size_t i) const {
     const Place& place = places_[i];
     return {.data = std::span(bytes_).subspan(place.begin, place.size),
             .offset = place.offset,
             .path = place.path};
   }
-  // The memory of the block: counts each record, because records may be empty.
+  // The memory of the block. Includes a fixed size per record, because records may be empty.
   size_t memory() const { return bytes_.size() + places_.size() * sizeof(Place); }
 
  private:
@@ -60,16 +60,17 @@ class RecordBlock {
 struct PassOptions {
   size_t block_size = size_t{256} << 10;  // approximate bytes per unit of work
   size_t large_size = size_t{3} << 20;    // larger records count as large
-  // The maximum ratio of work()'s output to its block. To bound memory, a larger ratio reduces the
-  // number of blocks in flight (parallel_in_order.h) and of threads, which each need their own
-  // memory.
+  // The maximum ratio of the size of work()'s output to the size of the block. To bound memory, a
+  // larger ratio reduces the number of blocks in flight (parallel_in_order.h) and the number of
+  // threads, each of which needs its own memory.
   size_t growth = 1;
 };
 
 // Calls consume(work(block)) for blocks of records, and large(number, record) for each record above
-// large_size. consume() and large() run on the calling thread, in the order of the records, while
-// they return true; work() runs on several threads. `read` returns the records, numbered from
-// `first`; its exception is thrown after all records before it were consumed.
+// large_size. consume() and large() run on the calling thread, in the order of the records, until
+// one of them returns false; work() runs on several threads. `read` returns the records, which are
+// numbered from `first`; an exception from `read` is thrown after all earlier records were
+// consumed.
 template <typename Output>
 void pass_over_records(const std::function<std::optional<Record>()>& read, uint64_t first,
                        size_t threads, const std::function<Output(RecordBlock)>& work,
@@ -79,7 +80,7 @@ void pass_over_records(const std::function<std::optional<Record>()>& read, uint6
   const size_t most_threads =
       std::max<size_t>(2, kMostOnTheirWay / (options.growth * options.block_size));
   uint64_t number = first;
-  std::optional<Record> waiting;  // a large record, after the blocks before it
+  std::optional<Record> waiting;  // a large record, until the blocks before it are consumed
   std::exception_ptr failure;
   bool more = true;
 
@@ -124,7 +125,7 @@ void pass_over_records(const std::function<std::optional<Record>()>& read, uint6
     }
     waiting.reset();
   }
-  // (An error found by reading ahead of the last wanted record is ignored.)
+  // (An error found by reading beyond the last wanted record is ignored.)
   if (failure && wanted) std::rethrow_exception(failure);
 }
 

@@ -14,7 +14,7 @@ namespace recordpipe {
 namespace {
 
 constexpr uint64_t kSampleStream = 0x5341'4d50'4c45'0001;  // the sample's random stream
-constexpr size_t kMostThreads = 16;                        // limits the memory of their blocks
+constexpr size_t kMostThreads = 16;                        // limits the memory of all blocks
 
 struct SelectedBlock {
   RecordBlock block;
@@ -49,7 +49,7 @@ class Selector {
  private:
   bool is_full() const { return selection_.limit && report_.taken >= *selection_.limit; }
 
-  // The next record in the sample.
+  // Returns the next record in the sample.
   std::optional<Record> next_record() {
     if (is_full()) return std::nullopt;
     while (auto record = read_()) {
@@ -71,7 +71,8 @@ class Selector {
     return std::ldexp(static_cast<double>(drawn >> 11), -53) < *selection_.fraction;
   }
 
-  // If the record isn't selected, adds the requested names that it has to `found`.
+  // Returns whether the record is selected. If it isn't, adds to `found` the requested names that
+  // occur in the record.
   bool is_wanted(const Record& record, MessageView& message, FeatureNames& found) const {
     if (!selection_.where) return true;
     message.read(record.data);
@@ -110,7 +111,7 @@ class Selector {
                   .hint = error.hint()});
   }
 
-  // Both return whether more records are wanted.
+  // take_block() and take_large() return whether more records are wanted.
   bool take_block(const SelectedBlock& selected) {
     report_.found.insert(selected.found.begin(), selected.found.end());
     for (size_t i = 0; i < selected.wanted.size(); ++i) {

@@ -20,7 +20,7 @@ namespace {
 
 using Operator = Where::Condition::Operator;
 
-// -1, 0 or 1 if a is less than, equal to or greater than b; exact for all values.
+// Returns -1, 0 or 1 if a is less than, equal to or greater than b. Exact for all values.
 int compare(int64_t a, double b) {
   constexpr double kTooLarge = 9223372036854775808.0;  // 2^63
   if (b >= kTooLarge) return -1;
@@ -56,7 +56,7 @@ bool fits(int order, Operator how) {
   return false;
 }
 
-// Compares a value with a literal; false if their kinds differ.
+// Compares a value with a literal. Returns false if their kinds differ.
 bool fits(int64_t value, Operator how, const WhereLiteral& literal) {
   if (const auto* number = std::get_if<int64_t>(&literal))
     return fits(compare(value, *number), how);
@@ -64,7 +64,7 @@ bool fits(int64_t value, Operator how, const WhereLiteral& literal) {
   return false;
 }
 
-// Rounds to a float, unless the number is out of its range.
+// Rounds `number` to float, unless it is out of the range of float.
 double rounded(double number) {
   constexpr double kLargest = std::numeric_limits<float>::max();
   return std::abs(number) <= kLargest ? static_cast<float>(number) : number;
@@ -208,7 +208,7 @@ void require_comparable(const Where::Condition& condition, const std::string& ca
                          there_are(names.all(), name)});
 }
 
-// The first name, in sorted order, that was requested and that no record has.
+// Returns the first name, in sorted order, that was requested and that no record has, or null.
 const std::string* first_missing(const Where::Condition& condition) {
   const std::string* first = condition.asked && condition.kinds == 0 ? &condition.name : nullptr;
   for (const Where::Condition& part : condition.parts) {
@@ -218,7 +218,7 @@ const std::string* first_missing(const Where::Condition& condition) {
   return first;
 }
 
-// Only conditions that must hold: a comparison that fails under `not` selects the record.
+// Checks only conditions that must hold: a comparison that fails under `not` selects the record.
 void require_all_possible(const Where::Condition& condition, const FirstNames& names,
                           bool looked_at_all, const std::string& called) {
   if (condition.kind == Where::Condition::Kind::negation) return;
@@ -236,7 +236,7 @@ struct Where::State {
   const Condition condition;
   const std::string called;
   FirstNames names = {};
-  bool matched = false;  // by some record; set by any thread, once
+  bool matched = false;  // whether some record matched; any thread may set it
 };
 
 Where::Where(std::string_view expression, std::string_view called)

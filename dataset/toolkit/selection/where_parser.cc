@@ -26,12 +26,13 @@ bool continues_name(char c) {
   return begins_name(c) || is_digit(c) || c == '/' || c == '.' || c == ':' || c == '-';
 }
 
-// A recursive descent over the text, a function for each rule:
+// Parses the text by recursive descent, with a function for each rule:
 //   any        = all {"or" all}
 //   all        = part {"and" part}
 //   part       = "not" part | "(" any ")" | has | comparison
 //   has        = "has" "(" name ")"
-//   comparison = (name | "len" "(" name ")") (operator literal | ["not"] "in" "[" literals "]")
+//   comparison = (name | "len" "(" name ")") (operator literal | ["not"] "in" list)
+//   list       = "[" literals "]" | "(" literals ")"
 class Parser {
  public:
   Parser(std::string_view text, std::string_view called) : text_(text), called_(called) {}
@@ -77,7 +78,7 @@ class Parser {
     at_ += word.size();
     return true;
   }
-  // "len(" or "has(": a feature may also have that name.
+  // Takes "len(" or "has(". Without the parenthesis, the word is the name of a feature.
   bool take_function(std::string_view name) {
     const size_t begin = at_;
     if (take_word(name) && take("(")) return true;

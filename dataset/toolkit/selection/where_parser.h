@@ -1,4 +1,4 @@
-// The syntax tree of a where expression; where.h describes the language.
+// Parses a where expression into a syntax tree. where.h describes the language.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct Where::Condition {
   std::string name = {};
   Operator how = Operator::equal;
   std::vector<WhereLiteral> literals = {};  // at least one must match
-  // Whether any record was asked for `name`, and the kinds of its values as bits. Each is set by
-  // any thread, once.
+  // Whether `name` was searched in any record, and the kinds of its values as bits. Any thread may
+  // set them.
   mutable bool asked = false;
   mutable uint8_t kinds = 0;
 };
