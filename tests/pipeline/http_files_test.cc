@@ -52,8 +52,8 @@ class HttpFiles : public HttpReadingTest {
     return out;
   }
 
-  // Serves a file of `count` records of `size` bytes, each request of which takes a tenth of a
-  // second. Returns its URL.
+  // Serves a file of `count` records of `size` bytes and returns its URL. Each request takes a
+  // tenth of a second.
   std::string put_slow(int count, size_t size) {
     const std::string path = directory_ / "slow";
     RecordWriter writer(posix_file_system(), path);
@@ -214,7 +214,7 @@ TEST_F(HttpFiles, TheStateIsThatOfTheFileThatWasOpened) {
 
 TEST_F(HttpFiles, DestroyingAnIteratorDoesNotWaitForAWalkOverTheHeaders) {
   constexpr size_t kHeaders = 80;
-  const std::string url = put_slow(kHeaders, 9000);  // the walk skips records this long
+  const std::string url = put_slow(kHeaders, 9000);  // the walk skips the data of long records
   options.smallest_window = options.largest_window = 12;
   HttpFileSystem slow = files();
   auto iterator =

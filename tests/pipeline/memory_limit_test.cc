@@ -88,7 +88,7 @@ TEST(MemoryLimit, CountsWhatTicketsStandFor) {
   EXPECT_GE(use_after_all(cached.with_options({.chunk_size = 1})).peak, 20 * kMiB);
 }
 
-// Elements are counted inside the elements of any operator.
+// Elements that are inside the elements of any operator are counted.
 TEST(MemoryLimit, SeesElementsInsideOthers) {
   const PipelineOptions options{.threads = 1, .chunk_size = 1};
   const auto held = [&](const auto& dataset) {

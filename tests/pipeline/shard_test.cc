@@ -143,7 +143,7 @@ TEST(Shard, ARunSavedWithSomeWorkersResumesWithOthers) {
         std::vector<Worker> saving = workers_of(from, global);
         for (size_t batch = 0; batch <= expected.size(); ++batch) {
           if (batch % 5 == from % 5 || batch == expected.size()) {
-            // Each worker resumes from the state of some worker, which may be any.
+            // A worker may resume from the state of any worker.
             std::vector<Worker> resumed = workers_of(to, global);
             for (size_t i = 0; i < to; ++i) {
               resumed[i].restore(saving[(i * 3 + batch) % from].state());

@@ -266,7 +266,7 @@ TEST(IteratorState, OfAPassThatThereIsNotIsRefused) {
   }
 }
 
-// The input is moved to its position once, not once for each input that is open.
+// The dataset before interleave is moved to its position once, not once for each open input.
 TEST(IteratorState, AnInterleaveRunsItsInputOnceToGoOn) {
   const auto made = std::make_shared<std::atomic<int>>(0);
   const auto counted = from_generator([made] {
