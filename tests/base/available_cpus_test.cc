@@ -1,4 +1,4 @@
-// Quotas as set by kernels and container runtimes, and malformed files.
+// Tests CPU quotas as kernels and container runtimes set them, and malformed files.
 #include "dataset/base/available_cpus.h"
 
 #include <filesystem>
@@ -21,7 +21,7 @@ class CgroupCpuQuota : public testing::Test {
     std::filesystem::create_directories(std::filesystem::path(directory_ / path).parent_path());
     write_file(directory_ / path, content);
   }
-  // Sets this process's cgroups and the lines of its mountinfo.
+  // Writes the cgroup and mountinfo files of this process.
   void proc(const std::string& cgroup, const std::string& mountinfo) {
     file("proc/self/cgroup", cgroup);
     file("proc/self/mountinfo", mountinfo);
@@ -88,14 +88,15 @@ TEST_F(CgroupCpuQuota, OfVersion1) {
   EXPECT_EQ(quota(), 1);
 }
 
-// Without its own namespace, a container sees its cgroup mounted but is told the host's path.
+// Without a cgroup namespace, a container's cgroup is the root of the mount, but /proc/self/cgroup
+// contains the host's path.
 TEST_F(CgroupCpuQuota, OfACgroupThatIsMountedByItself) {
   proc("0::/docker/1/inner\n", "30 22 0:26 /docker/1 /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   file("sys/fs/cgroup/cpu.max", "500000 100000\n");
   EXPECT_EQ(quota(), 5);
   file("sys/fs/cgroup/inner/cpu.max", "200000 100000\n");
   EXPECT_EQ(quota(), 2);
-  // A cgroup whose name has the same prefix is another one.
+  // A cgroup whose name only starts with the mounted one's name is a different cgroup.
   proc("0::/docker/12\n", "30 22 0:26 /docker/1 /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   EXPECT_EQ(quota(), 5);
 }

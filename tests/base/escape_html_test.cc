@@ -1,4 +1,4 @@
-// Escapes arbitrary text so that a page shows it as text.
+// Tests that escaped text is shown as text in a page, whatever it contains.
 #include "dataset/applications/html/escape_html.h"
 
 #include <gtest/gtest.h>

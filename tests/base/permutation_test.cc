@@ -1,4 +1,4 @@
-// A permutation of [0, n) for every n, with the promised randomness.
+// Tests that every n yields a permutation of [0, n), with the promised randomness.
 #include "recordpipe/internal/permutation.h"
 
 #include <algorithm>
@@ -66,7 +66,8 @@ TEST(Permutation, IsTheSameForAKeyAndAnotherForAnother) {
   EXPECT_EQ(permuted(10, derive_key(7, 0)), (std::vector<uint64_t>{5, 0, 9, 3, 2, 6, 8, 7, 1, 4}));
 }
 
-// The deviation of counts from equality, in standard deviations of the chi-square distribution.
+// Returns how far `counts` deviate from equal counts, in standard deviations of the chi-square
+// distribution.
 double deviation(const std::vector<uint64_t>& counts) {
   double total = 0;
   for (const uint64_t count : counts) total += static_cast<double>(count);
@@ -106,7 +107,7 @@ TEST(Permutation, EachNumberIsAsLikelyAtEachPlace) {
   }
 }
 
-// In a large permutation: which numbers follow a number, near or far, and in which order.
+// Compares each value of a large permutation with the value at a short or long distance after it.
 TEST(Permutation, NeighboursAreIndependent) {
   constexpr uint64_t kN = 100'003;
   constexpr uint64_t kBins = 20;

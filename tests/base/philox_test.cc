@@ -31,7 +31,7 @@ TEST(Random, IsAFunctionOfKeyEpochAndIndex) {
 }
 
 TEST(Random, SeedAndEpochDoNotAlias) {
-  // With seed + epoch as the key, seed 1 at epoch 0 would equal seed 0 at epoch 1.
+  // If the key were seed + epoch, seed 1 in epoch 0 would draw the same as seed 0 in epoch 1.
   Random a(derive_key(0, 5), 1, 0);
   Random b(derive_key(1, 5), 0, 0);
   EXPECT_NE(a.next64(), b.next64());

@@ -1,4 +1,4 @@
-// The requested number of threads, within limits.
+// Tests that thread_count() returns the requested number of threads, within limits.
 #include <algorithm>
 #include <cstdint>
 

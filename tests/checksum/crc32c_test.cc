@@ -1,4 +1,4 @@
-// All implementations of CRC-32C under one test body.
+// Runs the same tests on all implementations of CRC-32C.
 #include "recordpipe/crc32c.h"
 
 #include <random>
@@ -12,7 +12,7 @@
 namespace recordpipe {
 namespace {
 
-// One bit at a time, by definition.
+// Computes the CRC one bit at a time, by its definition.
 uint32_t reference_extend(uint32_t crc, std::span<const std::byte> data) {
   crc = ~crc;
   for (const std::byte byte : data) {
@@ -53,13 +53,13 @@ TEST(Crc32cConcat, IsTheCrcOfBothBlocks) {
     const auto second = std::span(bytes).subspan(cut);
     EXPECT_EQ(crc32c_concat(crc32c(std::span(bytes).first(cut)), crc32c(second), second.size()),
               crc32c(bytes));
-    // And the inverse: the second block's CRC from the other two.
+    // The inverse: the second block's CRC, from the CRCs of the first block and of the whole.
     EXPECT_EQ(crc32c_concat(crc32c(std::span(bytes).first(cut)), crc32c(bytes), second.size()),
               crc32c(second));
   }
 }
 
-// Moving by 2^40 bytes in one step equals moving by 2^20 bytes 2^20 times.
+// Appending 2^40 bytes in one step equals appending 2^20 bytes 2^20 times.
 TEST(Crc32cConcat, MovesAsFarAsIsAsked) {
   uint32_t crc = 0x12345678;
   for (int i = 0; i < 1 << 20; ++i) crc = crc32c_concat(crc, 0, 1 << 20);

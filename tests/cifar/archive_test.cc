@@ -1,4 +1,4 @@
-// Published and re-packed archives, damaged archives, and malicious ones.
+// Tests archives: published, repacked, damaged and malicious ones.
 #include "recordpipe/cifar/archive.h"
 
 #include <memory>
@@ -157,7 +157,7 @@ TEST(CifarArchive, WhatElseIsInItIsPassedOver) {
   expect_cifar10(read(archive_bytes(members)), false);
 }
 
-// CIFAR-100's file names for other contents, before CIFAR-10's files.
+// Files with CIFAR-100's names but other contents precede CIFAR-10's files.
 TEST(CifarArchive, StrayFilesOfCifar100sNamesArePassedOver) {
   const CifarBatch batch = make_batch(CifarDataset::cifar10, kRows, 0);
   const std::vector<TarEntry> strays = {
@@ -226,7 +226,7 @@ TEST(CifarArchive, BatchesThatDontBelongTogetherAreRefused) {
   auto members = python_members(kRows);
   members[4].name = "other/" + members[4].name;
   EXPECT_THAT(error_of(archive_bytes(members)).what(), HasSubstr("batches in two folders"));
-  members[1].name = "a\x1b[2J\n/data_batch_4";  // messages stay one harmless line
+  members[1].name = "a\x1b[2J\n/data_batch_4";  // the message is one harmless line
   EXPECT_THAT(error_of(archive_bytes(members)).what(), HasSubstr("the others in 'a\\x1b[2J\\x0a'"));
   members = python_members(kRows);
   members[4].content = binary_bytes(make_batch(CifarDataset::cifar10, kRows, 0));
@@ -261,12 +261,12 @@ TEST(CifarArchive, PlainRecordsAreChecked) {
   const Error error = refused(label);
   EXPECT_EQ(error.offset(), 2 * 3073u);
   EXPECT_THAT(error.what(), HasSubstr("label 10 is not in 0..9"));
-  // CIFAR-100's records in an archive of CIFAR-10.
+  // Records of CIFAR-100 in an archive of CIFAR-10.
   EXPECT_THAT(refused(binary_bytes(make_batch(CifarDataset::cifar100, kRows, 0))).what(),
               HasSubstr("not a multiple of the record size"));
 }
 
-// They must not be skipped as files that don't belong to CIFAR-10.
+// Damaged CIFAR-100 batches must not be skipped like files that are not part of CIFAR-10.
 TEST(CifarArchive, DamagedBatchesOfCifar100AreRefused) {
   for (const bool binary : {false, true}) {
     for (const size_t damaged : {0, 1}) {
@@ -292,14 +292,14 @@ TEST(CifarArchive, ASizeThatLiesIsNoticed) {
     members.back().size = lie;
     return archive_bytes(members);
   };
-  // Larger than the archive, larger than any file, and smaller than the pickle.
+  // Sizes larger than the archive, larger than any file, and smaller than the pickle.
   EXPECT_EQ(error_of(members_with_size(1'000'000)).kind(), ErrorKind::truncated);
   EXPECT_EQ(error_of(members_with_size(077777777777)).kind(), ErrorKind::truncated);
   EXPECT_EQ(error_of(members_with_size(100)).kind(), ErrorKind::truncated);
 }
 
 TEST(CifarArchive, ADecompressionBombIsStopped) {
-  // An unrequested member with 600 MB of zeros: 60 gzip members of 10 MB each.
+  // A tar member that isn't needed, with 600 MB of zeros in 60 gzip members of 10 MB each.
   const std::string zeros(10'000'000, '\0');
   const std::string header = tar_bytes(TarEntry{.name = "zeros", .size = 600'000'000});
   std::string bomb = gzip_bytes(header);
@@ -346,7 +346,8 @@ TEST(CifarArchive, OtherFormatsAreCalledByTheirNames) {
     EXPECT_EQ(error.reason(), name + ", not a .tar.gz or .tar");
     EXPECT_THAT(error.hint(), HasSubstr("cifar.tar.gz"));
   }
-  // A tar archive whose first member's name starts with such bytes is still accepted.
+  // A tar archive is accepted even if its first member's name starts with the same bytes as one of
+  // these formats.
   auto members = python_members(kRows);
   members.insert(members.begin(), {.name = "BZhang/notes", .content = "mine"});
   expect_cifar10(read(tar_bytes(members)), false);
@@ -364,7 +365,7 @@ TEST(CifarArchive, WhatIsNoArchiveIsRefused) {
 TEST(CifarArchive, CutAnywhereIsAnError) {
   const std::string whole = archive_bytes(python_members(1));
   for (size_t size = 0; size < whole.size(); size += 1 + size / 7) error_of(whole.substr(0, size));
-  // Damage in the trailer: all batches have been delivered by then.
+  // Only the trailer is truncated: all batches were delivered before.
   for (size_t cut = 1; cut <= 8; ++cut) {
     EXPECT_EQ(error_of(whole.substr(0, whole.size() - cut)).kind(), ErrorKind::truncated) << cut;
   }
@@ -378,7 +379,7 @@ TEST(CifarArchive, AFlippedBitNeverGivesOtherImages) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
     try {
-      expect_cifar10(read(damaged), false, 1);  // for example a match that produces the same bytes
+      expect_cifar10(read(damaged), false, 1);  // for example, another match with the same bytes
     } catch (const Error&) {
       ++refused;
     }

@@ -27,7 +27,7 @@ std::string octal(uint64_t value, int digits) {
   return text.data();
 }
 
-// In Python 2's dialect, with the labels under CIFAR-100's names.
+// Pickles `batch` as Python 2 does, with the labels under CIFAR-100's names.
 std::string cifar100_pickle_bytes(const CifarBatch& batch) {
   std::string pickle = pickle_bytes(batch);
   std::string coarse =

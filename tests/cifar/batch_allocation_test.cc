@@ -1,4 +1,5 @@
-// In the steady state CIFAR-10's pipeline allocates no memory per batch, in any order and type.
+// Tests that CIFAR-10's pipeline allocates no memory per batch in the steady state, for any order
+// and element type.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +18,7 @@ namespace recordpipe {
 namespace {
 
 constexpr int kRecords = 700;
-constexpr int kWarmUp = 400;  // batches: a few epochs and some saved states
+constexpr int kWarmUp = 400;  // batches; a few epochs and some saved states
 constexpr size_t kSteady = 200;
 
 class SteadyBatches : public testing::TestWithParam<size_t> {

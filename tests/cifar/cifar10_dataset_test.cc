@@ -1,4 +1,4 @@
-// CIFAR-10's batches against a plain loop, and rejected arguments.
+// Compares CIFAR-10's batches with a plain loop, and tests rejected arguments.
 #include "recordpipe/cifar/cifar10_dataset.h"
 
 #include <cstring>
@@ -50,7 +50,7 @@ std::vector<Bytes> run(const std::vector<std::string>& files, const Cifar10Optio
   return out;
 }
 
-// The plain twin, one image at a time.
+// Computes the same batches with the naive pipeline, one image at a time.
 std::vector<Bytes> run_plainly(uint64_t images, const Cifar10Options& options) {
   std::vector<Image> all;
   for (uint64_t i = 0; i < images; ++i) all.push_back(image_of(i));
@@ -198,15 +198,15 @@ TEST_F(Cifar10Dataset, RecordsThatAreNoExamplesAreErrors) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.path(), path);
-    EXPECT_EQ(error.offset(), 0u);  // the record's; the next is in its data, after a tag of three
-                                    // bytes:
+    EXPECT_EQ(error.offset(), 0u);  // of the record; the byte below is in the record's data,
+                                    // after a tag of three bytes
     const std::string byte = "byte " + std::to_string(example.size() + 3) + " of the data";
     EXPECT_THAT(error.what(), HasSubstr(byte));
   }
 }
 
-// Including distortions: several processes together get the batches that a single process would
-// get.
+// Together, several processes get the batches that a single process would get, with the same
+// distortions.
 TEST_F(Cifar10Dataset, BatchesOfAllWorkersAreDealtFromTheWholeBatch) {
   const std::string path = write("data.tfrecords", 0, 48);
   const Cifar10Options options = {

@@ -1,4 +1,4 @@
-// Whole conversions: the files' contents, when they appear, and the state after a failure.
+// Tests whole conversions: the files' contents, when the files appear, and what a failure leaves.
 #include "recordpipe/cifar/convert.h"
 
 #include <cerrno>
@@ -323,7 +323,8 @@ TEST_F(ConvertTest, ShardsHaveALimit) {
 
 // --- faults ---------------------------------------------------------------------------------
 
-// Complete old files (of another archive) or complete new ones.
+// After a failure, each file is either the complete old one (from another archive) or the complete
+// new one.
 class ConvertFaultTest : public ConvertTest {
  protected:
   ConvertFaultTest() {
@@ -345,7 +346,7 @@ class ConvertFaultTest : public ConvertTest {
     for (const auto& [name, content] : old_files) {
       const std::string found = content_of(name);
       EXPECT_TRUE(found == content || found == new_files[name]) << name;
-      // No source is better than a wrong one.
+      // A missing source.txt is better than a wrong one.
       const std::string source = noted_source(files, data_dir);
       EXPECT_TRUE(source.empty() || source == (found == content ? old_source : new_source));
     }
@@ -381,8 +382,8 @@ TEST_F(ConvertFaultTest, AnyCallMayFail) {
 }
 
 TEST_F(ConvertFaultTest, SyntheticImagesAreNeverUnmarked) {
-  // Marked as synthetic or not before, synthetic or not now: if any file contains synthetic images,
-  // the mark is there; and it is right at the end.
+  // Converts synthetic images over unmarked files, and real images over marked files. While a file
+  // contains synthetic images, the mark must exist; after the conversion it must be correct.
   for (const bool synthetic : {true, false}) {
     const auto prepare = [&] {
       restore();
@@ -417,8 +418,8 @@ TEST_F(ConvertFaultTest, TheProcessMayDieAnywhere) {
         files, fault, action(fault == FaultyFileSystem::Fault::kill),
         [&] {
           check_whole();
-          // The next run does the work and cleans up: of the extracted files, only those with final
-          // names remain.
+          // The next run completes the conversion and cleans up: of the extracted files, only those
+          // with final names remain.
           convert_cifar(files, archive, data_dir);
           std::vector<std::string> expected = {"eval.tfrecords", "source.txt", "train.tfrecords",
                                                "validation.tfrecords"};

@@ -1,4 +1,4 @@
-// Malicious pickles, and pickles that are truncated or damaged.
+// Tests malicious, truncated and damaged pickles.
 #include <string>
 #include <string_view>
 
@@ -131,7 +131,7 @@ TEST(HostilePickle, AnArchiveThatLiesAboutTheSizeDoesNotMakeItAllocate) {
 }
 
 TEST(HostilePickle, ManyValuesOfAByteEachAreRefused) {
-  // Tuples of empty dicts kept by the memo: a hundred bytes of memory per byte of the pickle.
+  // The memo keeps tuples of empty dicts: a hundred bytes of memory per byte of the pickle.
   std::string pickle = "\x80\x04]";
   for (int i = 0; i < 40; ++i) pickle += "(" + std::string(60'000, '}') + "t\x94" + "a";
   const Error error = error_of_pickle(pickle);
@@ -151,7 +151,7 @@ TEST(HostilePickle, DeepNestingIsRefused) {
 }
 
 TEST(HostilePickle, ContainersThatHoldThemselvesAreRefusedOrForgotten) {
-  // l = []; l.append(l): elements that aren't numbers are only counted.
+  // l = []; l.append(l). Elements that aren't numbers are counted, not stored.
   EXPECT_THAT(error_of_pickle("\x80\x02]q\x01h\x01"
                               "a."s)
                   .what(),

@@ -1,4 +1,4 @@
-// Batches as Python writes them, and inconsistent batches.
+// Tests batches as Python writes them, and inconsistent batches.
 #include "dataset/applications/cifar/pickle.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(AllPythons, GoldenPickle, testing::ValuesIn(golden_name
 
 TEST(Pickle, GoldenFilesAreThere) { EXPECT_EQ(golden_names().size(), 20u); }
 
-// Python appends to long lists in parts of a thousand, and its memo has more than 255 entries.
+// Python appends to long lists in parts of a thousand, and a memo can have more than 255 entries.
 TEST(Pickle, LabelsMayComeInPartsAndMemosBeLong) {
   const std::string parts = replaced(published_pickle(), "K\x06K\te"s, "K\x06"s + "e(K\te");
   EXPECT_THAT(read_pickle(parts).labels, ElementsAre(6, 9));
@@ -99,7 +99,7 @@ TEST(Pickle, ShapesAreChecked) {
   expect("M\x00\x0cK\x02\x86"s, "the shape [3072, 2]");
   expect("J\xff\xff\xff\xffM\x00\x0c\x86"s, "the shape [-1, 3072]");
   expect("J\xff\xff\xff\x7fJ\xff\xff\xff\x7f\x86"s, "the shape [2147483647, 2147483647]");
-  // Their product is 2^64 + 6144.
+  // The product of these dimensions is 2^64 + 6144.
   expect("\x8a\x08\x58\x55\x55\x55\x55\x55\x15\x00M\x00\x0c\x86"s,
          "the shape [6004799503160664, 3072]");
   expect("K\x02K\x03M\x00\x04\x87"s, "the shape [2, 3, 1024]");

@@ -1,4 +1,4 @@
-// Pickles for tests: the golden ones, and helpers to read them.
+// Golden pickles for tests, and helpers to read pickles.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline std::string golden_pickle(const std::string& name) {
   return read_file(RECORDPIPE_DATA_DIR "/pickles/" + name + ".pickle");
 }
 
-// The dialect of the published archives.
+// Returns a pickle in the form of the published archives.
 inline std::string published_pickle() {
   return golden_pickle("python2-numpy1-cifar10-protocol2-cpickle");
 }
@@ -30,7 +30,7 @@ inline CifarBatch read_pickle(std::string pickle, CifarDataset dataset = CifarDa
   return read_cifar_pickle(source, size, dataset);
 }
 
-// The Error thrown by reading.
+// Returns the Error that reading `pickle` throws.
 inline Error error_of_pickle(std::string pickle, CifarDataset dataset = CifarDataset::cifar10) {
   try {
     read_pickle(std::move(pickle), dataset);
@@ -44,7 +44,7 @@ inline Error error_of_pickle(std::string pickle, CifarDataset dataset = CifarDat
   return Error({});
 }
 
-// `text` with the first occurrence of `from` replaced.
+// Returns `text` with the first occurrence of `from` replaced by `to`.
 inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << to_hex(from);

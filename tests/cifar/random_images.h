@@ -1,4 +1,4 @@
-// Files of random images, and comparable batches, for the tests of CIFAR-10's batches.
+// Writes files of random images and makes batches comparable, for the tests of CIFAR-10's batches.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ inline std::string example_of(const Image& image) {
       .serialize();
 }
 
-// A batch as comparable bytes.
+// The content of a batch, for comparison.
 struct Bytes {
   std::vector<std::byte> pixels;
   std::vector<int32_t> labels;

@@ -1,4 +1,4 @@
-// The synthetic data set: the same on every machine, in an ordinary archive.
+// Tests the synthetic data set: the same images on every machine, in an ordinary archive.
 #include "recordpipe/cifar/synthetic.h"
 
 #include <stop_token>
@@ -34,7 +34,7 @@ std::string digest_of_images(uint64_t seed, size_t count) {
 }
 
 TEST(SyntheticImage, IsAFunctionOfSeedAndIndex) {
-  // These exact bytes must come out on every machine, compiler and version.
+  // Every machine, compiler and version must draw exactly these bytes.
   EXPECT_EQ(digest_of_images(1, 100),
             "21463fa4c1f1f2229331bbcbbb6d3f3601754d71013f9f51f8bbf0a97cb09716");
   EXPECT_NE(digest_of_images(2, 100), digest_of_images(1, 100));
@@ -50,8 +50,8 @@ TEST(SyntheticImage, EveryClassComesAboutAsOften) {
 }
 
 TEST(SyntheticImage, NoChannelTellsTheClass) {
-  // The mean colour of each class equals that of all up to chance: its deviation is about 74 /
-  // sqrt(400).
+  // The mean colour of each class differs from the mean of all images only by chance; the standard
+  // deviation of a class's mean is about 74 / sqrt(400).
   std::vector<double> sum(kCifar10Classes), count(kCifar10Classes);
   std::vector<std::byte> image(kCifarImageSize);
   for (size_t i = 0; i < 4000; ++i) {

@@ -1,4 +1,5 @@
-// The tutorial's batches against a plain loop with its distortions; their order, states and shards.
+// Compares the tutorial's batches with a plain loop that applies the same distortions, and tests
+// the order, states and shards of the batches.
 #include "recordpipe/cifar/tutorial_batches.h"
 
 #include <cstring>
@@ -38,7 +39,7 @@ std::vector<Bytes> run_tutorial(const std::vector<std::string>& files,
   return out;
 }
 
-// The plain pipeline, one image at a time.
+// Computes the same batches with the naive pipeline, one image at a time.
 std::vector<Bytes> run_plainly(uint64_t images, const Cifar10TutorialOptions& options) {
   std::vector<Image> all;
   for (uint64_t i = 0; i < images; ++i) all.push_back(image_of(i));

@@ -1,4 +1,4 @@
-// Columns against protobuf's own parser.
+// Compares columns with the results of protobuf's own parser.
 #include <string>
 
 #include <google/protobuf/stubs/logging.h>

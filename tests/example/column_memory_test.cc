@@ -1,4 +1,5 @@
-// Batches are decoded in reused memory, in proportion to their records.
+// Tests that decoding reuses the memory of batches, and that this memory is proportional to the
+// records.
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +22,7 @@ std::vector<Record> records_of(const std::vector<std::string>& messages) {
   return records;
 }
 
-// Different batches of 16 records, in the same three passes each time.
+// Expects that passes after the first ones, over the same batches of 16 records, don't allocate.
 template <class Collator, class Parse>
 void expect_no_allocations(const std::vector<Record>& records, const Collator& collator,
                            Parse parse) {

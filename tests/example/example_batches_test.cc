@@ -1,4 +1,4 @@
-// From a Dataset of records to batches of columns.
+// Tests pipelines from records to batches of columns.
 #include <string>
 #include <utility>
 #include <vector>

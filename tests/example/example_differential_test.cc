@@ -1,4 +1,4 @@
-// The wire view and the builder against protobuf's own parser and serialiser.
+// Compares the wire view and the builder with protobuf's own parser and serialiser.
 #include <random>
 #include <string>
 
@@ -65,7 +65,7 @@ TEST(ExampleViewDifferential, EveryCutAndEveryFlippedBit) {
   }
 }
 
-// The usual encodings take a fast path; similar but different ones must not.
+// The usual encodings are parsed by a fast path, which must reject encodings that are only similar.
 TEST(ExampleViewDifferential, EveryChangeOfAByteOfAPlainExample) {
   const google::protobuf::LogSilencer no_complaints_about_utf8;
   const std::string bytes = ExampleBuilder()
@@ -87,7 +87,7 @@ TEST(ExampleViewDifferential, EveryChangeOfAByteOfAPlainExample) {
   }
 }
 
-// Varints may be longer than necessary, up to a length that differs between places.
+// A varint may be longer than necessary, up to a limit that depends on the field it is in.
 TEST(ExampleViewDifferential, LengthsAndNumbersWithMoreBytesThanTheyNeed) {
   const auto padded = [](size_t value, size_t more) {
     std::string varint(1, static_cast<char>(value));

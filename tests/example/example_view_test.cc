@@ -24,7 +24,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// An Example with one feature named k whose Feature is `hex`, which is shorter than 64 bytes.
+// Returns an Example with one feature "k" whose Feature message is `hex`, shorter than 64 bytes.
 std::string example_with(const std::string& hex) {
   const std::string feature = from_hex(hex);
   const auto nested = [](char tag, const std::string& content) {
@@ -33,7 +33,7 @@ std::string example_with(const std::string& hex) {
   return nested(0x0a, nested(0x0a, nested(0x0a, "k") + nested(0x12, feature)));
 }
 
-// A view into `example`.
+// Returns a view into `example`.
 FeatureView feature_k(const std::string& example) {
   const auto feature = find_feature(as_bytes(example), "k");
   if (!feature) throw std::runtime_error("feature k not found");
@@ -151,7 +151,7 @@ TEST(ExampleView, ExtremeNumbers) {
   EXPECT_TRUE(std::isnan(*feature_k(nan).single_float()));
 }
 
-// A SequenceExample's context is field 1 too.
+// The context of a SequenceExample is field 1, like the features of an Example.
 TEST(ExampleView, ReadsTheContextOfASequenceExample) {
   proto::SequenceExample sequence;
   (*sequence.mutable_context()->mutable_feature())["k"].mutable_int64_list()->add_value(3);
@@ -159,7 +159,7 @@ TEST(ExampleView, ReadsTheContextOfASequenceExample) {
   EXPECT_EQ(feature_k(sequence.SerializeAsString()).single_int64(), 3);
 }
 
-// Examples of another writer: see data/README.md.
+// Examples by another writer (see data/README.md).
 TEST(ExampleView, GoldenExamples) {
   std::vector<std::string> examples;
   RecordReader reader(posix_file_system(), RECORDPIPE_DATA_DIR "/golden/examples.tfrecords");
@@ -227,7 +227,7 @@ TEST(ExampleView, AKeyThatIsNotUtf8IsRefused) {
   refusal(from_hex("0a 09 0a 07 0a03eda080 1200"));  // a surrogate
 }
 
-// Found by example_fuzz: the last list, which counts, is intact; the list that it replaces is
+// Found by example_fuzz: the last list, which is the valid one, is intact; the list it replaces is
 // damaged.
 TEST(ExampleView, ADamagedListIsRefusedThoughAnotherReplacesIt) {
   refusal(example_with("0a020109 1a030a0101"));
@@ -235,14 +235,14 @@ TEST(ExampleView, ADamagedListIsRefusedThoughAnotherReplacesIt) {
   refusal(example_with("0a020109 12060a0400000000"));
 }
 
-// A damaged feature is detected even if another one is requested.
+// A damaged feature is detected even if another feature is requested.
 TEST(ExampleView, AllFeaturesAreChecked) {
   const std::string example =
       ExampleBuilder().set_int64("k", 1).serialize() + from_hex("0a 0a 0a 08 0a0178 1203 1a01 80");
   refusal(example);
 }
 
-// Reserves address space only: the size is rejected before anything is read.
+// Only address space is reserved: the size is rejected before any byte is read.
 TEST(ExampleView, TwoGigabytesAreRefusedAsProtobufRefusesThem) {
   const size_t size = size_t{1} << 31;
   void* start =

@@ -1,4 +1,4 @@
-// Features and maps of features, equal to protobuf's deterministic serialisation byte for byte.
+// Tests that features and feature maps equal protobuf's deterministic serialisation byte for byte.
 #include "recordpipe/internal/example/feature_writer.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The kind of a record's message, and its features, against protobuf's parser.
+// Compares the kind and the features of a record's message with protobuf's parser.
 #include "recordpipe/message_view.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string golden(const std::string& name) {
   return content.str();
 }
 
-// The values of a ValueReader.
+// Reads the values one by one with a ValueReader.
 template <FeatureKind kind>
 auto read_one_by_one(const FeatureView& feature) {
   ValueReader<kind> reader(feature);
@@ -38,7 +38,7 @@ auto read_one_by_one(const FeatureView& feature) {
   return values;
 }
 
-// The values one by one, from for_each_value() and from a ValueReader.
+// Returns the values that for_each_value() visits, which must equal those of a ValueReader.
 ExpectedValues visited_values(const FeatureView& feature) {
   switch (feature.kind()) {
     case FeatureKind::bytes: {
@@ -104,10 +104,10 @@ TEST(MessageKind, OfWhatWritersWrite) {
     const std::string bytes = golden(std::string("sequences/") + name + ".pb");
     EXPECT_EQ(message_kind(as_bytes(bytes)), MessageKind::sequence_example) << name;
   }
-  // The first record of an event file: wall time and version.
+  // The first record of an event file: wall time and file version.
   EXPECT_EQ(message_kind(as_bytes(from_hex("090000803899d6d7411a0d") + "brain.Event:2")),
             MessageKind::event);
-  // Wall time, step, a summary of a scalar.
+  // Wall time, step, and a summary with one scalar.
   EXPECT_EQ(
       message_kind(as_bytes(from_hex("090000803899d6d741 1007 2a0d0a0b0a046c6f7373150000003f"))),
       MessageKind::event);
@@ -122,10 +122,10 @@ TEST(MessageKind, OfWhatIsNone) {
       std::string(3072, '\0'),
       from_hex("0a"),
       from_hex("0801"),                       // field 1 is a number
-      from_hex("0a03080110"),                 // cut
+      from_hex("0a03080110"),                 // truncated
       from_hex("0a020801"),                   // features without an entry
       from_hex("0a00 12020801"),              // feature lists without an entry
-      from_hex("090000803899d6d741 5a00"),    // a wall time beside a field that no Event has
+      from_hex("090000803899d6d741 5a00"),    // a wall time and a field that no Event has
       from_hex("0a09 0a07 0a01ff 12020a00"),  // a key that is not UTF-8
   };
   for (const std::string& bytes : unknown) {

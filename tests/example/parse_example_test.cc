@@ -1,4 +1,4 @@
-// From Examples to columns: values and errors for each kind of schema entry, on handwritten bytes.
+// Parses handwritten Examples into columns: values and errors for each kind of schema entry.
 #include "recordpipe/parse_example.h"
 
 #include <limits>
@@ -35,7 +35,8 @@ std::vector<std::string> texts(const BytesValues& values) {
   return out;
 }
 
-// An Example with feature "k", whose Feature message is given in hex; all shorter than 64 bytes.
+// Returns an Example with one feature "k" whose Feature message is `hex`; all lengths are below 64
+// bytes.
 std::string example_of_k(const std::string& hex) {
   const auto nested = [](char tag, const std::string& content) {
     return std::string{tag, static_cast<char>(content.size())} + content;
@@ -47,7 +48,7 @@ ExampleBatch parse(const std::vector<std::string>& examples, const ExampleSchema
   return parse_example(examples_as_records(examples), ExampleCollator(schema));
 }
 
-// k as a ragged column of one row.
+// Parses feature "k" as a ragged column and returns its only row.
 std::vector<int64_t> int64s_of_k(const std::string& example) {
   const ExampleBatch batch = parse({example}, {{"k", Ragged{FeatureKind::int64s}}});
   const auto row = batch.ragged<FeatureKind::int64s>("k").row(0);
@@ -123,7 +124,7 @@ TEST(ParseExample, AFeatureThatMustBeThereIsNamed) {
   EXPECT_EQ(error.path(), "a.tfrecords");
   EXPECT_EQ(error.offset(), 4711u);
   EXPECT_THAT(error.what(), HasSubstr("feature 'label' is missing"));
-  EXPECT_FALSE(refusal(example, schema).offset());  // without a path it would mean nothing
+  EXPECT_FALSE(refusal(example, schema).offset());  // an offset without a path would be meaningless
 }
 
 TEST(ParseExample, AnotherKindIsRefusedAndNamed) {
@@ -152,7 +153,7 @@ TEST(ParseExample, AnotherNumberIsRefusedAndNamed) {
     EXPECT_EQ(error.kind(), ErrorKind::unsupported);
     EXPECT_THAT(error.what(), HasSubstr("feature 'k' holds 2 values, not "));
   }
-  // An empty list is present, as in TensorFlow.
+  // As in TensorFlow, a feature with an empty list is present.
   EXPECT_THAT(refusal(example_of_k("1a00"), fixed({})).what(), HasSubstr("0 values, not 1"));
 }
 
@@ -173,8 +174,8 @@ TEST(ParseExample, TheWholeRangeOfInt64) {
   EXPECT_EQ(int64s_of_k(ExampleBuilder().set_int64s("k", values).serialize()), values);
 }
 
-// The last list, which counts, is shorter than the one before it, whose values must not remain in
-// later rows.
+// The last list is the valid one and is shorter than the list it replaces, whose values must not
+// appear in later rows.
 TEST(ParseExample, AnotherKindReplacesAList) {
   const std::string example = example_of_k("1a 0a 0a08 0102030405060708 0a 00 1a 03 0a0109");
   EXPECT_THAT(int64s_of_k(example), ElementsAre(9));
@@ -221,7 +222,7 @@ TEST(ParseExample, DamageIsRefusedWithItsPlaceInTheRecord) {
   EXPECT_THAT(error.what(), HasSubstr("of the data"));
 }
 
-// For any length prefix, at most the existing bytes are read.
+// Whatever a length prefix says, no byte beyond the record is read.
 TEST(ParseExample, LengthsThatLieAreRefused) {
   const ExampleSchema schema = {{"k", Ragged{FeatureKind::int64s}}};
   for (const char* hex :

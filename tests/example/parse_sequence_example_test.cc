@@ -1,4 +1,4 @@
-// From SequenceExamples to columns, on bytes of another writer (see data/README.md).
+// Parses SequenceExamples by another writer (see data/README.md) into columns.
 #include "recordpipe/parse_sequence_example.h"
 
 #include <fstream>
@@ -77,7 +77,7 @@ TEST(ParseSequenceExample, PiecesMerge) {
 }
 
 TEST(ParseSequenceExample, StepsOfAFixedShape) {
-  // Two steps of two values each; the first unpacked.
+  // Two steps of two values each; the values of the first step are unpacked.
   const std::string sequence =
       from_hex("12 17 0a 15 0a01 6b 12 10 0a 06 1a04 0801 0802 0a 06 1a04 0a02 0304");
   const SequenceExampleBatch batch = parse_sequences(
@@ -94,7 +94,7 @@ TEST(ParseSequenceExample, AMissingListIsNamedUnlessItMayBeMissing) {
                        {.feature_lists = {{"b", FixedLenSequence{FeatureKind::floats}}}});
   EXPECT_EQ(error.kind(), ErrorKind::not_found);
   EXPECT_THAT(error.what(), HasSubstr("feature list 'b' is missing"));
-  // A list without steps is present.
+  // A feature list without steps counts as present.
   const SequenceExampleBatch batch =
       parse_sequences({golden_sequence("no-steps")},
                       {.feature_lists = {{"a", FixedLenSequence{FeatureKind::floats}},

@@ -1,4 +1,4 @@
-// The tutorial's distortions against values computed from their definitions.
+// Compares the tutorial's distortions with values computed from their definitions.
 #include "recordpipe/image/crop_flip_color.h"
 
 #include <algorithm>

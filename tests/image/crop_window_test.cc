@@ -1,4 +1,4 @@
-// The crop with each of this processor's instruction sets against plain loops, byte for byte.
+// Compares the crop in each of this processor's instruction sets with plain loops, byte for byte.
 #include "recordpipe/image/crop_window.h"
 
 #include <cstring>
@@ -25,7 +25,7 @@ const ChannelMap kDivide = {.multiply = {1, 1 / 255.0f, 1, 0.3f},
                             .add = {-125.3f, -0.48f, -113.9f, 7},
                             .divide = {63, 0.24f, 66.7f, 1e5f}};
 
-// An exactly sized copy on the heap, so that AddressSanitizer detects accesses beyond it.
+// An image in a heap block of its exact size, so that AddressSanitizer detects accesses beyond it.
 struct Image {
   std::unique_ptr<uint8_t[]> bytes;
   size_t height, width;

@@ -1,4 +1,4 @@
-// JPEG and PNG files of all kinds, intact, truncated and damaged.
+// Decodes JPEG and PNG files of all kinds: intact, truncated and damaged ones.
 #include "recordpipe/image/decode_image.h"
 
 #include <algorithm>
@@ -35,8 +35,8 @@ struct Golden {
   std::vector<uint8_t> pixels;
 
   bool is_png() const { return name.ends_with(".png"); }
-  // The tolerance of a value: versions of libjpeg-turbo differ in rounding, and formulas for CMYK
-  // differ.
+  // The tolerance per value: versions of libjpeg-turbo round differently, and there are several
+  // formulas for CMYK.
   int tolerance() const { return is_png() ? 0 : name == "cmyk.jpg" ? 2 : 1; }
 };
 
@@ -103,7 +103,7 @@ TEST(DecodeImage, EveryKindWithTheChannelsAskedFor) {
       const auto n = static_cast<size_t>(channels);
       const DecodedImage decoded = decode_image(as_bytes(image.file), {.channels = channels});
       EXPECT_EQ(decoded.channels, n);
-      // A JPEG's grey is its luminance, before colours are clipped and rounded.
+      // The grey value of a JPEG is its luminance before its colours are clipped and rounded.
       const bool converted = channels == 1 && image.channels >= 3;
       const int tolerance = !converted ? image.tolerance() : image.is_png() ? 1 : 8;
       expect_near(decoded.pixels, as_channels(image, n), tolerance,
@@ -126,7 +126,7 @@ TEST(DecodeImage, OneDecoderForImagesOfAllKinds) {
 
 TEST(DecodeImage, CutAtEveryLengthIsAnErrorInTheFile) {
   for (const Golden& image : golden()) {
-    // A missing end-of-image marker in a JPEG is an error too.
+    // In a JPEG, a missing end-of-image marker is an error, too.
     for (size_t length = 0; length < image.file.size(); ++length) {
       const std::string cut = image.file.substr(0, length);
       const Error error = error_of([&] { decode_image(as_bytes(cut)); });
@@ -175,7 +175,7 @@ TEST(DecodeImage, RefusesTooManyPixels) {
   }
 }
 
-// The same file with `height` and `width` in its header.
+// Returns `file` with `height` and `width` written into its header.
 std::string resized(std::string file, const char* marker, size_t after, size_t bytes,
                     uint32_t height, uint32_t width, bool width_first) {
   const size_t at = file.find(marker) + after;

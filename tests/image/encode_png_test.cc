@@ -1,4 +1,4 @@
-// PNG files are read back, pixel for pixel, by the independent decoder.
+// Tests that an independent decoder reads the encoded PNG files back, pixel for pixel.
 #include "recordpipe/image/encode_png.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The cases of data/image/values.json.
+// Loads the cases in data/image/values.json.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace recordpipe {
 
 struct GoldenImage {
-  std::string name;  // of the image and the position
+  std::string name;  // the image and the position
   nlohmann::json options;
   std::vector<uint8_t> pixels;
   std::vector<float> expected;  // NHWC
@@ -22,7 +22,7 @@ struct GoldenImage {
   std::vector<float> array(const char* option) const { return options[option]; }
 };
 
-// The images of one kind: "normalized", "per_image" or "recolored". At least one.
+// Returns the images of one kind: "normalized", "per_image" or "recolored"; at least one.
 std::vector<GoldenImage> golden_images(const std::string& kind);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// Conversions to and from binary16 and bfloat16.
+// Tests conversions to and from binary16 and bfloat16.
 #include "recordpipe/image/half.h"
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// The value of `half`, by the definition of binary16.
+// Returns the value of `half`, by the definition of binary16.
 double meaning(Float16 half) {
   const int exponent = (half.bits >> 10) & 31;
   const int mantissa = half.bits & 1023;
@@ -29,7 +29,7 @@ TEST(Float16, EveryFiniteValueGoesThereAndBack) {
   }
 }
 
-// Near the middle between each value and the next one.
+// Rounds values close to the midpoint between each value and the next one.
 TEST(Float16, RoundsToNearestTiesToEven) {
   for (uint32_t bits = 0; bits < 0x7BFF; ++bits) {
     const Float16 low{static_cast<uint16_t>(bits)};

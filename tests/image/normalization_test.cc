@@ -1,4 +1,4 @@
-// Normalisation against values computed from the definitions.
+// Compares normalisation with values computed from the definitions.
 #include "recordpipe/image/normalization.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-// The direct crop against separate steps: pad, crop, flip, transpose, convert.
+// Compares the direct crop with separate steps: pad, crop, flip, transpose, convert.
 #include "recordpipe/image/pad_crop_flip.h"
 
 #include <array>
@@ -21,7 +21,7 @@ std::vector<uint8_t> random_image(const ImageFormat& format, uint64_t index) {
   return image;
 }
 
-// The values in the order of `format`'s layout.
+// Returns the cropped values in the order of `format`'s layout.
 std::vector<int> plain(const std::vector<uint8_t>& image, const PadCropFlip& crop, int pad,
                        const ImageFormat& format) {
   const int height = static_cast<int>(format.height);

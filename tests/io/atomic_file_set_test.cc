@@ -1,4 +1,4 @@
-// Sets of files that appear together: all or none, under one lock.
+// Tests sets of files that appear together: all or none, under one lock.
 #include "recordpipe/atomic_file_set.h"
 
 #include <cerrno>
@@ -160,7 +160,7 @@ TEST_F(AtomicFileSetTest, KilledAtEveryCall) {
       files, FaultyFileSystem::Fault::kill, [&](FileSystem& faulty) { write_and_commit(faulty); },
       [&] {
         expect_all_where_the_first_is_new();
-        // The next run gets the lock and removes the killed run's files.
+        // The next run gets the lock and removes the files of the killed run.
         write_and_commit(files);
         EXPECT_THAT(names(), ElementsAre("a", "b", "c"));
       },

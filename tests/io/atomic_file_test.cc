@@ -1,4 +1,4 @@
-// AtomicFile: the old file or a complete new one after any failure.
+// Tests that after any failure of AtomicFile, the old file or a complete new one exists.
 #include "recordpipe/atomic_file.h"
 
 #include <cerrno>
@@ -216,7 +216,7 @@ TEST_F(AtomicFileTest, ALinkInThePlaceOfThePartialFileIsRefused) {
   }
 }
 
-// A link beside the target's folder, and one in another folder that leads to it.
+// The target is a link to a second link, which leads to a file in another folder.
 TEST_F(AtomicFileTest, ALinkAsTheTargetIsFollowedAndStays) {
   using std::filesystem::perms;
   std::filesystem::create_directory(directory / "disk");
@@ -273,7 +273,7 @@ TEST_F(AtomicFileTest, TheNameItIsCommittedUnderMayBeALink) {
   EXPECT_EQ(read_file(directory / "disk/c.txt"), "new");
 }
 
-// At any failing step: the user doesn't know the partial file's name.
+// Whichever step fails, the error names the target: users don't know the partial file's name.
 TEST_F(AtomicFileTest, ErrorsNameWhatWasGiven) {
   const uint64_t runs = for_every_fault(
       files, EIO,
@@ -304,7 +304,7 @@ TEST_F(AtomicFileTest, PermissionsOfTheOldFileStay) {
   const std::pair<perms, perms> cases[] = {{perms{0600}, perms{0600}},
                                            {perms{0664}, perms{0664}},
                                            {perms{0755}, perms{0755}},
-                                           {perms{0440}, perms{0640}}};  // the owner can write it
+                                           {perms{0440}, perms{0640}}};  // the owner may write
   for (const auto& [before, after] : cases) {
     write_file(target, "old");
     std::filesystem::permissions(target, before);
@@ -317,7 +317,7 @@ TEST_F(AtomicFileTest, PermissionsOfTheOldFileStay) {
   }
 }
 
-// If there is no memory to remove the partial file, it stays; the process continues.
+// If memory runs out while the partial file is removed, the file stays and the process continues.
 TEST_F(AtomicFileTest, ItsDestructorNeverThrows) {
   FaultyFileSystem faulty(files);
   {
@@ -346,7 +346,7 @@ TEST_F(AtomicFileTest, NothingCanBeAddedAfterAFailedWrite) {
   EXPECT_THAT(names(), IsEmpty());
 }
 
-// The steps of a program that writes a TFRecord file, small enough to fail at every call.
+// Writes a TFRecord file that is small enough to let each call fail in turn.
 void write_records(FileSystem& files, const std::string& path, Compression compression) {
   RecordWriter writer(files, path, {.compression = compression, .compression_level = 0});
   const std::string record(100000, 'x');
@@ -377,7 +377,7 @@ class FaultyWrite : public AtomicFileTest, public testing::WithParamInterface<Fa
     if (GetParam().target_exists) write_file(target, "old");
   }
 
-  // Checks for the old file (or none) or the complete new one.
+  // Expects the old file (or none) or the complete new one.
   void expect_old_or(const std::string& expected) {
     if (std::filesystem::exists(target)) {
       const std::string content = read_file(target);
@@ -410,7 +410,7 @@ TEST_P(FaultyWrite, KilledAtEveryCall) {
       [&](FileSystem& faulty) { write_records(faulty, target, GetParam().compression); },
       [&] {
         expect_old_or(expected);
-        // The next run gets the lock and removes the killed run's files.
+        // The next run gets the lock and removes the files of the killed run.
         write_records(files, target, GetParam().compression);
         EXPECT_EQ(read_file(target), expected);
         EXPECT_THAT(names(), ElementsAre("a.txt"));

@@ -1,4 +1,4 @@
-// The engines of inflate(), as parameters of tests, and test contents.
+// Parametrises tests by the engines of inflate(), and makes test contents.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace recordpipe {
 inline std::string deflated(std::string_view content, DeflateOptions options) {
   MemorySink sink;
   const auto deflating = deflate(sink, options);
-  // In pieces, as from a writer.
+  // In pieces, like a writer.
   for (size_t used = 0; used < content.size(); used += 1000) {
     deflating->write(as_bytes(content.substr(used, 1000)));
   }
@@ -29,7 +29,7 @@ inline std::string deflated(std::string_view content, DeflateOptions options) {
   return sink.content;
 }
 
-// The engines of inflate().
+// An engine of inflate().
 struct Engine {
   const char* name;
   Compression format;
@@ -64,7 +64,7 @@ class EngineTest : public testing::TestWithParam<Engine> {
     return as_text(read_all(*source, 1u << 30));
   }
 
-  // The content before the error of a damaged stream, and the error.
+  // Returns the content before the error of a damaged stream, and the error.
   static std::pair<std::string, Error> broken(std::string compressed) {
     const auto source = inflating(std::make_unique<MemorySource>(std::move(compressed), "a.gz"));
     std::string before;
@@ -86,7 +86,8 @@ class EngineTest : public testing::TestWithParam<Engine> {
 
 inline std::string name_of(const testing::TestParamInfo<Engine>& info) { return info.param.name; }
 
-// Compressible enough for back references, but not so much that truncations have no effect.
+// Returns content that compresses with back references, but not so well that a truncation has no
+// effect.
 inline std::string sample_content(size_t size) {
   std::string content;
   uint32_t state = 1;

@@ -1,4 +1,4 @@
-// gzip, zlib and zstd streams: read, written, truncated, damaged.
+// Tests gzip, zlib and zstd streams: reading, writing, truncation and damage.
 #include "recordpipe/compression.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST_P(Inflate, GivesBackWhatWentIn) {
   }
 }
 
-// Data of a live stream is delivered before more is awaited.
+// The data of a live stream is delivered before the reader waits for more.
 TEST_P(Inflate, ReadsATrickle) {
   const std::string content = sample_content(300000);
   const std::string compressed = deflated(content, {format()});
@@ -62,11 +62,11 @@ TEST_P(Inflate, ACutAnywhereIsTruncated) {
     ASSERT_EQ(error.path(), "a.gz");
     ASSERT_TRUE(content.starts_with(before)) << size;
   }
-  // All data is there; only the trailer is truncated.
+  // The data is complete; only the trailer is truncated.
   EXPECT_EQ(broken(compressed.substr(0, compressed.size() - 1)).first, content);
 }
 
-// The content may be truncated by an error, but is never both wrong and complete.
+// An error may truncate the content, but no wrong content is returned without an error.
 TEST_P(Inflate, AFlippedBitNeverGivesOtherContent) {
   const std::string content = sample_content(500);
   const std::string compressed = deflated(content, {format()});
@@ -75,7 +75,7 @@ TEST_P(Inflate, AFlippedBitNeverGivesOtherContent) {
     std::string damaged = compressed;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
     try {
-      ASSERT_EQ(inflated(damaged), content) << bit;  // gzip's time and system bytes
+      ASSERT_EQ(inflated(damaged), content) << bit;  // a flip in gzip's time or system field
     } catch (const Error& error) {
       ++refused;
       std::set<ErrorKind> kinds{ErrorKind::corrupted, ErrorKind::truncated};
@@ -169,7 +169,7 @@ TEST_P(Inflate, AFailingSinkFails) {
   EXPECT_EQ(error.kind(), ErrorKind::no_space);
 }
 
-// Formats that allow concatenated members.
+// The formats that allow concatenated members.
 class Concatenated : public EngineTest {};
 
 INSTANTIATE_TEST_SUITE_P(Engines, Concatenated,
@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, Gzip, testing::ValuesIn(engines_for({Compressi
 TEST_P(Gzip, ReadsWhatGzipWrote) {
   const std::string hello = from_hex("1f8b0800000000000003cb48cdc9c9e7020020303a3606000000");
   EXPECT_EQ(inflated(hello), "hello\n");
-  // With a name, a comment, an extra field and a header CRC (flags 1e).
+  // A header with a name, a comment, an extra field and a header CRC (flags 1e).
   const std::string fields = from_hex(
       "1f8b081e0000000000030300787979"
       "6e616d6500"
@@ -219,7 +219,7 @@ TEST_P(Gzip, ReadsWhatGzipWrote) {
   const std::string rest = hello.substr(10);
   const auto [before, error] = broken(fields + "??" + rest);
   EXPECT_THAT(error.reason(), HasSubstr("header crc mismatch"));
-  // With the correct CRC, in any pieces.
+  // The correct CRC, with the stream in one piece or byte by byte.
   const std::string right = fields + from_hex("7f9e") + rest;
   EXPECT_EQ(inflated(right), "hello\n");
   const auto trickle = inflating(std::make_unique<TrickleSource>(right));
@@ -227,7 +227,7 @@ TEST_P(Gzip, ReadsWhatGzipWrote) {
 }
 
 TEST_P(Gzip, MoreThanFitsComesBeforeMoreIsWaitedFor) {
-  class Once final : public ByteSource {  // reading beyond its end would fail
+  class Once final : public ByteSource {  // a second read would fail
    public:
     explicit Once(std::string content) : content_(std::move(content)) {}
     size_t read(std::span<std::byte> out) override {
@@ -258,7 +258,7 @@ TEST(Deflate, ItsHeaderHoldsNoTimeAndNoName) {
   EXPECT_EQ(to_hex(deflated("x", {Compression::gzip}).substr(0, 8)), "1f8b080000000000");
 }
 
-// ISA-L's fast loop has already counted bytes that it never produced when it detects damage.
+// When ISA-L's fast loop detects damage, it has already counted bytes that it never produced.
 TEST_P(Gzip, BeforeDamageComesWhatZlibGives) {
   const auto before_damage = [](std::unique_ptr<InflateEngine> engine, const std::string& damaged) {
     const auto source =

@@ -1,4 +1,4 @@
-// Files selected by patterns, through the File interface.
+// Tests the selection of files by patterns, through the FileSystem interface.
 #include "recordpipe/glob.h"
 
 #include <cerrno>
@@ -31,7 +31,7 @@ class Glob : public testing::Test {
     }
   }
 
-  // The matches in the folder, without its path.
+  // Returns the matches in the folder, without the folder's path.
   std::vector<std::string> matches(const std::string& pattern) {
     std::vector<std::string> names = glob(posix_file_system(), directory / pattern);
     for (std::string& name : names) name.erase(0, directory.path().size() + 1);

@@ -1,4 +1,4 @@
-// A server, a download folder, and options with short timeouts.
+// Test fixture for downloads: a server, a download folder, and options with short timeouts.
 #pragma once
 
 #include <cstdlib>
@@ -21,7 +21,7 @@
 
 namespace recordpipe {
 
-// A fake archive for downloads: gzip's first bytes, then noise.
+// Returns a fake archive: gzip's first bytes, then noise.
 inline std::string archive(size_t size, uint64_t seed = 1) {
   std::string content = "\x1f\x8b";
   Random random(seed, 0, 0);
@@ -39,7 +39,7 @@ inline std::string sha256_of(std::string_view content) {
 class HttpDownloadTest : public testing::Test {
  protected:
   explicit HttpDownloadTest(HttpServer::Tls tls = HttpServer::Tls::no) : server(tls) {
-    ::setenv("no_proxy", "*", 1);  // a proxy of the machine is no business of these tests
+    ::setenv("no_proxy", "*", 1);  // don't use the machine's proxy
     options.retry.retries = 3;
     options.retry.first_delay = std::chrono::milliseconds(1);
     options.retry.longest_delay = std::chrono::milliseconds(4);
@@ -50,7 +50,7 @@ class HttpDownloadTest : public testing::Test {
     return download(posix_file_system(), server.http(what), target, options);
   }
 
-  // The error of downloading `url`.
+  // Returns the error of downloading `url`.
   Error error_of(const std::string& url) {
     try {
       download(posix_file_system(), url, target, options);

@@ -1,4 +1,5 @@
-// Downloads and the server's answers; http_resume_test.cc tests partial files of earlier runs.
+// Tests downloads and the server's responses. http_resume_test.cc tests partial files of earlier
+// runs.
 #include "recordpipe/http/download.h"
 #include "tests/io/http_download_fixture.h"
 
@@ -35,7 +36,7 @@ TEST_F(HttpDownloadTest, KeepsThePermissionsOfTheFileItReplaces) {
   for (const perms before : {perms{0600}, perms{0664}}) {
     write_file(target, "old");
     std::filesystem::permissions(target, before);
-    leave_part(1000);  // a secret also during the transfer
+    leave_part(1000);  // the partial file must be as secret as the target
     EXPECT_EQ(std::filesystem::status(part).permissions(), before);
     get("/a.tar.gz");
     EXPECT_EQ(read_file(target), content);

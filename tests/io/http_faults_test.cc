@@ -1,5 +1,5 @@
-// The disk fails, the process is killed or the power fails, at every file system call in turn: the
-// final name never has an incomplete file, and the next run gets the whole one.
+// At every file system call in turn, the disk fails, the process is killed or the power fails. The
+// final name never has an incomplete file, and the next run downloads the complete file.
 #include <cerrno>
 
 #include "dataset/http/partial_download.h"
@@ -11,8 +11,8 @@ namespace {
 
 class HttpFaultsTest : public HttpDownloadTest {
  protected:
-  // There is a partial file of an old version; the server has a new one and truncates it once: the
-  // download reads the partial file, discards it, starts over and continues.
+  // Prepares a partial file of an old version. The server has a new version and truncates it once:
+  // the download reads the partial file, discards it, starts over and continues after the cut.
   void prepare() {
     std::filesystem::remove(target);
     leave_part(1000);
@@ -22,7 +22,8 @@ class HttpFaultsTest : public HttpDownloadTest {
 
   void run(FileSystem& files) { download(files, server.http("/a.tar.gz"), target, options); }
 
-  // Checks for no file or the complete file; then, without faults, for the complete file.
+  // Expects no file or the complete file, then downloads without faults and expects the complete
+  // file.
   void expect_file_or_nothing() {
     if (std::filesystem::exists(target)) {
       EXPECT_EQ(read_file(target), changed);

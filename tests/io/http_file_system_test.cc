@@ -1,4 +1,5 @@
-// A file system of URLs beside local files: the target of each call, and unsupported calls.
+// Tests a file system for both URLs and local files: the target of each call, and unsupported
+// calls.
 #include "recordpipe/http/file_system.h"
 #include "tests/io/http_reading_fixture.h"
 #include "tests/support/temporary_directory.h"

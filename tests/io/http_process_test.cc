@@ -1,4 +1,4 @@
-// Downloads that are stopped or killed, and two at the same time.
+// Tests downloads that are stopped or killed, and two simultaneous downloads.
 #include <csignal>
 #include <thread>
 
@@ -76,7 +76,7 @@ TEST_F(HttpProcessTest, ASecondProcessIsTurnedAway) {
 class HttpStopTest : public HttpDownloadTest {
  protected:
   HttpStopTest() {
-    // Without the stop, the test would time out.
+    // Without the stop request, the test would time out.
     options.http.stall_timeout = std::chrono::minutes(10);
     options.http.stop = stop.get_token();
   }

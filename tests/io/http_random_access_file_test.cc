@@ -1,4 +1,4 @@
-// Random access to URLs: the server's bytes, with few requests of the right size.
+// Tests random access to URLs: the server's bytes, read by few requests of suitable sizes.
 #include <chrono>
 #include <stop_token>
 #include <thread>
@@ -28,7 +28,7 @@ class HttpRandomAccessFileTest : public HttpReadingTest {
     bytes.resize(file.read_at(offset, bytes));
     return as_text(bytes);
   }
-  // Returns when the server has had this many requests.
+  // Returns when the server has received `count` requests.
   void wait_for_requests(size_t count) const {
     while (server.requests().size() < count) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -68,7 +68,7 @@ TEST_F(HttpRandomAccessFileTest, AnEmptyFileIsAFile) {
   }
 }
 
-// Headers of 12 bytes, every 20 bytes: like iterating over short records.
+// Reads headers of 12 bytes, every 20 bytes, like an iteration over short records.
 TEST_F(HttpRandomAccessFileTest, ASlowWalkAsksForMoreAndMore) {
   const auto file = open();
   for (size_t at = 0; at < 3000; at += 20) {
@@ -119,10 +119,10 @@ TEST_F(HttpRandomAccessFileTest, AnotherFileMidwayIsAnError) {
   server.put("a.new", noise(3000, 2));
   EXPECT_THAT(error_from("/a?times=1&changed").what(), HasSubstr("the file changed on the server"));
   EXPECT_THAT(error_from("/a?times=1&changed&stubborn").what(), HasSubstr("the file changed"));
-  server.put("a.new", noise(2000, 2));  // told by its size alone
+  server.put("a.new", noise(2000, 2));  // detected by its size alone
   EXPECT_THAT(error_from("/a?times=1&changed&stubborn&etag=none&modified=none").what(),
               HasSubstr("the file changed"));
-  server.put("a.new", noise(200, 2));  // ends before the place: 416
+  server.put("a.new", noise(200, 2));  // ends before the requested range: 416
   EXPECT_THAT(error_from("/a?times=1&changed&stubborn&etag=none").what(),
               HasSubstr("the file changed"));
 }

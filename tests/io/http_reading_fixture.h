@@ -1,4 +1,4 @@
-// A server with a file, and options with short timeouts.
+// Test fixture for reading URLs: a server with a file, and options with short timeouts.
 #pragma once
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ namespace recordpipe {
 class HttpReadingTest : public testing::Test {
  protected:
   HttpReadingTest() {
-    ::setenv("no_proxy", "*", 1);  // a proxy of the machine is no business of these tests
+    ::setenv("no_proxy", "*", 1);  // don't use the machine's proxy
     options.retry = {.retries = 3,
                      .first_delay = std::chrono::milliseconds(1),
                      .longest_delay = std::chrono::milliseconds(4)};
@@ -35,7 +35,7 @@ class HttpReadingTest : public testing::Test {
 
   HttpFileSystem files() const { return HttpFileSystem(posix_file_system(), options); }
 
-  // The requested ranges so far; "" for none.
+  // Returns the range of each request so far; "" for a request without a range.
   std::vector<std::string> ranges() const {
     std::vector<std::string> all;
     for (const HttpServer::Request& request : server.requests()) {

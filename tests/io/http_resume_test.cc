@@ -1,4 +1,4 @@
-// When a partial file of an earlier run is continued or discarded.
+// Tests when the partial file of an earlier run is continued and when it is discarded.
 #include <csignal>
 
 #include <sys/resource.h>
@@ -17,10 +17,11 @@ class HttpResumeTest : public HttpDownloadTest {
  protected:
   std::string etag() const { return '"' + sha256_of(content).substr(0, 16) + '"'; }
 
-  // The newest request.
+  // Returns the newest request.
   HttpServer::Request last() const { return server.requests().back(); }
 
-  // Downloads /a.tar.gz without using a byte of an earlier partial file, and removes it.
+  // Expects that a download of /a.tar.gz uses no byte of an earlier partial file; then removes the
+  // downloaded file.
   void expect_started_from_zero(const std::string& expected) {
     const DownloadReport report = get("/a.tar.gz");
     EXPECT_EQ(read_file(target), expected);
@@ -288,7 +289,7 @@ TEST_F(HttpResumeTest, A416ForAFileOfAnotherChecksumStartsFromZero) {
 
 // --- the disk ---
 
-// Limits the size of this process's files to `bytes`, which looks like a full disk.
+// Limits the size of this process's files to `bytes`, which has the effect of a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {

@@ -1,4 +1,5 @@
-// Sequential reads of URLs: the server's bytes or an error, whatever happens during the transfer.
+// Tests sequential reads of URLs: the server's bytes or an error, whatever happens during the
+// transfer.
 #include <algorithm>
 #include <chrono>
 #include <stop_token>
@@ -55,7 +56,7 @@ TEST_F(HttpSourceTest, CutAtAnyByteItGoesOn) {
 }
 
 TEST_F(HttpSourceTest, ManyCutsInARowAreTooMany) {
-  const Error error = error_from("/a?cut=1");  // after one more byte each time
+  const Error error = error_from("/a?cut=1");  // each response ends after one more byte
   EXPECT_EQ(error.kind(), ErrorKind::network);
   EXPECT_THAT(error.what(), HasSubstr("4 attempts"));
   EXPECT_EQ(server.requests().size(), 4u);
@@ -64,7 +65,7 @@ TEST_F(HttpSourceTest, ManyCutsInARowAreTooMany) {
 TEST_F(HttpSourceTest, ALongStreamMayBeCutMoreOftenThanThat) {
   content = noise(size_t{9} << 20);
   server.put("a", content);
-  server.misbehave("cut=1100000");  // of each answer's body
+  server.misbehave("cut=1100000");  // of each response's body
   EXPECT_EQ(read("/a"), content);
   EXPECT_EQ(server.requests().size(), 9u);
 }
@@ -93,7 +94,7 @@ TEST_F(HttpSourceTest, AnotherFileMidwayIsAnError) {
 
 TEST_F(HttpSourceTest, AWholeFileInPlaceOfItsRestIsPassedOver) {
   server.misbehave("no_range&cut=1000");
-  const Error error = error_from("/a");  // never gets farther
+  const Error error = error_from("/a");  // no attempt gets beyond byte 1000
   EXPECT_THAT(error.what(), HasSubstr("4 attempts"));
   server.misbehave("times=2&no_range&cut=2000");
   EXPECT_EQ(read("/a"), content);
@@ -182,7 +183,7 @@ TEST_F(HttpSourceTest, HoldsNoMoreThanItsBuffersOfAnEndlessStream) {
     ASSERT_EQ(read_fully(*source, bytes), bytes.size());
     ASSERT_EQ(as_text(bytes), content);
   }
-}  // the server ends the stream
+}  // the server's destructor ends the stream
 
 TEST_F(HttpSourceTest, ReadsWithoutReadAhead) {
   options.read_ahead = 0;

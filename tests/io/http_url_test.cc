@@ -32,7 +32,7 @@ TEST(HttpUrl, ShowsNoSecrets) {
   EXPECT_THAT(url.text(), HasSubstr("user:secret@"));
 }
 
-// Also if the path was never an HttpUrl, as in a file system without URLs.
+// Even if the path was never parsed as an HttpUrl, as in a file system without URLs.
 TEST(HttpUrl, ErrorsShowNoQuery) {
   for (const auto& [path, shown] :
        {std::pair("https://example.org/a?X-Amz-Signature=secret", "https://example.org/a?..."),
@@ -79,7 +79,8 @@ TEST(HttpUrl, KeepsSecretsOutOfItsErrors) {
   }
 }
 
-// '?' and '#' in a password end the host for a parser; half of a password is a secret too.
+// A URL parser takes '?' or '#' in a password as the end of the host. A part of a password is a
+// secret, too.
 TEST(HttpUrl, KeepsPartsOfPasswordsOutOfItsErrors) {
   for (const auto& [text, shown] :
        {std::pair("https://user:pa?ss@example.org/x", "https:…: not a URL"),

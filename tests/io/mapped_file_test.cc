@@ -1,4 +1,4 @@
-// Mapped files, and truncation of mapped files.
+// Tests mapped files, and the truncation of mapped files.
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -41,7 +41,7 @@ TEST_F(MappedFileTest, OutlivesItsName) {
   write_file(path, "content");
   const auto file = files.map(path);
   std::filesystem::remove(path);
-  write_file(path, "new");  // another file of that name, and shorter
+  write_file(path, "new");  // another, shorter file with the same name
   EXPECT_EQ(as_text(file->bytes()), "content");
   EXPECT_FALSE(file->damaged());
 }
@@ -61,7 +61,7 @@ TEST_F(MappedFileTest, ACutFileReadsAsZerosAndIsDamaged) {
   EXPECT_FALSE(other->damaged());
 }
 
-// The kernel fills the last page with zeros, without a signal.
+// The kernel fills the rest of the last page with zeros and sends no signal.
 TEST_F(MappedFileTest, ACutInsideTheLastPageIsSeen) {
   write_file(path, std::string(page + 100, 'x'));
   const auto file = files.map(path);
@@ -153,7 +153,7 @@ TEST_F(MappedFileTest, ReadingBehindACutGivesZerosAndIsDamage) {
   EXPECT_TRUE(file->damaged());
 }
 
-// Files are mapped and unmapped while others are damaged.
+// Maps and unmaps files repeatedly; each is truncated while it is mapped.
 TEST_F(MappedFileTest, ADamageIsNotInheritedByTheNextMapping) {
   for (int round = 0; round < 50; ++round) {
     write_file(path, std::string(2 * page, 'x'));
@@ -165,7 +165,7 @@ TEST_F(MappedFileTest, ADamageIsNotInheritedByTheNextMapping) {
   }
 }
 
-// A mapping outside this library, of a truncated file.
+// Reads a truncated file through a mapping that this library didn't make.
 void touch_a_foreign_cut_mapping(const std::string& path) {
   write_file(path, std::string(100, 'x'));
   const int fd = ::open(path.c_str(), O_RDWR);
@@ -176,7 +176,7 @@ void touch_a_foreign_cut_mapping(const std::string& path) {
 using MappedFileDeathTest = MappedFileTest;
 
 TEST_F(MappedFileDeathTest, AHandlerThatWasThereBeforeGetsForeignFaults) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process: the first mapping is in it
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process: its first mapping is below
   EXPECT_EXIT(
       {
         ::signal(SIGBUS, [](int) { ::_exit(42); });

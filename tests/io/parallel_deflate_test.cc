@@ -1,5 +1,5 @@
-// Streams compressed on several threads: readable by ordinary readers, with the same bytes for any
-// number of threads; and failing writes.
+// Tests streams compressed on several threads: ordinary readers can read them, and their bytes are
+// the same for any number of threads. Also tests failing writes.
 #include "recordpipe/parallel_deflate.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace recordpipe {
 namespace {
 
-// Compresses to about half; no part of it equals another.
+// Returns content that compresses to about half its size; no part of the content repeats.
 std::string some_content(size_t size) {
   std::string content;
   uint32_t state = 1;
@@ -58,7 +58,7 @@ TEST_P(ParallelDeflateTest, ReadersGetTheContentBack) {
   }
 }
 
-// ISA-L reads zlib's streams and zlib ISA-L's, if ISA-L is available.
+// If ISA-L is available, it reads zlib's streams, and zlib reads those of ISA-L.
 TEST(ParallelDeflateTest, ZlibReadsGzipToo) {
   const std::string content = some_content(2 * kDeflateBlockSize);
   for (const bool fast : {false, true}) {
@@ -81,7 +81,7 @@ TEST_P(ParallelDeflateTest, TheBytesDependOnNeitherThreadsNorWrites) {
   }
 }
 
-// Incompressible data grows by a few bytes only.
+// Incompressible data grows by only a few bytes.
 TEST_P(ParallelDeflateTest, NoiseIsStored) {
   std::string noise;
   uint64_t state = 1;
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
              std::to_string(given.param.threads);
     });
 
-// One header and one trailer, as in an ordinary stream.
+// An empty stream has one header and one trailer, like zlib's.
 TEST(ParallelDeflateTest, AnEmptyZlibStreamIsTheUsualOne) {
   EXPECT_EQ(to_hex(deflated("", {.format = Compression::zlib})), "789c030000000001");
 }

@@ -1,4 +1,4 @@
-// The operating system's files behind the interface.
+// Tests the operating system's files behind the FileSystem interface.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -105,7 +105,7 @@ TEST_F(PosixFileSystem, DevicesAreSourcesOnly) {
   EXPECT_EQ(error_of([&] { files.map("/dev/zero"); }).kind(), ErrorKind::unsupported);
 }
 
-// The second half must not block on a writer.
+// Without a writer, the calls in the second half must not block.
 TEST_F(PosixFileSystem, FifosAreSourcesOnly) {
   const std::string fifo = make_fifo();
   std::thread writer([&] {
@@ -123,7 +123,7 @@ TEST_F(PosixFileSystem, FifosAreSourcesOnly) {
   EXPECT_EQ(error_of([&] { files.lock(fifo); }).kind(), ErrorKind::unsupported);
 }
 
-// Continuously sends a signal, which interrupts system calls, to two threads.
+// Continuously sends two threads a signal that interrupts system calls.
 class Interruptions {
  public:
   Interruptions(pthread_t one, pthread_t other) {
@@ -150,7 +150,7 @@ class Interruptions {
   std::thread sender_;
 };
 
-// Both ends of a pipe wait for each other at times, in open, read and write, while signals arrive:
+// The two ends of a pipe wait for each other in open, read and write while signals arrive, so that
 // calls are interrupted and transfers are short.
 TEST_F(PosixFileSystem, InterruptedCallsAndShortTransfersDoNotShow) {
   const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
@@ -191,7 +191,7 @@ TEST_F(PosixFileSystem, AFullDiskIsNoSpace) {
   EXPECT_NE(error.hint(), "");
 }
 
-// In a separate process: the limit can't be raised again.
+// Runs in a separate process, because the limit can't be raised again.
 TEST_F(PosixFileSystem, AFileSizeLimitIsNoSpaceAndNoFileStays) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -230,7 +230,7 @@ TEST_F(PosixFileSystem, RunningOutOfDescriptorsIsAnErrorWithAHintAndLeaksNone) {
   const std::function<void()> actions[] = {
       [&] { files.open_source(here); }, [&] { files.map(here); }, [&] { AtomicFile(files, path); }};
   for (const auto& action : actions) {
-    action();  // first with descriptors: UBSan opens a pipe at its first use of a type
+    action();  // a first run with descriptors: on the first use of a type, UBSan opens a pipe
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
     const Error error = error_of(action);
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -248,7 +248,7 @@ TEST_F(PosixFileSystem, DescriptorsAreNotInherited) {
   const auto lock = files.lock(path);
   int found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;  // the descriptor used for the iteration
+    std::error_code gone;  // for the descriptor of the iteration itself
     if (std::filesystem::read_symlink(entry, gone) != std::filesystem::canonical(path)) continue;
     ++found;
     const int fd = std::atoi(entry.path().filename().c_str());
@@ -311,8 +311,8 @@ TEST_F(PosixFileSystem, ALockExcludesOthersUntilItIsDestroyed) {
   EXPECT_NO_THROW(files.lock(path));
 }
 
-// The lock is a file that its holder removes or renames, as AtomicFile does: a process that opened
-// it before must not mistake it for the current file.
+// The holder of a lock removes or renames the lock file, as AtomicFile does. A process that opened
+// the lock file before must not mistake it for the current one.
 TEST_F(PosixFileSystem, ALockOnARemovedFileIsNoLock) {
   std::atomic<int> holders = 0;
   std::atomic<int> most = 0;

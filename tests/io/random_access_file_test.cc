@@ -1,4 +1,4 @@
-// RandomAccessFile: all implementations under the same tests.
+// Runs the same tests on all implementations of RandomAccessFile.
 
 #include <chrono>
 #include <filesystem>
@@ -19,7 +19,7 @@ using testing::Each;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// A file that can be written, opened for reading, and replaced.
+// A file that tests can write, open for reading, and replace.
 class Place {
  public:
   virtual ~Place() = default;
@@ -141,7 +141,7 @@ TEST_P(RandomAccessFileTest, ReadsManyInAnyOrder) {
   const auto file = place->open();
   std::mt19937 random(2);
   for (int round = 0; round < 8; ++round) {
-    // Adjacent, far apart, repeated, overlapping, past the end.
+    // Ranges that are adjacent, far apart, repeated, overlapping, or past the end.
     std::vector<std::pair<uint64_t, size_t>> places = {
         {0, 12}, {12, 12}, {5, 3}, {0, 12}, {19'990, 100}, {25'000, 7}, {300, 0}, {3000, 1500}};
     for (int i = 0; i < 20; ++i) {
@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(All, RandomAccessFileTest,
                                          Implementation{"Http", make_place<HttpPlace>}),
                          [](const auto& tested) { return tested.param.name; });
 
-// Local files, mapped or not.
+// Tests local files; the parameter is true if they are mapped.
 class LocalFileTest : public testing::TestWithParam<bool> {
  protected:
   std::unique_ptr<RandomAccessFile> open() const {
@@ -210,7 +210,7 @@ TEST_P(LocalFileTest, ACutWhileItIsReadIsDamage) {
   EXPECT_THAT(file->read(0, 20'000, scratch), SizeIs(20'000));
   EXPECT_FALSE(file->damaged());
   std::filesystem::resize_file(path, 5'000);
-  // After a truncation there are zeros if the file is mapped, and nothing if it isn't.
+  // After the truncation, a mapped file continues with zeros, and an unmapped file ends.
   const auto part = file->read(4'900, 15'100, scratch);
   ASSERT_GE(part.size(), 100u);
   EXPECT_THAT(part.first(100), Each(std::byte{'x'}));
@@ -273,12 +273,12 @@ TEST_F(HttpReadManyTest, NeighboursAreOneRequest) {
     return all;
   };
   using testing::ElementsAre;
-  // From the window read at opening.
+  // These ranges are in the window that was read on opening.
   EXPECT_THAT(read_many({{0, 50}, {60, 40}}), IsEmpty());
   EXPECT_THAT(read_many({{1000, 10}, {1110, 10}, {1010, 5}}), ElementsAre("bytes=1000-1119"));
   EXPECT_THAT(read_many({{2000, 12}, {1000, 12}, {2990, 50}}),
               ElementsAre("bytes=1000-1011", "bytes=2000-2011", "bytes=2990-2999"));
-  // Bounded memory.
+  // The size of a combined request is limited, which bounds the memory used.
   EXPECT_THAT(read_many({{200, 500}, {700, 500}, {1200, 100}}),
               ElementsAre("bytes=200-699", "bytes=700-1299"));
   EXPECT_THAT(read_many({{200, 2000}, {300, 1}}), ElementsAre("bytes=200-2199", "bytes=300-300"));

@@ -1,4 +1,5 @@
-// ReadAhead: the bytes of its source, with bounded memory; failures are thrown in their turn.
+// Tests that ReadAhead returns the bytes of its source with bounded memory, and throws a failure
+// after the bytes that precede it.
 #include "dataset/io/read_ahead.h"
 
 #include <atomic>
@@ -24,7 +25,7 @@ std::string numbers(size_t size) {
   return text;
 }
 
-// Returns `good` bytes, then always throws.
+// Returns the bytes of `good`, then always throws.
 class FailingSource final : public ByteSource {
  public:
   explicit FailingSource(std::string good) : good_(std::move(good)) {}
@@ -39,7 +40,7 @@ class FailingSource final : public ByteSource {
   MemorySource good_;
 };
 
-// Returns its bytes one by one, and throws damage before each; another failure at the end.
+// Returns its bytes one by one, throws a damage error before each, and another error at the end.
 class SpottedSource final : public ByteSource {
  public:
   explicit SpottedSource(std::string good) : good_(std::move(good)) {}
@@ -57,7 +58,7 @@ class SpottedSource final : public ByteSource {
   bool damaged_ = false;
 };
 
-// Counts the bytes read of an endless stream.
+// An endless stream that counts the bytes read.
 class CountingSource final : public ByteSource {
  public:
   explicit CountingSource(std::atomic<size_t>& count) : count_(count) {}
@@ -145,7 +146,7 @@ TEST(ReadAhead, ReadsNoFurtherThanItsBlocks) {
     ReadAhead source(std::make_unique<CountingSource>(count), {.block_size = 10, .blocks = 4});
     source.next();
     source.next();
-    while (count < 50) std::this_thread::yield();  // one block returned, four more
+    while (count < 50) std::this_thread::yield();  // one block was used, four are ready or in use
     EXPECT_EQ(count, 50u);
   }
   EXPECT_EQ(count, 50u);

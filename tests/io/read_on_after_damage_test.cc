@@ -1,4 +1,4 @@
-// Compressed streams that are read on after damage: their content, and that they end.
+// Tests reading on after damage in compressed streams: the content, and that reading ends.
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The content with read_on_after_damage, and the number of errors.
+// The content that was read with read_on_after_damage, and the number of errors.
 struct ReadOn {
   std::string content;
   size_t errors = 0;
@@ -57,7 +57,7 @@ TEST_P(ReadingOn, EveryOtherMemberComesWhereverOneIsDamaged) {
       const ReadOn result = read_on(GetParam(), before + changed + after);
       EXPECT_TRUE(result.content.starts_with(first)) << at;
       EXPECT_TRUE(result.content.ends_with(third)) << at;
-      // A gzip header has a time and a system with arbitrary values.
+      // The time and the system in a gzip header may have any value.
       EXPECT_TRUE(result.errors > 0 || result.content == whole.content) << at;
     }
   }
@@ -77,7 +77,7 @@ TEST_P(ReadingOn, WhatIsCutOutIsPassedOver) {
   EXPECT_EQ(read_on(GetParam(), one.substr(0, 100)).errors, 1u);
 }
 
-// Each position looks like the start of a member, and contains more than all before it.
+// A member seems to start every 11 bytes, and each seems to contain more than everything before it.
 TEST_P(ReadingOn, TakesLinearTimeForMembersWithinMembers) {
   const std::string head = deflated(std::string(40 << 20, '\0'), {format()}).substr(0, 40);
   std::string starts;
@@ -86,7 +86,7 @@ TEST_P(ReadingOn, TakesLinearTimeForMembersWithinMembers) {
   EXPECT_LT(result.content.size(), size_t{200} << 20);
 }
 
-// For example a broken connection.
+// The source fails, for example because the connection breaks.
 TEST_P(ReadingOn, EndsWhereTheSourceFails) {
   class BrokenSource final : public ByteSource {
    public:

@@ -18,7 +18,7 @@ std::string hex_of(std::string_view text) {
   return hash.hex();
 }
 
-// The vectors in FIPS 180-4's examples.
+// The vectors in the examples for FIPS 180-4.
 TEST(Sha256, MatchesThePublishedVectors) {
   EXPECT_EQ(hex_of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(hex_of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

@@ -1,4 +1,4 @@
-// Nameless files: appended data can be read at any position, and nothing is left behind.
+// Tests nameless files: appended data can be read at any position, and no file is left behind.
 #include "recordpipe/temporary_file.h"
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// Features of zstd only: skippable frames, windows, blocks.
+// Tests features that only zstd has: skippable frames, windows, blocks.
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -47,20 +47,20 @@ std::string random_text(size_t size) {
   return content;
 }
 
-const char* const kHello = "28b52ffd045831000068656c6c6f0a5388bd91";  // by zstd(1)
+const char* const kHello = "28b52ffd045831000068656c6c6f0a5388bd91";  // written by zstd(1)
 
 TEST(Zstd, AChecksumMayBeMissing) {
   EXPECT_EQ(decompressed(from_hex(kHello)), "hello\n");
   EXPECT_EQ(decompressed(from_hex("28b52ffd005831000068656c6c6f0a")), "hello\n");
 }
 
-// pzstd(1) writes one before each frame.
+// pzstd(1) writes a skippable frame before each frame.
 TEST(Zstd, SkippableFramesAreSkipped) {
   const std::string skipped = from_hex("502a4d180400000031000000");
   const std::string hello = from_hex(kHello);
   EXPECT_EQ(decompressed(skipped + hello + skipped + hello + skipped), "hello\nhello\n");
   EXPECT_EQ(decompressed(skipped), "");
-  // With a size of four gigabytes in its header.
+  // A skippable frame whose header says 4 GiB.
   auto source = decompressing(from_hex("5f2a4d18ffffffff") + "and then the file ends");
   std::byte byte;
   const Error error = error_of([&] { source->read({&byte, 1}); });
@@ -91,7 +91,7 @@ TEST(Zstd, AWindowIsBounded) {
   }
 }
 
-// "hello" again, compressed with dictionary number 7 (RFC 8878, 3.1.1.1.1.6).
+// "hello" again, compressed with the dictionary whose ID is 7 (RFC 8878, 3.1.1.1.1.6).
 TEST(Zstd, AFrameThatNeedsADictionaryIsNotCalledDamaged) {
   const std::string hello = from_hex(kHello);
   auto source = decompressing(hello + from_hex("28b52ffd05580731000068656c6c6f0a5388bd91"));

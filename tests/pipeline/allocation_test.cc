@@ -1,4 +1,4 @@
-// In the steady state a pipeline allocates no memory, neither per record nor per batch.
+// Tests that a pipeline allocates no memory in the steady state, neither per record nor per batch.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ namespace recordpipe {
 namespace {
 
 constexpr int kRecords = 5000;
-constexpr int kWarmUp = 2000;  // batches: a few epochs and some saved states
+constexpr int kWarmUp = 2000;  // batches; a few epochs and some saved states
 constexpr size_t kSteady = 300;
 
 struct Sum {
@@ -59,7 +59,8 @@ TEST_P(SteadyState, TakesNoMemory) {
   expect_no_allocation(sums.filter([](const Sum& s) { return s.value % 2 == 0; }).batch(64));
 }
 
-// A record of a stream owns its bytes: one allocation. Discarding takes none for each.
+// Each record of a stream is one allocation, because it owns its bytes. Discarding records adds no
+// allocation per record.
 TEST(Discarding, TakesNoMemoryForEachRecordOfAStream) {
   const TemporaryDirectory directory;
   const std::string path = directory / "a.tfrecords.gz";

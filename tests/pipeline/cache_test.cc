@@ -1,5 +1,5 @@
-// cache in memory and in a file: values are computed once and stay the same; a cache file is never
-// incomplete.
+// Tests the cache in memory and in a file: values are computed once and stay the same, and a cache
+// file is never incomplete.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -207,7 +207,7 @@ TEST_F(Cache, AFileOfAnotherTypeIsRefusedByNameThoughItIsAsLarge) {
   EXPECT_THAT(refusal(std::vector<std::string>{"a"}, std::string("a")), HasSubstr("string"));
 }
 
-// A custom codec for any tuple of numbers; it doesn't name their types.
+// A custom codec for any tuple of numbers. Its name doesn't contain the element types.
 struct Numbers {
   std::string name() const { return "numbers"; }
   template <class... Ts>

@@ -1,4 +1,4 @@
-// Custom collators, including one whose row positions depend on all rows.
+// Tests custom collators, including one whose row positions depend on all rows.
 #include <atomic>
 #include <stdexcept>
 #include <utility>
@@ -16,7 +16,7 @@
 namespace recordpipe {
 namespace {
 
-// Rows of any length, concatenated.
+// Rows of any length, with their values concatenated.
 struct Ragged {
   std::vector<std::vector<int>> rows;
   std::vector<int> values;
@@ -64,7 +64,7 @@ TEST(Collator, IsFinishedOnceForEachBatchWhenAllRowsAreSet) {
   }
 }
 
-// Each element with the element announced as next; -1 if none was announced.
+// Pairs each element with the one announced as next; -1 if none was announced.
 struct ForesightedPairs {
   using Batch = std::vector<std::pair<int, int>>;
   void reset(Batch& batch, size_t rows) const { batch.resize(rows); }
@@ -105,7 +105,7 @@ TEST(Collator, IsNotFinishedWhereARowThrew) {
   }
 }
 
-// Throws for whole batches.
+// Throws for full batches, so that only the remainder is left.
 template <class T>
 struct Remainder : VectorCollator<T> {
   void reset(std::vector<T>& batch, size_t rows) const {
@@ -114,7 +114,7 @@ struct Remainder : VectorCollator<T> {
   }
 };
 
-// For all these operators: workers discard the rows' tickets while other rows are planned and
+// With all these operators, workers discard the rows' tickets while other rows are planned and
 // computed.
 TEST(Collator, RowsOfARefusedBatchAreGivenUp) {
   const auto any = [](int64_t) { return true; };

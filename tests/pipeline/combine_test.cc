@@ -1,4 +1,4 @@
-// Operators on several datasets: concatenate, zip, sample_from_datasets.
+// Tests the operators on several datasets: concatenate, zip, sample_from_datasets.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -52,7 +52,8 @@ TEST(Concatenate, HasRandomAccessWhereItsInputsHave) {
   EXPECT_THAT(error.reason(), HasSubstr("shuffle can't"));
 }
 
-// Even for the same source: random numbers belong to an element, and these are two elements.
+// This includes elements of the same source: random numbers belong to an element, and each use of
+// the source makes new elements.
 TEST(Combined, NoTwoElementsDrawTheSame) {
   const auto source = range(100);
   const auto twice = source.concatenate(source);
@@ -117,7 +118,7 @@ TEST(Sample, GoesOnWithTheOthersOrStopsWhenOneRunsOut) {
             collect(sample_from_datasets(inputs, {}, 1)));
 }
 
-// Even an improbable input is not omitted.
+// An input is not omitted, however small its weight is.
 TEST(Sample, ASmallWeightIsNotNone) {
   for (const double weight : {1e-9, 0x1p-32, 0x1p-40, 1e-300}) {
     SCOPED_TRACE(weight);
@@ -125,7 +126,7 @@ TEST(Sample, ASmallWeightIsNotNone) {
         collect(sample_from_datasets<int64_t>({range(100), range(100, 105)}, {1, weight}, 1));
     EXPECT_EQ(sampled, collect(range(105)));
   }
-  // After the end of the first, the others are drawn one to two.
+  // After the first input ends, the others are drawn in the ratio 1 to 2.
   const std::vector<double> weights{1, 0x1p-40, 0x1p-39};
   const auto rare =
       collect(sample_from_datasets<int64_t>({range(1), range(1, 5001), range(-9999, 0)}, weights, 1)
@@ -160,7 +161,7 @@ void expect_equals(const Dataset<T>& dataset, const naive::Pipeline<T>& twin) {
 TEST(Combined, EqualTheirTwins) {
   const auto draw_int = [](int x, Random& r) { return x ^ static_cast<int>(r.below(1 << 20)); };
   const auto draw_second = [](const auto& x, Random& r) { return std::get<1>(x) + r.next64(); };
-  // A pipeline and its twin have the same member functions.
+  // Each function applies to a pipeline and to its twin, which have the same member functions.
   const auto mixed = [&](const auto& source) {
     return source.shuffle(30, 1).map_with_random(2, draw_int);
   };

@@ -1,4 +1,4 @@
-// The semantics of each operator, on small inputs.
+// Tests the semantics of each operator on small inputs.
 #include "recordpipe/dataset.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ TEST(Map, RandomNumbersBelongToTheElementWhereverAShufflePutsIt) {
   const auto draw = [](int x, Random& random) { return std::pair(x, random.next64()); };
   const auto source = from_vector(numbers(64));
   auto before = collect(source.map_with_random(7, draw));
-  // take() of everything keeps the order; the number of random operators must stay the same.
+  // The shuffle comes last: a random operator before map_with_random would change its draws.
   auto after = collect(source.map_with_random(7, draw).shuffle(64, 3));
   EXPECT_NE(before, after);
   std::sort(after.begin(), after.end());
@@ -114,7 +114,7 @@ TEST(Shuffle, IsUniformOverThePermutationsOfASmallInput) {
 }
 
 TEST(Shuffle, TwoWithOneSeedDoNotDrawTheSameNumbers) {
-  // Otherwise the second shuffle would repeat the random numbers of the first.
+  // `twice` is the order that would result if both shuffles drew the same random numbers.
   const auto once = collect(from_vector(numbers(100)).shuffle(100, 1));
   const auto twice = collect(from_vector(once).shuffle(100, 1));
   EXPECT_NE(collect(from_vector(numbers(100)).shuffle(100, 1).shuffle(100, 1)), twice);

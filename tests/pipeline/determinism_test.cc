@@ -1,5 +1,5 @@
-// The same elements at any thread count, chunk size, prefetch depth and timing: compared with the
-// plain twin, which has none of these.
+// Tests that the elements are the same for any thread count, chunk size, prefetch depth and timing,
+// by comparing them with the naive twin, which has none of these.
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -23,8 +23,7 @@ constexpr size_t kChunkSizes[] = {1, 7, 64, 1000};
 
 uint64_t mix(uint64_t value, Random& random) { return value * 31 + random.next64(); }
 
-// A pipeline with every operator, for the pipeline and for its twin: both have the same member
-// functions.
+// Applies every operator to a pipeline or to its twin, which have the same member functions.
 template <class Source>
 auto everything(const Source& source) {
   return source.shuffle(100, 1)
@@ -77,7 +76,7 @@ TEST(Determinism, ARepeatInsideARepeatDrawsTheSameHoweverFarAheadItWasPlanned) {
     return x * 1000 + static_cast<int>(random.below(1000));
   };
   const auto all = [](int) { return true; };
-  // The inner repeat never ends: the moment at which it is restarted depends on timing.
+  // The inner repeat never reaches its end; the moment at which it is restarted depends on timing.
   const auto twice = [&](auto source) {
     return source.map_with_random(1, draw).shuffle(6, 1).repeat(9).filter(all).take(10).repeat(3);
   };

@@ -1,4 +1,5 @@
-// A loop over epochs yields the elements of repeat, and a saved state resumes in its epoch.
+// Tests that a loop over epochs yields the elements of repeat, and that a saved state resumes in
+// its epoch.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,7 +35,7 @@ using testing::HasSubstr;
 
 constexpr uint64_t kEpochs = 3;
 
-// Makes an element's random numbers, and with them its id, visible in the result.
+// Makes the random numbers of an element visible in the result, and thereby its id.
 int crop(int value, Random& random) { return value ^ static_cast<int>(random.below(1 << 20)); }
 
 template <class T>
@@ -132,7 +133,7 @@ TEST(Epoch, IsTheIterationsAndMayStandAnywhere) {
   EXPECT_TRUE(rest_of(dataset_own) == expected);
   EXPECT_EQ(crops().epoch(2).explain(), crops().explain());
 
-  // Of several datasets, the epoch of the first counts.
+  // If several datasets are combined, the epoch of the first one applies.
   EXPECT_TRUE(collect(crops().epoch(2).concatenate(crops().epoch(9))) ==
               collect(crops().concatenate(crops()).epoch(2)));
   EXPECT_TRUE(collect(zip(crops().epoch(2), crops().epoch(9))) ==
@@ -161,7 +162,7 @@ TEST(Epoch, APassThatRepeatsDrawsWhatNoOtherEpochDraws) {
 TEST(Epoch, AStateGoesOnInItsEpoch) {
   const auto batches = crops().cache().shuffle(9, 3).repeat(2).map_with_random(4, crop).batch(8);
   const auto machines = on_any_machine(batches);
-  std::vector<Dataset<std::vector<int>>> others;  // made for other epochs
+  std::vector<Dataset<std::vector<int>>> others;  // datasets for other epochs
   for (uint64_t epoch = 0; epoch < machines.size(); ++epoch) {
     others.push_back(machines[epoch].epoch(epoch));
   }
@@ -178,7 +179,7 @@ TEST(Epoch, AStateGoesOnInItsEpoch) {
   EXPECT_TRUE(rest_of(restored) == rest_of(saving));
 }
 
-// Encoded as by state().
+// Serialises `state` as state() does.
 std::string sealed(proto::IteratorState state) {
   state.clear_crc32c();
   std::string serialized = state.SerializeAsString();

@@ -1,4 +1,4 @@
-// Errors keep their place in the order, whatever runs concurrently.
+// Tests that errors keep their position in the order, whatever runs concurrently.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -19,7 +19,7 @@ int fail_at_137_and_later(int x) {
   return x;
 }
 
-// The number of elements before the error, and its message.
+// Returns the number of elements before the error, and the error's message.
 template <class T>
 std::pair<size_t, std::string> run(const Dataset<T>& dataset) {
   auto iterator = dataset.iterate();
@@ -27,7 +27,7 @@ std::pair<size_t, std::string> run(const Dataset<T>& dataset) {
   try {
     while (iterator.next()) ++delivered;
   } catch (const std::exception& error) {
-    // Thrown again at every further call.
+    // The error is sticky.
     EXPECT_THROW(iterator.next(), std::exception);
     EXPECT_THROW(iterator.next(), std::exception);
     return {delivered, error.what()};
@@ -75,7 +75,7 @@ TEST_P(Errors, AreShuffledLikeElements) {
   };
   const auto all = [](int) { return true; };
   const auto source = from_vector(numbers(40)).with_options(GetParam());
-  // The first even number in the order of the elements without errors.
+  // The position of the first even number in the shuffled order.
   const auto good = collect(source.shuffle(40, 2));
   const size_t first = static_cast<size_t>(
       std::ranges::find_if(good, [](int x) { return x % 2 == 0; }) - good.begin());

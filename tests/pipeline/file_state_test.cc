@@ -1,4 +1,4 @@
-// States of pipelines that read files: which changes of the files are detected.
+// Tests states of pipelines that read files: which changes to the files are detected.
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -68,7 +68,7 @@ TEST_F(FileState, AChangedFileIsRefusedByName) {
   Iterator<std::string> iterator = dataset.iterate();
   for (int i = 0; i < 130; ++i) iterator.next();
   const std::string state = iterator.state();
-  write("d", 121, 33, Compression::none);  // as long as before
+  write("d", 121, 33, Compression::none);  // same size as before
   Iterator<std::string> fresh = dataset.iterate();
   const Error error = error_of([&] { fresh.restore(state); });
   EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
@@ -105,14 +105,14 @@ TEST_F(FileState, AFileThatIsNotOpenYetIsLookedAtAgainToRestore) {
   Iterator<std::string> iterator = dataset.concatenate(lines({"d"})).iterate();
   const std::string state = iterator.state();
   write("d", 121, 33, Compression::none);
-  iterator.restore(state);  // for such a file only name and size are compared
+  iterator.restore(state);  // for a file that isn't open yet, only name and size are compared
   EXPECT_EQ(rest_of(iterator).back(), "record 153");
   write("d", 120, 32, Compression::none);
   EXPECT_EQ(error_of([&] { dataset.concatenate(lines({"d"})).iterate().restore(state); }).path(),
             path("d"));
 }
 
-// A checkpoint of a pipeline over many files must not read all of them.
+// Saving or restoring a pipeline over many files must not read all of them.
 TEST_F(FileState, OnlyFilesThatWereOpenedAreRead) {
   constexpr uint64_t kFiles = 1000;
   constexpr uint64_t kOpened = 3;
@@ -135,7 +135,7 @@ TEST_F(FileState, OnlyFilesThatWereOpenedAreRead) {
   auto iterator = records.iterate();
   for (int i = 0; i < 25; ++i) iterator.next();
   std::string state;
-  EXPECT_EQ(calls_of([&] { state = iterator.state(); }), kFiles - kOpened);  // only their sizes
+  EXPECT_EQ(calls_of([&] { state = iterator.state(); }), kFiles - kOpened);  // only file sizes
   EXPECT_EQ(calls_of([&] { EXPECT_EQ(iterator.state(), state); }), 0u);
   for (int i = 0; i < 200; ++i) iterator.next();
   EXPECT_EQ(calls_of([&] { iterator.state(); }), 0u);
@@ -144,13 +144,13 @@ TEST_F(FileState, OnlyFilesThatWereOpenedAreRead) {
   EXPECT_LE(calls_of([&] { restored.restore(state); }), kFiles + kContent * kOpened + kContent);
   EXPECT_EQ(restored.position(), 25u);
   EXPECT_EQ(as_text(restored.next()->data), "record 5");
-  // At the beginning: sizes are saved and compared; no file's contents are read.
+  // At the beginning, sizes are saved and compared, and no file is read.
   EXPECT_LT(calls_of([&] { records.iterate().restore(records.iterate().state()); }),
             2 * kFiles + kContent);
 }
 
 TEST_F(FileState, AChangeInTheMiddleIsSeen) {
-  // Changes one record in a small file, every fifteenth part of a larger one.
+  // Changes one record of a small file, or about a fifteenth of the records of a larger one.
   for (const auto& [records, changed] : {std::pair(1'000, 1), std::pair(100'000, 7'000)}) {
     const auto write_with = [&](int first, int count) {
       AtomicFile file(posix_file_system(), path("m"));
@@ -186,7 +186,7 @@ TEST_F(FileState, MovedFilesAreTheSame) {
   EXPECT_TRUE(rest_of(fresh) == rest_of(iterator));
 }
 
-// Files that are not part of the plan: elements are turned into datasets of them.
+// The files are not part of the plan: elements are mapped to datasets that read them.
 class InputFileState : public FileState {
  protected:
   static constexpr int kFiles = 12;
@@ -199,7 +199,7 @@ class InputFileState : public FileState {
   static Compression compression(int i) {
     return i % 4 == 1 ? Compression::gzip : Compression::none;
   }
-  // All records have the same length, for any start.
+  // All records have the same length, whatever `first` is.
   void write_input(int i, int first) { write(name(i), 1000 + first, kRecords, compression(i)); }
 
   auto open() const {
@@ -226,7 +226,7 @@ TEST_F(InputFileState, AChangedFileOfAnInputIsRefusedByName) {
         parts.interleave(open(), 3).prefetch(5),
         parts.interleave(
             [open = open()](int i) { return from_vector(std::vector{i}).flat_map(open); }, 3)}) {
-    // Saved when every third file was partly read; part-01 is compressed.
+    // The state is saved when some files have been partly read; part-01 is compressed.
     for (const auto& [read, changed] : {std::pair(5, 0), std::pair(25, 1)}) {
       const auto run = dataset.with_options({.threads = 2, .chunk_size = 4});
       Iterator<std::string> saving = run.iterate();
@@ -251,7 +251,7 @@ TEST_F(InputFileState, AChangedFileOfAnInputIsRefusedByName) {
   }
 }
 
-// Records of a file that was read to its end are still in a shuffle's buffer.
+// The file was read to its end, but some of its records are still in the shuffle buffer.
 TEST_F(InputFileState, AChangedFileWhoseRecordsAreBufferedIsRefused) {
   const auto dataset = from_vector(numbers(kFiles)).flat_map(open()).shuffle(6 * kRecords, 1);
   Iterator<std::string> saving = dataset.iterate();

@@ -1,4 +1,4 @@
-// Elements from functions: in order, repeated in each pass, saved by their number.
+// Tests elements from functions: their order, the same elements in each pass, and saved states.
 #include "recordpipe/from_generator.h"
 
 #include <atomic>
@@ -24,14 +24,14 @@ namespace {
 
 using testing::ElementsAre;
 
-// 0 to n-1.
+// Returns a factory of generators for 0 to n-1.
 auto counting(int n) {
   return [n] {
     return [n, next = 0]() mutable { return next < n ? std::optional(next++) : std::nullopt; };
   };
 }
 
-// The same, but throws at the element `bad`.
+// The same, but the generator throws in place of element `bad`.
 auto failing_at(int bad, int n) {
   return [=] {
     return [=, next = 0]() mutable -> std::optional<int> {
@@ -144,7 +144,7 @@ TEST(FromGenerator, MakesNothingBeforeItIsAskedAndNothingAfterTheEnd) {
 TEST(FromGenerator, EndlessOnesAreStopped) {
   const auto endless = [] { return [n = 0]() mutable { return std::optional(n++); }; };
   EXPECT_EQ(collect(from_generator(endless).prefetch(10).take(1000)), numbers(1000));
-  // A thread that discards them is busy when a stop is requested.
+  // A thread is busy discarding elements when the stop is requested.
   auto iterator = from_vector(numbers(1))
                       .concatenate(from_generator(endless).skip(uint64_t{1} << 60).prefetch(1))
                       .prefetch(1)

@@ -1,4 +1,4 @@
-// Random access, and the shuffle built on it.
+// Tests random access, and global_shuffle, which uses it.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -83,7 +83,7 @@ TEST(GlobalShuffle, GoesOnAnywhere) {
   expect_resumes_anywhere(dataset, on_any_machine(dataset));
 }
 
-// Planning these elements one by one would take years.
+// To plan these elements one by one would take years.
 TEST(GlobalShuffle, PassesOverElementsInNoTime) {
   constexpr int64_t kMany = int64_t{1} << 60;
   const auto order = range(kMany).global_shuffle(5);

@@ -1,4 +1,4 @@
-// Iterator::memory() compared with the heap: the reported memory is the memory actually held.
+// Compares Iterator::memory() with the heap: the reported memory is the memory that is in use.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -46,7 +46,7 @@ class HeldMemory : public testing::TestWithParam<std::pair<size_t, size_t>> {
     for (const size_t threads : {1, 2}) {
       const uint64_t before = heap();
       auto iterator = dataset.with_options({.threads = threads}).iterate();
-      // Long enough that the buffer holds elements of all ages.
+      // After that many elements, the buffer holds elements of all ages.
       for (size_t i = 0; i < 3 * buffer(); ++i) ASSERT_TRUE(iterator.next());
       const uint64_t held = heap() - before;
       EXPECT_GE(held, buffer() * GetParam().first);
@@ -57,7 +57,7 @@ class HeldMemory : public testing::TestWithParam<std::pair<size_t, size_t>> {
 
   size_t buffer() const { return kHeld / (GetParam().first + GetParam().second); }
 
-  static constexpr size_t kHeld = 16'000'000;  // twice the size of the buffer's contents
+  static constexpr size_t kHeld = 16'000'000;  // twice the size of the buffer's content
   const TemporaryDirectory directory_;
   std::vector<std::string> paths_;
 };

@@ -1,4 +1,4 @@
-// Records of files at URLs as a Dataset.
+// Tests datasets that read the records of files at URLs.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -52,7 +52,7 @@ class HttpFiles : public HttpReadingTest {
     return out;
   }
 
-  // Serves a file of `count` records of `size` bytes; returns its URL, where each request takes a
+  // Serves a file of `count` records of `size` bytes and returns its URL. Each request takes a
   // tenth of a second.
   std::string put_slow(int count, size_t size) {
     const std::string path = directory_ / "slow";
@@ -62,14 +62,15 @@ class HttpFiles : public HttpReadingTest {
     server.put("slow", as_text(read_all(*posix_file_system().open_source(path), 1 << 20)));
     return server.http("/slow?drip=1000000");
   }
-  // A record of a local file, then those of the URL in random order, each by its own request.
+  // Yields one record of a local file, then the records at the URL in random order, each read by a
+  // separate request.
   Dataset<Record> one_then(HttpFileSystem& files, const std::string& url) {
     return tfrecord_files({directory_ / "plain"})
         .take(1)
         .concatenate(tfrecord_files(files, {url}).global_shuffle(1));
   }
   size_t requests() const { return server.requests().size(); }
-  // Returns the number of requests that were made to that moment.
+  // Waits until `count` requests were made. Returns the number of requests so far.
   size_t wait_for_requests(size_t count) const {
     while (requests() < count) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return requests();
@@ -85,7 +86,7 @@ TEST_F(HttpFiles, PlainAndCompressedOnesAreRead) {
     const auto records = tfrecord_files(files_, urls_).with_options({.threads = threads});
     EXPECT_EQ(collect(texts(records)), expected(400));
   }
-  // The server sends whole files only, without their sizes.
+  // The server sends only whole files, without their sizes.
   server.misbehave("no_range&close");
   EXPECT_EQ(collect(texts(tfrecord_files(files_, urls_))), expected(400));
 }
@@ -101,7 +102,7 @@ TEST_F(HttpFiles, APassIsResumed) {
   EXPECT_EQ(error_of([&] { restored.restore(state); }).path(), urls_[0]);
 }
 
-// A presigned URL is signed again for every run.
+// Every run has new signatures in its presigned URLs.
 TEST_F(HttpFiles, APassIsResumedByURLsThatWereSignedAgain) {
   const auto signed_by = [&](const std::string& signature) {
     std::vector<std::string> urls = urls_;
@@ -127,7 +128,7 @@ TEST_F(HttpFiles, APassIsResumedByURLsThatWereSignedAgain) {
     const std::string path = directory_ / ("cache-" + std::to_string(caches++));
     EXPECT_EQ(collect(first.cache(path, {}, files_)), collect(second.cache(path, {}, files_)));
   }
-  // Files that differ in the query alone are told apart by their content.
+  // If only the query differs, a change of the file is detected by its content.
   auto saving = plain("1").iterate();
   saving.next();
   put("plain", 1, 301, Compression::none);
@@ -164,7 +165,7 @@ TEST_F(HttpFiles, NoSecretOfAURLIsWritten) {
   EXPECT_THAT(trace->json(), Not(HasSubstr("SECRET")));
 }
 
-// Paths are for messages, so they hold no secrets, however the file is read.
+// Paths of records may appear in messages, so they contain no secrets, however the file is read.
 TEST_F(HttpFiles, PathsOfRecordsHoldNoSecret) {
   const auto records = tfrecord_files(files_, {urls_[0] + "?X-Amz-Signature=SECRET"});
   for (const auto& dataset : {records, records.global_shuffle(1)}) {
@@ -173,7 +174,8 @@ TEST_F(HttpFiles, PathsOfRecordsHoldNoSecret) {
   }
 }
 
-// Records that outlive the reads of others, in one order at any number of threads.
+// The records stay valid while others are read, and their order is the same for any number of
+// threads.
 TEST_F(HttpFiles, PlainOnesHaveRandomAccess) {
   const std::vector<std::string> urls = {urls_[0], urls_[2], urls_[0]};
   const std::vector<std::string> paths = {directory_ / "plain", directory_ / "empty",
@@ -181,7 +183,7 @@ TEST_F(HttpFiles, PlainOnesHaveRandomAccess) {
   const auto expected = collect(texts(tfrecord_files(paths).global_shuffle(1)));
   ASSERT_EQ(expected.size(), 600u);
   for (const size_t threads : {1, 4}) {
-    // Longer than the Dataset and its iterator.
+    // These records outlive the Dataset and its iterator.
     const std::vector<Record> records =
         collect(tfrecord_files(files_, urls).global_shuffle(1).with_options({.threads = threads}));
     std::vector<std::string> found;
@@ -196,7 +198,7 @@ TEST_F(HttpFiles, PlainOnesHaveRandomAccess) {
   expect_resumes_anywhere(shuffled, {shuffled.with_options({.threads = 1})}, 150);
 }
 
-// The file is replaced after the requests for its size, of which there are two, and its content.
+// The file is replaced after three requests: two for its size, and one for its content.
 TEST_F(HttpFiles, TheStateIsThatOfTheFileThatWasOpened) {
   put("plain.new", 1, 301, Compression::none);
   const auto shuffled = [&](const std::string& query) {
@@ -212,7 +214,7 @@ TEST_F(HttpFiles, TheStateIsThatOfTheFileThatWasOpened) {
 
 TEST_F(HttpFiles, DestroyingAnIteratorDoesNotWaitForAWalkOverTheHeaders) {
   constexpr size_t kHeaders = 80;
-  const std::string url = put_slow(kHeaders, 9000);  // long ones are not read by the walk
+  const std::string url = put_slow(kHeaders, 9000);  // the walk skips the data of long records
   options.smallest_window = options.largest_window = 12;
   HttpFileSystem slow = files();
   auto iterator =
@@ -241,12 +243,12 @@ TEST_F(HttpFiles, DestroyingAnIteratorDoesNotWaitForAChunk) {
   }
 }
 
-// 10,000 bytes of the stream arrive in a second, and the chunk is 240,000 bytes long.
+// 10,000 bytes of the stream arrive per second, and the chunk has 240,000 bytes.
 TEST_F(HttpFiles, DestroyingAnIteratorDoesNotWaitForAChunkOfAStream) {
   (void)put_slow(60, 4000);
   const auto stream = tfrecord_files(files_, {server.http("/slow?drip=1000&no_range")});
   for (const auto& records : {stream, stream.skip(50)}) {
-    const size_t opened = requests() + 4;  // for sizes, the content and the fingerprint
+    const size_t opened = requests() + 4;  // requests for sizes, the content and the fingerprint
     auto iterator = std::make_optional(tfrecord_files({directory_ / "plain"})
                                            .take(1)
                                            .concatenate(records)

@@ -1,4 +1,4 @@
-// A bad record is skipped and changes the position of no other.
+// Tests that a bad record is skipped and that no other record changes its position.
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -81,7 +81,7 @@ TEST_P(IgnoreErrors, ReportsTheFirstOfVeryMany) {
   EXPECT_EQ(iterator.skipped().first.size(), SkippedReport::kMaxFirst);
 }
 
-// The number of elements before the error.
+// Returns the number of elements before the error, and the error's reason.
 std::pair<size_t, std::string> run(const Dataset<int>& dataset) {
   auto iterator = dataset.iterate();
   size_t delivered = 0;
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Options, IgnoreErrors,
 
 class IgnoreErrorsInFiles : public ::testing::Test {
  protected:
-  // Ten records of 12 + 8 + 4 bytes; damaged at `byte`, if given.
+  // Writes ten records of 12 + 8 + 4 bytes, with a flipped bit in `byte`, if given.
   std::string write(const std::string& name, int first, std::optional<size_t> byte) {
     std::string framed;
     for (int i = first; i < first + 10; ++i) {
@@ -174,7 +174,7 @@ TEST_F(IgnoreErrorsInFiles, DamagedFramingEndsItsSource) {
   for (int i = 0; i < 13; ++i) ASSERT_NE(iterator.next(), nullptr);
   EXPECT_EQ(error_of([&] { iterator.next(); }).path(), paths[1]);
 
-  // As a separate input, only this file ends early.
+  // If each file is a separate input, only the damaged file ends early.
   const auto open = [](const std::string& path) { return tfrecord_files({path}); };
   const auto files = from_vector(paths);
   EXPECT_EQ(collect(files.flat_map(open).map(text).ignore_errors()).size(), 23u);

@@ -1,5 +1,5 @@
-// What elements of interleave and flat_map point into stays as long as the iterator, though their
-// inputs are closed, and no more than that is kept.
+// Tests that the memory that elements of interleave and flat_map point into lives as long as the
+// iterator, although the inputs are closed, and that nothing else is kept.
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
@@ -59,8 +59,8 @@ class InputLifetime : public testing::Test {
     return text;
   }
 
-  // Runs flat_map over the files to its end, keeping all elements, and calls
-  // visit(element, file, number) for each only then; one element stands for `records`.
+  // Runs flat_map over the files to its end and keeps all elements. Only then calls
+  // visit(element, file, number) for each element, which contains `records` records.
   template <class Open, class Visit>
   void expect_views_stay(const Open& open, int records, const Visit& visit) const {
     for (const size_t threads : {1, 3}) {
@@ -184,7 +184,7 @@ TEST_F(InputLifetime, KeepsAFileOnceThatIsOpenedAgainAndAgain) {
   EXPECT_EQ(mapped_files(), static_cast<size_t>(kFiles));
 }
 
-// Its files, which don't tell their versions, are counted while they are open.
+// Counts its open files, which have no version.
 class CountingFileSystem final : public SingleFileSystem {
  public:
   using SingleFileSystem::SingleFileSystem;
@@ -223,7 +223,7 @@ TEST_F(InputLifetime, KeepsAFileOnceThatDoesNotTellItsVersion) {
   EXPECT_EQ(files.open(), kFiles);
 }
 
-// Of a file that is kept, only the mapping is: not the offsets of its records.
+// For a file that must stay, only the mapping is kept, not the offsets of its records.
 TEST_F(InputLifetime, KeepsNoOffsetsOfClosedInputs) {
   constexpr int kMany = 5000;
   const std::string many = directory_ / "many.tfrecords";

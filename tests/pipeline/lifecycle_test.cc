@@ -1,4 +1,4 @@
-// Stopping at any moment: all threads are joined, in bounded time.
+// Tests that an iterator can be stopped at any moment: all threads are joined, in bounded time.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -26,7 +26,7 @@
 namespace recordpipe {
 namespace {
 
-// Slow work that counts its concurrent calls.
+// Returns slow work that counts its concurrent calls.
 auto counted_by(std::atomic<int>& running) {
   return [&running](int x) {
     ++running;
@@ -56,7 +56,7 @@ TEST(Lifecycle, IteratorsMayBeDroppedAtAnyElement) {
   }
 }
 
-// work(0), work(1), ...
+// Yields work(0), work(1), ...
 Dataset<int> generated(std::function<int(int)> work, int count) {
   return from_generator([work, count] {
     return [work, count, next = 0]() mutable {
@@ -65,7 +65,8 @@ Dataset<int> generated(std::function<int(int)> work, int count) {
   });
 }
 
-// Every operator that iterates its input itself or has several inputs; about 290 elements.
+// Combines all operators that iterate over their input themselves or have several inputs; about 290
+// elements.
 Dataset<int> everything_that_sees_values(std::function<int(int)> work, const std::string& cache) {
   const auto first =
       from_vector(numbers(30)).map(work).concatenate(generated(work, 20).shard(2, 1));
@@ -224,7 +225,8 @@ TEST(Lifecycle, ASlowConsumerBoundsWhatIsComputedAhead) {
                       .iterate();
   iterator.next();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  // Two batches are ready, the consumer and the prefetch thread have one each, six are in flight.
+  // Two batches are ready, the consumer and the prefetch thread have one each, and six are in
+  // flight.
   EXPECT_LE(computed, 100);
 }
 

@@ -1,4 +1,4 @@
-// The memory limit: memory is counted, bounded and reported; the limit changes no element.
+// Tests the memory limit: memory is counted, bounded and reported; the limit changes no element.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ using internal::MemoryCharge;
 
 constexpr uint64_t kMiB = 1 << 20;
 
-// Elements of about one MiB each.
+// Yields elements of about one MiB each.
 Dataset<std::string> large(int count) {
   return from_vector(numbers(count)).map([](int x) {
     return std::string(kMiB, static_cast<char>('a' + x % 26));
@@ -57,7 +57,7 @@ TEST(MemoryLimit, IsReadBack) {
 }
 
 TEST(MemoryLimit, CountsWhatIsHeld) {
-  // Fills the prefetch buffer while the consumer holds the first element.
+  // At the end, up to 20 elements in the prefetch buffer and a few in chunks may still be counted.
   auto iterator = large(50).prefetch(20).with_options({.threads = 1, .chunk_size = 1}).iterate();
   while (iterator.next()) {
   }
@@ -70,7 +70,7 @@ TEST(MemoryLimit, CountsWhatIsHeld) {
   EXPECT_GE(shuffled.peak, 50'000 * 32);
 }
 
-// In addition to a shuffle's 32 bytes per element: the memory behind its tickets.
+// The memory that a shuffle's tickets refer to is counted in addition to 32 bytes per element.
 TEST(MemoryLimit, CountsWhatTicketsStandFor) {
   constexpr uint64_t kBuffer = 50'000;
   const auto source = from_vector(numbers(80'000));
@@ -88,7 +88,7 @@ TEST(MemoryLimit, CountsWhatTicketsStandFor) {
   EXPECT_GE(use_after_all(cached.with_options({.chunk_size = 1})).peak, 20 * kMiB);
 }
 
-// For any operators that contain them.
+// Elements that are inside the elements of any operator are counted.
 TEST(MemoryLimit, SeesElementsInsideOthers) {
   const PipelineOptions options{.threads = 1, .chunk_size = 1};
   const auto held = [&](const auto& dataset) {
@@ -105,7 +105,7 @@ TEST(MemoryLimit, SeesElementsInsideOthers) {
   EXPECT_GE(held(texts.padded_batch(2, 'x').cache()), 8 * kMiB);
   const auto windows = large(8).window(8).map([](const auto& window) { return window.size(); });
   EXPECT_GE(use_after_all(windows).peak, 24 * kMiB) << "gathered and passed on";
-  // Counted at the map that computes it and at the filter that tests it.
+  // An element is counted by the map that computes it and by the filter that tests it.
   EXPECT_GE(held(large(8).filter([](const std::string&) { return false; })), 2 * kMiB);
 }
 
@@ -116,7 +116,7 @@ TEST(MemoryLimit, IsKept) {
     const PipelineOptions options{.threads = threads, .chunk_size = 1, .memory_limit = 12 * kMiB};
     auto iterator = dataset.with_options(options).iterate();
     iterator.next();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // prefetch fills up in this time
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the prefetch buffer fills
     while (iterator.next()) {
     }
     // Elements are slightly larger than one MiB.
@@ -155,7 +155,7 @@ TEST(MemoryLimit, WhatCannotFitIsAnError) {
             ErrorKind::limit_exceeded);
 }
 
-// For any length of the dataset.
+// The peak does not depend on the length of the dataset.
 TEST(MemoryLimit, IsNeverPassedTwice) {
   const PipelineOptions options{.threads = 2, .chunk_size = 1, .memory_limit = 10 * kMiB};
   const auto gathering = large(60).prefetch(2).shuffle(40, 1).with_options(options);
@@ -183,7 +183,7 @@ TEST(MemoryLimit, ItsErrorIsNoneToIgnore) {
   }
 }
 
-// The shuffle passes on its elements, then asks again for the rest.
+// The shuffle first yields the elements it has, then requests the rest again.
 TEST(MemoryLimit, WhatACacheCannotHoldIsAnErrorBehindAShuffleToo) {
   const auto cached = large(8).cache().shuffle(3, 1);
   const PipelineOptions options{.threads = 1, .chunk_size = 4, .memory_limit = 6 * kMiB};

@@ -1,5 +1,5 @@
-// The plain twin of the pipeline: one thread, whole vectors, no optimisation. A second
-// implementation of the semantics of all operators.
+// Implements the semantics of all operators a second time, naively: one thread, whole vectors, no
+// optimisation. Tests compare each pipeline with this twin.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using internal::ElementId;
 using internal::input_epoch;
 using internal::nested_epoch;
 
-// An element, or the error thrown in its place: then `error` isn't empty.
+// An element; or, if `error` isn't empty, the error that is thrown in its place.
 template <class T>
 struct Item {
   ElementId id;
@@ -34,7 +34,7 @@ struct Item {
   std::string error = {};
 };
 
-// One pass: its elements, and the error that ends it, if any.
+// The elements of one pass, and the error that ends it, if any.
 template <class T>
 struct Elements {
   std::vector<Item<T>> items = {};
@@ -147,7 +147,7 @@ class Pipeline {
           out.items.push_back(std::move(items[next++]));
         }
         if (taken == block_length) continue;
-        cycle[turn].reset();  // the end is detected by asking for one more element
+        cycle[turn].reset();  // the end is detected by requesting one more element
         --open;
       }
       return out;
@@ -262,7 +262,7 @@ class Pipeline {
         std::max(random_operators_, other.random_operators()));
   }
 
-  // Weights of this and `other`, as parts of 2^62.
+  // `weights` are those of this pipeline and of `other`, as parts of 2^62.
   Pipeline sample(const Pipeline& other, std::array<uint64_t, 2> weights, uint64_t seed,
                   bool stop_on_empty) const {
     const uint64_t operators = std::max(random_operators_, other.random_operators_);
@@ -357,7 +357,7 @@ class Pipeline {
   Elements<T> pass(uint64_t epoch) const { return pass_(epoch); }
   uint64_t random_operators() const { return random_operators_; }
 
-  // For a pipeline without errors.
+  // Returns all elements; throws if there is an error.
   std::vector<T> values() const {
     Elements<T> elements = pass_(0);
     std::vector<T> out;
@@ -377,7 +377,7 @@ class Pipeline {
   }
 
  private:
-  // function: Item<T> -> U, may throw
+  // function: Item<T> -> U; may throw
   template <class U, class F>
   Pipeline<U> each(F function, uint64_t more_random_operators = 0) const {
     return derived<U>(
@@ -397,7 +397,7 @@ class Pipeline {
         more_random_operators);
   }
 
-  // Throws the first error of its elements, if any.
+  // Combines the elements in [first, end) into one, with the first of their errors, if any.
   static Item<std::vector<T>> together(ElementId id, const Elements<T>& in, size_t first,
                                        size_t end) {
     Item<std::vector<T>> out{id};
@@ -412,7 +412,7 @@ class Pipeline {
   uint64_t random_operators_;
 };
 
-// Ends with `error` unless it is empty.
+// Yields `values`, then ends with `error` unless it is empty.
 template <class T>
 Pipeline<T> from_vector(std::vector<T> values, std::string error = {}) {
   return Pipeline<T>([values = std::move(values), error = std::move(error)](uint64_t epoch) {

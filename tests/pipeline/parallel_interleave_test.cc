@@ -1,4 +1,4 @@
-// interleave reads its inputs in parallel without any effect on its elements.
+// Tests that interleave reads its inputs in parallel, and that this does not change its elements.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -31,7 +31,7 @@ namespace {
 
 const std::vector<size_t> kThreads = {1, 2, 3, 4, 8, 16};
 
-// Gzip files of different lengths, one of them empty.
+// Writes gzip files of different lengths, one of them empty.
 class ParallelInterleave : public testing::Test {
  protected:
   void SetUp() override {
@@ -58,7 +58,7 @@ class ParallelInterleave : public testing::Test {
         .map([](const Record& record) { return as_text(record.data); });
   }
 
-  // The same, written plainly.
+  // Returns the same elements, computed naively.
   std::vector<std::string> taken_in_turns(size_t cycle_length, size_t block_length) const {
     std::vector<std::optional<std::pair<size_t, size_t>>> cycle(cycle_length);  // file, record
     std::vector<std::string> out;
@@ -131,9 +131,9 @@ TEST_F(ParallelInterleave, ErrorsComeAtTheirPlace) {
   write_file(paths_[5], "this is no gzip file, and no TFRecord file either");
   paths_.insert(paths_.begin() + 5, directory_ / "missing");
   struct Outcome {
-    std::vector<std::string> before;  // the first error
+    std::vector<std::string> before;  // before the first error
     std::string error;
-    std::vector<std::string> others;  // left by ignore_errors
+    std::vector<std::string> others;  // elements that ignore_errors keeps
     std::vector<SkippedElement> skipped;
     bool operator==(const Outcome&) const = default;
   };
@@ -169,7 +169,7 @@ TEST_F(ParallelInterleave, StopsWhereverItStands) {
   }
 }
 
-// An input without a second element is read ahead forever, unless it is stopped.
+// Read-ahead in an input that never has another element must be stopped; otherwise it never ends.
 TEST(ParallelInterleaveStop, EndsAnEndlessSearchInAnInput) {
   const auto open = [](int input) {
     return range(INT64_MAX).filter([input](int64_t x) { return input == 0 || x < 64; });
@@ -181,7 +181,7 @@ TEST(ParallelInterleaveStop, EndsAnEndlessSearchInAnInput) {
                         .with_options({.threads = threads})
                         .iterate();
     EXPECT_EQ(rest_of(iterator), (std::vector<int64_t>{0, 0, 0}));
-    // All elements of the first inputs are delivered before that.
+    // The 64 elements of each input are delivered before the search.
     auto blocks = from_vector(numbers(4))
                       .interleave(open, 4, 64)
                       .take(256)
@@ -190,7 +190,7 @@ TEST(ParallelInterleaveStop, EndsAnEndlessSearchInAnInput) {
   }
 }
 
-// The consumer is faster than the inputs: it gets each chunk while its task continues.
+// The consumer is faster than the inputs: it gets each chunk while the task that read it continues.
 TEST(ParallelInterleaveSlowInputs, HandOverOneChunkAtATime) {
   constexpr int kElements = 700;
   const auto open = [](int input) {
@@ -211,7 +211,7 @@ TEST(ParallelInterleaveSlowInputs, HandOverOneChunkAtATime) {
   }
 }
 
-// Nested inputs, all on the same few threads.
+// Nested inputs share the same few threads.
 TEST(ParallelInterleaveNested, GetsThroughWithAnyNumberOfThreads) {
   const auto inner = [](int outer) {
     return from_vector(numbers(5))
@@ -231,7 +231,7 @@ TEST(ParallelInterleaveNested, GetsThroughWithAnyNumberOfThreads) {
   }
 }
 
-// Detects concurrent calls: each call waits for a while until `wanted` calls are in progress.
+// Detects concurrent calls: each call waits a limited time for `wanted` calls to be in progress.
 class Meeting {
  public:
   explicit Meeting(size_t wanted) : wanted_(wanted) {}
@@ -242,7 +242,8 @@ class Meeting {
     ++present_;
     if (present_ >= wanted_) have_met_ = true;
     changed_.notify_all();
-    // If the needed input is being read by a worker, no other thread may be free.
+    // The time is limited: if a worker reads the input that is needed next, no other thread may be
+    // free.
     changed_.wait_for(lock, std::chrono::milliseconds(100), [&] { return have_met_; });
     --present_;
   }
@@ -260,7 +261,7 @@ class Meeting {
   bool have_met_ = false;
 };
 
-// The operating system's files, with reads that wait for each other.
+// The operating system's files, but reads of streams wait for each other.
 class MeetingFileSystem final : public FileSystem {
  public:
   explicit MeetingFileSystem(Meeting& meeting) : meeting_(meeting) {}
@@ -326,7 +327,7 @@ TEST_F(ParallelInterleave, ReadsSeveralInputsAtTheSameTime) {
   }
 }
 
-// For inputs of any kind.
+// Not only files, but inputs of any kind are read at the same time.
 TEST(ParallelInterleaveGenerators, RunAtTheSameTime) {
   Meeting meeting(2);
   const auto open = [&](int input) {

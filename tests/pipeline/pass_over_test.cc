@@ -1,5 +1,5 @@
-// skip() and restored states discard exactly the elements that would have come next, also if an
-// operator has already gathered some of them.
+// Tests that skip() and restored states discard exactly the elements that would have come next,
+// even if an operator has already gathered some of them.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace {
 
 using Batches = std::vector<std::vector<int64_t>>;
 
-// Batches of `size` numbers from [begin, end).
+// Returns batches of `size` numbers from [begin, end).
 Batches batches(int64_t begin, int64_t end, int64_t size) {
   Batches out;
   for (int64_t i = begin; i < end; ++i) {
@@ -36,7 +36,7 @@ Batches batches(int64_t begin, int64_t end, int64_t size) {
   return out;
 }
 
-// So slow that the next operator often finds nothing ready when it looks ahead.
+// Makes `source` so slow that the next operator often finds no element ready when it looks ahead.
 Dataset<int64_t> slow(const Dataset<int64_t>& source) {
   return source
       .map([](int64_t x) {
@@ -102,7 +102,7 @@ TEST(PassOver, AnErrorWhileAShuffleIsRestored) {
       return n < 100 ? std::optional(n++) : std::nullopt;
     };
   });
-  // Small chunks, so that the state has a filled buffer.
+  // With small chunks, the state has a filled buffer.
   const auto shuffled = source.filter([](int64_t x) { return x % 3 != 1; })
                             .shuffle(20, 1)
                             .with_options({.threads = 1, .chunk_size = 1});

@@ -1,5 +1,6 @@
-// The contract of Plan, for each operator separately: random sequences of calls, without an
-// Executor, over sources that wait, end and fail anywhere, compared with a plain list.
+// Tests each operator separately against the contract of Plan: makes random sequences of calls,
+// without an Executor, over sources that wait, end and fail anywhere, and compares the results with
+// a plain list.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +43,7 @@ using Twin = naive::Pipeline<Value>;
 
 struct Operator {
   std::string name;
-  // Takes two inputs; most ignore the second.
+  // Each takes two inputs; most operators ignore the second.
   std::function<Dataset<Value>(const Dataset<Value>&, const Dataset<Value>&)> dataset;
   std::function<Twin(const Twin&, const Twin&)> twin;
 
@@ -120,7 +121,7 @@ std::vector<Operator> operators() {
                      return a.sample(b, {uint64_t{1} << 61, uint64_t{1} << 61}, 5, flag);
                    }});
   }
-  // For batches, which gather rows ahead when called with Wait::no.
+  // Each operator again, on batches, which gather rows ahead when called with Wait::no.
   for (size_t i = 0, plain = all.size(); i < plain; ++i) {
     const Operator op = all[i];
     const auto batched = [](const Dataset<Value>& in) {
@@ -136,7 +137,7 @@ std::vector<Operator> operators() {
   return all;
 }
 
-// Calls a plan at random and compares what it returns with the twin's list.
+// Makes random calls of a plan and compares the results with the twin's list.
 class Driver {
  public:
   Driver(const Operator& op, uint64_t trial)
@@ -170,7 +171,7 @@ class Driver {
   }
 
   // Another thread calls request_stop() continuously. The effects depend on timing, so this test
-  // fails by the race detector, a call that never returns, or a ticket used twice.
+  // only detects races (under ThreadSanitizer), a call that never returns, and a ticket used twice.
   void run_beside_stops() {
     const std::jthread other([this](const std::stop_token& is_done) {
       for (; !is_done.stop_requested(); std::this_thread::yield()) plan().request_stop();
@@ -242,8 +243,8 @@ class Driver {
   Plan& plan() { return *stage_->plan; }
 
   void start_anew() {
-    use_held(held_.size());         // by the stage that planned them
-    if (stage_) plan().restart(0);  // all its tickets are used
+    use_held(held_.size());         // in the stage that planned them
+    if (stage_) plan().restart(0);  // allowed, since all its tickets are used
     stage_.reset();
     stage_.emplace(node_->make_stage(random_.below(2) == 0 ? context_ : context_.unmonitored()));
     stand_at(0, 0);
@@ -274,7 +275,7 @@ class Driver {
   void stop() {
     std::vector<Ticket> tickets(5);
     if (random_.below(2) == 0 && !plans_elsewhere_) {
-      // During do_plan(), unless the operator doesn't call its input.
+      // Requests the stop during do_plan(), unless the operator doesn't call its input.
       ledger_->set_interruption([this] { plan().request_stop(); });
       Planned planned;
       try {
@@ -309,10 +310,10 @@ class Driver {
     }
   }
 
-  // Next is an error or the end.
+  // Whether the next result is an error or the end.
   bool is_over() const { return at_ == expected_.items.size(); }
 
-  // Checks that the error is the one after all elements, the same at each call.
+  // Checks that the error comes after all elements and is the same on each call.
   void expect_error(const std::exception& error) {
     EXPECT_TRUE(is_over()) << at_ << " of " << expected_.items.size() << ": " << error.what();
     ASSERT_FALSE(expected_.error.empty()) << error.what();
@@ -321,13 +322,13 @@ class Driver {
     error_ = error.what();
   }
 
-  // Checks that the tickets are those of the next elements.
+  // Checks that the tickets belong to the next elements.
   void expect_next(std::span<const Ticket> tickets) {
     ASSERT_LE(tickets.size(), expected_.items.size() - at_);
     for (const Ticket& ticket : tickets) EXPECT_EQ(ticket.id, expected_.items[at_++].id);
   }
 
-  // Checks that the reason for the stop is true. The end is sticky.
+  // Checks that `stop` is a valid reason. The end is sticky.
   void expect_true(Stop stop, bool waits, bool was_asked) {
     switch (stop) {
       case Stop::none:
@@ -380,7 +381,7 @@ class Driver {
     }
   }
 
-  // Random access, which must not move the place.
+  // Uses random access, which must not change the plan's position.
   void look_around() {
     if (has_errors_ || !node_->sequential_operator().empty()) return;
     ASSERT_EQ(plan().size(), expected_.items.size());
@@ -432,7 +433,7 @@ class Driver {
   Random random_;
   std::shared_ptr<TicketLedger> ledger_;
   bool has_errors_ = false;
-  bool keeps_tickets_ = false;    // for an executor that isn't restarted
+  bool keeps_tickets_ = false;    // like an executor that isn't restarted
   bool plans_elsewhere_ = false;  // plans on a separate thread
   NodePtr node_;
   std::optional<Twin> twin_;
@@ -456,7 +457,7 @@ TEST_P(PlanContract, HoldsInAnySequenceOfCalls) {
   }
 }
 
-// The error may be gone where the place is restored.
+// When the position is restored, the error may no longer occur.
 TEST(Prefetch, SavesAPlaceBeforeAnErrorThatIsNoneInTheMiddleOfAGroup) {
   const auto context = make_stage_context({.threads = 1, .chunk_size = 3});
   const auto every_third = [&](const Script& script) {

@@ -1,5 +1,6 @@
-// The guarantees of Plan for every operator: why a call returned fewer tickets, the sticky end and
-// errors, and advance() as planning and discarding. The plan under test follows a list of steps.
+// Tests what Plan guarantees for every operator: the reason why a call returned fewer tickets, the
+// sticky end and errors, and that advance() equals planning and discarding. The plan under test
+// follows a list of steps.
 #include "dataset/pipeline/engine/plan.h"
 
 #include <cstddef>
@@ -19,8 +20,8 @@
 namespace recordpipe::internal {
 namespace {
 
-// One call of do_plan(): writes `count` tickets, limited by the room, then throws `error` or
-// returns `stop`. If a step doesn't fit, the next call continues it.
+// One call of do_plan(): writes `count` tickets, then throws `error` or returns `stop`. If there is
+// no room for all tickets, the next call continues the step.
 struct Step {
   uint64_t count = 0;
   Stop stop = Stop::none;
@@ -37,7 +38,7 @@ class SteppedPlan final : public Plan {
   void save(PlanState& state) const override { state.reset(0).numbers = {next_}; }
 
   std::vector<uint64_t> discarded;
-  std::vector<size_t> asked;           // the room at each do_plan()
+  std::vector<size_t> asked;           // the room in each call of do_plan()
   std::function<void()> interruption;  // called in do_plan()
   size_t stop_requests = 0;
 
@@ -75,7 +76,7 @@ class SteppedPlan final : public Plan {
   uint64_t epoch_ = 0;
 };
 
-// The refs of the tickets that one call of plan() returns.
+// Returns the refs of the tickets from one call of plan().
 std::vector<uint64_t> refs(Plan& plan, size_t room, Wait wait, Stop stop) {
   std::vector<Ticket> tickets(room);
   const Planned planned = plan.plan(tickets, wait);

@@ -1,4 +1,4 @@
-// Random pipelines of operators, and their twins.
+// Makes random pipelines of operators, and their twins.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ inline std::vector<Value> number_values(uint32_t count) {
   return out;
 }
 
-// An image of 2 x 2 pixels and its label, computed from the value.
+// Computes an image of 2 x 2 pixels and its label from the value.
 inline ImageRow image_row(const Value& value) {
   const uint32_t pixels = digest(value);
   auto bytes = std::make_shared<std::byte[]>(sizeof(pixels));
@@ -58,7 +58,7 @@ inline Value image_value(int32_t label, std::span<const uint8_t> pixels) {
 // The same operators applied to a pipeline and to its twin.
 class Chain {
  public:
-  // A source and up to `most` operators; cache files go to `directory`.
+  // Draws a source and up to `most` operators. Cache files are written to `directory`.
   static Chain draw(Random& random, uint32_t most, const std::string& directory, int depth = 0) {
     Chain chain(random, depth == 0 ? 300 : 120, directory);
     for (uint32_t length = random.below(most + 1); length > 0; --length) chain.grow(random, depth);
@@ -76,7 +76,7 @@ class Chain {
     const uint32_t size = random.below(most);
     numbers_ = elements_ = size;
     dataset_ = from_vector(number_values(size));
-    // One in ten ends with an error.
+    // One source in ten ends with an error.
     const std::string error = random.below(10) == 0 ? "the source failed" : "";
     twin_ = naive::from_vector(number_values(size), error);
     if (error.empty() && random.below(4) > 0) return;
@@ -90,14 +90,14 @@ class Chain {
     });
   }
 
-  // Applies an operator that is written the same for both.
+  // Applies an operator whose call is the same for the dataset and the twin.
   template <class F>
   void apply(F operate) {
     dataset_ = operate(dataset_);
     twin_ = operate(twin_);
   }
 
-  // false if the pipeline would become too long for a test.
+  // Returns false if the pipeline would become too long for a test.
   bool expand(uint64_t by) {
     if (numbers_ * by > 3000) return false;
     numbers_ *= by;
@@ -110,7 +110,7 @@ class Chain {
     const uint32_t n = random.below(90) + 1;
     const bool flag = random.below(2) == 0;
     const auto drop = flag ? DropRemainder::yes : DropRemainder::no;
-    // Only operators that keep random access set it again.
+    // Only operators that keep random access set this flag again.
     const bool had_random_access = std::exchange(has_random_access_, false);
     const auto listed = [](std::vector<Value> values) { return list_value(std::move(values)); };
     switch (random.below(27)) {
@@ -214,7 +214,7 @@ class Chain {
           const uint32_t next = (state * 31 + digest(v)) % 1'000'003;
           return std::pair(next, shifted(v, next));
         };
-        // Its state can't be copied as bytes and is recomputed.
+        // The state of `g` can't be copied as bytes, so it is recomputed.
         const auto g = [](const std::string& state, const Value& v) {
           const std::string next = std::to_string(digest(v)) + state.substr(0, 8);
           return std::pair(next, shifted(v, static_cast<int64_t>(next.size())));
@@ -281,7 +281,7 @@ class Chain {
         make_images(n % 7 + 1, flag);
         break;
     }
-    // Delays, so that threads and look-ahead interleave differently in each run.
+    // Adds delays, so that threads and look-ahead interleave differently in each run.
     if (random.below(12) == 0) {
       dataset_ = dataset_.map([](Value v) {
         if (digest(v) % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(30));
@@ -290,7 +290,7 @@ class Chain {
     }
   }
 
-  // padded_batch, as a list of rows padded to the longest one.
+  // Applies padded_batch; each batch becomes a list of rows padded to the longest one.
   void pad(size_t batch_size, bool drop_remainder) {
     if (!expand(batch_size)) return;
     const auto row = [](Value v) { return v.is_list ? std::move(v.items) : std::vector<Value>{v}; };
@@ -318,7 +318,7 @@ class Chain {
     });
   }
 
-  // Batches of images, as lists.
+  // Makes batches of images; each batch becomes a list.
   void make_images(size_t batch_size, bool drop_remainder) {
     if (!expand(5)) return;
     const ImageCollator collator{
@@ -340,7 +340,7 @@ class Chain {
     twin_ = twin_.map(image).batch(batch_size, drop_remainder).map(list_value);
   }
 
-  // For combination with this chain; elements of both count.
+  // Draws a chain to combine with this one, and adds its elements to the maximum.
   Chain draw_other(Random& random, int depth) {
     Chain other = draw(random, depth < 2 ? 3 : 0, directory_, depth + 1);
     numbers_ += other.numbers_;

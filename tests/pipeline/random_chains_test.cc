@@ -1,4 +1,5 @@
-// Random chains of operators equal their plain twins, also when saved and resumed anywhere.
+// Tests that random chains of operators equal their naive twins, even if they are saved and resumed
+// anywhere.
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -50,7 +51,8 @@ Rest rest_of(const naive::Pipeline<Value>& twin, uint64_t epoch = 0) {
   return rest;
 }
 
-// The next element; null at the end or an error, which is stored in `rest`.
+// Returns the next element, which is appended to `rest`; null at the end or at an error, which is
+// stored in `rest`.
 const Value* next_of(Iterator<Value>& iterator, Rest& rest) {
   try {
     const Value* value = iterator.next();
@@ -70,7 +72,7 @@ Rest rest_of(Iterator<Value>& iterator) {
   return rest;
 }
 
-// Without the first `count` elements.
+// Returns `all` without the first `count` elements.
 Rest after(const Rest& all, size_t count) {
   return {{all.values.begin() + static_cast<std::ptrdiff_t>(count), all.values.end()}, all.error};
 }
@@ -81,7 +83,7 @@ PipelineOptions draw_options(Random& random) {
   return {.threads = kThreads[random.below(8)], .chunk_size = kChunkSizes[random.below(6)]};
 }
 
-// Saves at several positions. From each, another iterator resumes and is saved once more.
+// Saves at several positions. Another iterator resumes from each and is saved once more.
 void expect_resumes(const Dataset<Value>& dataset, const Rest& expected, Random& random) {
   Iterator<Value> saving = dataset.with_options(draw_options(random)).iterate();
   const auto size = static_cast<uint32_t>(expected.values.size());

@@ -11,7 +11,7 @@
 
 namespace recordpipe {
 
-// The remaining elements.
+// Returns the remaining elements.
 template <class T>
 std::vector<T> rest_of(Iterator<T>& iterator) {
   std::vector<T> out;
@@ -19,8 +19,8 @@ std::vector<T> rest_of(Iterator<T>& iterator) {
   return out;
 }
 
-// Saves after every `step` elements, restores into fresh iterators of the datasets in `others`,
-// alternating, and compares all following elements.
+// Saves after every `step` elements, restores into fresh iterators of the datasets in `others` in
+// turn, and compares all following elements.
 template <class T>
 void expect_resumes_anywhere(const Dataset<T>& dataset, const std::vector<Dataset<T>>& others,
                              size_t step = 1) {

@@ -1,6 +1,6 @@
-// A source for tests of bare plans. It returns random numbers of elements, pretends to wait at
-// random, may end with an error, and checks that each of its tickets is used once. Its end or error
-// comes at random with the last elements or in a separate call.
+// A source for tests of plans without an executor. It returns random numbers of elements, pretends
+// to wait at random, may end with an error, and checks that each of its tickets is used once. The
+// end or error comes with the last elements or in a separate call, at random.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class TicketLedger {
     return last_;
   }
 
-  // The element's index.
+  // Marks the ticket as used; returns the element's index.
   uint64_t use(const Ticket& ticket) {
     const std::lock_guard lock(mutex_);
     const auto found = unused_.find(ticket.ref);
@@ -53,13 +53,13 @@ class TicketLedger {
     return index;
   }
 
-  // A function that the source calls once, in its next do_plan(), and so inside that of the
-  // operator.
+  // Sets a function that the source calls once, in its next do_plan(), which is inside the
+  // do_plan() of the operator.
   void set_interruption(std::function<void()> interruption) {
     const std::lock_guard lock(mutex_);
     interruption_ = std::move(interruption);
   }
-  // Removes it; false if it has been called.
+  // Removes the interruption; returns false if it has been called.
   bool take_interruption() { return exchange_interruption() != nullptr; }
   void interrupt() {
     if (const auto interruption = exchange_interruption()) interruption();
@@ -82,11 +82,11 @@ class TicketLedger {
   std::unordered_map<uint64_t, uint64_t> unused_;  // element indices by ref
 };
 
-// The numbers below `size`; computing those for which fails() is true throws.
+// Yields the numbers below `size`; computing a number for which fails() is true throws.
 struct Script {
   uint64_t size = 0;
   std::string error = {};  // the error at the end; empty: none
-  uint64_t seed = 0;       // of the numbers of elements per call, and of waiting
+  uint64_t seed = 0;       // for the number of elements per call, and for waiting
 
   static bool fails(uint64_t index) { return index % 13 == 7; }
   static Error failure(uint64_t index) {
@@ -142,13 +142,14 @@ class ScriptedPlan final : public Plan {
   }
 
  private:
-  // At least 1 and at most `count`; 0 for count = 0.
+  // Draws from 1 to `count`, at most the elements left; returns 0 if there are none.
   uint64_t some_of(uint64_t count) {
     const uint64_t left = std::min(count, script_.size - next_);
     return left == 0 ? 0 : 1 + random_.below(static_cast<uint32_t>(left));
   }
 
-  // The result after `count` elements. Each error has a different message.
+  // Returns the result of a call that planned `count` elements, or throws the error. Each error has
+  // a different message.
   Stop outcome(uint64_t count) {
     if (next_ < script_.size || (count > 0 && random_.below(2) == 0)) return Stop::none;
     if (script_.error.empty()) return Stop::end;

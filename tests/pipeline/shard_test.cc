@@ -1,5 +1,5 @@
-// Any number of workers yields the same global batches, and can resume states saved by any other
-// number.
+// Tests that any number of workers yields the same global batches and can resume states that any
+// other number of workers saved.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -98,7 +98,7 @@ std::vector<Worker> workers_of(size_t workers, bool global,
   return out;
 }
 
-// Row by row, one row of each worker in turn; empty at the end, which all must reach together.
+// Takes one row of each worker in turn. Empty at the end, which all workers must reach together.
 std::optional<Batch> next_global(std::vector<Worker>& workers) {
   std::vector<const Batch*> batches;
   for (Worker& each : workers) batches.push_back(each.next());
@@ -143,7 +143,7 @@ TEST(Shard, ARunSavedWithSomeWorkersResumesWithOthers) {
         std::vector<Worker> saving = workers_of(from, global);
         for (size_t batch = 0; batch <= expected.size(); ++batch) {
           if (batch % 5 == from % 5 || batch == expected.size()) {
-            // Resumes from any of the states.
+            // A worker may resume from the state of any worker.
             std::vector<Worker> resumed = workers_of(to, global);
             for (size_t i = 0; i < to; ++i) {
               resumed[i].restore(saving[(i * 3 + batch) % from].state());
@@ -200,7 +200,7 @@ TEST(Shard, GoesOnAnywhere) {
   expect_resumes_anywhere(shard, on_any_machine(shard));
   const auto prefetched = from_vector(numbers(103)).prefetch(7).shard(5, 1).batch(3);
   expect_resumes_anywhere(prefetched, on_any_machine(prefetched));
-  // Long enough that the thread's own plan is saved on the way.
+  // Long enough that the plan of the prefetch thread is saved on the way.
   const auto on_the_way = from_vector(numbers(1000)).prefetch(2).shard(3, 0);
   expect_resumes_anywhere(on_the_way.with_options({.chunk_size = 3}), on_any_machine(on_the_way));
   expect_resumes_anywhere(on_the_way.batch(4).with_options({.chunk_size = 3}),

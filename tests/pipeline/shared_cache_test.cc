@@ -1,4 +1,5 @@
-// The cache in memory belongs to the dataset: it is filled once and shared by all iterators.
+// Tests that the cache in memory belongs to the dataset: all iterators share it, and it is filled
+// once.
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -26,7 +27,7 @@ namespace {
 
 class SharedCache : public ::testing::Test {
  protected:
-  // One thread computes chunks of 8 elements, each only when it is needed.
+  // One thread computes chunks of 8 elements, each only when the chunk is needed.
   Dataset<int> counted(int n = 100) {
     return from_vector(numbers(n))
         .map([this](int x) {
@@ -67,7 +68,7 @@ TEST_F(SharedCache, AnIteratorGoesOnBehindWhatOthersHaveComputed) {
     for (int i = 0; i < 40; ++i) ASSERT_EQ(*iterator.next(), i);
   }
   EXPECT_EQ(computed_, 40);
-  for (int epoch = 0; epoch < 3; ++epoch) {  // no operator is told that this is the end
+  for (int epoch = 0; epoch < 3; ++epoch) {  // no iterator reads as far as the end
     auto iterator = cached.iterate();
     for (int i = 0; i < 64; ++i) ASSERT_EQ(*iterator.next(), i);
   }
@@ -141,7 +142,7 @@ TEST_F(SharedCache, AStateIsOfTheFilesThatFilledIt) {
   auto cached = dataset.iterate();
   EXPECT_EQ(error_of([&] { cached.restore(state_of_new); }).path(), path("source"));
 
-  // Both over the same elements: from the cache, and with a cache that must be filled first.
+  // Resumes over the same elements: from the cache, and with a cache that must be filled first.
   cached.restore(state_of_old);
   const auto rest = rest_of(iterator);
   EXPECT_TRUE(rest_of(cached) == rest);

@@ -1,4 +1,5 @@
-// A pipeline saved anywhere and restored into a fresh iterator continues as if uninterrupted.
+// Tests that a pipeline saved anywhere and restored into a fresh iterator continues as if it had
+// not been interrupted.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -101,7 +102,7 @@ TEST(IteratorState, GoesOnInAWindowAScanAndPastWhatWasSkipped) {
   expect_resumes_anywhere(padded.padded_batch(4, -1), on_any_machine(padded.padded_batch(4, -1)));
 }
 
-// Saved and restored after every batch.
+// Saves and restores after every batch.
 TEST(IteratorState, RestoredAgainAndAgain) {
   const auto dataset = everything().batch(16).prefetch(2);
   std::vector<std::vector<uint64_t>> out;
@@ -169,7 +170,7 @@ TEST(IteratorState, AnotherPlanIsRefusedByName) {
   EXPECT_THAT(refusal(from_vector(numbers(11)).shuffle(5, 1).batch(2)), HasSubstr("elements=11"));
 }
 
-// A function with a parameter of any bytes.
+// A function whose parameter may contain any bytes.
 struct Labelled {
   std::vector<Parameter> parameters() const { return {{"label", label}}; }
   int operator()(int x) const { return x; }
@@ -178,7 +179,7 @@ struct Labelled {
 
 TEST(IteratorState, ParametersMayBeAnyBytes) {
   const auto source = from_vector(numbers(10));
-  // The plan's text is saved up to a limit, which may be inside a character.
+  // The plan's text is saved up to a limit, which may fall inside a character.
   std::string characters;
   while (characters.size() < 10'000) characters += "\u00e4\u20ac";
   for (const std::string& label :
@@ -195,7 +196,7 @@ TEST(IteratorState, ParametersMayBeAnyBytes) {
   }
 }
 
-// Encoded as by state().
+// Serialises `state` as state() does.
 std::string with_crc(proto::IteratorState state) {
   state.clear_crc32c();
   std::string serialized = state.SerializeAsString();
@@ -234,7 +235,7 @@ TEST(IteratorState, WhatIsNoStateIsRefused) {
   }
 }
 
-// An undamaged state, but not a position of this pipeline.
+// The state is undamaged, but its position doesn't exist in this pipeline.
 TEST(IteratorState, AfterAPlaceThatIsNotThereItStartsOver) {
   const auto dataset = everything().prefetch(2);
   Iterator<uint64_t> iterator = dataset.iterate();
@@ -265,7 +266,7 @@ TEST(IteratorState, OfAPassThatThereIsNotIsRefused) {
   }
 }
 
-// Its input is brought to its place once, not once for each open place.
+// The dataset before interleave is moved to its position once, not once for each open input.
 TEST(IteratorState, AnInterleaveRunsItsInputOnceToGoOn) {
   const auto made = std::make_shared<std::atomic<int>>(0);
   const auto counted = from_generator([made] {
@@ -274,7 +275,7 @@ TEST(IteratorState, AnInterleaveRunsItsInputOnceToGoOn) {
       return next < 5000 ? std::optional(next++) : std::nullopt;
     };
   });
-  // One input is open for long, while thousands of others come and go.
+  // One input stays open while thousands of others are opened and closed.
   const auto dataset = counted.interleave(
       [](int i) { return from_vector(numbers(i == 3 ? 1000 : 1 + i % 7)).take(1000); }, 20);
   const auto expected = collect(dataset.with_options({.threads = 1}));

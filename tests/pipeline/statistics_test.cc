@@ -1,4 +1,5 @@
-// Per operator: elements, time, waiting; the bottleneck's name; the timeline.
+// Tests statistics per operator (elements, time, waiting), the name of the bottleneck, and the
+// timeline.
 #include "recordpipe/statistics.h"
 
 #include <algorithm>
@@ -134,7 +135,7 @@ TEST(Statistics, NameTheBottleneck) {
   }
 }
 
-// With one thread the times are parts of the elapsed time and cover most of it.
+// With one thread, the times are parts of the elapsed time and add up to most of it.
 TEST(Statistics, TimesAddUp) {
   const auto slow = [](int x) {
     nap();
@@ -246,12 +247,12 @@ TEST(Trace, ShowsWhatThreadsDidAndNests) {
   for (const char* name : {"from_vector", "map", "batch", "prefetch", "consumer"}) {
     EXPECT_TRUE(events.contains(name)) << name;
   }
-  threads.erase("worker");  // which may come too late for all of it
+  threads.erase("worker");  // the worker may start too late to get any work
   EXPECT_EQ(threads, (std::set<std::string>{"consumer", "prefetch"}));
   EXPECT_GE(spans.size(), 2u);
   for (auto& [thread, of_thread] : spans) {
     EXPECT_TRUE(named.contains(thread)) << thread;
-    // Outer ones first.
+    // Sorts outer spans before the spans inside them.
     std::ranges::sort(of_thread, [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first < b.first : a.second > b.second;
     });

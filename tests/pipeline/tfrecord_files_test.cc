@@ -1,4 +1,4 @@
-// Records of files as a Dataset: mapped and streamed, intact and damaged.
+// Tests datasets of the records of files: mapped and streamed, intact and damaged.
 #include "recordpipe/tfrecord_files.h"
 
 #include <algorithm>
@@ -28,7 +28,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// "0.0", "0.1", ... for file 0; a few hundred bytes each, so that several share a read buffer.
+// Returns "0.0", "0.1", ... for file 0, padded to up to 500 bytes, so that several records share a
+// read buffer.
 std::string payload(int file, int record) {
   return std::to_string(file) + "." + std::to_string(record) +
          std::string(static_cast<size_t>(record * 37 % 500), '.');
@@ -150,7 +151,7 @@ TEST_F(TfrecordFiles, APatternStandsForItsFilesInOrder) {
   const auto records = tfrecord_files({directory / "train-*", eval});
   EXPECT_EQ(texts(records), expected({10, 20, 30, 5}));
   EXPECT_EQ(records.explain(), "tfrecord_files(files=4)\n");
-  // A file that appears later is not read; it changes the plan.
+  // A file that is added later is not read, but it changes the plan of a new dataset.
   write("train-0", 4, 1);
   EXPECT_EQ(texts(records), expected({10, 20, 30, 5}));
   auto saving = records.iterate();
@@ -277,7 +278,7 @@ TEST_F(TfrecordFiles, AreOpenedAheadWithTheSameElementsAndErrors) {
     EXPECT_EQ(texts(on(tfrecord_files(paths).repeat(2).take(10'000), threads)).size(),
               2 * expected(counts).size());
     EXPECT_EQ(texts(on(tfrecord_files(paths), threads)), expected(counts));
-    // Abandoned while files are being opened.
+    // The iterator is destroyed while files are being opened.
     for (int i = 0; i < 20; ++i)
       EXPECT_EQ(collect(on(tfrecord_files(paths), threads).take(3)).size(), 3u);
   }
@@ -303,7 +304,7 @@ TEST_F(TfrecordFiles, WhatCannotBeMappedIsReadAsAStreamOrByRanges) {
   EXPECT_EQ(texts(records), expected({100}));
   EXPECT_EQ(texts(records.shuffle(10, 1).repeat(2)).size(), 200u);
   EXPECT_EQ(texts(records.global_shuffle(1)), texts(tfrecord_files({source}).global_shuffle(1)));
-  // Where ranges can't be read either.
+  // A file system that can't read ranges, either.
   class StreamsOnly final : public SingleFileSystem {
    public:
     using SingleFileSystem::SingleFileSystem;

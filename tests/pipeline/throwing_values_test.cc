@@ -1,5 +1,5 @@
-// Elements whose constructors, copies or swaps throw: none is lost or destroyed twice, and what can
-// be an element that fails is one.
+// Tests elements whose constructors, copies or swaps throw: no element is lost or destroyed twice,
+// and wherever possible the error takes the place of the element.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@
 namespace recordpipe::internal {
 namespace {
 
-// Throws once, after so many of its constructions or swaps; 0: never.
+// Throws once, when constructions_left or swaps_left is counted down to 0; never if it starts at 0.
 class Throwing {
  public:
   Throwing() {

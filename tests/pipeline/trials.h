@@ -1,4 +1,4 @@
-// The number of trials of randomised tests.
+// Defines the number of trials of randomised tests.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,8 @@
 
 namespace recordpipe {
 
-// RECORDPIPE_CHAINS (default 1000): the number of trials of each test. Fewer under sanitizers.
+// RECORDPIPE_CHAINS (default 1000): the number of trials of each test. The sanitizer presets set it
+// lower.
 inline uint64_t trial_count() {
   const char* text = std::getenv("RECORDPIPE_CHAINS");
   return text ? std::strtoull(text, nullptr, 10) : 1000;

@@ -1,4 +1,4 @@
-// Automatic tuning of threads and depths; it changes nothing else.
+// Tests the automatic tuning of thread counts and prefetch depths, which changes nothing else.
 #include <cstddef>
 
 #include <gtest/gtest.h>

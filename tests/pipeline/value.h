@@ -1,5 +1,5 @@
-// One type for elements of any shape: a number, or a list of such elements. Random chains of
-// operators use only this type, whatever they batch, zip and flatten.
+// Represents elements of any shape in one type: a number, or a list of such elements. Random chains
+// of operators use only this type, whatever they batch, zip and flatten.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline Value list_value(std::vector<Value> items) {
   return {.items = std::move(items), .is_list = true};
 }
 
-// "7", "(1 (2 3))"
+// Appends, for example, "7" or "(1 (2 3))".
 inline void append_text(const Value& value, std::string& out) {
   if (!value.is_list) {
     out += std::to_string(value.number);
@@ -66,21 +66,21 @@ inline void PrintTo(const Value& value, std::ostream* out) {
   *out << text;
 }
 
-// A number that depends on the whole value.
+// Computes a hash of the whole value.
 inline uint32_t digest(const Value& value) {
   auto sum = static_cast<uint32_t>(value.number) * 7 + (value.is_list ? 3 : 0);
   for (const Value& item : value.items) sum = sum * 31 + digest(item);
   return (sum ^ (sum >> 15)) * 0x2C1B3C6D;
 }
 
-// The same shape with other numbers.
+// Returns a value of the same shape with other numbers.
 inline Value shifted(Value value, int64_t by) {
   value.number = value.is_list ? 0 : (value.number * 7 + by) & 0x3FFFFFFF;
   for (Value& item : value.items) item = shifted(std::move(item), by);
   return value;
 }
 
-// batch's collator: makes a list.
+// A collator for batch that makes a list.
 struct ValueCollator {
   using Batch = Value;
   void reset(Value& batch, size_t rows) const {

@@ -1,4 +1,4 @@
-// Operators on values: their results, as in tf.data's documentation where it shows them.
+// Tests operators on values. Where tf.data's documentation shows results, they must be the same.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -42,7 +42,7 @@ TEST(FlatMap, WhatAnElementBecameDrawsNumbersOfItsOwn) {
   check(collect(source.repeat(3)
                     .interleave([&](int x) { return from_vector(three(x)).repeat(2); }, 4, 2)
                     .map_with_random(1, draw)));
-  // Inside and outside the interleave, with the same seed.
+  // Random numbers are drawn inside and outside flat_map, with the same seed.
   const auto twice =
       collect(source.flat_map([&](int x) { return from_vector(three(x)).map_with_random(1, draw); })
                   .map_with_random(1,
@@ -143,7 +143,7 @@ TEST(PaddedBatch, AnotherPaddingIsAnotherPlan) {
   EXPECT_THAT(source.padded_batch(2, 0.5).explain(), HasSubstr("padding=0.5,"));
 }
 
-// What it makes is as fine-grained as what a source yields, however large the batches were.
+// The chunks of unbatch are as small as those of a source, however large the batches were.
 TEST(Unbatch, MakesChunksOfElements) {
   const auto context = internal::make_stage_context({.threads = 1, .chunk_size = 50});
   for (const size_t batch_size : {1, 7, 1000}) {

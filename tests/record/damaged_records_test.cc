@@ -1,5 +1,5 @@
-// Truncated files, damaged files and other files: the messages, offsets and hints of the errors,
-// for streams and mapped files alike.
+// Tests the messages, offsets and hints of the errors for truncated files, damaged files and files
+// of other formats, both as streams and mapped.
 #include <functional>
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// The records before a reader's end, and how it ended.
+// The records that a reader returned, and the error that ended it, if any.
 struct Outcome {
   std::vector<std::string> records;
   std::optional<Error> error = {};
@@ -94,7 +94,7 @@ std::string framed(const std::vector<std::string>& records) {
   return out;
 }
 
-// A header of any length, with a valid CRC.
+// Returns a header with a valid CRC for a record of `length` bytes.
 std::string header_of(uint64_t length) { return as_text(encode_record_header(length)); }
 
 const std::vector<std::string> kThree = {"first", "", std::string(30, 'z')};
@@ -174,7 +174,7 @@ TEST_P(DamagedFile, AFlippedBitAtEveryPosition) {
     }
     const Error error = expect_error(outcome, ErrorKind::corrupted, start, "corrupted record");
     EXPECT_THAT(error.reason(), HasSubstr(bit / 8 - start < kRecordHeaderSize ? "length" : "data"));
-    // A mapped file with a wrong length can't be opened.
+    // A mapped file with a damaged length can't be opened.
     const bool delivered = GetParam() == Way::stream || bit / 8 - start >= kRecordHeaderSize;
     if (delivered) {
       EXPECT_EQ(outcome.records, before);
@@ -221,7 +221,7 @@ TEST_P(DamagedFile, TheGreatestLengthWithARightCrc) {
                  "a length of 18446744073709551615 bytes, more than any file has: corrupted "
                  "record");
   }
-  // The sum of a record's parts must not overflow.
+  // The sum of the sizes of a record's parts must not overflow.
   for (const uint64_t length : {UINT64_MAX, UINT64_MAX - 15, UINT64_MAX - 16, UINT64_MAX - 28}) {
     EXPECT_TRUE(read(framed({"first"}) + header_of(length) + std::string(100, 'x'),
                      {.max_record_size = UINT64_MAX})
@@ -274,7 +274,7 @@ TEST_P(DamagedFile, HintsSayWhatTheFileIs) {
   EXPECT_THAT(hint_of("the quick brown fox"), HasSubstr("probably not a TFRecord file"));
 }
 
-// A reader that checks only two bytes would mistake these for compressed files.
+// If a reader checked only two bytes, it would mistake these files for compressed ones.
 TEST_P(DamagedFile, LengthsThatLookCompressedArePlain) {
   for (const size_t length : {0x8b1fu, 0x9c78u, 0x0178u}) {
     const std::string record(length, 'x');

@@ -1,5 +1,4 @@
-// The published vectors of FORMAT.md, byte for byte, and files with the same records by another
-// writer.
+// Tests the vectors in FORMAT.md byte for byte, and files with the same records by another writer.
 #include <string>
 #include <vector>
 
@@ -59,7 +58,7 @@ std::vector<std::string> golden_data() {
   return data;
 }
 
-// From the folder data.
+// Reads a file in the folder data.
 std::vector<std::string> read_golden_file(const std::string& name, RecordReadOptions options = {}) {
   RecordReader reader(posix_file_system(), RECORDPIPE_DATA_DIR "/" + name, options);
   std::vector<std::string> records;
@@ -90,7 +89,7 @@ TEST(GoldenFiles, AreMapped) {
   }
 }
 
-// An event of TensorBoard, with wall time 1599759586.
+// TensorBoard's first event, with wall time 1599759586.
 TEST(GoldenRecords, TensorBoardsFirstEvent) {
   const std::string event = from_hex("090000803899d6d7411a0d") + "brain.Event:2";
   ASSERT_EQ(event.size(), 24u);
@@ -108,8 +107,8 @@ TEST(GoldenRecords, HeadersDecode) {
   EXPECT_EQ(decode_record_length(as_bytes(wrong).first<12>()), 3u);
 }
 
-// Files that must be rejected before memory is allocated: as lengths, their bytes mean exabytes or
-// half a megabyte of missing data.
+// These files must be rejected before memory is allocated: if their first bytes were taken as a
+// length, exabytes or half a megabyte of data would be missing.
 TEST(GoldenRecords, APointerOfGitLfsReadsAsAHugeLength) {
   const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
   EXPECT_EQ(decode_record_length(as_bytes(pointer).first<12>()), 2336927755350992246u);

@@ -1,4 +1,4 @@
-// Tests of files with random access only: they can change while they are open, and have an index.
+// Tests what only applies to files with random access: changes while they are open, and indexes.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -60,7 +60,7 @@ TEST_P(ChangingFile, CutWhileMapped) {
   const uint64_t cut = 50 * (kRecordSize + kRecordOverhead) + 3;
   std::filesystem::resize_file(path, cut);
   for (size_t i = 0; i < 50; ++i) EXPECT_EQ(file.read(i).data.size(), kRecordSize);
-  // Without checks, nothing reveals that record 50, whose length is still there, is incomplete.
+  // Without CRC checks, nothing reveals that record 50 is incomplete: its length field is intact.
   for (size_t i = kRecords; i-- > (GetParam() == CrcCheck::never ? 51u : 50u);) {
     const Error error = error_of([&] { file.read(i); });
     EXPECT_EQ(error.kind(), ErrorKind::truncated);
@@ -115,7 +115,7 @@ TEST_P(ChangingFile, RewrittenWhileMapped) {
   EXPECT_EQ(error_of([&] { file.read(7); }).kind(), ErrorKind::corrupted);
 }
 
-// A replacement as by AtomicFile.
+// RecordWriter replaces the file atomically.
 TEST_P(ChangingFile, ReplacedWhileMappedStaysWhatItWas) {
   const MappedRecordFile file(posix_file_system(), path, options);
   RecordWriter writer(posix_file_system(), path);
@@ -168,7 +168,7 @@ TEST_F(UnmappedRecordFile, RecordsOwnTheirBytes) {
   EXPECT_EQ(as_text(records[2].data), "");
 }
 
-// Other bytes may come each time.
+// Each read may return other bytes.
 TEST_F(UnmappedRecordFile, EachReadIsChecked) {
   const MappedRecordFile file = open({.crc = CrcCheck::once});
   EXPECT_EQ(as_text(file.read(0).data), "first");
@@ -189,7 +189,7 @@ TEST_F(UnmappedRecordFile, ALongRecordTakesNoMemory) {
   }
 }
 
-// A file with its index, mapped or not.
+// A file with an index; the parameter is true if the file is not mapped.
 class MappedIndexedFile : public testing::TestWithParam<bool> {
  protected:
   static constexpr size_t kCount = 1500;
@@ -198,7 +198,7 @@ class MappedIndexedFile : public testing::TestWithParam<bool> {
   std::vector<std::string> texts;
   std::vector<uint64_t> starts;
 
-  // Records of about `size` bytes: kCount of 1,000 bytes take more than 1 MiB.
+  // Writes kCount records of about `size` bytes; with 1,000 bytes each, they exceed 1 MiB.
   void write(size_t size) {
     texts.clear();
     starts.clear();
@@ -231,7 +231,7 @@ class MappedIndexedFile : public testing::TestWithParam<bool> {
     file.put('\x77');
   }
 
-  // Null: it is mapped.
+  // Null if the file is to be mapped.
   std::shared_ptr<const RandomAccessFile> opened() const {
     if (!GetParam()) return nullptr;
     return posix_file_system().open_random(path);
@@ -239,7 +239,7 @@ class MappedIndexedFile : public testing::TestWithParam<bool> {
   MappedRecordFile open(CrcCheck crc = CrcCheck::once) const {
     return {posix_file_system(), path, {.crc = crc}, {.use_index = true, .file = opened()}};
   }
-  // All records but those in [bad, bad_end), which throw.
+  // Expects all records to be correct except those in [bad, bad_end), which must throw.
   void expect_records(const MappedRecordFile& file, size_t bad = 0, size_t bad_end = 0) const {
     ASSERT_EQ(file.size(), kCount);
     for (size_t i = 0; i < kCount; ++i) {
@@ -258,12 +258,12 @@ class MappedIndexedFile : public testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Unmapped, MappedIndexedFile, testing::Bool());
 
 TEST_P(MappedIndexedFile, ADamagedHeaderCostsItsRecordOnly) {
-  for (const size_t size : {10, 1000}) {  // the index is read last, and first
+  for (const size_t size : {10, 1000}) {  // the index is read after the records, and before
     write(size);
     write_index(index_of(starts));
     expect_records(open());
-    // The first record and one in the middle; in a large file also some that the index check
-    // samples.
+    // The first record, one in the middle, and the last; in a large file, the index check samples
+    // the first and the last.
     for (const size_t bad : {size_t{0}, kCount / 3, kCount - 1}) {
       write(size);
       damage(starts[bad] + 1);
@@ -278,7 +278,7 @@ TEST_P(MappedIndexedFile, AnIndexThatDoesNotFitIsIgnored) {
   for (const size_t size : {10, 1000}) {
     write(size);
     const std::string right = index_of(starts);
-    // Half of the records with their neighbours' lengths: the index of a file that was rewritten.
+    // Half of the lengths are wrong, as in the index of a file that was rewritten.
     std::vector<uint64_t> stale = starts;
     for (size_t i = 1; i + 1 < stale.size(); i += 2) stale[i] += 3;
     const std::string longer = right + line(starts.back(), starts.back() + 20);
@@ -303,9 +303,9 @@ TEST_P(MappedIndexedFile, NoIndexMakesAWrongRecord) {
   lying[701] += 40;
   write_index(index_of(lying));
   expect_records(open(), 700, 702);
-  // Without CRCs this can't be detected.
+  // Without CRC checks, the wrong lengths can't be detected, so the index is not used.
   expect_records(open(CrcCheck::never));
-  // A file inside a record: the index has the positions of the inner file's records.
+  // A file inside a record: the index contains the positions of the inner file's records.
   texts = {"a", "b"};
   RecordWriter inner(posix_file_system(), directory / "inner");
   for (const std::string& text : texts) inner.write(as_bytes(text));

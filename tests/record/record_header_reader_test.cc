@@ -1,5 +1,5 @@
-// Headers read in order, from mapped and other files: the same records and errors as
-// RecordReader's.
+// Reads headers in order, from mapped and other files, and compares records and errors with those
+// of RecordReader.
 #include "dataset/record/record_header_reader.h"
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Index files: their bytes, rejected files, random access through them, and whether they match.
+// Tests index files: their bytes, rejected files, random access through an index, and whether an
+// index matches its file.
 #include "recordpipe/record_index.h"
 
 #include <string>
@@ -18,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The vectors of FORMAT.md, in order: 0, 3, 3, 4, 9 and 20 bytes. Computed by hand.
+// The index of the vectors in FORMAT.md, which have 0, 3, 3, 4, 9 and 20 bytes. Computed by hand.
 constexpr char kVectorsIndex[] =
     "0 16\n"
     "16 19\n"
@@ -152,7 +153,7 @@ TEST(RecordIndex, ATornLineIsTruncated) {
   }
 }
 
-// The search for a newline stops at the maximum line length: a file of another kind costs nothing.
+// The search for a newline stops at the maximum line length, so that other files are rejected fast.
 TEST(RecordIndex, ALineWithoutEndIsRefusedAtOnce) {
   EXPECT_THAT(read_error(std::string(1 << 20, '1')).reason(), HasSubstr("too long"));
 }
@@ -178,7 +179,7 @@ class IndexedFile : public testing::Test {
   std::string content;
   std::string index;
 
-  // Writes records with these data, and their index.
+  // Writes records with the given data, and their index.
   void write(const std::vector<std::string>& records) {
     content.clear();
     MemorySink sink;

@@ -1,4 +1,4 @@
-// RecordReader and MappedRecordFile read the records of RecordWriter.
+// Tests that RecordReader and MappedRecordFile read the records that RecordWriter wrote.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ namespace {
 
 std::vector<std::string> sample_records() {
   std::vector<std::string> records = {"", "foo", std::string("\0\0", 2)};
-  // Near the size of the reader's buffer (256 KiB) and beyond its growth (1 MiB).
+  // Sizes near the reader's buffer size (256 KiB), and beyond the step by which it grows (1 MiB).
   for (const size_t size : {3073u, 262127u, 262128u, 262129u, 3000000u, 1u}) {
     std::string record(size, 'x');
     for (size_t i = 0; i < size; ++i) record[i] = static_cast<char>(i * i >> 3);

@@ -1,4 +1,4 @@
-// Tests of streams only: compression, endless or malicious sources, and memory.
+// Tests what only applies to streams: compression, endless or malicious sources, and memory.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -41,7 +41,7 @@ RecordReader stream_reader_of(std::string content, RecordReadOptions options = {
   return RecordReader(std::make_unique<MemorySource>(std::move(content), "a.gz"), options);
 }
 
-// The records before the end or the error, which is returned too.
+// Returns the records before the end or the error, and the error, if any.
 std::pair<std::vector<std::string>, std::optional<Error>> read_to_the_end(RecordReader reader) {
   std::vector<std::string> records;
   try {
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, CompressedStream,
                            return std::string(to_string(instance.param));
                          });
 
-// Also at a record boundary, which TensorFlow treats as the end.
+// This includes truncation at a record boundary, which TensorFlow treats as the end.
 TEST_P(CompressedStream, ACutAtEveryLengthIsTruncated) {
   const std::string content = file_of(kThreeRecords, GetParam());
   for (size_t size = 0; size < content.size(); ++size) {
@@ -154,7 +154,8 @@ TEST(RecordStream, ConcatenatedMembersAreOneFile) {
   }
 }
 
-// Records the requested sizes: memory depends on the data received, not on the length in a header.
+// Notes the largest read request: the memory used must depend on the data received, not on the
+// length in a header.
 class MeasuredSource final : public ByteSource {
  public:
   MeasuredSource(std::string content, size_t& largest)
@@ -189,7 +190,7 @@ TEST(RecordStream, ARecordAboveTheCapIsRefusedAtItsHeader) {
   EXPECT_THAT(error.reason(), HasSubstr("5 bytes"));
 }
 
-// 64 MiB that begin with `start`, in a file of a few kilobytes.
+// Compresses `start` and 64 MiB of zeros into a few kilobytes.
 std::string bomb_of(Compression compression, std::span<const std::byte> start) {
   MemorySink sink;
   const auto bomb = deflate(sink, {compression, 1});
@@ -200,7 +201,7 @@ std::string bomb_of(Compression compression, std::span<const std::byte> start) {
   return sink.content;
 }
 
-// Rejected at the first header, without inflating the rest.
+// The stream is rejected at the first header, without inflating the rest.
 TEST_P(CompressedStream, ABombIsRefusedAtOnce) {
   RecordReader reader = stream_reader_of(bomb_of(GetParam(), {}));
   const Error error = error_of([&] { reader.read(); });
@@ -236,7 +237,7 @@ TEST(RecordStream, AFifoIsRead) {
   EXPECT_EQ(records, kThreeRecords);
 }
 
-// A log written as events happen: each record can be read before the next one is written.
+// Like a log that is written as events happen: each record can be read before the next is written.
 TEST(RecordStream, ALiveFifoGivesEachRecordAsItComes) {
   for (const Compression compression : {Compression::none, Compression::gzip, Compression::zstd}) {
     TemporaryDirectory directory;
@@ -248,7 +249,8 @@ TEST(RecordStream, ALiveFifoGivesEachRecordAsItComes) {
       const auto out = posix_file_system().create(fifo, CreateMode::append);
       for (const std::string& record : kThreeRecords) {
         out->write(as_bytes(file_of({record}, compression)));  // a separate member
-        // Far more time than it needs; the pipe then ends, so that a failure doesn't hang.
+        // Far more time than the reader needs. If it fails, the pipe ends, so that the test doesn't
+        // hang.
         all_in_time = all_in_time && received.try_acquire_for(std::chrono::seconds(20));
       }
     });
@@ -275,7 +277,7 @@ TEST(RecordStream, ATrickleGivesTheSameRecords) {
   }
 }
 
-// Returns `good` one byte at a time, then fails.
+// The source returns `good` one byte at a time, then fails.
 TEST(RecordStream, WhatASourceGivesBeforeItFailsIsRead) {
   class Failing final : public ByteSource {
    public:
@@ -290,7 +292,7 @@ TEST(RecordStream, WhatASourceGivesBeforeItFailsIsRead) {
    private:
     TrickleSource good_;
   };
-  // The second record is no longer than the bytes read to detect the compression.
+  // The second record is no longer than the bytes that are read to detect the compression.
   for (const std::string& first : {std::string(), std::string(100, 'x')}) {
     const std::string content = file_of({first, "second"}, Compression::none);
     const auto [records, error] = read_to_the_end(
@@ -326,14 +328,14 @@ TEST(RecordStream, EveryCallFailing) {
   }
 }
 
-// The rest of a file that can't be read.
+// The start of a file can be read, the rest can't.
 TEST(RecordStream, RecordsBeforeAReadErrorAreGiven) {
   TemporaryDirectory directory;
   const std::string path = directory / "a";
   write_file(path,
              file_of(std::vector<std::string>(50, std::string(20000, 'x')), Compression::none));
   FaultyFileSystem files(posix_file_system());
-  files.fail_call(4, FaultyFileSystem::Fault::error, EIO);  // open, detect, read 256 KiB, this one
+  files.fail_call(4, FaultyFileSystem::Fault::error, EIO);  // after open, detect, read 256 KiB
   const auto [records, error] = read_to_the_end(RecordReader(files, path));
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::io);

@@ -1,5 +1,5 @@
-// A file gives the same records and the same errors however it is read: mapped, by pread, through
-// views that lie in the reader's memory, or by ranges of a URL; to a scan, an index and a pipeline.
+// Tests that scans, indexes and pipelines get the same records and errors from a file however it is
+// read: mapped, by pread, through views in the reader's memory, or by ranges of a URL.
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,21 +18,21 @@
 namespace recordpipe {
 namespace {
 
-// Records, or what else is read, up to an error.
+// The records, or other items, that were read before the end or an error, and the error.
 struct Outcome {
   std::vector<std::string> read = {};
   std::string error = {};
   bool operator==(const Outcome&) const = default;
 };
 
-// All but the path, which differs.
+// Returns all parts of the error except the path, which differs.
 std::string text_of(const Error& error) {
   return std::string(to_string(error.kind())) + " at " +
          std::to_string(error.offset().value_or(0)) + ": " + error.reason() + " (" + error.hint() +
          ")";
 }
 
-// `next` adds to what is read; false at the end.
+// Calls `next`, which appends the items it reads, until it returns false.
 Outcome read_all(const std::function<bool(std::vector<std::string>&)>& next) {
   Outcome outcome;
   try {
@@ -53,7 +53,7 @@ Outcome by_headers(const RandomAccessFile& file) {
   });
 }
 
-// What an index of `places` finds.
+// Reads the records at `places` as if an index contained these positions.
 std::vector<Outcome> by_index(const RandomAccessFile& file,
                               const std::vector<std::pair<uint64_t, uint64_t>>& places) {
   std::vector<Outcome> outcomes;
@@ -135,7 +135,7 @@ TEST_F(AnyFile, GivesItsRecords) {
 TEST_F(AnyFile, GivesTheSameErrorWhereverItIsDamaged) {
   const std::string bytes =
       framed({noise(50, 1), noise(3'000, 2), "", noise(40'000, 3), noise(100, 4)});
-  const size_t second = 66;  // the second record begins here, the fourth after one of 0 bytes
+  const size_t second = 66;  // the second record's offset; the fourth follows one of 0 bytes
   const size_t fourth = second + 3'016 + 16;
   for (const size_t at : {size_t{0}, size_t{9}, size_t{20}, size_t{64}, second + 3, second + 1'000,
                           fourth, fourth + 20'000, bytes.size() - 1}) {

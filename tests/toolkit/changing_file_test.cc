@@ -1,5 +1,4 @@
-// Scans of a file that another program overwrites or truncates at the same time, at any point of
-// the scan.
+// Scans a file that another program overwrites or truncates at any point of the scan.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -28,7 +27,7 @@
 namespace recordpipe {
 namespace {
 
-// A file that is changed before its nth call.
+// A file that is changed before the nth call of its member functions.
 class ChangingFile final : public RandomAccessFile {
  public:
   ChangingFile(std::unique_ptr<RandomAccessFile> file, uint64_t change_at,
@@ -65,8 +64,8 @@ class ChangingFile final : public RandomAccessFile {
   const std::function<void()> change_;
 };
 
-// Some records contain the header of a record that doesn't exist, so that a search for record
-// starts goes back into them; some are longer than the initial read size.
+// Returns records of which some contain the header of a record that doesn't exist, so that a search
+// for record starts goes back into them; some are longer than the initial read size.
 std::string records_with_lies() {
   std::mt19937_64 random(7);
   std::vector<std::string> records;
@@ -82,8 +81,8 @@ constexpr uint64_t kChunk = 40'000;
 
 class ChangingFileTest : public testing::Test {
  protected:
-  // Calls `scan` with a file that changes before its first call, before its second, and so on until
-  // the scan ends before the change; for each of several kinds of change.
+  // For each kind of change: calls `scan` with a file that changes before its first call, before
+  // its second call, and so on, until a scan ends before the change.
   void for_every_change(const std::function<void(const RandomAccessFile&)>& scan) {
     const std::string garbage(content_.size(), 'g');
     const std::string other = framed(std::vector<std::string>(2000, "other")).substr(0, kChunk + 7);
@@ -162,7 +161,7 @@ TEST_F(ChangingFileTest, AParallelScanGoesThroughAllOfIt) {
   }
 }
 
-// A reader whose device fails at every position in turn.
+// The scan is stopped after three stretches; next() must throw again on every later call.
 TEST_F(ChangingFileTest, AScanThatFailedFailsTheSameAgain) {
   for_every_change([&](const RandomAccessFile& changing) {
     std::stop_source source;

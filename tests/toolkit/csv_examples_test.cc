@@ -1,4 +1,4 @@
-// Examples from CSV, and features as cells, through the public headers alone.
+// Tests making Examples from CSV and writing features as cells, using only the public headers.
 #include "recordpipe/toolkit/csv_examples.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class TextSink final : public ByteSink {
   const std::string path_ = "b.csv";
 };
 
-// The records of a file, which is read twice.
+// Makes records from a CSV file, which is read twice.
 std::vector<std::string> records_of(const std::string& csv, FeatureTypes types = {}) {
   CsvExamples examples(std::move(types));
   CsvTable first = examples.open(std::make_unique<TextSource>(csv));

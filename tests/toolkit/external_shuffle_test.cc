@@ -1,5 +1,5 @@
-// Shuffling records that don't fit into memory: nothing is lost, all orders are equally likely, and
-// the order is independent of whether the records fit.
+// Tests shuffling records that don't fit into memory: no record is lost, all orders are equally
+// likely, and the order does not depend on whether the records fit.
 #include "recordpipe/toolkit/external_shuffle.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::vector<std::string> shuffled(const std::vector<std::string>& records, uint6
   return out;
 }
 
-// Of different lengths, including empty ones.
+// Returns records of different lengths, including empty ones.
 std::vector<std::string> some_records(size_t count, size_t longest) {
   std::vector<std::string> records;
   for (size_t i = 0; i < count; ++i) {
@@ -56,7 +56,8 @@ TEST(ExternalShuffleTest, TheOrderDoesNotDependOnMemory) {
   EXPECT_EQ(shuffled(records, 3, size_t{1} << 30), shuffled(records, 3, 1 << 20, directory.path()));
 }
 
-// So many that a bucket must be divided again: 2^18 / 2 / 24 entries fit.
+// There are so many records that buckets must be divided again: a bucket has about 5,700 entries,
+// of which 2^18 / 2 / 24 fit into memory.
 TEST(ExternalShuffleTest, DealsBucketsAgain) {
   TemporaryDirectory directory;
   ExternalShuffle shuffle({.directory = directory.path(), .seed = 5, .memory = 1});
@@ -74,7 +75,7 @@ TEST(ExternalShuffleTest, DealsBucketsAgain) {
     in_place += i == place++ ? 1 : 0;
   });
   EXPECT_EQ(place, kRecords);
-  EXPECT_LT(in_place, 12);  // one is expected
+  EXPECT_LT(in_place, 12);  // 1 is expected
 }
 
 TEST(ExternalShuffleTest, RecordsLargerThanMemory) {
@@ -107,8 +108,8 @@ TEST(ExternalShuffleTest, RecordsInPieces) {
   }
 }
 
-// The 24 orders of four records over 24,000 seeds: chi-square with 23 degrees of freedom is below
-// 49.7 in 999 of 1000 cases; the seeds are fixed, so it always is.
+// Counts the 24 orders of four records over 24,000 seeds. Chi-square with 23 degrees of freedom is
+// below 49.7 in 999 of 1000 cases; the seeds are fixed, so the result is always the same.
 TEST(ExternalShuffleTest, EveryPermutationIsAsLikely) {
   const std::vector<std::string> records = {"a", "b", "c", "d"};
   std::map<std::vector<std::string>, int> counts;
@@ -121,7 +122,7 @@ TEST(ExternalShuffleTest, EveryPermutationIsAsLikely) {
   EXPECT_LT(chi_square, 49.7);
 }
 
-// Fixed, so that no later version changes the orders.
+// The expected order is fixed, so that no later version changes the order of a seed.
 TEST(ExternalShuffleTest, ASeedGivesTheSameOrderForEver) {
   const std::vector<std::string> records = {"0", "1", "2", "3", "4", "5", "6", "7"};
   std::string order;

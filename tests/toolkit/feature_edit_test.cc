@@ -1,4 +1,4 @@
-// Removing and renaming features, compared with the same edits on protobuf's objects.
+// Removes and renames features, and compares the results with the same edits on protobuf objects.
 #include "recordpipe/toolkit/feature_edit.h"
 
 #include <string>
@@ -40,7 +40,7 @@ TEST(FeatureEdit, SelectDropRename) {
   EXPECT_EQ(
       edited(some_example(), {.rename = {{"a", "z"}}}),
       ExampleBuilder().set_int64("z", 1).set_bytes("b", "x").set_float("c", 0.5f).serialize());
-  // Two swap names.
+  // Two features swap names.
   EXPECT_EQ(edited(some_example(), {.drop = {"c"}, .rename = {{"a", "b"}, {"b", "a"}}}),
             ExampleBuilder().set_int64("b", 1).set_bytes("a", "x").serialize());
 }
@@ -71,7 +71,7 @@ TEST(FeatureEdit, SaysWhichNamesItFound) {
   EXPECT_EQ(edit_features(as_bytes(some_example()), edit).found, (FeatureNames{"a", "b", "c"}));
 }
 
-// Names in any order, one of them twice; a value in two pieces.
+// The names are in any order, one occurs twice, and one list is in two pieces.
 TEST(FeatureEdit, NamesAreSortedAndTheLastOfSeveralStays) {
   const std::string a1 = from_hex("0a0b 0a0161 1206 1a04 0a020102");
   const std::string a2 = from_hex("0a0a 0a0161 1205 1a03 0a0103");
@@ -111,7 +111,7 @@ TEST(FeatureEdit, WhatCannotBeEdited) {
     EXPECT_EQ(error.kind(), ErrorKind::corrupted) << to_hex(bytes);
     EXPECT_TRUE(error.offset()) << to_hex(bytes);
   }
-  // Also in a feature that is dropped.
+  // The damage is detected even in a feature that is dropped.
   EXPECT_THROW(edited(from_hex("0a0a 0a08 0a0161 1203 1a02 0a05"), {.drop = {"a"}}), Error);
 }
 

@@ -1,4 +1,4 @@
-// Image files, recognised by their first bytes among text and other files.
+// Tests that image files are recognised by their first bytes, and text and other files are not.
 #include "recordpipe/toolkit/image_format.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Records from JSON and back to JSON, through the public headers alone.
+// Tests conversions from JSON to records and back, using only the public headers.
 #include "recordpipe/toolkit/json_examples.h"
 
 #include <string>
@@ -22,7 +22,7 @@ std::string record_of(std::string_view line, const FeatureTypes& types = {}) {
   return JsonExamples(types).record(line, {.file = 0, .line = 1});
 }
 
-// The output of record_json.h for a record.
+// Returns the output of record_json.h for a record.
 std::string json_of(const std::string& record) {
   MessageView message;
   message.read(bytes_of(record));

@@ -1,4 +1,4 @@
-// tfrecord's JSON writer, checked with nlohmann's parser.
+// Checks tfrecord's JSON writer with nlohmann's parser.
 #include "recordpipe/toolkit/json_text.h"
 
 #include <cmath>
@@ -77,7 +77,7 @@ TEST(JsonText, TextIsUtf8WithoutControlCharacters) {
 }
 
 TEST(JsonText, Base64) {
-  // RFC 4648, section 10, after a byte that isn't text.
+  // The test vectors of RFC 4648, section 10, and one with + and /.
   const auto of = [](std::string_view text) {
     return written([&](JsonText& json) { json.base64(as_bytes(text)); });
   };

@@ -1,4 +1,4 @@
-// tfrecord's JSON reader: the kinds of numbers, and rejected input.
+// Tests tfrecord's JSON reader: the kinds of numbers, and rejected input.
 #include "dataset/toolkit/formats/json_value.h"
 
 #include <string>
@@ -65,7 +65,7 @@ TEST(JsonValue, RefusesOtherWordsForNumbersThatAreNotFinite) {
         "Infinity2", "-Infinity.0", "2Infinity", "inf", "Infinit", "NaN1e5", "-NaN1"}) {
     const std::string list = "[1, " + std::string(word) + ", 2]";
     EXPECT_THAT(reason_of(list), testing::HasSubstr("invalid JSON at byte")) << list;
-    // A valid one beside it makes no difference.
+    // A valid constant in the same list makes no difference.
     const std::string beside = "[1, NaN, " + std::string(word) + ", 2]";
     EXPECT_THAT(reason_of(beside), testing::HasSubstr("invalid JSON at byte")) << beside;
   }
@@ -84,7 +84,7 @@ TEST(JsonValue, RefusesAMemberTwiceAndWhatDoesNotFit) {
   EXPECT_EQ(reason_of("[[[[[[[[[1]]]]]]]]]"), "nested too deeply");
 }
 
-// Comparing each name with all names before it would take minutes.
+// If each name were compared with all earlier names, this test would take minutes.
 TEST(JsonValue, TakesAHundredThousandMembers) {
   std::string json = "{";
   for (int i = 0; i < 200'000; ++i) json += "\"name" + std::to_string(i) + "\":1,";

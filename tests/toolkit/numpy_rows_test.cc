@@ -1,4 +1,4 @@
-// Arrays of an .npz file as records, through the public headers alone.
+// Tests making records from the arrays of an .npz file, using only the public headers.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -62,7 +62,7 @@ class Read final : public ByteSource {
   size_t place_ = 0;
 };
 
-// Little-endian, like the machine of this test.
+// Returns an .npy file in the byte order of this machine, which must be little-endian.
 template <typename Number>
 std::string array(const std::string& type, const std::vector<uint64_t>& shape,
                   const std::vector<Number>& values) {

@@ -1,4 +1,4 @@
-// Given and guessed shapes and layouts of raw pixels.
+// Tests given and guessed shapes and layouts of raw pixels.
 #include "recordpipe/toolkit/pixel_guess.h"
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A scene of soft shapes with saturation `colour` from 0 (grey) to 1, in either layout.
+// Draws a scene of soft shapes with saturation `colour`, from 0 (grey) to 1, in either layout.
 std::string scene(const PixelShape& shape, PixelLayout layout, double colour) {
   std::string pixels(shape.bytes(), '\0');
   for (size_t y = 0; y < shape.height; ++y) {
@@ -37,7 +37,7 @@ std::string scene(const PixelShape& shape, PixelLayout layout, double colour) {
 
 class PixelGuessTest : public testing::Test {
  protected:
-  // The pixels of the PNG made from `pixels`.
+  // Returns the pixels of the PNG file that `guess` makes from `pixels`.
   std::vector<uint8_t> shown(PixelGuess& guess, const std::string& pixels) {
     const auto shape = guess.shape_of(MessageView(), pixels.size());
     return decode_image(guess.png(as_bytes(pixels), shape.value())).pixels;
@@ -49,7 +49,7 @@ class PixelGuessTest : public testing::Test {
 
 TEST_F(PixelGuessTest, TellsTheLayoutByTheFirstImage) {
   const PixelShape shape{32, 32, 3};
-  // Also with little colour: adjacent bytes are similar in either layout then.
+  // Even with little colour, when adjacent bytes are similar in either layout.
   for (const double colour : {0.0, 0.1, 0.5, 1.0}) {
     const std::string interleaved = scene(shape, PixelLayout::interleaved, colour);
     for (const PixelLayout layout : {PixelLayout::planar, PixelLayout::interleaved}) {
@@ -57,7 +57,7 @@ TEST_F(PixelGuessTest, TellsTheLayoutByTheFirstImage) {
       EXPECT_EQ(shown(guess, scene(shape, layout, colour)), as_pixels(interleaved)) << colour;
       EXPECT_THAT(guess.how(), HasSubstr(layout == PixelLayout::planar ? "planar" : "interleaved"));
       EXPECT_TRUE(guess.is_guess());
-      // The guess is kept.
+      // The first guess applies to all later images.
       const std::string noise = scene(shape, PixelLayout::planar, 0.7);
       const bool is_same = shown(guess, noise) == as_pixels(noise);
       EXPECT_EQ(is_same, layout == PixelLayout::interleaved);

@@ -1,4 +1,4 @@
-// CRCs of overlapping ranges, from checkpoints.
+// Tests CRCs of overlapping ranges, computed from checkpoints.
 #include "dataset/toolkit/scan/range_crc.h"
 
 #include <random>
@@ -16,7 +16,7 @@ TEST(RangeCrc, IsTheCrcOfAnyRange) {
   std::mt19937_64 random(1);
   std::string content(300'000, '\0');
   for (char& c : content) c = static_cast<char>(random());
-  // With few checkpoints, most are dropped.
+  // With a low limit, most checkpoints are dropped.
   for (const size_t most : {RangeCrc::kMostCheckpoints, size_t{7}}) {
     StreamScanInput input(std::make_unique<MemorySource>(content));
     RangeCrc crc(input, most);

@@ -1,4 +1,4 @@
-// One pass over records, in blocks and without copies.
+// Tests a pass over records, in blocks and without copies.
 #include "dataset/toolkit/selection/record_pass.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Passed {
   size_t largest_block = 0;
 };
 
-// Until `most` records have been visited.
+// Passes over `records` until `most` of them have been visited.
 Passed pass_over(const std::vector<std::string>& records, size_t most = SIZE_MAX) {
   size_t next = 0;
   Passed passed;
@@ -62,10 +62,10 @@ TEST(RecordPass, ShortAndLongOnesInOrder) {
   }
   EXPECT_EQ(pass_over(records).sizes, expected);
   EXPECT_EQ(pass_over({}).sizes, std::vector<size_t>());
-  EXPECT_EQ(pass_over(records, 8).sizes.size(), 8u);  // the eighth is long
+  EXPECT_EQ(pass_over(records, 8).sizes.size(), 8u);  // the eighth record is long
 }
 
-// A block is bounded for any number of records.
+// The memory of a block is bounded for any number of records.
 TEST(RecordPass, RecordsOfNoLength) {
   const Passed passed = pass_over(std::vector<std::string>(100'000));
   EXPECT_EQ(passed.sizes.size(), 100'000u);

@@ -1,4 +1,4 @@
-// Scans of streams, plain and compressed: the records found after damage, and that scans end.
+// Tests scans of plain and compressed streams: the records found after damage, and that scans end.
 #include <algorithm>
 #include <memory>
 #include <random>
@@ -25,7 +25,7 @@ RecordScanner scan_of(std::string bytes, RecordReadOptions reading = {}) {
   return RecordScanner(std::make_unique<MemorySource>(std::move(bytes)), reading);
 }
 
-// Steps as text: "first", or "[begin, end) reason".
+// Returns the steps of a scan as text: "first" for a record, "[begin, end) reason" for damage.
 std::vector<std::string> steps_of(RecordScanner scanner) {
   std::vector<std::string> steps;
   while (const auto step = scanner.next()) {
@@ -83,7 +83,7 @@ TEST(RecordScanStream, ADamagedTrailerIsARegionOfNoBytes) {
   EXPECT_THAT(steps[1], HasSubstr("[17, 17) "));
 }
 
-// Bytes are missing, and the stored block includes the start of the next member.
+// Bytes are missing, so that a stored block includes the start of the next member.
 TEST(RecordScanStream, NoRecordComesTwice) {
   std::mt19937_64 random(8);
   std::vector<std::string> records;
@@ -106,7 +106,7 @@ TEST(RecordScanStream, NoRecordComesTwice) {
         left.erase(at, cut);
         auto steps = steps_of(scan_of(left));
         std::erase_if(steps, [](const std::string& step) { return step.size() != 500; });
-        // In order, each at most once.
+        // The records come in order, each at most once.
         auto next = records.begin();
         for (const std::string& step : steps) {
           next = std::find(next, records.end(), step);
@@ -119,7 +119,7 @@ TEST(RecordScanStream, NoRecordComesTwice) {
   }
 }
 
-// Not even one that begins right after zeros.
+// A member that begins right after zeros is found, too.
 TEST(RecordScanStream, NoMemberBehindZerosIsLost) {
   for (const Compression format : {Compression::gzip, Compression::zstd}) {
     const auto steps =
@@ -150,7 +150,7 @@ TEST(RecordScanStream, MembersBehindADamagedOneAreScanned) {
     std::vector<std::string> records;
     for (int i = 0; i < 30; ++i) records.push_back(random_text(random, 100));
     const std::string content = framed(records);
-    // Records 0 to 9 are in the first member or span its end, 20 to 29 are in about the third.
+    // The first member ends inside record 9; the third begins inside record 19.
     const std::string before = compressed(content.substr(0, 10 * 116 - 50), format);
     const std::string middle = compressed(content.substr(10 * 116 - 50, 10 * 116), format);
     const std::string after = compressed(content.substr(20 * 116 - 50), format);
@@ -161,7 +161,7 @@ TEST(RecordScanStream, MembersBehindADamagedOneAreScanned) {
       EXPECT_TRUE(std::equal(records.begin(), records.begin() + 9, steps.begin())) << at;
       EXPECT_TRUE(std::equal(records.end() - 10, records.end(), steps.end() - 10)) << at;
     }
-    // Whole records are missing, which is visible only as a gap.
+    // The missing records are whole ones, so that the damaged region is empty.
     const std::string first = compressed(content.substr(0, 10 * 116), format);
     const std::string third = compressed(content.substr(20 * 116), format);
     const auto steps = steps_of(scan_of(first + middle.substr(0, 3) + third));
@@ -187,7 +187,7 @@ TEST(RecordScanStream, LengthsBeyondTheCapAreDamage) {
                 "intact record in 199 bytes: given up"));
 }
 
-// Like /dev/zero: the scan must end nevertheless.
+// Like /dev/zero. A scan must end nevertheless.
 class EndlessSource final : public ByteSource {
  public:
   explicit EndlessSource(char byte) : byte_(byte) {}

@@ -1,5 +1,5 @@
-// Scans for intact records: the records found, the damaged regions, and their reasons; by one
-// thread and by many, mapped and streamed.
+// Tests scans for intact records: the records found, the damaged regions and their reasons; on one
+// thread and on many, with mapped files and streams.
 #include "recordpipe/toolkit/record_scanner.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// The only region of `content`, on which all scans agree.
+// Returns the only damaged region of `content`. All scans must agree on it.
 DamagedRegion only_region(const std::string& content) {
   EXPECT_EQ(compare_scans(content), "");
   const ScanWithReasons result = scan_mapped(content);
@@ -91,7 +91,7 @@ TEST(RecordScan, ACutAtEveryLengthLeavesTheRecordsBefore) {
   }
 }
 
-// The kinds of broken records, each between two intact ones.
+// Places each kind of broken record between two intact records.
 TEST(RecordScan, ReasonsSayWhatIsWrong) {
   const std::string before = framed({"before"});
   const std::string after = framed({"after"});
@@ -167,7 +167,7 @@ TEST(RecordScan, RecordsInsideAnIntactOneAreItsData) {
   EXPECT_EQ(intact(nested), 4u);
 }
 
-// Random combinations of small parts: all scans agree on all of them.
+// All scans agree on random combinations of small parts.
 TEST(RecordScan, AnythingIsScannedAlike) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 300; ++round) {
@@ -223,8 +223,8 @@ TEST(RecordScan, LargeRecordsAreCheckedInPieces) {
   }
 }
 
-// A false header every twelve bytes, with a valid CRC and a large length: checking each separately
-// would read 500 GB.
+// There is a false header with a valid CRC and a large length every twelve bytes. Checking each one
+// separately would read 500 GB.
 TEST(RecordScan, LiesTakeNoSquareOfTime) {
   constexpr size_t kHeaders = 300'000;
   std::string lies;
@@ -237,7 +237,7 @@ TEST(RecordScan, LiesTakeNoSquareOfTime) {
   EXPECT_EQ(scan_in_parallel(lies, 2, 1 << 20).scan, expected);
 }
 
-// The same with a record after each false header: the scan continues after each record.
+// The same, with a record after each false header, after which the scan continues.
 TEST(RecordScan, LiesBetweenRecordsTakeNoSquareOfTime) {
   constexpr size_t kLies = 100'000;
   const std::string empty = framed({""});
@@ -256,7 +256,7 @@ class CountingFile final : public MappedFile {
   std::span<const std::byte> bytes() const override { return as_bytes(content_); }
   bool damaged() const override { return false; }
   void hint(uint64_t, uint64_t, ReadHint) const override { ++releases_; }
-  // Views are free; copies are counted.
+  // Counts reads that copy, not views.
   std::span<const std::byte> read(uint64_t offset, size_t size,
                                   std::span<std::byte> scratch) const override {
     if (!scratch.empty()) {
@@ -278,8 +278,8 @@ class CountingFile final : public MappedFile {
   mutable std::atomic<uint64_t> bytes_read_ = 0;
 };
 
-// Each false header needs a few bytes far after it, and so does the next one: unmapping and mapping
-// those pages each time would cost more than everything else.
+// Checking a false header takes a few bytes far after it, and so does checking the next one. To
+// unmap and map those pages each time would cost more than everything else.
 TEST(RecordScan, LiesDoNotMakePagesComeAndGo) {
   std::string lies;
   for (size_t i = 0; i < 300'000; ++i) lies += header_of(uint64_t{2} << 20);
@@ -295,7 +295,7 @@ TEST(RecordScan, LiesDoNotMakePagesComeAndGo) {
   EXPECT_LT(file.bytes_read(), 10 * lies.size());
 }
 
-// Intact records of a few KB between damaged ones: data read for one is reused for the next.
+// Intact and damaged records of a few KB alternate. The data read for one is reused for the next.
 TEST(RecordScan, ReadsTheWindowsOfADamagedFileOnce) {
   std::string content;
   for (size_t i = 0; i < 500; ++i) {
@@ -313,7 +313,7 @@ TEST(RecordScan, ReadsTheWindowsOfADamagedFileOnce) {
   EXPECT_LT(file.bytes_read(), 4 * content.size());
 }
 
-// A chunk's thread reads beyond its end: the rest of a record, and garbage.
+// The thread that scans a chunk reads beyond the chunk's end: the rest of a record, and garbage.
 TEST(RecordScan, ReadsBehindAChunkInPieces) {
   const std::string garbage(2'000'000, 'x');
   for (const std::string& content :
@@ -328,7 +328,7 @@ TEST(RecordScan, ReadsBehindAChunkInPieces) {
   }
 }
 
-// After so many false headers, a scan checks longer records in another way.
+// After many false headers, a scan checks longer records in another way.
 TEST(RecordScan, RecordsBetweenLiesOfAWindowsSizeAreFound) {
   std::string lies;
   while (lies.size() < 2'000'000) lies += framed({""}) + header_of(200'000);
@@ -400,7 +400,7 @@ std::optional<ErrorKind> scan_error(const RandomAccessFile& file) {
   return std::nullopt;
 }
 
-// At every read in turn the device fails, or a part of the file is gone.
+// On each read in turn, the device fails or the file is truncated.
 TEST(RecordScan, AFileThatCannotBeReadOnIsAnErrorAndACutOneDamage) {
   std::vector<std::string> records;
   for (size_t i = 0; i < 40; ++i) records.emplace_back(i % 7 == 3 ? 300'000 : 5'000, 'x');

@@ -1,4 +1,5 @@
-// Selections, through the public headers alone: the same records on any number of threads.
+// Tests that selections yield the same records on any number of threads, using only the public
+// headers.
 #include "recordpipe/toolkit/record_selection.h"
 
 #include <string>
@@ -18,7 +19,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Example i: {"id": [i], "name": ["..."]}; some are longer than a block.
+// Returns Examples {"id": [i], "name": ["..."]}, of which some are longer than a block.
 std::vector<std::string> numbered_examples(int64_t count) {
   std::vector<std::string> records;
   for (int64_t i = 0; i < count; ++i) {
@@ -128,7 +129,7 @@ TEST(RecordSelection, ExactSamples) {
   EXPECT_FALSE(sample.take_next());
 }
 
-// With a limit, the first matches are taken in order; without one, records may be matched in any
+// With a limit, the first matches are taken in order. Without one, records may be matched in any
 // order.
 TEST(RecordFilter, GivesTheFirstThatMatch) {
   const auto records = numbered_examples(6);

@@ -1,4 +1,4 @@
-// Distributions, moments and frequent values against plain computations on all values.
+// Compares distributions, moments and frequent values with plain computations on all values.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -100,7 +100,8 @@ TEST(Distribution, ExtremeValues) {
   EXPECT_EQ(distribution.histogram(4), (std::vector<uint64_t>{1, 0, 3, 1}));
 }
 
-// There is no value between an infinity and a number: the nearer one is returned.
+// Between an infinity and a finite value there is nothing to interpolate: the nearer of the two is
+// returned.
 TEST(Distribution, QuantilesBesideInfinities) {
   Distribution distribution;
   for (const double value : {-kInfinity, 1.0, 2.0}) distribution.add(value);
@@ -112,7 +113,7 @@ TEST(Distribution, QuantilesBesideInfinities) {
   EXPECT_EQ(infinities.quantiles({0.1, 0.5, 1}),
             (std::vector<double>{-kInfinity, kInfinity, kInfinity}));
   EXPECT_EQ(infinities.finite(), 0u);
-  // A bucket's middle is never NaN either.
+  // The middle of a bucket is never NaN, either.
   for (int i = 0; i < 5000; ++i) distribution.add(i);
   for (int i = 0; i < 5000; ++i) distribution.add(kInfinity);
   EXPECT_FALSE(distribution.exact());
@@ -120,7 +121,7 @@ TEST(Distribution, QuantilesBesideInfinities) {
   EXPECT_EQ(distribution.quantile(1e-5), -kInfinity);
 }
 
-// For values added singly or as runs, and for a limit set at the start or later.
+// Values are added singly or as runs, and the limit is set at the start or later.
 TEST(Distribution, BucketsWidenToALimit) {
   std::mt19937 random(5);
   std::vector<float> values;
@@ -245,7 +246,7 @@ TEST(FrequentValues, AreExactUpToALimit) {
   frequent.add(many);
   EXPECT_FALSE(frequent.exact());
   EXPECT_EQ(frequent.distinct(), FrequentValues<int64_t>::kMost);
-  // The first values are still counted, others aren't.
+  // The values that came first are still counted; other values aren't.
   frequent.add(std::vector<ValueRun<int64_t>>{{1, 10}, {4999, 1000}});
   EXPECT_EQ(top(frequent, 2), (Top{{7, 35}, {1, 11}}));
 
@@ -285,7 +286,7 @@ TEST(FeatureStatistics, NansAndInfinitiesAreCountedApart) {
   EXPECT_EQ(x.distribution.quantile(0.5), 2.5);
 }
 
-// Records of many values; the features are named f0, f1, ...
+// Returns records of many values in features f0, f1, ...
 std::vector<std::string> random_records(size_t records, size_t features, size_t values) {
   std::mt19937 random(6);
   std::vector<std::string> result;
@@ -302,7 +303,7 @@ std::vector<std::string> random_records(size_t records, size_t features, size_t 
 }
 
 TEST(FeatureStatistics, MakeRoomForManyFeaturesOfManyValues) {
-  // With f0 alone, the error would be within 0.4 %.
+  // If f0 were the only feature, the error would be at most 0.4 %.
   const auto records = random_records(20, 200, 400);
   FeatureStatistics statistics;
   FeatureStatistics alone;

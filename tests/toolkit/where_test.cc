@@ -1,4 +1,4 @@
-// The where language.
+// Tests the where language.
 #include "recordpipe/toolkit/where.h"
 
 #include <limits>
@@ -81,7 +81,7 @@ TEST(Where, Comparisons) {
   }
 }
 
-// IEEE 754: NaN differs from all numbers, and is neither less nor greater than any.
+// As in IEEE 754, NaN is not equal to, less than or greater than any number.
 TEST(Where, NanAndInfinities) {
   for (const char* how : {"==", "<", "<=", ">", ">="}) {
     for (const char* number : {"0", "-1.5", "1e300"}) {
@@ -134,7 +134,7 @@ TEST(Where, NamesThatAreWords) {
 }
 
 TEST(Where, FeatureLists) {
-  // words: ["a", "b"] and [] as the steps of a list; context label = 3.
+  // Feature list "words" with the steps ["a", "b"] and []; "label" = 3 in the context.
   const std::string sequence =
       from_hex("0a10 0a0e 0a05 6c6162656c 1205 1a030a0103") +
       from_hex("1217 0a15 0a05 776f726473 120c 0a08 0a06 0a0161 0a0162 0a00");
@@ -147,7 +147,7 @@ TEST(Where, FeatureLists) {
   EXPECT_TRUE(Where("has(words) and label == 3").matches(message));
 }
 
-// The message of require_possible() after these records, or "possible".
+// Returns the message that require_possible() throws after these records, or "possible".
 std::string complaint_after(const std::string& expression, const std::vector<std::string>& records,
                             bool looked_at_all = true) {
   const Where where(expression, "--where");
@@ -177,7 +177,7 @@ TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
   EXPECT_EQ(complaint_after("nme not in ['x'] and label == 4", {a, b}), missing);
   EXPECT_EQ(complaint_after("label == 3 or nme == 'x' or aa == 1", {a, b}).substr(0, 18),
             "--where names aa, ");
-  // Other records may have it.
+  // Records that were not read may have the feature.
   EXPECT_EQ(complaint_after("nme == 'x' or label == 3", {a, b}, false), "possible");
   EXPECT_EQ(complaint_after("nme == 'x'", {a, b}, false),
             "--where names nme, which no record that was read has; there are name, id, rare, "
@@ -192,7 +192,7 @@ TEST(Where, WhatNoRecordHasOrCouldNeverHoldIsAnError) {
             "--where compares label with a string, but its values are int64 (a number stands "
             "without quotes)");
   EXPECT_EQ(complaint_after("has(nme)", {a, b}), "possible");
-  // Steps of a list have kinds too.
+  // The steps of a feature list have kinds, too.
   const std::string sequence =
       from_hex("1217 0a15 0a05 776f726473 120c 0a08 0a06 0a0161 0a0162 0a00");
   EXPECT_EQ(complaint_after("words == 'c'", {sequence}), "possible");
@@ -269,7 +269,7 @@ TEST(Where, DepthIsLimited) {
   std::string nots;
   for (int i = 0; i < 100000; ++i) nots += "not ";
   EXPECT_EQ(complaint(nots + "label == 3").substr(0, 24), "--where, column 400: par");
-  // The width isn't limited.
+  // Only the depth is limited, not the number of terms.
   std::string wide = "label == 3";
   for (int i = 0; i < 100000; ++i) wide += " and label == 3";
   EXPECT_TRUE(matches(wide));
