@@ -1,9 +1,9 @@
-// The time of a training step on a GPU, in each precision, and the cost of uploading its batch.
+// Measures a training step on a GPU, in each precision, and the cost of uploading its batch.
 //
 // usage: cuda_bench [SECONDS]
 //
-// ResNet-44 and the tutorial's network, batches of 128. SECONDS for each row (default: 2). Exit
-// status 77 without a GPU.
+// Measures ResNet-44 and the tutorial's network, with batches of 128, for SECONDS (default: 2) per
+// row. Exits with status 77 if there is no GPU.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -28,7 +28,8 @@ namespace {
 constexpr size_t kBatch = 128;
 constexpr size_t kRounds = 5;
 
-// uint8 as from a pipeline, or standardised floats for the tutorial's network.
+// Returns random images: uint8 as from a pipeline, or float32 like the tutorial's standardised
+// images.
 ImageBatch random_batch(const Network& network, DType dtype) {
   const FeatureShape& shape = network.input_shape();
   ImageBatch batch;
@@ -54,12 +55,13 @@ class StepTimer {
     runner_->load(batch);
   }
 
-  // Milliseconds, the median of the rounds. Each step loads `batch` unless it is null.
+  // Returns the milliseconds per step, the median of the rounds. Each step loads `batch` unless it
+  // is null.
   double measure(const ImageBatch* batch, double seconds) {
     for (int warm_up = 0; warm_up < 10; ++warm_up) step(batch);
     std::vector<double> rounds;
     for (size_t round = 0; round < kRounds; ++round) {
-      variables_->half_squared_norm();  // waits for the steps before
+      variables_->half_squared_norm();  // waits for the previous steps
       size_t steps = 0;
       const auto start = Clock::now();
       double taken = 0;

@@ -1,10 +1,10 @@
-// The speed of decoding Examples into columns, compared with copying the same fields from known
-// positions.
+// Measures the speed of decoding Examples into columns, compared with copying the same fields from
+// known positions.
 //
 // usage: decode_bench DATA_DIR
 //
-// One thread; the records and reused batches of 128 are in memory. Cases alternate; the median of
-// the rounds is reported.
+// Uses one thread; the records and the reused batches of 128 are in memory. Cases alternate; the
+// median of the rounds is reported.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// The CIFAR distortion alone, on arrays in memory: images per second, compared with two floors
-// that write as many bytes: memset, and a memcpy of the image with memset for the rest.
+// Measures the CIFAR distortion alone, on arrays in memory, in images per second. Compares it with
+// two floors that write as many bytes: memset, and memcpy of the image with memset for the rest.
 //
 // usage: distort_bench
 //
@@ -47,12 +47,12 @@ struct Source {
   const uint8_t* image(size_t i) const { return pixels.data() + order[i % kImages] * kImageBytes; }
 };
 
-// One way of filling a row of a batch with image number i, and its measured times.
+// One way of filling a row of a batch with image number i, and its measured speeds.
 struct Case {
   std::string name;
   ImageFormat format;
   std::function<void(const Source&, size_t i, const ImageFormat&, std::byte* out)> fill;
-  size_t floor = 0;  // its floors are this case and the next
+  size_t floor = 0;  // index: the floors are this case and the next
   std::vector<double> speeds = {};
 
   double median() const {
@@ -62,7 +62,7 @@ struct Case {
   }
 };
 
-// Images per second of one thread.
+// Returns the images per second of one thread.
 double measure(const Case& work, const Source& source, size_t thread) {
   using Clock = std::chrono::steady_clock;
   static thread_local Slots slots;

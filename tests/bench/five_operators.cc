@@ -1,4 +1,4 @@
-// A typical user program with five operators. bench_compile compiles it; it isn't run.
+// A typical user program with five operators, which bench_compile compiles but doesn't run.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

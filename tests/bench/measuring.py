@@ -1,4 +1,4 @@
-"""Shared by the benchmark scripts: commands with their time and memory, and large files."""
+"""Measures the time and memory of commands and makes large files, for the benchmark scripts."""
 import base64
 import os
 import pathlib
@@ -10,9 +10,10 @@ RECORDS_OF_30_MB = 100
 
 
 def timed(*command):
-    """Seconds, and the maximum resident set in MiB.
+    """Returns the command's seconds, and its maximum resident set in MiB.
 
-    This includes the memory of this process when it starts the command: keep it small.
+    The latter includes the memory of this process at the start of the command: keep this process
+    small.
     """
     start = time.perf_counter()
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL) as process:
@@ -25,20 +26,22 @@ def timed(*command):
 
 
 def medians(measured, floor):
-    """The speed-up of the first of two lists of times over the second, round by round."""
+    """Returns the speed relative to the floor, from the times of each round: median, minimum and
+    maximum."""
     ratios = [f / m for m, f in zip(measured, floor)]
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def small_records(tfrecord, data, path, copies=25):
-    """Records with an image and a label: `copies` times the 40,000 of the training file."""
+    """Writes records with an image and a label: `copies` times the 40,000 records of the training
+    file."""
     train = pathlib.Path(data) / "train.tfrecords"
     timed(tfrecord, "convert", *[train] * copies, "-o", path)
     return path
 
 
 def large_records(tfrecord, data, path):
-    """100 records with images of 30 MB and labels."""
+    """Writes 100 records, each with an image of 30 MB and a label."""
     line = path.with_suffix(".jsonl")
     with open(pathlib.Path(data) / "train.tfrecords", "rb") as train, open(line, "w") as out:
         out.write('{"label": 3, "image": {"base64": "')

@@ -1,8 +1,8 @@
-// The speed of the input pipeline, compared with bare loops that do the minimal work.
+// Measures the speed of the input pipeline, compared with bare loops that do the minimal work.
 //
 // usage: pipeline_bench DATA_DIR
 //
-// The two of each pair alternate; figures are medians of the rounds.
+// Each measured case alternates with its bare loop; figures are medians of the rounds.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -88,7 +88,8 @@ struct Course {
   size_t batches_per_thread = 1;     // filled alternately
 };
 
-// The distortion alone, on `threads` threads, each with its share of the batches, which are reused.
+// Runs the distortion alone, on `threads` threads. Each thread makes its share of the batches and
+// reuses their memory.
 void distort(const Images& images, const ImageFormat& format, size_t threads,
              const Course& course = {}) {
   const auto image_at = [&](size_t i) {
@@ -116,7 +117,7 @@ void distort(const Images& images, const ImageFormat& format, size_t threads,
   work(0);
 }
 
-// Epochs of the training pipeline, except the first, which maps the files and checks the CRCs.
+// Runs epochs of the training pipeline after the first, which maps the files and checks the CRCs.
 class TrainingPipeline {
  public:
   TrainingPipeline(const std::vector<std::string>& files, DType dtype, size_t threads,

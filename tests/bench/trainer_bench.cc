@@ -1,9 +1,9 @@
-// The parts of a training step's time, and the cost of the input pipeline.
+// Measures the parts of a training step, and the cost of the input pipeline.
 //
 // usage: trainer_bench DATA_DIR NETWORK BATCH_SIZE [--nodes]
 //
-// NETWORK: resnet20 (or with another number of layers), or tutorial_cnn. Training steps alternate
-// between a fixed batch in memory and the pipeline's batches. --nodes: the time of each layer
+// NETWORK: resnet20 (or another number of layers), or tutorial_cnn. Training steps alternate
+// between a fixed batch in memory and the pipeline's batches. --nodes prints the time of each layer
 // instead of each kind of layer.
 #include <algorithm>
 #include <chrono>
@@ -41,7 +41,7 @@ const char* kind_of(const NetworkNode& node) {
   return kinds[node.op.index()];
 }
 
-// Median, minimum and maximum.
+// Returns the median, minimum and maximum as text.
 std::string spread(std::vector<double> values, const char* format) {
   std::sort(values.begin(), values.end());
   const auto print = [&](double value) { return fmt::format(fmt::runtime(format), value); };
@@ -79,7 +79,7 @@ class TrainerBench {
  private:
   struct Round {
     double step;     // seconds
-    double waiting;  // the share spent waiting for the next batch
+    double waiting;  // the share of the time that was spent waiting for the next batch
   };
 
   template <class NextBatch>
@@ -104,8 +104,8 @@ class TrainerBench {
     print_layers();
   }
 
-  // Milliseconds per step, over all steps so far. The floor is the time of the convolutions
-  // alone.
+  // Prints milliseconds per step, averaged over all steps so far. The floor is the time of the
+  // convolutions alone.
   void print_layers() const {
     std::map<std::string, CpuRunner::NodeTime> times;
     double convolutions = 0;

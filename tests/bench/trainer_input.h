@@ -1,4 +1,5 @@
-// The networks of the trainer's benchmarks, with their training data and optimiser options.
+// Provides the networks of the trainer's benchmarks, with their training data and optimiser
+// options.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +12,20 @@
 
 namespace recordpipe {
 
-// `name`: resnet20 (or with another number of layers), or tutorial_cnn.
+// `name`: resnet20 (or another number of layers), or tutorial_cnn.
 bool is_tutorial_cnn(const std::string& name);
 Network network_of(const std::string& name);
 
-// The training files' images in this network's format, without end; `threads` as in Cifar10Options.
+// Returns the training files' images in this network's format, endlessly. `threads`: as in
+// Cifar10Options.
 Dataset<ImageBatch> training_batches(const std::string& name, const std::string& data_dir,
                                      size_t batch_size, size_t threads);
 
-// The first images of the training files, undistorted, in the network's format.
+// Returns the first images of the training files, undistorted, in the network's format.
 ImageBatch first_batch(const std::string& name, const std::string& data_dir, size_t batch_size);
 
-// As in the network's tutorial, with a learning rate that hardly changes the weights.
+// Returns the options of the network's tutorial, but a learning rate that hardly changes the
+// weights.
 MomentumOptions optimizer_of(const std::string& name);
 
 }  // namespace recordpipe

@@ -1,19 +1,20 @@
-// Training steps, alternating with those of another program.
+// Measures training steps on request, so that a driver can alternate them with the steps of another
+// program.
 //
 // usage: trainer_turns DATA_DIR NETWORK BATCH_SIZE START [DEVICE [PRECISION [THREADS]]]
 //
 // NETWORK: see trainer_input.h. DEVICE and PRECISION: as for make_backend() (default: cpu, fp32).
-// Writes the start of the training to START, a safetensors file: all variables, and the fixed batch
-// as batch/images [images][channels][height][width] and batch/labels. Then prints the number of
-// parameters and the losses of the first steps. For each line "WORD STEPS" of standard input it
-// prints the milliseconds per step, over STEPS steps, with
+// Writes the initial state of the training to the safetensors file START: all variables, and the
+// fixed batch as batch/images [images][channels][height][width] and batch/labels. Then prints the
+// number of parameters and the losses of the first steps. For each line "WORD STEPS" of standard
+// input, prints the milliseconds per step, averaged over STEPS steps with
 //
-//   held     the batch that is on the device
-//   loaded   the same batch, loaded anew in each step
-//   fed      the input pipeline's batches, made by THREADS threads (default: 1); prints also the
-//            share of the time spent waiting for the next batch
+//   held     the fixed batch, which stays on the device
+//   loaded   the fixed batch, loaded again in each step
+//   fed      the input pipeline's batches, made by THREADS threads (default: 1); also prints
+//            the share of the time that was spent waiting for the next batch
 //
-// Exit status 77 if there is no such device.
+// Exits with status 77 if there is no such device.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -47,7 +48,7 @@ double seconds_since(Clock::time_point start) {
 
 struct Turn {
   double milliseconds;  // per step
-  double waiting = 0;   // the share spent waiting for the next batch
+  double waiting = 0;   // the share of the time that was spent waiting for the next batch
 };
 
 class Turns {
@@ -111,7 +112,8 @@ class Turns {
     }
     wait_for_device();
     const double seconds = seconds_since(start);
-    if (word == "fed") runner_->load(batch_);  // for whoever holds it
+    // A later "held" turn needs the fixed batch on the device.
+    if (word == "fed") runner_->load(batch_);
     return {1e3 * seconds / static_cast<double>(steps), waited / seconds};
   }
 

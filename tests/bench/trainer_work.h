@@ -1,4 +1,4 @@
-// The training steps of the cpu backend, layer by layer.
+// Makes training steps on the cpu backend and measures them layer by layer.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,8 @@ class TrainerWork {
   void load(const ImageBatch& batch);
   // Forward, backward, update; returns the loss before the update.
   double step(const ImageBatch& batch);
-  // Seconds spent in load() and in updates since construction; runner().times() has the rest.
+  // Seconds spent in load() and in updates since construction. runner().times() has the other
+  // parts.
   double load_seconds() const { return load_seconds_; }
   double update_seconds() const { return update_seconds_; }
   size_t steps() const { return steps_; }

@@ -1,11 +1,12 @@
-// The speed of `tfrecord verify`, compared with bare CRC loops on all cores.
+// Measures the speed of `tfrecord verify`, compared with bare CRC loops on all cores.
 //
 // usage: verify_bench SCRATCH_DIR TFRECORD
 //
-// Two files of 3 GB in the page cache, one of many small records and one of few large ones. The
-// first floor computes the CRCs of the same data in mapped, resident memory, with equal
-// numbers of records per core. A newly started program must read the file first: the second floor
-// does both and nothing else. Cases alternate; the median of the rounds is reported.
+// Uses two files of 3 GB in the page cache, one with many small records and one with a few large
+// records. The first floor computes the CRCs of the same data in mapped, resident memory, with
+// equal numbers of records per core. A newly started program must read the file first: the second
+// floor reads the file, computes the CRCs and does nothing else. Cases alternate; the median of the
+// rounds is reported.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -71,7 +72,7 @@ void check_bare(const MappedRecordFile& file, size_t threads) {
   }
 }
 
-// In pieces that stay in a core's cache.
+// Reads the file and computes the CRCs in pieces that stay in a core's cache.
 void check_read(const std::string& path, size_t record_size, size_t threads) {
   constexpr size_t kPiece = size_t{256} << 10;
   const auto file = posix_file_system().open_random(path);
@@ -118,7 +119,7 @@ void run(const std::string& folder, const std::string& program) {
         const double reading_seconds =
             seconds_of([&] { check_read(path, shape.record_size, threads); });
         const double our_seconds = seconds_of([&] { run_program(program, path); });
-        if (round == 0) continue;  // faults the pages in
+        if (round == 0) continue;  // this round faults the pages in
         floor.push_back(floor_seconds);
         ours.push_back(our_seconds);
         ratios.push_back(floor_seconds / our_seconds);

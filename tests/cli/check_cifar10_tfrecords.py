@@ -3,11 +3,10 @@
 
 usage: check_cifar10_tfrecords.py ARCHIVE DATA_DIR
 
-An independent decoder: Python's standard library only (and libzstd for zstd files), no code of
-recordpipe's. Every record's framing, both its CRCs, its Example, its label and all its pixels are
-checked, in order, for the train, validation and eval files in DATA_DIR (one file each, or shards;
-plain, gzip, zlib or zstd).
-Prints a line per split; exits 1 with the first difference.
+The decoder is independent: it uses Python's standard library (and libzstd for zstd files), no code
+of recordpipe. Checks every record's framing, both CRCs, the Example, the label and all pixels, in
+order, for the train, validation and eval files in DATA_DIR (one file each, or shards; plain, gzip,
+zlib or zstd). Prints a line per split. Exits with status 1 at the first difference.
 """
 import argparse
 import ctypes
@@ -92,7 +91,7 @@ def read_binary(content):
 
 
 def read_archive(path):
-    """{batch name: [(label, pixels), ...]}"""
+    """Returns {batch name: [(label, pixels), ...]}."""
     batches = {}
     with tarfile.open(path, "r:*") as archive:
         for member in archive:
@@ -131,7 +130,7 @@ def masked_crc32c(data):
 
 
 def zstd_decompressed(content):
-    """With libzstd: Python has no module for it."""
+    """Uses libzstd, because Python has no module for zstd."""
     library = ctypes.CDLL("libzstd.so.1")
     library.ZSTD_decompressBound.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     library.ZSTD_decompressBound.restype = ctypes.c_ulonglong
@@ -180,7 +179,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """[(field number, bytes)] of a message that has length-delimited fields only."""
+    """Returns [(field number, bytes)] of a message that has length-delimited fields only."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -197,7 +196,7 @@ def one_field(data, number):
 
 
 def read_example(data):
-    """{name: value}, in the order they are written."""
+    """Returns {name: value}, in the order in which they are written."""
     features = []
     for number, entry in fields(one_field(data, 1)):
         assert number == 1, number

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cifar10_batches as a user runs it: digests, saved and restored states, options, exit codes.
+"""Tests cifar10_batches as a user runs it: digests, saved and restored states, options, exit codes.
 
 Run by CTest. Environment: RECORDPIPE_GENERATE and RECORDPIPE_CIFAR10_BATCHES, the programs.
 """
@@ -31,7 +31,7 @@ def tearDownModule():
 
 
 def crc32c(data, crc=0):
-    """Bit by bit, from the polynomial."""
+    """Computes the CRC bit by bit, from the polynomial."""
     crc ^= 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -41,7 +41,8 @@ def crc32c(data, crc=0):
 
 
 def records(path):
-    """Image (planes) and label of each record, found by known byte patterns of these files."""
+    """Yields image (planes) and label of each record. Finds them by known byte patterns of these
+    files."""
     data = path.read_bytes()
     while data:
         (length,) = struct.unpack_from("<Q", data)

@@ -1,4 +1,4 @@
-"""Shared by the tests of cifar10_main.
+"""Provides what the tests of cifar10_main share.
 
 Environment: RECORDPIPE_GENERATE and RECORDPIPE_CIFAR10_MAIN, the programs.
 """
@@ -24,7 +24,7 @@ _ROOT = tempfile.TemporaryDirectory(prefix="recordpipe-")
 
 @functools.cache
 def small_data():
-    """A folder of TFRecord files, made once."""
+    """Returns a folder of TFRecord files, which is made once."""
     return small_archives.convert_in(pathlib.Path(_ROOT.name), GENERATE, ROWS)
 
 
@@ -54,8 +54,8 @@ class Cifar10MainTest(unittest.TestCase):
         return sorted(path.name for path in self.job.glob("*.safetensors"))
 
     def plan(self, step):
-        """The operators of the input pipeline, as named in a checkpoint. (For one process, whose
-        share is everything.)"""
+        """Returns the operators of the input pipeline, as a checkpoint names them, without shard():
+        the share of a single process is everything."""
         content = (self.job / f"checkpoint-{step}.safetensors").read_bytes()
         text = re.search(rb"tfrecord_files(?:[ -~]+\n)+", content).group().decode()
         return [line for line in text.splitlines() if not line.startswith("shard(")]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The output of cifar10_main: log, status line, event files, report, model analysis.
+"""Tests the output of cifar10_main: log, status line, event files, report, model analysis.
 
 Run by CTest. Environment: see cifar10_main_case.py.
 """
@@ -29,7 +29,7 @@ class Output(Cifar10MainTest):
             rf"Average examples/sec: {number} \({number}\), step = [24] of 4, "
             rf"input wait {number}%, 0:0\d left$", line)]
         self.assertEqual((len(logged), len(speeds)), (2, 2), result.stderr)
-        # Including the one at the start.
+        # Including the checkpoint at the start.
         self.assertEqual(self.checkpoints(), ["checkpoint-0.safetensors", "checkpoint-4.safetensors"])
         first, last = result.stdout.splitlines()
         self.assertEqual(first, f"checkpoint {self.job}/checkpoint-4.safetensors")
@@ -83,7 +83,7 @@ class Output(Cifar10MainTest):
         self.assertRegex(out.splitlines()[-1], "^eval accuracy .* at step 20$")
 
     def test_event_files_that_cannot_be_written_end_no_training(self):
-        """A file size limit that no checkpoint exceeds, but an event file soon does."""
+        """Sets a file size limit that no checkpoint exceeds, but an event file soon does."""
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
 
@@ -106,7 +106,8 @@ class Output(Cifar10MainTest):
         self.assertIn("checkpoint-4.safetensors", self.checkpoints())
 
     def test_closed_descriptors(self):
-        """Files opened first must not receive the output; a lost result is a failure."""
+        """Files that reuse a closed descriptor must not receive output. Losing the result is a
+        failure."""
         for closed, status in ((">&- 2>&-", 1), ("<&- >&- 2>&-", 1), ("2>&-", 0)):
             with self.subTest(closed):
                 command = ["sh", "-c", f'exec "$0" "$@" {closed}', *self.arguments()]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""cifar10_main resumes a run that was stopped, interrupted or killed, also with other settings.
+"""Tests that cifar10_main resumes a run that was stopped, interrupted or killed, even with other
+settings.
 
 Run by CTest. Environment: see cifar10_main_case.py.
 """
@@ -130,7 +131,8 @@ class Killed(Cifar10MainTest):
                 process = subprocess.Popen(self.arguments(*flags, steps=60),
                                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 try:
-                    # Later each time, so that the run ends at some time: the first two can't.
+                    # Each attempt may take longer, so that the run ends eventually. The first two
+                    # are too short.
                     moment = random_moments.uniform(0, (0.3 + 0.1 * attempt) * seconds)
                     err = process.communicate(timeout=moment)
                     self.assertEqual(process.returncode, 0, err)

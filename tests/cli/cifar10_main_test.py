@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cifar10_main as a user runs it: flags, their effects, exit codes.
+"""Tests cifar10_main as a user runs it: flags, their effects, exit codes.
 
 Run by CTest. Environment: see cifar10_main_case.py.
 """
@@ -64,7 +64,7 @@ class Usage(Cifar10MainTest):
 
     def test_help_and_version(self):
         text = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
-        # Versions of CLI11 print the default after = or in brackets.
+        # CLI11 prints the default after = or in brackets, depending on its version.
         self.assertRegex(text, r"--data-format channels_first\|channels_last.{1,2}channels_last")
         self.assertRegex(text, r"--use-distortion-for-training true\|false.{1,2}true")
         text = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
@@ -79,7 +79,7 @@ class Usage(Cifar10MainTest):
                               ("--num-inter-threads N", "0"), ("--batch-norm-decay N", "0.997"),
                               ("--batch-norm-epsilon N", "1e-05"),
                               ("--learning-rate-schedule .*", "piecewise")):
-            # Versions of CLI11 print the default after = or in brackets.
+            # CLI11 prints the default after = or in brackets, depending on its version.
             self.assertRegex(text, rf"{flag}.{{1,2}}{re.escape(default)}[\s\]]")
         for flag in ("--data-dir", "--job-dir"):
             self.assertRegex(text, rf"{flag} TEXT REQUIRED")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The training programs in several processes, --sync: results, output files, and how runs end.
+"""Tests the training programs in several processes (--sync): results, output files, how runs end.
 
 Run by CTest. Environment: RECORDPIPE_GENERATE; RECORDPIPE_TRAINING_PROGRAMS, the folder of the
 programs; RECORDPIPE_MPIRUN, empty in a build without MPI.
@@ -36,7 +36,7 @@ def tearDownModule():
 
 
 def floats_of(path):
-    """The tensors of a checkpoint as lists of numbers."""
+    """Returns the tensors of a checkpoint as arrays of floats."""
     return {name: array.array("f", values)
             for name, values in safetensors_file.numbers_of(path).items()}
 
@@ -63,7 +63,7 @@ class SyncTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def expect_near(self, job, other, step, tolerance):
-        """Each tensor within a tolerance relative to its largest value."""
+        """Checks that each tensor is within a tolerance relative to its largest value."""
         name = f"checkpoint-{step}.safetensors"
         expected, got = floats_of(self.jobs / other / name), floats_of(self.jobs / job / name)
         self.assertEqual(expected.keys(), got.keys())
@@ -130,7 +130,7 @@ class Training(SyncTest):
         self.expect_near("job", "one", 3, 2e-5)
 
     def test_resnet_with_statistics_of_all(self):
-        # One step: rounding differences grow with each step.
+        # Only one step, because rounding differences grow with each step.
         flags = ("--train-steps", 1)
         self.expect_done(self.run_alone(self.resnet_command("one", 16, *flags)))
         self.expect_done(mpirun.run_in(2, *self.resnet_command(
@@ -189,7 +189,7 @@ class Endings(SyncTest):
         mpirun.skip_without_mpi(self)
 
     def end(self, send):
-        """Starts a run without end, and calls send(mpirun's process, {rank: process id}) after some
+        """Starts an endless run, and calls send(mpirun's process, {rank: process id}) after some
         steps. Returns the exit status and the output."""
         command = mpirun.command(
             2, *self.resnet_command("job", 8, "--sync", "--checkpoint-steps", 2))
@@ -223,8 +223,8 @@ class Endings(SyncTest):
         return newest
 
     def test_sigterm_to_mpirun(self):
-        # mpirun kills processes soon, has its own exit status and may lose output that is printed
-        # now: only the earlier checkpoints are reliable.
+        # mpirun soon kills its processes, has its own exit status and may lose output that is
+        # printed now: only the earlier checkpoints are reliable.
         status, _ = self.end(lambda process, _: process.send_signal(signal.SIGTERM))
         self.assertNotEqual(status, 0)
         self.assertGreaterEqual(self.goes_on(), 2)

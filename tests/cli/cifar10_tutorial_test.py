@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cifar10_train, cifar10_multi_gpu_train and cifar10_eval as a user runs them.
+"""Tests cifar10_train, cifar10_multi_gpu_train and cifar10_eval as a user runs them.
 
 Run by CTest. Environment: RECORDPIPE_GENERATE and RECORDPIPE_TRAINING_PROGRAMS, the folder of the
 three programs.
@@ -237,7 +237,7 @@ class Evaluate(TutorialTest):
             self.addCleanup(process.kill)
             self.assertIn(f"skipped: {newest}: ", process.stderr.readline())
             self.assertIn("no checkpoint to evaluate", process.stderr.readline())
-            time.sleep(2.5)  # it looks again, without another message
+            time.sleep(2.5)  # cifar10_eval looks again, without another message
             newest.write_bytes(content)
             self.assertIn("at step 1", process.stdout.readline())
             # A newer damaged checkpoint is reported, although there is nothing to evaluate.

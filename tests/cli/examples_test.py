@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The programs of examples/: their output, and their errors.
+"""Tests the output and the errors of the programs in examples/.
 
 Run by CTest. Environment: RECORDPIPE_EXAMPLES, the folder with the programs.
 """
@@ -27,7 +27,7 @@ class Example(unittest.TestCase):
         return result.stderr if status else result.stdout
 
     def batches(self, *arguments):
-        """The output lines of save_and_resume."""
+        """Returns the output lines of save_and_resume."""
         return self.run_it("save_and_resume", self.folder / "points", *arguments).splitlines()
 
 
@@ -39,7 +39,7 @@ class OwnHook(Example):
 
     def test_ends_the_training_and_goes_on_from_there(self):
         lines, stopped = self.train()
-        # A few lucky batches don't end the run, and the hook does.
+        # A few lucky batches don't end the run, but the hook ends it before the last step.
         self.assertGreater(stopped, 20)
         self.assertLess(stopped, 2000)
         self.assertRegex(lines[0], r"^loss = [\d.]+$")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""generate_cifar10_tfrecords: the files made from an archive, and the messages.
+"""Tests generate_cifar10_tfrecords: the files made from an archive, and the messages.
 
 Run by CTest. Environment: RECORDPIPE_GENERATE, the program; RECORDPIPE_CIFAR10_ARCHIVE, a real
 archive to convert and compare image by image (optional).
@@ -138,7 +138,7 @@ class Conversion(GenerateTest):
         self.assertEqual(self.generate("--quiet").stdout, "")
 
     def on_terminal(self, *arguments):
-        """The output on a terminal of the usual width."""
+        """Returns the output on a terminal of the usual width."""
         controller, terminal = pty.openpty()
         termios.tcsetwinsize(terminal, (24, 80))
         with Started([PROGRAM, "--data-dir", self.data, *arguments], stderr=terminal,
@@ -153,7 +153,8 @@ class Conversion(GenerateTest):
         return shown.decode()
 
     def test_progress_on_a_terminal(self):
-        """For work that takes over a second: here, because the archive comes slowly."""
+        """A bar appears if the work takes over a second, here because the archive arrives
+        slowly."""
         pipe = self.root / "pipe"
         os.mkfifo(pipe)
         content = self.archive.read_bytes()
@@ -196,7 +197,7 @@ class Conversion(GenerateTest):
         archive = "cifar-10-python-synthetic.tar.gz"
         self.assertEqual(self.names(), sorted([archive, "synthetic.txt", *FILES]))
         self.assertIn("train.tfrecords: 40000 synthetic records", result.stdout)
-        # Images are reported as synthetic as long as they are, whatever their origin.
+        # synthetic.txt exists as long as the images are synthetic, whatever options made them.
         self.expect_failure(self.generate("--archive", __file__, "--force"), "")
         self.assertIn("synthetic.txt", self.names())
         self.expect_done(self.generate("--archive", self.archive, "--force"))
@@ -231,7 +232,7 @@ class Conversion(GenerateTest):
 
 
 class SmallRealArchives(GenerateTest):
-    """CIFAR-10's images, 200 to a batch, if the tools for packing them are available."""
+    """CIFAR-10's images, 200 per batch, if the tools for packing them are available."""
 
     def test_every_label_and_pixel(self):
         build = SOURCE.parent / "shared/data/cifar10/build_archives"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""generate_cifar10_tfrecords: archives from a server, and synthetic images if there is no server.
+"""Tests generate_cifar10_tfrecords with archives from a server, and with synthetic images if there
+is no server.
 
 Run by CTest. Environment: RECORDPIPE_GENERATE, the program.
 """
@@ -80,7 +81,7 @@ class Download(ServedTest):
 
 
 class SyntheticFallback(ServedTest):
-    """--synthetic-fallback: for network errors only."""
+    """--synthetic-fallback applies to network errors only."""
 
     # Nothing listens on port 1, and no other machine is contacted.
     UNREACHABLE = dict(os.environ, https_proxy="http://127.0.0.1:1", no_proxy="localhost")
@@ -88,7 +89,7 @@ class SyntheticFallback(ServedTest):
     def test_the_published_archive_cannot_be_reached(self):
         result = self.generate("--synthetic-fallback", env=self.UNREACHABLE)
         self.expect_done(result)
-        # The plain progress lines, which slow machines print, contain it too.
+        # The plain progress lines, which slow machines print, contain the word too.
         said = [line for line in result.stderr.splitlines()
                 if "synthetic" in line and not line.startswith(("draw ", "convert "))]
         self.assertEqual(len(said), 1, result.stderr)
@@ -97,7 +98,7 @@ class SyntheticFallback(ServedTest):
         self.assertIn("train.tfrecords: 40000 synthetic records", result.stdout)
         self.assertIn("synthetic.txt", self.names())
 
-        # The next run tries again, and keeps the existing files only if that fails too.
+        # The next run tries to download again, and keeps the existing files only if that fails too.
         before = (self.data / "train.tfrecords").stat()
         result = self.generate("--synthetic-fallback", env=self.UNREACHABLE)
         self.expect_done(result)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""generate_cifar10_tfrecords: wrong usage, damaged archives, limits of the system.
+"""Tests generate_cifar10_tfrecords with wrong usage, damaged archives and limits of the system.
 
-Run by CTest. Environment: RECORDPIPE_GENERATE, the program; RECORDPIPE_SANITIZE, the sanitizers it
-was built with, if any.
+Run by CTest. Environment: RECORDPIPE_GENERATE, the program; RECORDPIPE_SANITIZE, the sanitizers
+that it was built with, if any.
 """
 import gzip
 import lzma
@@ -51,7 +51,7 @@ class Usage(GenerateTest):
 
 
 class Failures(GenerateTest):
-    """No new file under a final name, existing files unchanged, no temporary files."""
+    """A failure leaves no new file under a final name, no changed files and no temporary files."""
 
     def setUp(self):
         super().setUp()
@@ -152,7 +152,7 @@ class Failures(GenerateTest):
                                      self.archive], stdout=full, stderr=subprocess.PIPE, text=True,
                                     check=False)
         self.assertEqual(result.returncode, 1)
-        self.expect_same_images()  # they were made
+        self.expect_same_images()  # the files were made
 
 
 if __name__ == "__main__":

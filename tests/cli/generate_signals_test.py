@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""generate_cifar10_tfrecords: interrupted, killed, and run twice at the same time.
+"""Tests generate_cifar10_tfrecords when it is interrupted, killed, or run twice at the same time.
 
 Run by CTest. Environment: RECORDPIPE_GENERATE, the program.
 """

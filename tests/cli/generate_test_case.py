@@ -1,5 +1,5 @@
-"""Shared by the tests of generate_cifar10_tfrecords: the program in a test folder, a small archive,
-and a server that offers it.
+"""Provides the tests of generate_cifar10_tfrecords with a test folder for the program, a small
+archive, and a server that offers the archive.
 
 Environment: RECORDPIPE_GENERATE, the program.
 """
@@ -53,7 +53,7 @@ class GenerateTest(unittest.TestCase):
         return sorted(path.name for path in self.data.iterdir())
 
     def contents(self):
-        """The contents of the TFRecord files."""
+        """Returns the contents of the TFRecord files."""
         return {path.name: path.read_bytes() for path in self.data.glob("*.tfrecords")
                 if path.is_file()}
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Training in several processes started by mpirun: results, and the state after one of them fails.
+"""Tests training in several processes started by mpirun: results, and the state after a process
+fails.
 
 Run by CTest. Environment: RECORDPIPE_MPIRUN, empty in a build without MPI;
 RECORDPIPE_MPI_TRAINING_TEST and RECORDPIPE_MPI_TRAINEE, the programs.
@@ -26,7 +27,7 @@ class MpiTest(unittest.TestCase):
 
 
 class Training(MpiTest):
-    """Each process runs all of mpi_training_test.cc."""
+    """Each process runs all tests of mpi_training_test.cc."""
 
     def check(self, processes):
         result = mpirun.run_in(processes, TEST)
@@ -64,7 +65,7 @@ class Failures(MpiTest):
         self.assertNotIn("crc", failed.stdout)
         resumed = self.train(processes, "failed")
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
-        # There is a checkpoint of every second step; that of step 4 may be incomplete.
+        # There is a checkpoint of every second step; the checkpoint of step 4 may be incomplete.
         self.assertRegex(resumed.stdout, "starts at step [24]\n")
         crc = re.compile("crc [0-9a-f]{8}")
         self.assertEqual(crc.findall(resumed.stdout), crc.findall(whole.stdout))

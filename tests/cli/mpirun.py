@@ -3,7 +3,7 @@ import os
 import subprocess
 
 MPIRUN = os.environ["RECORDPIPE_MPIRUN"]
-# Tests can't require a core for each process, nor access to another process's memory.
+# Tests can't require a core for each process, or access to another process's memory.
 OPTIONS = ["--oversubscribe", "--allow-run-as-root", "--bind-to", "none",
            "--mca", "btl_vader_single_copy_mechanism", "none"]
 ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive")

@@ -4,7 +4,7 @@ import zlib
 
 
 def png_pixels(data):
-    """Width, height, channels and the unfiltered rows of an 8-bit PNG without interlacing."""
+    """Returns width, height, channels and unfiltered rows of an 8-bit PNG without interlacing."""
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     at, idat, head = 8, b"", None
     while at < len(data):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""quickstart.sh: the commands that it runs for each option, and that a failure ends it.
+"""Tests quickstart.sh: the commands that it runs for each option, and that a failure ends it.
 
 Runs a copy beside stub programs that record their arguments: nothing is installed, built or
 trained.

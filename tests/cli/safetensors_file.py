@@ -4,15 +4,15 @@ import struct
 
 
 def header_of(path):
-    """The JSON header of a safetensors file."""
+    """Returns the JSON header of a safetensors file."""
     data = path.read_bytes()
     (size,) = struct.unpack_from("<Q", data)
     return json.loads(data[8:8 + size])
 
 
 def numbers_of(path):
-    """The tensors of a checkpoint without the input position, which depends on the layout of the
-    batches."""
+    """Returns the tensors of a checkpoint without the input position, which depends on the layout
+    of the batches."""
     data = path.read_bytes()
     header = header_of(path)
     start = 8 + struct.unpack_from("<Q", data)[0]

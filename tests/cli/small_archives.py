@@ -1,4 +1,4 @@
-"""Small CIFAR-10 archives for tests, made with Python's standard library only."""
+"""Makes small CIFAR-10 archives for tests, with Python's standard library only."""
 import io
 import struct
 import subprocess
@@ -10,7 +10,7 @@ BATCHES = [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]
 
 
 def batch(name, rows):
-    """[(label, pixels)], a function of the batch's name and the row."""
+    """Returns [(label, pixels)], which depend only on the batch's name and the row."""
     seed = BATCHES.index(name)
     images = []
     for row in range(rows):
@@ -20,7 +20,7 @@ def batch(name, rows):
 
 
 def pickled(images):
-    """The pickle in the published dialect: protocol 2 as Python 2 wrote it."""
+    """Returns a pickle in the published archive's dialect: protocol 2 as Python 2 wrote it."""
     labels = b"".join(b"K" + bytes([label]) for label, _ in images)
     pixels = b"".join(pixels for _, pixels in images)
     return (b"\x80\x02}q\x01(U\x06labelsq\x02]q\x03(" + labels + b"eU\x04dataq\x04"
@@ -49,7 +49,8 @@ def write_archive(path, members, folder="cifar-10-batches-py"):
 
 
 def convert_in(root, generate, rows):
-    """A folder in `root` with the TFRecord files of an archive of `rows` images a batch."""
+    """Makes a folder in `root` with the TFRecord files of an archive with `rows` images per
+    batch."""
     archive, data = root / "cifar.tar.gz", root / "data"
     write_archive(archive, python_members(rows))
     subprocess.run([generate, "--data-dir", data, "--archive", archive, "--quiet"], check=True)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Every subcommand that reads records, on every kind of bad file: it ends soon, with the right
-status, and reports path, position and reason; result files are complete or don't exist.
+"""Tests every subcommand that reads records with every kind of bad file. The subcommand must end
+soon, with the right status, and report path, position and reason. Result files are complete or
+don't exist.
 """
 import gzip
 import os
@@ -35,11 +36,11 @@ READERS = {
     "view": (["view"], ["-o", "out.html"], "out.html"),
     "bench": (["bench", "--seconds", "0.01"], [], None),
 }
-# Those that keep the records read so far.
+# Subcommands that keep the records read so far.
 CARRY_ON = {"verify", "salvage", "view"}
-# For these, damage is the answer: status 1. The others fail because of it: status 2.
+# For these subcommands, damage is a result: status 1. The others fail because of damage: status 2.
 ANSWERING = {"info", "info --json", "verify", "salvage", "view"}
-SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # which need additional memory
+SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # sanitizers need additional memory
 MOST_MIB = 100  # 64, plus the program itself
 
 
@@ -111,8 +112,8 @@ class Records(Reading):
                 self.expect_error(reader, "packed", result, "gzip", "0")
 
     def test_a_bomb_takes_little_memory(self):
-        """A record of a gibibyte of zeros in a mebibyte, and one whose header merely has that
-        length."""
+        """A compressed record of 1 GiB, of which 300 MiB of zeros exist, and one of 512 MiB, of
+        which 1000 bytes exist."""
         with gzip.open(self.folder / "bomb", "wb", 1) as file:
             file.write(header(1 << 30))
             for _ in range(300):  # not in this process, whose memory would count as the program's
@@ -195,18 +196,18 @@ class Files(Reading):
 
 
 def is_open(process, path):
-    """Whether it has the file open, or mapped."""
+    """Returns whether the process has the file open or mapped."""
     files = pathlib.Path(f"/proc/{process.pid}")
     try:
         if str(path) in (files / "maps").read_text():
             return True
         return any(os.readlink(file) == str(path) for file in (files / "fd").iterdir())
-    except OSError:  # it has ended, or closed one of them
+    except OSError:  # the process has ended, or closed one of the files
         return False
 
 
 def stop_while_open(process, path):
-    """Stops the process while it has the file open; False if it ended before."""
+    """Stops the process while it has the file open. Returns False if the process ended before."""
     while process.poll() is None:
         if not is_open(process, path):
             continue

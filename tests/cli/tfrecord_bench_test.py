@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord bench: the output for a file. Figures are only checked to be numbers."""
+"""Tests tfrecord bench: the output for a file. Only checks that the figures are numbers."""
 import gzip
 import time
 import unittest

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord completion, tfrecord man and --help: all describe the same commands."""
+"""Tests tfrecord completion, tfrecord man and --help, which must describe the same commands."""
 import re
 import shutil
 import subprocess
@@ -118,7 +118,7 @@ class Groff(CommandsTest):
             for option in re.findall(r"--[a-z-]+", self.run_it(name, "--help")):
                 self.assertIn(option, text)
             for line in self.run_it(name, "--help").splitlines():
-                if row := re.match(r"(\w+)  +(\w.*)", line):  # of a table
+                if row := re.match(r"(\w+)  +(\w.*)", line):  # a row of a table
                     self.assertRegex(text, rf"\n *{row[1]} +{re.escape(row[2].split()[0])}")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The contract of all subcommands: exit codes, shared options, destinations of results.
+"""Tests the contract of all subcommands: exit codes, shared options, destinations of results.
 
-All tests iterate over the commands listed by --help; one that is not in COMMANDS fails.
+All tests iterate over the commands listed by --help; a command that is not in COMMANDS fails them.
 """
 import dataclasses
 import json
@@ -181,7 +181,7 @@ class Options(ContractTest):
                                      set(command.names))
 
     def test_where_and_limit(self):
-        """Each selects the same records: 2 and 3."""
+        """Each command selects the same records: 2 and 3."""
         selected = ["--where", "label >= 2", "--limit", "2"]
         for threads in (1, 3):
             for name in SELECTING:
@@ -221,7 +221,7 @@ class Options(ContractTest):
                         f"tfrecord {name}: --where names lable, which no record has; there are "
                         "label, name", result.stderr.decode())
                     self.assertFalse((self.folder / "out").exists())
-        # A question that depends on the records that were not read.
+        # Not errors: `not has`, and an expression that depends on records that were not read.
         for name in SELECTING:
             with self.subTest(name):
                 self.assertNotEqual(
@@ -293,7 +293,7 @@ class Results(ContractTest):
                 result = self.run_command(name, "--json")
                 self.expect(0, result)
                 self.assertEqual((len(result.stdout.splitlines()), result.stderr), (1, b""))
-                # Both can't go to standard output.
+                # The result and the JSON can't both go to standard output.
                 self.expect(2, self.run_command(name, "--json", out="-"))
                 self.assertNotIn(b"wrote", self.run_command(name, out="-").stdout)
 

@@ -1,5 +1,5 @@
-"""Shared by the tests of `tfrecord convert`: records of several kinds, and an independent reader of
-the output."""
+"""Provides the tests of `tfrecord convert` with records of several kinds, and an independent reader
+of the output."""
 import functools
 import os
 import struct
@@ -7,12 +7,12 @@ import struct
 from tfrecord_test_case import TfrecordTest, named_example
 from tfrecord_test_case import record as slow_record
 
-# CRCs are slow here.
+# Computing CRCs is slow in Python.
 record = functools.lru_cache(maxsize=None)(slow_record)
 
 
 def payloads_of(content):
-    """The records of a plain file, whose framing must be exact."""
+    """Returns the records of a plain file, whose framing must be exact."""
     payloads, at = [], 0
     while at < len(content):
         length, = struct.unpack_from("<Q", content, at)

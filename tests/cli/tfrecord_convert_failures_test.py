@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord convert of damaged files, with full disks, interrupted, and with little memory."""
+"""Tests tfrecord convert with damaged files, full disks, interruptions and little memory."""
 import gzip
 import json
 import os
@@ -46,7 +46,7 @@ class Damage(ConvertTest):
         self.assertEqual(payloads_of(self.read("s")), [b"old"])
 
     def skipped(self, *arguments):
-        """The regions skipped by `convert --skip-corrupt --json`, and its warnings."""
+        """Returns what `convert --skip-corrupt --json` skipped, and its warnings."""
         result = self.start("convert", *arguments, "-o", "s", "--skip-corrupt", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         said = json.loads(result.stdout)
@@ -140,7 +140,7 @@ class Memory(ConvertTest):
         self.make("big", 3, b"")
 
     def make(self, name, rows, end):
-        """`rows` records of SIZE zeros; the last one ends with `end`."""
+        """Makes `rows` records of SIZE zeros; the last record ends with `end`."""
         header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({rows}, 1, {self.SIZE}), }}"
         header += " " * (-(11 + len(header)) % 64) + "\n"
         with open(self.folder / "x.npy", "wb") as file:
@@ -201,13 +201,13 @@ class Faults(ConvertTest):
                          stderr=subprocess.PIPE, bufsize=0) as process:
                 for _ in range(40):
                     process.stdin.write(self.plain)
-                time.sleep(0.2)  # the data exceeds a pipe's buffer, so the program has read
+                time.sleep(0.2)  # the data exceeds a pipe's buffer, so the program has read some
                 process.send_signal(number)
                 try:
                     for _ in range(400):
                         process.stdin.write(self.plain)
                 except BrokenPipeError:
-                    pass  # it has ended already
+                    pass  # the program has already ended
                 errors = process.stderr.read().decode()
             self.assertEqual(process.returncode, 128 + number, errors)
             self.assertEqual(self.names(), ["a"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord convert with selected, shuffled and edited records."""
+"""Tests tfrecord convert with selected, shuffled and edited records."""
 import resource
 import unittest
 
@@ -25,7 +25,7 @@ class Shuffle(ConvertTest):
         self.convert("big", "-o", "s", "--shuffle", "--tmp-dir", ".")
         self.assertEqual(self.names(), ["a", "big", "s"])
         self.assertEqual(sorted(payloads_of(self.read("s"))), sorted(big))
-        # Including its 256 temporary files, it may have more files open than an ordinary program.
+        # With its 256 temporary files, it needs more open files than the soft limit allows.
         self.convert("big", "-o", "t", "--shuffle", "--tmp-dir", ".", preexec_fn=lambda:
                      resource.setrlimit(resource.RLIMIT_NOFILE, (40, 1024)))
         self.assertEqual(self.read("t"), self.read("s"))

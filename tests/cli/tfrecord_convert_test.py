@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord convert between all compressions, to any number of files and back to one."""
+"""Tests tfrecord convert between all compressions, to any number of files and back to one."""
 import gzip
 import json
 import resource
@@ -13,7 +13,7 @@ from tfrecord_test_case import PROGRAM
 
 
 def members_of(content):
-    """The content of each member of a gzip file."""
+    """Returns the content of each member of a gzip file."""
     members = []
     while content:
         inflater = zlib.decompressobj(31)
@@ -140,7 +140,7 @@ class Split(ConvertTest):
                      stdout=subprocess.DEVNULL) as first:
             for _ in range(40):
                 first.stdin.write(self.plain)
-            first.stdin.flush()  # more than a pipe's buffer: it has started several files
+            first.stdin.flush()  # more than a pipe's buffer, so several files exist
             self.expect_failure("locked by another process", "convert", "a", "-o", "s",
                                 "--max-bytes", 10000)
             first.stdin.close()

@@ -1,4 +1,4 @@
-"""Shared by the tests of `tfrecord create`: output byte by byte, .npy files and PNGs."""
+"""Provides what the tests of `tfrecord create` share: output byte by byte, .npy files and PNGs."""
 import os
 import struct
 import zlib

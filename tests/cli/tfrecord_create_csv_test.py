@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord create from CSV: inferred and given types, and rejected input."""
+"""Tests tfrecord create from CSV: inferred and given types, and rejected input."""
 import gzip
 import os
 import unittest
@@ -24,7 +24,7 @@ class Csv(CreateTest):
                            "zip": ["1"]})])
 
     def test_nan_and_infinities_are_numbers(self):
-        """In the spellings of Python, pandas, R and C; a column with nothing else is float too."""
+        """In the spellings of Python, pandas, R and C; a column with nothing else is also float."""
         self.text("a.csv", "x,only,whole,name\n"
                            "nan,NaN,1,nan\n"
                            "-inf,,NAN,Nancy\n"
@@ -55,7 +55,7 @@ class Csv(CreateTest):
             named_example({"code": ["7"], "list": [1], "mixed": ["1"], "n": [7]}),
             named_example({"code": ["nan"], "list": [2, 3], "mixed": ["2"], "n": [8]}),
             named_example({"code": ["0.5"], "list": [4], "mixed": ["3"], "n": [9]})])
-        # Unless their type is given: some programs quote all cells.
+        # Unless the column's type is given: some programs quote all cells.
         self.text("a.csv", '"n","x"\n"7","0.5"\n')
         self.created("a.csv", "--types", "n=int64,x=float",
                      expected=[named_example({"n": [7], "x": [0.5]})])
@@ -77,7 +77,7 @@ class Csv(CreateTest):
         self.refused("NAME=TYPE", "a.csv", "--types", "x", status=2)
 
     def test_pipes(self):
-        """Their types are inferred too, in a second pass."""
+        """Types are also inferred for pipes, although that takes two passes."""
         content = b"id,x\n1,2\n3,0.5\n"
         expected = [named_example({"id": [1], "x": [2.0]}), named_example({"id": [3], "x": [0.5]})]
         self.text("a.csv", content)
@@ -113,7 +113,8 @@ class Csv(CreateTest):
             self.refused("--types id=float rounds it, --types id=bytes keeps its digits", "a.csv")
             self.run_it("create", "a.csv", "-o", "out", "--types", "id=float")
             os.remove(self.folder / "out")
-        # For integers of any size that fit; and in a column of bytes or int64.
+        # Accepted: integers of any size that a float holds exactly, and any in a column of bytes or
+        # int64.
         self.text("a.csv", "x,name,id\n33554436,16777217,16777217\n0.5,n,-9007199254740993\n"
                            "-9223372036854775808,1,1\n16777217.0,1,1\n")
         self.created("a.csv", expected=[

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord create from folders of images and from CIFAR archives."""
+"""Tests tfrecord create from folders of images and from CIFAR archives."""
 import os
 import re
 import struct
@@ -55,7 +55,7 @@ class ImageFolder(CreateTest):
             self.text(f"d/cat/{i}.png", png(3, 2, bytes(100_000)))
         with Started([PROGRAM, "create", "d", "-o", "-"], cwd=self.folder,
                      stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            process.stdout.read(1)  # it waits: the output exceeds a pipe's buffer
+            process.stdout.read(1)  # the program waits: the output exceeds a pipe's buffer
             os.remove(self.folder / "d/dog/2.png")
             self.text("d/dog/3.png", png(1, 1))
             _, errors = process.communicate(timeout=60)

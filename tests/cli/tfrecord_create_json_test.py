@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord create from JSON lines: the Examples, byte by byte, and rejected input."""
+"""Tests tfrecord create from JSON lines: the Examples, byte by byte, and rejected input."""
 import gzip
 import json
 import os
@@ -37,7 +37,7 @@ class JsonLines(CreateTest):
                          "a.jsonl")
             self.run_it("create", "a.jsonl", "-o", "out", "--types", "v=float")
             os.remove(self.folder / "out")
-        # For integers of any size that fit.
+        # Accepted: integers of any size that a float holds exactly.
         self.text("a.jsonl", '{"v": [16777216, 33554436, -9223372036854775808, true, 0.5]}\n')
         self.created("a.jsonl", expected=[
             named_example({"v": [2.0**24, 33554436.0, -2.0**63, 1.0, 0.5]})])
@@ -184,7 +184,7 @@ class JsonLines(CreateTest):
             self.refused(words, "a.json")
 
     def test_words_for_numbers_that_are_not_finite(self):
-        """Spellings other than Python's are an error, whatever is beside them."""
+        """Spellings other than Python's are an error, whatever else the line contains."""
         for word in ("-NaN", "+Infinity", "nan", "NaN0", "1NaN", "NaNNaN", "Infinity.5", "-inf"):
             for line, at in ((f'{{"x": {word}}}', 7), (f'{{"x": [NaN, {word}]}}', 13)):
                 self.text("a.json", '{"x": [-Infinity, NaN]}\n' + line + "\n")

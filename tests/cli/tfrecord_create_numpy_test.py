@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord create from .npy and .npz files: every type, memory, and rejected input."""
+"""Tests tfrecord create from .npy and .npz files: every type, memory, and rejected input."""
 import io
 import os
 import struct
@@ -42,7 +42,7 @@ class Numpy(CreateTest):
         return buffer.getvalue()
 
     def test_a_float64_that_no_float_holds(self):
-        """It never silently becomes an infinity; an infinity or NaN is kept."""
+        """Such a value never silently becomes an infinity; an infinity or NaN is kept."""
         largest = 3.4028234663852886e38
         for value in (1e39, -1e300):
             array = npy("'<f8'", "(2, 2)", struct.pack("<4d", 1, 2, 3, value))
@@ -112,7 +112,7 @@ class Memory(CreateTest):
     """64 MiB plus the largest record."""
 
     def test_large_rows(self):
-        size = 40_000_000  # of a row and, about, of its record
+        size = 40_000_000  # of a row and, approximately, of its record
         for descr, shape, record_size in (("'<f4'", f"(3, {size // 4})", size),
                                           ("'<f8'", f"(3, {size // 8})", size // 2),
                                           ("'|u1'", f"(3, {size})", size),

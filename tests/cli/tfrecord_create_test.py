@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord create for any format: how it is detected, interruption, and output."""
+"""Tests tfrecord create for any format: how the format is detected, interruption, and output."""
 import json
 import os
 import signal
@@ -14,7 +14,7 @@ from tfrecord_test_case import PROGRAM
 
 
 class Interrupted(CreateTest):
-    """SIGINT ends it at once, and no file is left."""
+    """SIGINT ends the program at once, and no file is left."""
 
     def expect_end(self, process, before):
         process.send_signal(signal.SIGINT)
@@ -56,7 +56,7 @@ class Interrupted(CreateTest):
                     self.wait_for_output()
                     begun = time.monotonic()
                     self.expect_end(process, before)
-                    # Not by the alarm that kills a hanging program.
+                    # The program was not ended by the alarm that kills a hanging program.
                     self.assertLess(time.monotonic() - begun, 4.5)
                 finally:
                     stop.set()

@@ -1,4 +1,4 @@
-"""Damaged TFRecord files, for verify, salvage and index."""
+"""Defines damaged TFRecord files, for the tests of verify, salvage and index."""
 import gzip
 import struct
 import zlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Standard input, output and error that are closed, full, or pipes without a reader."""
+"""Tests standard input, output and error that are closed, full, or pipes without a reader."""
 import fcntl
 import itertools
 import os
@@ -20,12 +20,12 @@ class DescriptorsTest(TfrecordTest):
         self.records = [named_example({"label": [number]}) for number in range(3)]
         self.sound = b"".join(map(record, self.records))
         self.write("a", *self.records)
-        # Causes a warning while the result is being written.
+        # This file causes a warning while the result is being written.
         (self.folder / "damaged").write_bytes(
             record(self.records[0]) + b"damage" + self.sound[len(record(self.records[0])):])
 
     def shell(self, redirection, *arguments):
-        """The program started by a shell with this redirection."""
+        """Runs the program through a shell with this redirection."""
         return subprocess.run(
             ["sh", "-c", f'exec "$0" "$@" {redirection}', PROGRAM, *arguments],
             capture_output=True, stdin=subprocess.DEVNULL, cwd=self.folder, timeout=120,
@@ -90,7 +90,7 @@ class Full(DescriptorsTest):
 
 class Pipes(DescriptorsTest):
     def run_closed(self, *arguments, name):
-        """The program with a pipe without a reader as `name`, "stdout" or "stderr"."""
+        """Runs the program with a pipe without a reader as `name`, "stdout" or "stderr"."""
         read, write = os.pipe()
         os.close(read)
         other = "stderr" if name == "stdout" else "stdout"
@@ -133,13 +133,14 @@ class NonBlocking(DescriptorsTest):
     it."""
 
     def result(self, *arguments):
-        """Standard output as a non-blocking pipe that is read when the program waits for space."""
+        """Returns standard output, a non-blocking pipe that is read when the program waits for
+        space."""
         read, write = os.pipe()
         fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
         os.set_blocking(write, False)
         with Started([PROGRAM, *arguments], cwd=self.folder, stdout=write,
                      stderr=subprocess.PIPE) as process:
-            # Its pipe is full before it is read.
+            # The program's pipe is full before it is read.
             os.close(write)
             time.sleep(0.3)
             with open(read, "rb") as pipe:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord diff: when records are equal, and how differences are reported."""
+"""Tests tfrecord diff: when records are equal, and how differences are reported."""
 import gzip
 import unittest
 

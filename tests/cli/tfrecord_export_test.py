@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord export: the exact output, and that `create` restores the same records."""
+"""Tests tfrecord export: the exact output, and that `create` restores the same records."""
 import io
 import os
 import resource
@@ -197,11 +197,11 @@ class Images(ExportTest):
                 f"say otherwise\nwrote 2 records to {name}/\n"))
             self.assertEqual(png_pixels(self.read(name + "/3/0000001.png")),
                              (32, 32, 3, interleaved))
-        # Given values are neither guessed nor reported.
+        # Values given as options are neither guessed nor reported.
         self.assertEqual(self.notes("export", "a", "-o", "said/", "--shape", "32x32x3", "--layout",
                                     "chw"), "")
         self.assertNotEqual(png_pixels(self.read("said/3/0000001.png"))[3], interleaved)
-        # Each record's own height and width.
+        # Each record has its own height and width.
         self.write("a", *[named_example({"image": [bytes(range(height * 5))], "height": [height],
                                          "width": [5]}) for height in (2, 7)])
         result = self.start("export", "a", "-o", "recorded/")
@@ -223,7 +223,7 @@ class Images(ExportTest):
         self.assertEqual(self.names(), ["a", "out"])
 
     def test_usual_names(self):
-        """As for view: in order of preference."""
+        """Like view, export tries the usual names in order of preference."""
         self.write("a", named_example({"image_raw": [b"GIF89a1"], "fine_label": [7], "label": []}),
                    named_example({"image_raw": [b"GIF89a2"], "image": [b"GIF89a3"], "y": [1],
                                   "labels": ["cat"]}))

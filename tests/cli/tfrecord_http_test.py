@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""http URLs as inputs of tfrecord's subcommands, from a local server."""
+"""Tests http URLs of a local server as inputs of tfrecord's subcommands."""
 import functools
 import gzip
 import http.server
@@ -14,7 +14,7 @@ from tfrecord_test_case import TfrecordTest, named_example, record
 
 
 class Files(http.server.SimpleHTTPRequestHandler):
-    """A folder of files, with range support; records the requests."""
+    """Serves a folder of files, with range support, and records the requests."""
 
     def do_GET(self):
         self.server.asked.append((self.path, self.headers.get("Range")))
@@ -130,7 +130,8 @@ class Ranges(UrlTest):
         self.run_it("index", "a")
 
     def fetched(self):
-        """Requested bytes, which exceed the sent ones if the client stopped early."""
+        """Returns the number of requested bytes, which exceeds the sent bytes if the client stopped
+        early."""
         total = 0
         for name, wanted in self.asked():
             size = (self.folder / name.lstrip("/")).stat().st_size
@@ -241,7 +242,7 @@ class Secrets(UrlTest):
         url = self.url(name).replace("http://", "http://SECRET:SECRET@")
         return url + "?X-Amz-Signature=SECRET/SECRET,SECRET"
 
-    # What follows each command. Words with a slash are secret URLs of the file after it.
+    # The arguments of each command. Words with a slash are secret URLs of the file after the slash.
     RUNS = {
         "info": [["/a"], ["--json", "/a", "/small.gz"], ["/a", "/damaged", "/none"],
                  ["--json", "/damaged", "/none", "/empty"], ["/a", "-o", "/a"]],

@@ -1,4 +1,5 @@
-"""tfrecord index: DALI's index files, written for intact files only, and checked."""
+"""Tests tfrecord index: DALI's index files, which are written for intact files only, and
+checked."""
 import gzip
 import os
 import shutil
@@ -32,7 +33,7 @@ class Write(TfrecordTest):
         (self.folder / "a-0").write_bytes(THREE)
         (self.folder / "a-1").write_bytes(b"")
         self.run_it("index", "a-?")
-        (self.folder / "a-2.idx").write_bytes(THREE)  # of no file: it may be a record file itself
+        (self.folder / "a-2.idx").write_bytes(THREE)  # without an a-2, it may be a record file
         for command in (["verify"], ["index", "--check"]):
             found = self.json(*command, "--json", "a-[01]*")
             self.assertEqual([entry["path"] for entry in found], ["a-0", "a-1"], command)

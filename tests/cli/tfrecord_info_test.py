@@ -1,4 +1,4 @@
-"""tfrecord info as a user runs it."""
+"""Tests tfrecord info as a user runs it."""
 import gzip
 import json
 import os

@@ -1,5 +1,5 @@
-"""Subcommands that read all records use little memory for any contents: many records, many names,
-many distinct values.
+"""Tests that subcommands that read all records use little memory for any contents: many records,
+many names, many distinct values.
 """
 import gzip
 import os
@@ -12,7 +12,7 @@ from tfrecord_test_case import PROGRAM, TfrecordTest, record
 from make_golden import field, varint
 from started import Started
 
-SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # which need additional memory
+SANITIZED = bool(os.environ.get("RECORDPIPE_SANITIZE"))  # sanitizers need additional memory
 MOST_MIB = 80  # 64, plus the program itself
 
 
@@ -28,8 +28,8 @@ class MemoryTest(TfrecordTest):
             self.assertLess(usage.ru_maxrss >> 10, most)
 
     def write_unchecked(self, name, payloads):
-        """Without CRCs, which are slow in Python: must be read with --no-crc. Written one by one,
-        because this process's own memory would count as the program's."""
+        """Writes records without CRCs, which are slow in Python: must be read with --no-crc. Writes
+        them one by one, because this process's own memory would count as the program's."""
         with open(self.folder / name, "wb") as file:
             for data in payloads:
                 file.write(struct.pack("<QI", len(data), 0) + data + bytes(4))
@@ -37,7 +37,8 @@ class MemoryTest(TfrecordTest):
 
 @unittest.skipIf(SANITIZED, "sanitizers take memory of their own")
 class ManyThreads(MemoryTest):
-    """In a separate class, before this process has grown: its memory counts as the program's."""
+    """A separate class, so that this process has not grown yet: its memory counts as the
+    program's."""
 
     def test_many_threads(self):
         """Each thread needs little memory, and data kept for later is shared."""

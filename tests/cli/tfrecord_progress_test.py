@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The progress bar of tfrecord's subcommands on a terminal: one for all inputs of a command."""
+"""Tests the progress bar of tfrecord's subcommands on a terminal: one bar for all inputs of a
+command."""
 import gzip
 import json
 import os
@@ -19,11 +20,11 @@ MEBIBYTE = 1 << 20
 
 
 class ProgressTest(TfrecordTest):
-    """A bar is drawn after the first second of work, and small inputs take less: the program is
-    stopped (SIGSTOP) for this time whenever it has opened the next input."""
+    """A bar is drawn after the first second of work, but small inputs take less. Therefore the
+    program is stopped (SIGSTOP) for that time whenever it has opened the next input."""
 
     def opened(self, process, path):
-        """Waits until the program has `path` open; false if it ended before."""
+        """Waits until the program has `path` open. Returns False if the program ended before."""
         inode = os.stat(path).st_ino
         while process.poll() is None:
             try:
@@ -64,7 +65,8 @@ class ProgressTest(TfrecordTest):
         return [bar.decode() for bar in BAR.findall(b"".join(shown))]
 
     def expect_bars(self, arguments, inputs, total):
-        """For a command with one pass over its inputs. Repeated if it wasn't stopped."""
+        """Checks the bars of a command that makes one pass over its inputs. Tries again if the
+        program could not be stopped."""
         for _ in range(10):
             bars = self.drawn(arguments, inputs)
             fractions = []
@@ -111,7 +113,7 @@ class Records(ProgressTest):
         self.expect_bars(["diff", "a", "b"], ["a"], self.size("a", "b"))
 
     def test_what_has_no_size_is_counted_on(self):
-        """Bytes of the second input are added to those of the first, and have a rate."""
+        """Bytes of the second input are added to the bytes of the first, and a rate is shown."""
         data = (self.folder / "one").read_bytes()
         for name in ("p", "q"):
             os.mkfifo(self.folder / name)

@@ -1,4 +1,4 @@
-"""tfrecord salvage: the records recovered from damaged files, and the reported losses."""
+"""Tests tfrecord salvage: the records recovered from damaged files, and the reported losses."""
 import gzip
 import os
 import subprocess
@@ -13,7 +13,7 @@ PLACES = ((0, 21), (21, 67), (67, 88))
 
 class Salvage(TfrecordTest):
     def salvage(self, content, *arguments, status):
-        """The output; empty if there is none."""
+        """Returns the output, empty if there is none."""
         out = self.folder / "out"
         (self.folder / "a").write_bytes(content)
         out.unlink(missing_ok=True)
@@ -81,7 +81,7 @@ wrote 2 records to out
         self.assertEqual(self.run_it("verify", "out"), "out: intact, 3 records, 88 bytes, zstd\n")
 
     def test_what_lies_behind_a_damaged_part_of_a_compressed_file(self):
-        # As written by convert: a member, or frame, per MiB.
+        # convert writes one gzip member or zstd frame per MiB.
         records = [os.urandom(200_000) for _ in range(40)]
         (self.folder / "plain").write_bytes(b"".join(map(record, records)))
         for ending in ("gz", "zst"):

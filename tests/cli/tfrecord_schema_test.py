@@ -1,4 +1,4 @@
-"""tfrecord schema as a user runs it."""
+"""Tests tfrecord schema as a user runs it."""
 import gzip
 import os
 import pathlib
@@ -16,7 +16,7 @@ RECORDS = [named_example({"image": [b"\xff"], "label": [1], "box": [0.5, 1.0, 1.
                           "words": ["a", "b"]}),
            named_example({"image": [b"\xfd"], "label": [3], "box": [0.5, 1.0, 1.5, 2.0],
                           "words": []})]
-# An empty list of ints has a kind.
+# Makes the empty list `words` a bytes list; named_example() makes it an int64 list.
 RECORDS[2] = example(box=float_feature(0.5, 1.0, 1.5, 2.0), image=bytes_feature(b"\xfd"),
                      label=int64_feature(3), words=bytes_feature())
 

@@ -1,4 +1,4 @@
-"""tfrecord show as a user runs it."""
+"""Tests tfrecord show as a user runs it."""
 import base64
 import gzip
 import json

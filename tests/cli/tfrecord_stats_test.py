@@ -1,4 +1,4 @@
-"""tfrecord stats as a user runs it."""
+"""Tests tfrecord stats as a user runs it."""
 import gzip
 import math
 import random
@@ -16,7 +16,7 @@ class Stats(TfrecordTest):
         return self.json("stats", "--json", *arguments)[0]
 
     def write_unchecked(self, name, payloads):
-        """Without CRCs, which are slow in Python: must be read with --no-crc."""
+        """Writes records without CRCs, which are slow in Python: must be read with --no-crc."""
         (self.folder / name).write_bytes(b"".join(
             struct.pack("<QI", len(data), 0) + data + bytes(4) for data in payloads))
 
@@ -144,7 +144,7 @@ class Stats(TfrecordTest):
         self.assertEqual(len(outputs), 1)
 
     def test_many_values_of_many_features(self):
-        """With less memory for each: coarser quantiles, and fewer frequent values."""
+        """With less memory per feature, quantiles are coarser and frequent values fewer."""
         source = random.Random(3)
         values = [[struct.unpack("<f", source.randbytes(4))[0] for _ in range(30)]
                   for _ in range(200)]
@@ -180,7 +180,8 @@ class Stats(TfrecordTest):
         self.assertIn('  "": int64, 1 value in 100 % of Examples\n', self.run_it("stats", "a"))
 
     def test_a_record_worked_on_where_it_lies(self):
-        """One record too large for a block gives the same as many small ones."""
+        """A record that is too large for a block gives the same statistics as many small
+        records."""
         numbers = [i * 7919 % 100_003 for i in range(400_000)]
         small = [numbers[i:i + 10] for i in range(0, len(numbers), 10)]
         self.write_unchecked("small", [named_example({"x": some}) for some in small])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files written by TensorFlow (data/tensorflow), read by tfrecord with exact values.
+"""Tests that tfrecord reads files written by TensorFlow (data/tensorflow) with exact values.
 
 Run by CTest. Environment: RECORDPIPE_TFRECORD, the program.
 """
@@ -13,7 +13,7 @@ FILES = DATA / "tensorflow"
 
 
 def comparable(value):
-    """JSON in a form where NaN equals NaN, and 0.0 differs from -0.0 and from 0."""
+    """Returns JSON in a form where NaN equals NaN, and 0.0 differs from -0.0 and from 0."""
     if isinstance(value, dict):
         return {name: comparable(of) for name, of in value.items()}
     if isinstance(value, list):
@@ -38,7 +38,7 @@ class TensorflowFiles(TfrecordTest):
     def test_sequence_examples(self):
         for suffix in ("", ".gz", ".zz"):
             shown = self.json("show", "--json", FILES / f"sequences.tfrecords{suffix}")
-            # The last one has no feature lists, so it looks like an Example.
+            # The last record has no feature lists, so it looks like an Example.
             self.assertEqual([line.get("context", line.get("features")) for line in shown],
                              [value["context"] for value in self.values["sequences"]])
             self.assertEqual([line.get("feature_lists", {}) for line in shown],

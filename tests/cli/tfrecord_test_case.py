@@ -1,5 +1,5 @@
-"""Shared by the tests of tfrecord's subcommands: the program in a test folder, and TFRecord files
-written by independent code.
+"""Provides the tests of tfrecord's subcommands with a test folder for the program, and with
+TFRecord files written by independent code.
 
 Environment: RECORDPIPE_TFRECORD, the program.
 """
@@ -36,7 +36,7 @@ def float_feature(*values):
 
 
 def named_example(features):
-    """An Example of {name: [values]}: bytes or text, ints, or floats."""
+    """Returns an Example of {name: [values]}: bytes or text, ints, or floats."""
     def feature(values):
         if all(isinstance(value, int) for value in values):
             return int64_feature(*values)
@@ -55,30 +55,31 @@ class TfrecordTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def write(self, name, *payloads):
-        """A plain TFRecord file of these records, in the test's folder."""
+        """Writes a plain TFRecord file of these records in the test's folder."""
         path = self.folder / name
         path.write_bytes(b"".join(record(payload) for payload in payloads))
         return path
 
     def start(self, *arguments, input=None, **options):
-        """The finished process; output as bytes. Paths are relative to the test's folder."""
+        """Returns the finished process, with output as bytes. Paths are relative to the test's
+        folder."""
         return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, input=input,
                               cwd=self.folder, timeout=120, check=False, **options)
 
     def run_it(self, *arguments, status=0, **options):
-        """Standard output as text, or standard error if it should fail."""
+        """Returns standard output as text, or standard error if the program should fail."""
         result = self.start(*arguments, **options)
         self.assertEqual(result.returncode, status, result.stderr.decode())
         return (result.stdout if status == 0 else result.stderr).decode()
 
     def summary(self, *arguments, **options):
-        """The summary on standard error for a result written elsewhere."""
+        """Returns the summary on standard error, for a result written elsewhere."""
         result = self.start(*arguments, **options)
         self.assertEqual((result.returncode, result.stdout), (0, b""), result.stderr.decode())
         return result.stderr.decode()
 
     def notes(self, *arguments, status=0, **options):
-        """The lines on standard error before the summary of a result, which comes last."""
+        """Returns the lines on standard error before the summary of a result, which comes last."""
         result = self.start(*arguments, **options)
         self.assertEqual(result.returncode, status, result.stderr.decode())
         lines = result.stderr.decode().splitlines(True)
@@ -86,8 +87,8 @@ class TfrecordTest(unittest.TestCase):
         return "".join(lines)
 
     def peak(self, *arguments, status=0):
-        """The maximum memory of the program in bytes, including mapped pages. If this process uses
-        more, its memory is returned: keep it small."""
+        """Returns the maximum memory of the program in bytes, including mapped pages. If this
+        process uses more, returns that instead: keep this process small."""
         with Started([PROGRAM, *map(str, arguments)], cwd=self.folder,
                      stdout=subprocess.DEVNULL) as process:
             _, exit_status, usage = os.wait4(process.pid, 0)
@@ -96,7 +97,7 @@ class TfrecordTest(unittest.TestCase):
         return usage.ru_maxrss * 1024
 
     def json(self, *arguments, status=0):
-        """Standard output as a list of JSON values, one per line, for any exit status."""
+        """Returns standard output as a list of JSON values, one per line, for any exit status."""
         result = self.start(*arguments)
         self.assertEqual(result.returncode, status, result.stderr.decode())
         return [json.loads(line) for line in result.stdout.splitlines()]

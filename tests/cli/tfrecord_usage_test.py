@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shared behaviour of subcommands: destinations of results, and invalid command lines."""
+"""Tests what subcommands have in common: destinations of results, and invalid command lines."""
 import json
 import os
 import signal
@@ -16,8 +16,8 @@ READERS = ["info", "verify", "salvage", "show", "schema", "stats", "index", "exp
 
 
 def wait_until_it_waits(process):
-    """Returns once the process has slept for a while, not while it waits for its start on a busy
-    machine."""
+    """Returns once the process has slept for a while. A shorter sleep may precede its start on a
+    busy machine."""
     asleep = 0
     deadline = time.monotonic() + 30
     while asleep < 6 and time.monotonic() < deadline:
@@ -188,7 +188,7 @@ class Streams(TfrecordTest):
                                 *writer, "-o", "no/out")
 
     def test_a_silent_input_is_left_at_once(self):
-        """Not after the seconds after which a stop kills the process."""
+        """The program doesn't wait the seconds after which a stop would kill it."""
         os.mkfifo(self.folder / "fifo")
         for command in (["convert", "-", "-o", "out"], ["convert", "fifo", "-o", "out"],
                         ["create", "--from", "json", "-", "-o", "out"],
@@ -361,7 +361,7 @@ class Values(TfrecordTest):
         """--where may select exactly the records without it."""
         without = named_example({"label": [3]})
         self.write("a", without, named_example({"label": [4], "mask": ["x"]}))
-        # One that is too large for a block, and whose CRC would take Python seconds.
+        # A record that is too large for a block, and whose CRC would take Python seconds.
         (self.folder / "large.jsonl").write_text(json.dumps({"label": 4, "mask": "x" * (4 << 20)}))
         self.run_it("create", "large.jsonl", "-o", "large")
         large = (self.folder / "large").read_bytes()
@@ -413,8 +413,8 @@ class Values(TfrecordTest):
         (self.folder / "out").write_bytes(b"what was there")
         self.run_it("convert", "a", "-o", "out", "--where", "lable == 3", status=2)
         self.assertEqual((self.folder / "out").read_bytes(), b"what was there")
-        # An existing feature that doesn't match is not a mistake; neither is a question for a
-        # missing one.
+        # An existing feature that doesn't match is not a mistake; neither are these conditions on a
+        # missing feature.
         for expression in ("label == 7", "label in [7, '3']", "has(mask)",
                            "has(mask) and mask == 3", "label == 7 and not lable == 3"):
             with self.subTest(expression):

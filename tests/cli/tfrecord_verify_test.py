@@ -1,4 +1,4 @@
-"""tfrecord verify: the output for intact and damaged files, and how it ends."""
+"""Tests tfrecord verify: the output for intact and damaged files, and how the program ends."""
 import gzip
 import json
 import os

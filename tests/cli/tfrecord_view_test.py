@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tfrecord view: the contents of the page, without a browser. tests/view opens it in one."""
+"""Tests tfrecord view: the contents of the page, without a browser. tests/view opens it in one."""
 import base64
 import gzip
 import hashlib
@@ -31,7 +31,7 @@ def note(page):
 
 
 def planar(height, width, channels):
-    """Smooth in each plane, and the same pixels interleaved."""
+    """Returns pixels that are smooth in each plane, and the same pixels interleaved."""
     planes = [[(40 * c + 3 * y + 2 * x) % 256 for y in range(height) for x in range(width)]
               for c in range(channels)]
     return bytes(sum(planes, [])), bytes(value for pixel in zip(*planes) for value in pixel)
@@ -60,7 +60,7 @@ class Images(ViewTest):
                 "The only record. Images: image (guessed by its name), raw pixels, "
                 f"32 x 32 x 3, {words}; guessed from 3072 bytes, as in CIFAR; the layout guessed "
                 "from the first image. Labels: label (guessed by its name)."))
-            # Given values are used, right or wrong.
+            # A layout given as an option is used, right or wrong.
             other = {"chw": "hwc", "hwc": "chw"}[name]
             self.assertNotEqual(png_pixels(self.image(cards(self.page(path, "--layout", other))[0]))[3],
                                 hwc)
@@ -141,7 +141,7 @@ class Sampling(ViewTest):
 
     def test_evenly_spread_ones(self):
         page = self.page(self.path, "--limit", "30", "--sample", "spread")
-        # Every second record, 30 of 50.
+        # Every second record is a candidate: 30 of these 50.
         self.assertEqual(self.numbers(page), [2 * (i * 50 // 30) for i in range(30)])
         self.assertEqual(note(page), "30 of 100 records, evenly spread.")
         self.assertIn("100 records read", page)
@@ -359,7 +359,7 @@ class Failures(ViewTest):
         self.write("b", *[named_example({f"f{i:02}": [1] for i in range(13)})])
         self.expect_failure("there are f00, f01, f02, f03, f04, f05, f06, f07, f08, f09 and 3 more",
                             "view", "b", "-o", "page.html", "--label", "n")
-        # Without records there is none.
+        # Without records, a missing feature is not an error.
         self.write("b")
         self.page("b", "--label", "n", "--image", "n", "--shape", "2x2")
         self.page("a", "--label", "rare", "--where", "n > 100")
@@ -378,7 +378,7 @@ class Failures(ViewTest):
         self.expect_failure("feature n has no single value of bytes", "view", "a", "-o",
                             "page.html", "--image", "n")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["a"])
-        # One is enough; the page reports the others.
+        # One record with an image is enough; the page reports the others.
         self.write("b", named_example({"x": [b"\xff" * 16]}), named_example({"x": [b"\xff" * 12]}))
         self.assertEqual(cards(self.page("b", "--shape", "2x2x4"))[1]["image"],
                          {"problem": "12 bytes, not the 16 of 2x2x4"})

@@ -16,7 +16,7 @@ SPLITS = ("train", "validation", "eval")
 
 
 def add_arguments(parser):
-    """The options that both programs have."""
+    """Adds the options that run and train have in common."""
     parser.add_argument("--programs", type=pathlib.Path, default=PROGRAMS,
                         help="folder of the programs (%(default)s)")
     parser.add_argument("--data", type=pathlib.Path,
@@ -31,7 +31,7 @@ def add_arguments(parser):
 
 
 def loader_paths():
-    """The loader's default folders, as far as they are in its cache."""
+    """Returns the loader's default folders for libraries, as far as they are in its cache."""
     try:
         lines = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True,
                                check=False).stdout.splitlines()
@@ -42,7 +42,8 @@ def loader_paths():
 
 
 def python_packages(python):
-    """NVIDIA's folders among Python packages: PyTorch's wheels include cuDNN and cuBLASLt."""
+    """Returns NVIDIA's folders among Python packages: PyTorch's wheels include cuDNN and
+    cuBLASLt."""
     code = "import sys; print('\\n'.join(filter(None, sys.path)))"
     try:
         paths = subprocess.run([python, "-c", code], capture_output=True, text=True,
@@ -53,15 +54,15 @@ def python_packages(python):
 
 
 def nvidia_libraries(programs):
-    """Libraries that a bundle doesn't contain."""
+    """Returns the libraries that a bundle needs but doesn't contain."""
     listed = programs / "nvidia-libraries"
     return (listed.read_text(encoding="ascii").split() if listed.exists() else
             ["libcudnn.so.9", "libcublasLt.so.13"])
 
 
 def environment(programs, python):
-    """The environment of our programs, and the missing libraries. Not for Python, whose packages
-    have their own libraries."""
+    """Returns the environment of our programs, and the missing libraries. Not for Python, whose
+    packages have their own libraries."""
     cached = loader_paths()
     folders = [*(pathlib.Path(path) for path in
                  os.environ.get("LD_LIBRARY_PATH", "").split(":") if path),
@@ -87,12 +88,12 @@ def environment(programs, python):
 
 
 def gpu_tests(programs):
-    """The commands of the tests labelled gpu, each in the folder of the programs."""
+    """Returns the commands of the tests labelled gpu, each in the folder of the programs."""
     listed = programs / "gpu-tests.json"
     if listed.exists():
         return json.loads(listed.read_text(encoding="utf-8"))
     # In a separate folder: ctest starts a new log in the folder where it is called, and the log in
-    # the programs' folder may belong to the run that this is a part of.
+    # the programs' folder may belong to the ctest run that started this program.
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "CTestTestfile.cmake").write_text(
             f'subdirs("{programs.resolve()}")\n', encoding="utf-8")
@@ -105,7 +106,7 @@ def gpu_tests(programs):
 
 
 def gpu_problem(programs, env):
-    """The reason why no test can run here, as reported by one of them, or None."""
+    """Returns the reason why no test can run here, as one of the tests reports it, or None."""
     tests = gpu_tests(programs)
     if not tests:
         return "skipped: no GPU: these programs were built without CUDA"
@@ -116,7 +117,7 @@ def gpu_problem(programs, env):
 
 
 def start(args):
-    """The environment for programs. Exits with status 77 if there is no usable GPU."""
+    """Returns the environment for programs. Exits with status 77 if there is no usable GPU."""
     env, missing = environment(args.programs, args.python)
     if args.device == "cpu":
         print("A TRIAL ON THE CPU: nothing here says anything about a GPU", flush=True)
@@ -134,7 +135,8 @@ def is_data(folder):
 
 
 def data(programs, given, env):
-    """A folder with the TFRecord files, and their description. Makes them once, if necessary."""
+    """Returns a folder with the TFRecord files, and their description. Makes the files once, if
+    necessary."""
     if given and is_data(given):
         return given, str(given)
     packed, made = given or HERE / "data", HERE / "tfrecords"
@@ -168,7 +170,7 @@ def data(programs, given, env):
 
 
 def torch_of(python):
-    """The PyTorch of this Python, and the reason why it can't be compared, or None."""
+    """Returns the PyTorch of this Python, and the reason why it can't be compared, or None."""
     code = ("import safetensors, torch; print(torch.__version__, 'CUDA', torch.version.cuda, "
             "'cuDNN', torch.backends.cudnn.version())")
     try:
@@ -181,7 +183,7 @@ def torch_of(python):
 
 
 def describe(args):
-    """A description of the measurements, and the reason for a missing PyTorch, or None."""
+    """Returns a description of the measurements, and the reason for a missing PyTorch, or None."""
     revision = HERE / "revision"
     facts = {"revision": revision.read_text(encoding="ascii").strip() if revision.exists() else
                          "the tree's",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gpu/run and gpu/train without a GPU: their messages, tables, and resuming.
+"""Tests gpu/run and gpu/train without a GPU: their messages, tables, and resuming.
 
 Run by CTest. Environment: RECORDPIPE_PROGRAMS, the folder of the programs.
 """

@@ -1,4 +1,4 @@
-"""The results of gpu/run, as a table and as JSON, rewritten after each row."""
+"""Writes the results of gpu/run as a table and as JSON, again after each row."""
 import json
 import statistics
 
@@ -6,7 +6,7 @@ GOALS = {"eager": 1.5, "compiled": 1.0}
 
 
 def fastest(row, wanted):
-    """The PyTorch variant of a kind with the smallest median."""
+    """Returns the PyTorch variant of a kind with the smallest median."""
     variants = {name: turns for name, turns in row["torch"].items()
                 if turns and name.startswith("compiled") == (wanted == "compiled")}
     return min(variants.items(), key=lambda item: statistics.median(item[1]), default=(None, None))
@@ -60,7 +60,8 @@ class Report:
         self.write()
 
     def good(self):
-        """Whether all tests have passed, and all networks were measured and trained alike."""
+        """Returns whether all tests have passed, and all networks were measured and trained
+        alike."""
         return (not self._results["failures"] and "cut off" not in self._results
                 and all(outcome == "passed" for outcome in self._results.get("tests", {}).values())
                 and not any(row["disagrees"] for row in self._results["rows"]))
@@ -76,7 +77,7 @@ class Report:
         if self._results["rows"]:
             lines += ["", "| " + " | ".join(HEADER) + " |", "| --- " * len(HEADER) + "|"]
             lines += ["| " + " | ".join(cells(row)) + " |" for row in self._results["rows"]]
-        elif "alone" in self._results:  # it was cut off before this row
+        elif "alone" in self._results:  # the run was cut off before this row
             lines += ["", *(f"- {which}, ours alone: {one['held'][0]:.3f} ms a step, fed "
                             f"{one['fed'][0]:.3f} ms, {100 * one['fed'][1]:.2f}% waiting for input"
                             for which, one in self._results["alone"].items())]

@@ -1,4 +1,4 @@
-"""Training steps of our program and of PyTorch, measured alternately in one run."""
+"""Measures training steps of our program and of PyTorch alternately in one run."""
 import contextlib
 import os
 import signal
@@ -46,7 +46,7 @@ class Program:
     def close(self):
         if self in _running:
             _running.remove(self)
-            # Including its child processes: PyTorch's compilers would outlive it.
+            # Also its child processes: PyTorch's compilers would outlive the program.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -66,7 +66,7 @@ def start_file(starts, network, precision):
 
 
 def ours(args, env, data, network, precision, starts):
-    """trainer_turns, ready to be measured, on as many cores as its pipeline may use."""
+    """Starts trainer_turns, ready to be measured, on as many cores as its pipeline may use."""
     program = Program([args.programs / "trainer_turns", data, network, args.batch_size,
                        start_file(starts, network, precision), args.device,
                        precision if args.device == "cuda" else "fp32", OUR_CORES], env, OUR_CORES)
@@ -85,7 +85,7 @@ def peer_command(args, network, precision, starts):
 
 
 def disagreement(precision, mine, theirs):
-    """The difference between two trainings that should be equal, or None."""
+    """Returns the difference between two trainings that should be equal, or None."""
     if mine[0] != theirs[0]:
         return f"{mine[0]} parameters, PyTorch has {theirs[0]}"
     for step, (a, b) in enumerate(zip(mine[1:], theirs[1:])):
@@ -120,7 +120,7 @@ class Peer:
 
     @contextlib.contextmanager
     def _may_fail(self):
-        """Without measurements, or with too few, there is no comparison: the row has ours alone."""
+        """Without measurements, or with too few, there is no comparison: the row has only ours."""
         try:
             yield
         except (Failed, OSError, ValueError) as failure:
@@ -143,20 +143,20 @@ class Peer:
 
 
 def steps_of_a_turn(program, milliseconds):
-    """For our program, with the pipeline's buffers full afterwards."""
+    """Returns the number of our steps in a turn. Afterwards the pipeline's buffers are full."""
     steps = max(1, round(milliseconds / program.ask("held", 5)[0]))
     program.ask("fed", steps)
     return steps
 
 
 def alone(program, milliseconds):
-    """Ours without a peer: a minimal result, in case no other measurement is made."""
+    """Measures ours without a peer: a minimal result, in case no other measurement is made."""
     steps = steps_of_a_turn(program, milliseconds)
     return {what: program.ask(what, steps) for what in ("held", "loaded", "fed")}
 
 
 def measure(args, program, starts, network, precision):
-    """A row of the table. `starts`: None if there is no PyTorch to compare with."""
+    """Measures a row of the table. `starts`: None if there is no PyTorch to compare with."""
     row = {"network": network, "precision": precision, "batch": args.batch_size, "torch": {},
            "failed": {}, "disagrees": {}}
     peer = Peer(args, program, starts, row, precision) if starts else None

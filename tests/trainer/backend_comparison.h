@@ -1,4 +1,4 @@
-// A backend against the reference in double precision.
+// Compares a backend with the reference in double precision.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace recordpipe {
 
-// √(Σ difference² / Σ expected²): for low precision, where rounding may occasionally change a
-// ReLU's or pooling's decision, so that one gradient takes another path.
+// Returns √(Σ difference² / Σ expected²). For low precision, where rounding may occasionally change
+// the decision of a ReLU or a pooling and thereby redirect a gradient.
 inline double mean_error(const std::vector<float>& got, const std::vector<float>& expected) {
   EXPECT_EQ(got.size(), expected.size());
   double squares = 0, differences = 0;
@@ -28,16 +28,17 @@ inline double mean_error(const std::vector<float>& got, const std::vector<float>
   return std::sqrt(squares == 0 ? differences : differences / squares);
 }
 
-// The tolerances of a comparison of backends.
+// Tolerances for comparing a backend with the reference.
 struct Closeness {
   double (*error)(const std::vector<float>& got, const std::vector<float>& expected);
   double outputs;    // of nodes, and of the loss
   double gradients;  // and of updated values
-  // Whether precision is high enough that the same images are classified correctly.
+  // Whether the precision is high enough that both classify the same images correctly.
   bool same_classes;
 };
 
-// A network's variables and a runner on a backend, with the same initial values on both sides.
+// One side of a comparison: variables and a runner on a backend. Both sides start with the same
+// values.
 struct Side {
   Side(Backend& backend, const Network& network, const RunnerOptions& options)
       : variables(backend.make_variables(network)),
@@ -49,7 +50,8 @@ struct Side {
   std::unique_ptr<Runner> runner;
 };
 
-// Makes steps on both; compares every node's output, the loss, every gradient, then every variable.
+// Makes steps on the backend and on the reference. Compares every node's output, the loss, every
+// gradient, then every variable.
 inline void compare_steps(Backend& backend, const Network& network, size_t images,
                           const Closeness& close, size_t steps = 1) {
   ReferenceBackend<double> reference_backend;
@@ -96,7 +98,7 @@ inline void compare_steps(Backend& backend, const Network& network, size_t image
                   reference.variables->half_squared_norm());
 }
 
-// A full batch, then an incomplete one.
+// Compares inference on a full batch, then on an incomplete one.
 inline void compare_inference(Backend& backend, const Network& network, const Closeness& close) {
   ReferenceBackend<double> reference_backend;
   const RunnerOptions options = {.batch_size = 4, .mode = Mode::inference};

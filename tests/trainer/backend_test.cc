@@ -1,4 +1,4 @@
-// Guarantees of every backend: values that reach the loss, and rejected arguments.
+// Tests guarantees of every backend: batch norm, NaN that reaches the loss, rejected arguments.
 #include "recordpipe/trainer/backend/backend.h"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ class EachBackend : public testing::Test {
 };
 TYPED_TEST_SUITE(EachBackend, TestedBackends);
 
-// A 1x1 convolution with weight 1: batch norm sees 0, 0, -1 and 0, whose mean is -1/4, whose biased
-// variance is 3/16 and whose unbiased one is 1/4.
+// After a 1x1 convolution with weight 1, the input of batch norm is 0, 0, -1, 0. Its mean is -1/4,
+// its biased variance 3/16, its unbiased variance 1/4.
 TYPED_TEST(EachBackend, MovesItsStatisticsTowardsTheBatchs) {
   Network network({1, 1, 2});
   const NodeId x = network.conv2d(0, "conv", {.filters = 1, .kernel = 1, .padding = 0});
@@ -60,7 +60,7 @@ TYPED_TEST(EachBackend, MovesItsStatisticsTowardsTheBatchs) {
   EXPECT_NEAR(runner->output(normal)[3], 0.25 / deviation, 1e-5);
 }
 
-// Values that are close together but far from zero, where sums of squares lose precision.
+// If values are close together but far from zero, a variance from sums of squares loses precision.
 TYPED_TEST(EachBackend, NormalisesWhatVariesLittle) {
   Network network({1, 8, 8});
   const NodeId x = network.conv2d(0, "conv", {.filters = 1, .kernel = 1, .padding = 0});
@@ -87,7 +87,7 @@ TYPED_TEST(EachBackend, NormalisesWhatVariesLittle) {
                 2e-3);
 }
 
-// A runner may keep copies of variables, but must renew them after a write.
+// A runner may keep copies of variables, but must update the copies after a write.
 TYPED_TEST(EachBackend, SeesWhatIsWrittenBetweenTwoBatches) {
   const Network network = small_resnet();
   const auto variables = this->backend.make_variables(network);
@@ -130,7 +130,7 @@ TYPED_TEST(EachBackend, LetsWhatIsNoNumberThroughToTheLoss) {
          "local4/biases", "softmax_linear/weights"});
 }
 
-// One NaN pixel in an image, at any position in the windows that cover it.
+// Each pixel in turn is the only NaN, so that NaN occurs at every position in a window.
 TYPED_TEST(EachBackend, PoolsNoNumberAwayThatIsNone) {
   Network network({1, 5, 5}, {.scale = 1, .shift = 0});
   const NodeId pooled = network.max_pool(0, "pool");
@@ -143,7 +143,7 @@ TYPED_TEST(EachBackend, PoolsNoNumberAwayThatIsNone) {
     reinterpret_cast<float*>(batch.image_at(0))[pixel] = std::numeric_limits<float>::quiet_NaN();
     runner->load(batch);
     runner->forward();
-    // The windows are centred at pixels 0, 2 and 4: an odd row or column is covered by two of them.
+    // Windows are centred at rows and columns 0, 2 and 4: two of them cover an odd row or column.
     const std::vector<float> y = runner->output(pooled);
     const auto lost = std::ranges::count_if(y, [](float value) { return std::isnan(value); });
     EXPECT_EQ(lost, (1 + pixel / 5 % 2) * (1 + pixel % 5 % 2)) << pixel;
@@ -198,7 +198,7 @@ TYPED_TEST(EachBackend, SaysThatMemoryRanOut) {
 #ifdef RECORDPIPE_SANITIZED
   GTEST_SKIP() << "AddressSanitizer ends programs that request so much memory";
 #endif
-  // More than the address space, so the attempt allocates nothing on any machine.
+  // This exceeds the address space, so that nothing is allocated on any machine.
   const Network network = resnet({.layers = 8, .input = {3, 256, 256}});
   const auto variables = this->backend.make_variables(network);
   const Error error = error_of(

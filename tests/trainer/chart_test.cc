@@ -1,4 +1,5 @@
-// The drawing of a chart's lines. tests/view/report_test.py and report_page_test.py test the page.
+// Tests how a chart's lines are drawn. tests/view/report_test.py and report_page_test.py test the
+// page.
 #include "recordpipe/trainer/report/chart.h"
 
 #include <cmath>
@@ -63,7 +64,7 @@ TEST(ChartHtml, PlacesPointsInPercentOfItsSides) {
 TEST(ChartHtml, InterruptsALineWhereAValueIsNone) {
   const std::string html = chart_html(chart({{.points = points({4, kNan, 3, 1})}}));
   EXPECT_THAT(html, HasSubstr(R"(d="M25.00 0.00M75.00 25.00L100.00 75.00")"));
-  // The point to the left of the gap has no line that shows it.
+  // The point to the left of the gap is on no line, so that it is drawn as a circle.
   EXPECT_THAT(html, HasSubstr(R"(<circle class="line0" cx="25.00%" cy="0.00%")"));
   EXPECT_THAT(html, HasSubstr("1 value is not drawn: not finite."));
   EXPECT_THAT(html, Not(ContainsRegex("[^a-z](nan|inf)[^a-z]")));

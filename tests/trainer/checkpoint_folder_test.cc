@@ -29,7 +29,7 @@ Network small_network(size_t filters = 4) {
   return network;
 }
 
-// All values, in order.
+// Returns the values and momenta of all variables, in order.
 std::vector<float> numbers(const Variables& variables) {
   std::vector<float> all;
   for (VariableId id = 0; id < variables.specs().size(); ++id)
@@ -41,7 +41,7 @@ std::vector<float> numbers(const Variables& variables) {
   return all;
 }
 
-// Values and momenta that depend on the seed.
+// Sets values and momenta that depend on the seed.
 void fill(Variables& variables, uint64_t seed) {
   randomize(variables, seed);
   for (VariableId id = 0; id < variables.specs().size(); ++id)
@@ -101,7 +101,7 @@ TEST_F(CheckpointFolderTest, SavesWhereAnOldOneCannotBeRemoved) {
   folder.save(variables, {.step = 1});
   const uint64_t before = faulty.calls();
   folder.save(variables, {.step = 2});
-  // The last call of the save above has removed the first checkpoint.
+  // The last call of the previous save has removed the first checkpoint.
   const uint64_t removal = faulty.calls() + faulty.calls() - before;
   faulty.fail_call(removal, FaultyFileSystem::Fault::error, EPERM);
   EXPECT_EQ(folder.save(variables, {.step = 3}), job_dir + "/checkpoint-3.safetensors");
@@ -110,7 +110,7 @@ TEST_F(CheckpointFolderTest, SavesWhereAnOldOneCannotBeRemoved) {
   EXPECT_THAT(names(), ElementsAre("checkpoint-4.safetensors")) << "it was tried again";
 }
 
-// A disk full of checkpoints: the next run is configured to keep fewer.
+// Checkpoints have filled the disk; the next run is configured to keep fewer.
 TEST_F(CheckpointFolderTest, RemovesWhatIsTooManyWhenItResumes) {
   {
     CheckpointFolder folder(posix_file_system(), job_dir);
@@ -162,7 +162,7 @@ TEST_F(CheckpointFolderTest, FallsBackToTheOneBeforeADamagedOne) {
   EXPECT_EQ(restored->damaged[1].path(), second);
 }
 
-// A copy under another name would otherwise be resumed from at every start.
+// Otherwise every start would resume from a copy under another name.
 TEST_F(CheckpointFolderTest, TakesNoFileOfAnotherStepThanItsNameSays) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   write_file(job_dir + "/checkpoint-99.safetensors",
@@ -196,7 +196,7 @@ TEST_F(CheckpointFolderTest, PassesOverAFolderWithACheckpointsName) {
   EXPECT_TRUE(restored->damaged.empty());
 }
 
-// After falling back to an older checkpoint, new ones must not be removed as too old.
+// After a fallback to an older checkpoint, new checkpoints must not be removed as too old.
 TEST_F(CheckpointFolderTest, KeepsWhatItSavesBesideDamagedNewerOnes) {
   CheckpointFolder folder(posix_file_system(), job_dir, 1);
   write_file(job_dir + "/checkpoint-700.safetensors", "damaged");
@@ -240,8 +240,8 @@ TEST_F(CheckpointFolderTest, KeepsTheBestBesideTheNewest) {
   EXPECT_EQ(folder.best_accuracy(), std::nullopt) << "the next one replaces it";
 }
 
-// Lists the folder while another process removes the oldest checkpoints; here the newest, so that
-// the effect is visible. A dangling link is listed but doesn't exist.
+// Another process may remove the oldest checkpoints after the folder was listed. Here the newest is
+// missing, so that the effect is visible: a dangling link is listed but can't be opened.
 TEST_F(CheckpointFolderTest, PassesOverWhatHasDisappeared) {
   CheckpointFolder folder(posix_file_system(), job_dir);
   folder.save(variables, {.step = 1});
@@ -278,7 +278,7 @@ TEST_F(CheckpointFolderTest, NoticesAFlippedBitWhereverItIs) {
       ASSERT_EQ(numbers(variables), saved) << "bit of byte " << at;
     }
   }
-  // Except in the name of the checksum itself: a file without a checksum is accepted.
+  // Bits in the name of the checksum are an exception: a file without a checksum is accepted.
   EXPECT_GE(noticed, second.size() - 8);
 }
 

@@ -1,4 +1,4 @@
-// The session hooks that write checkpoints.
+// Tests the session hooks that write checkpoints.
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
@@ -56,7 +56,7 @@ TEST(CheckpointSaverHook, KeepsTheNewest) {
   EXPECT_THAT(run.steps(), ElementsAre(5, 4));
 }
 
-// Each file system call fails once, with a full disk.
+// The runs differ in which file system call fails because of a full disk.
 TEST(CheckpointSaverHook, OutlivesAFullDiskButNotAtTheEnd) {
   TestRun whole;
   whole.save_every = 2;
@@ -90,7 +90,7 @@ TEST(CheckpointSaverHook, OutlivesAFullDiskButNotAtTheEnd) {
   EXPECT_TRUE(thrown);
 }
 
-// For any error: a folder in the place of the file is one that no retry can fix.
+// This holds for any error. Here no retry can succeed, because a folder has the file's name.
 TEST(CheckpointSaverHook, OutlivesACheckpointThatCannotBeWritten) {
   TestRun run;
   run.save_every = 2;
@@ -118,7 +118,7 @@ TEST(CheckpointSaverHook, IsNotOutlivedWhereItFailsAtTheStart) {
   EXPECT_EQ(error_of([&] { run.run(5); }).kind(), ErrorKind::invalid_argument);
 }
 
-// The batch's loss doesn't reveal it: batch norm's averages affect evaluations only.
+// The loss doesn't reveal infinite moving statistics of batch norm: they affect evaluations only.
 TEST(CheckpointSaverHook, EndsARunWhoseVariablesAreNotFinite) {
   for (const NanPolicy policy : {NanPolicy::fail, NanPolicy::stop})
     for (const uint64_t every : {4, 100}) {  // detected during the run, and at the end
@@ -205,7 +205,7 @@ TEST(EvalHook, KeepsTheBestOfAllRuns) {
   EXPECT_EQ(state.validation_accuracy, 0.75);
 }
 
-// Killed so often that no run reaches the next evaluation.
+// Each run makes fewer steps than there are between two evaluations.
 TEST(EvalHook, EvaluatesARunThatIsResumedOften) {
   TestRun run;
   Evaluations evaluations = {.correct = {{5, 3}, {10, 4}}};
@@ -214,7 +214,7 @@ TEST(EvalHook, EvaluatesARunThatIsResumedOften) {
   EXPECT_THAT(evaluations.seen, ElementsAre(Pair(5, true), Pair(10, true)));
 }
 
-// A NaN loss can't be compared with later results, so it must not become the best.
+// A NaN loss can't be compared with later results, so its evaluation must not become the best.
 TEST(EvalHook, TakesNoLossThatIsNoNumberForTheBest) {
   TestRun run;
   std::vector<bool> seen;
@@ -240,7 +240,7 @@ TEST(EvalHook, LeavesOutTheEndIfToldSo) {
   EXPECT_THAT(evaluations.seen, ElementsAre(Pair(2, true)));
 }
 
-// As after a signal during an evaluation: the variables learned before are saved.
+// As after a signal during an evaluation, the variables trained so far are saved.
 TEST(EvalHook, EndsTheRunWhereItIsCancelled) {
   TestRun run;
   run.save_every = 100;
@@ -254,7 +254,7 @@ TEST(EvalHook, EndsTheRunWhereItIsCancelled) {
   EXPECT_THAT(run.steps(), ElementsAre(2, 0));
 }
 
-// During the run and at the end: the saving hook comes after it.
+// The evaluation fails during the run and at the end, before the saving hook is called.
 TEST(EvalHook, LosesNoTrainingWhereItFails) {
   TestRun run;
   run.save_every = 0;
@@ -273,7 +273,7 @@ TEST(EvalHook, LosesNoTrainingWhereItFails) {
                                      "not evaluated: no such validation"));
 }
 
-// A best result that could not be saved is not the one to beat.
+// Later results needn't exceed a best result whose checkpoint could not be saved.
 TEST(EvalHook, TakesTheNextBestWhereTheDiskWasFull) {
   bool noted = false;
   for (uint64_t call = 1; !noted; ++call) {

@@ -35,7 +35,7 @@ class CheckpointTest : public testing::Test {
   }
   TrainingState read(Variables& to) { return read_checkpoint(posix_file_system(), path, to); }
 
-  // The averages of the first trained variable.
+  // Returns the averages of the first trained variable.
   static std::vector<float> averages(const Variables& of) { return of.read(0, Slot::average); }
 
   TemporaryDirectory directory;

@@ -11,7 +11,7 @@ void add(ConfusionMatrix& matrix, size_t label, size_t prediction, int times) {
   for (int i = 0; i < times; ++i) matrix.add(label, prediction);
 }
 
-// Two of four classes are used.
+// Returns a matrix in which two of four classes are used.
 ConfusionMatrix cats_and_dogs() {
   ConfusionMatrix matrix(4);
   add(matrix, 0, 0, 7);

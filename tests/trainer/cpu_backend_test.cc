@@ -1,4 +1,4 @@
-// oneDNN's backend against the reference in double precision.
+// Compares the CPU backend, which uses oneDNN, with the reference in double precision.
 #include "recordpipe/trainer/backend/cpu/cpu_backend.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void compare_steps(const Network& network, size_t images, double tolerance,
   compare_steps(backend, network, images, {relative_error, tolerance, tolerance, true});
 }
 
-// As in the reference; some layers' outputs have padding channels that fill a register.
+// Padding must not count: some outputs have additional channels that fill a vector register.
 TEST(CpuBackend, CountsTheZerosOfWhatANodeGave) {
   size_t most = 0;
   for (const auto& [name, network] : layer_networks()) {
@@ -64,8 +64,8 @@ TEST(CpuBackend, AgreesWithTheReferenceWhereLayersBranch) {
   compare_steps(branching_network(), 5, 5e-5);
 }
 
-// Large enough that oneDNN 2 uses Winograd's algorithm in training, whose rounding errors are
-// larger.
+// The convolutions are so large that oneDNN 2 trains them with Winograd's algorithm, which has
+// larger rounding errors.
 TEST(CpuBackend, AgreesWithTheReferenceInConvolutionsOfATrainingsSize) {
   for (const FeatureShape& shape : {FeatureShape{32, 16, 16}, FeatureShape{64, 8, 8}}) {
     SCOPED_TRACE(shape.channels);

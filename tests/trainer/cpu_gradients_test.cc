@@ -1,4 +1,4 @@
-// The CPU's processing of gradients, distributed over threads.
+// Tests how the CPU backend processes gradients in several threads.
 #include <cmath>
 #include <vector>
 
@@ -23,7 +23,7 @@ TEST(CpuGradients, AreProcessedAsTheReferences) {
     }
 }
 
-// A product that overflows in float is detected, for any gradient.
+// A gradient that overflows in float when it is multiplied must be detected.
 TEST(CpuGradients, AreLookedAtAsTheyAreWhenMultiplied) {
   Network network({2, 1, 1});
   network.softmax_cross_entropy(network.dense(network.dense(0, "a", 2), "b", 1));
@@ -34,7 +34,7 @@ TEST(CpuGradients, AreLookedAtAsTheyAreWhenMultiplied) {
   EXPECT_FALSE(std::isfinite(variables->gradient_norms()[0]));
 }
 
-// Bit for bit: the sums don't depend on the thread that computes them.
+// The results are the same bit for bit: sums don't depend on the thread that computes them.
 TEST(CpuGradients, AreTheSameWithAnyNumberOfThreads) {
   const Network network = tutorial_cnn();
   std::vector<Floats> first;

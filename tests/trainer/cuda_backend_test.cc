@@ -1,6 +1,6 @@
-// The CUDA backend against the reference in double precision. Compiled twice: as cuda_backend_test,
-// which needs a GPU, and as cuda_emulation_test, which runs the same kernels as loops on the CPU
-// and replaces cuDNN and cuBLASLt.
+// Compares the CUDA backend with the reference in double precision. Compiled twice: as
+// cuda_backend_test, which needs a GPU, and as cuda_emulation_test, which runs the same kernels as
+// loops on the CPU and replaces cuDNN and cuBLASLt.
 #include "trainer/backend/cuda/cuda_backend.h"
 
 #include <algorithm>
@@ -43,8 +43,8 @@ struct Precision {
 // One rounding has a relative error of up to 6e-8 in fp32, 5e-4 in fp16 and tf32 (whose activations
 // stay fp32), and 4e-3 in bf16; there are a few roundings between a network's input and a gradient.
 // If a ReLU's input is close to zero, or two candidates of a pooling are close to each other,
-// rounding may redirect a gradient: an error of its whole size, in a fraction of values that grows
-// with the number of roundings.
+// rounding may redirect a gradient. Such an error is as large as the gradient, and the fraction of
+// affected values grows with the number of roundings.
 std::vector<Precision> precisions() {
   const auto of = [](const std::string& name, CudaPrecision precision, double outputs,
                      double gradients, double with_decisions) {
@@ -76,8 +76,9 @@ Closeness closeness(const Precision& precision, const Network& network) {
   return decides(network) ? precision.deciding_layer : precision.smooth_layer;
 }
 
-// One per precision, made once, because starting CUDA's libraries takes longer than most tests.
-// Never destroyed, because those libraries may be unloaded first at the program's end.
+// Returns the backend of a precision. It is made once, because starting CUDA's libraries takes
+// longer than most tests, and never destroyed, because those libraries may be unloaded first at the
+// program's end.
 CudaBackend& backend_of(const Precision& precision) {
   static auto& backends = *new std::map<CudaPrecision, CudaBackend>;
   const CudaBackendOptions options = {.precision = precision.precision, .loss_scale = 64};
@@ -154,8 +155,8 @@ TEST_P(CudaNetworks, GiveTheSameBitsAtEveryRunWithGraphsAndWithout) {
   EXPECT_EQ(weights[0], weights[2]) << "without graphs";
 }
 
-// Batches are uploaded while others are computed. None may be confused with another, of any format,
-// nor with one that was loaded but not used.
+// A batch is uploaded while another one is computed. Batches of any formats must not be mixed up,
+// even if a batch was loaded but not used.
 TEST(CudaBackend, TakesBatchesOfEachFormatInTurn) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   const RunnerOptions options = {.batch_size = 4, .mode = Mode::inference};
@@ -211,8 +212,7 @@ TEST(CudaBackend, PoolsTheFirstOfEqualValuesAsTheReferenceDoes) {
   EXPECT_LE(relative_error(gradient_on(backend), gradient_on(reference)), 2e-5);
 }
 
-// A gradient that overflows in float16: the step is skipped and the scale halved, until a step
-// succeeds.
+// As long as a gradient overflows in float16, the step is skipped and the loss scale halved.
 TEST(CudaBackend, LeavesOutStepsThatOverflowAndScalesLess) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   CudaBackend backend({.precision = CudaPrecision::fp16, .loss_scale = 1 << 24});
@@ -232,7 +232,7 @@ TEST(CudaBackend, LeavesOutStepsThatOverflowAndScalesLess) {
   for (const float value : side.variables->read(0)) EXPECT_TRUE(std::isfinite(value));
 }
 
-// The scale doubles after a number of good steps; this must not affect the update.
+// The loss scale doubles after a number of successful steps; this must not affect the update.
 TEST(CudaBackend, TrainsAlikeWhateverTheLossScale) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   std::vector<std::vector<float>> weights;
@@ -259,7 +259,7 @@ TEST(CudaBackend, ProcessesGradientsAsTheReferenceDoes) {
       compare_gradient_processing(backend, network, seed);
 }
 
-// Each batch norm with its own decay, some of them equal.
+// Each batch norm has its own decay; two decays are equal.
 TEST(CudaBackend, MovesStatisticsByEachBatchNormsDecay) {
   Network network({3, 4, 4});
   NodeId x = network.conv2d(0, "conv", {.filters = 5});

@@ -1,4 +1,4 @@
-// Distortions on the GPU against those of dataset/image: the same bits.
+// Tests that distortions on the GPU give the same bits as those of dataset/image.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,7 +50,7 @@ struct Drawn {
   }
 };
 
-// A network that sees the images unchanged.
+// Reads back the images that a network receives, unchanged by default.
 struct Eye {
   explicit Eye(const FeatureShape& input, size_t images, float scale = 1, float shift = 0)
       : network(input, {.scale = scale, .shift = shift}) {
@@ -86,7 +86,7 @@ TEST(CudaDistortion, CropsAndFlipsAsPadCropFlipDoes) {
     pad_crop_flip(drawn.image(i), crop, batch.format(), batch.image_at(i));
     batch.set_label(i, 0);
   }
-  // Also scaled as for ResNet.
+  // Unscaled, then scaled as for ResNet.
   for (const float scale : {1.0f, 1.0f / 128}) {
     Eye eye({3, 32, 32}, images, scale, scale == 1 ? 0 : -1);
     EXPECT_EQ(eye.sees(drawn.images(Colors::kept)), eye.sees(batch));

@@ -1,5 +1,5 @@
-// Uploads queued faster than the device consumes them: each batch must arrive intact, without waits
-// in between.
+// Queues uploads faster than the device consumes them, without waits in between. Each batch must
+// arrive intact.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Data parallelism over a communicator, with threads instead of processes; mpi_training_test.cc
-// runs the same tests with processes.
+// Tests data parallelism over a communicator, with threads instead of processes.
+// mpi_training_test.cc has similar tests with processes.
 #include "recordpipe/trainer/backend/replicated/distributed_backend.h"
 
 #include <algorithm>
@@ -55,7 +55,8 @@ TEST(DistributedBackend, LearnsWhatOneProcessLearnsFromAllImages) {
   }
 }
 
-// Each tower's own statistics, tower 0's moving ones: bit for bit as with towers.
+// The result is bit for bit that of as many towers: each process normalises by its own batch, and
+// the moving statistics are those of the first process.
 TEST(DistributedBackend, TrainsAsTowersDo) {
   for (const Network& network : {small_cnn(), small_resnet()})
     for (const size_t processes : {2u, 4u}) {
@@ -67,8 +68,8 @@ TEST(DistributedBackend, TrainsAsTowersDo) {
     }
 }
 
-// With shared statistics, batch norm makes no difference. Gradients are computed in double
-// precision and exchanged as floats.
+// With shared statistics, training in several processes equals training in one, even with batch
+// norm. Gradients are exchanged as floats, even if they are computed in double precision.
 template <class Inner>
 void compare_with_shared_statistics(double tolerance) {
   for (const Network& network : {small_resnet(), branching_network()}) {
@@ -128,7 +129,8 @@ TEST(DistributedBackend, CountsTheImagesOfAllProcesses) {
   });
 }
 
-// If one process has other variables, all throw; if those of the first were shared, none does.
+// If the variables of one process differ, all processes throw. After share_variables(), none
+// throws.
 TEST(DistributedBackend, WantsTheSameStartOfAll) {
   const Network network = small_resnet();
   in_threads(3, [&](Communicator& communicator) {
@@ -164,7 +166,7 @@ TEST(DistributedBackend, WantsTheSameStartOfAll) {
   });
 }
 
-// As when only the first process evaluates.
+// In inference no process waits for another: here only the first process evaluates.
 TEST(DistributedBackend, LeavesProcessesAloneInInference) {
   const Network network = small_cnn();
   in_threads(2, [&](Communicator& communicator) {
@@ -200,7 +202,8 @@ TEST(DistributedBackend, LooksIntoTheImagesOfItsOwnProcess) {
   });
 }
 
-// The loss of one process is NaN: all stop at that step, and none waits for the others.
+// If the loss of one process is NaN, all processes stop at that step, and none waits for the
+// others.
 TEST(DistributedBackend, StopsAllWhereOneLosesItsNumbers) {
   Network network({1, 2, 2}, {.scale = 1, .shift = 0});
   network.softmax_cross_entropy(network.dense(0, "dense", 2));

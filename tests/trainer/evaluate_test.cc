@@ -1,4 +1,4 @@
-// The results of evaluate_in_detail() beyond evaluate(), which trainer_test.cc tests.
+// Tests the results that only evaluate_in_detail() has. trainer_test.cc tests evaluate().
 #include "recordpipe/trainer/training/evaluate.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace recordpipe {
 namespace {
 
-// An image's logits are the three values of its only pixel.
+// Returns a network whose logits are the three values of an image's only pixel.
 Network pixel_is_logits() {
   Network network({3, 1, 1}, {.scale = 1, .shift = 0});
   network.softmax_cross_entropy(network.dense(0, "dense", 3));

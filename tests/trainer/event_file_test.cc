@@ -24,8 +24,8 @@ std::string event_of_step(uint64_t step) {
       {.step = step, .what = std::vector<SummaryValue>{{"loss", ScalarSummary{0.5}}}});
 }
 
-// The whole records of a file: "file_version 0", "summary 3", ... Ignores a partial record at the
-// end.
+// Returns the complete records of a file: "file_version 0", "summary 3", ... Ignores a partial
+// record at the end.
 std::vector<std::string> events_of(const std::string& path) {
   std::vector<std::string> events;
   RecordReader reader(posix_file_system(), path);
@@ -69,7 +69,7 @@ TEST(EventFile, ComesAfterTheFilesThatAreThere) {
   EXPECT_EQ(new_name(1900000000), "events.out.tfevents.1900000000.host");
 }
 
-// Each write and folder operation fails once: an Error, and no incomplete file.
+// If a write or a folder operation fails, there is an Error and no incomplete file.
 TEST(EventFile, LeavesNothingWhereItCannotBeMade) {
   for (uint64_t n = 1;; ++n) {
     const TemporaryDirectory folder;
@@ -93,7 +93,7 @@ TEST(EventFile, LeavesNothingWhereItCannotBeMade) {
   }
 }
 
-// Killed at any point, also in the middle of a record.
+// The program may be killed at any point, even in the middle of a record.
 TEST(EventFile, HoldsWholeRecordsWhereverItWasKilled) {
   const TemporaryDirectory folder;
   const std::string run = folder / "run";

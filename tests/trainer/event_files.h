@@ -15,8 +15,8 @@
 
 namespace recordpipe {
 
-// The whole records of a folder's files, in the order of their names. Ignores a partial record at
-// the end of a file; other damage fails the test.
+// Returns the complete records of the files in a folder, in the order of the files' names. Ignores
+// a partial record at the end of a file; other damage fails the test.
 inline std::vector<proto::Event> events_in(const std::string& folder) {
   std::vector<proto::Event> events;
   for (const std::string& name : posix_file_system().list(folder)) {
@@ -35,7 +35,7 @@ inline std::vector<proto::Event> events_in(const std::string& folder) {
   return events;
 }
 
-// The steps of events with summaries.
+// Returns the steps of the events that have summaries.
 inline std::vector<int64_t> summary_steps_in(const std::string& folder) {
   std::vector<int64_t> steps;
   for (const proto::Event& event : events_in(folder))
@@ -43,7 +43,7 @@ inline std::vector<int64_t> summary_steps_in(const std::string& folder) {
   return steps;
 }
 
-// The values by tag.
+// Returns the summary's values by tag.
 inline std::map<std::string, proto::Summary::Value> values_of(const proto::Event& event) {
   std::map<std::string, proto::Summary::Value> values;
   for (const proto::Summary::Value& value : event.summary().value()) {

@@ -30,8 +30,8 @@ ImageBatch grey_batch(size_t images) {
   return batch;
 }
 
-// Written by hand from https://protobuf.dev/programming-guides/encoding and TensorFlow's
-// event.proto and summary.proto.
+// The expected bytes were written by hand from https://protobuf.dev/programming-guides/encoding and
+// TensorFlow's event.proto and summary.proto.
 TEST(Event, IsOnTheWireWhatTensorFlowWrites) {
   EXPECT_EQ(to_hex(encode_event({.wall_time = 1.5})),
             "09000000000000f83f1a0d627261696e2e4576656e743a32");
@@ -60,7 +60,7 @@ TEST(Event, HoldsTheStatusOfASession) {
   EXPECT_EQ(status(SessionStatus::checkpoint), proto::SessionLog::CHECKPOINT);
 }
 
-// protobuf would print an error and write a message that no reader accepts.
+// Otherwise protobuf would print an error and write a message that no reader accepts.
 TEST(Event, WritesAPathThatIsNotUtf8AsOneThatCanBePrinted) {
   const proto::Event event = parsed({.what = SessionLog{.checkpoint_path = "jn\n\xff/a"}});
   EXPECT_EQ(event.session_log().checkpoint_path(), "jn\\x0a\\xff/a");

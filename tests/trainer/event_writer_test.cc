@@ -22,7 +22,7 @@ using testing::IsEmpty;
 
 std::vector<SummaryValue> loss(double value) { return {{"loss", ScalarSummary{value}}}; }
 
-// Counts the syncs of files; writes wait for open_gate().
+// Counts the syncs of files. Writes wait until open_gate() is called.
 class GatedFileSystem final : public FileSystem {
  public:
   void open_gate() { gate_.set_value(); }
@@ -146,7 +146,7 @@ TEST(EventWriter, HasWrittenAllWhenFlushReturns) {
   }
 }
 
-// Without any further call.
+// The file is synced without any further call.
 TEST(EventWriter, SyncsByItself) {
   const TemporaryDirectory folder;
   GatedFileSystem files;
@@ -183,8 +183,8 @@ TEST(EventWriter, LetsCallersWaitWhileTheQueueIsFull) {
   EXPECT_THAT(summary_steps_in(folder.path()), ElementsAre(1, 2));
 }
 
-// A full disk: the failure is thrown once, at most one event is lost, and the rest is in a new
-// file.
+// If the disk is full, the failure is thrown once, at most one event is lost, and the other events
+// are written to a new file.
 TEST(EventWriter, TellsOfEachFailureOnceAndGoesOnInANewFile) {
   std::set<std::string> met;
   for (uint64_t n = 1;; ++n) {
@@ -251,7 +251,7 @@ TEST(EventWriter, EndsInPeaceAfterAFailureNobodyAskedFor) {
   events.add_summary(1, loss(1));
 }
 
-// The file itself is intact then.
+// An event that can't be encoded doesn't damage the file.
 TEST(EventWriter, KeepsItsFileWhenAnEventCannotBeEncoded) {
   const TemporaryDirectory folder;
   EventWriter events(posix_file_system(), folder.path());
@@ -266,7 +266,7 @@ TEST(EventWriter, KeepsItsFileWhenAnEventCannotBeEncoded) {
   EXPECT_THAT(summary_steps_in(folder.path()), ElementsAre(1, 3));
 }
 
-// The next sync is due before the next call.
+// The failure must outlive the next sync, which is due before the next call.
 TEST(EventWriter, KeepsAFailureUntilItHasBeenTold) {
   const TemporaryDirectory folder;
   EventWriter events(posix_file_system(), folder.path(), {.flush_seconds = 0.001});

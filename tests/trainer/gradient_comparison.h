@@ -1,5 +1,5 @@
-// Compares a backend's processing of gradients, its updates and averages with those of the
-// reference in double precision.
+// Compares how a backend and the reference in double precision process gradients, update variables
+// and average them.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace recordpipe {
 
-// Random values in each slot on both sides, then the same operations. Most seeds freeze, multiply
-// and clip some variables.
+// Sets the same random values in each slot on both sides, then applies the same operations. Most
+// seeds freeze, multiply and clip some variables.
 inline void compare_gradient_processing(Backend& backend, const Network& network, uint64_t seed) {
   SCOPED_TRACE(seed);
   Random random(derive_key(seed, 0), 0, 0);

@@ -1,4 +1,4 @@
-// Multiplying, clipping and averaging, computed by hand, in each backend.
+// Compares multiplying, clipping and averaging in each backend with values computed by hand.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -23,7 +23,8 @@ constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
 using Floats = std::vector<float>;
 
-// Variables a/weights [2][2], a/biases [2], b/weights [1][2], b/biases [1].
+// Returns a network with the variables a/weights [2][2], a/biases [2], b/weights [1][2], b/biases
+// [1].
 Network two_layers() {
   Network network({2, 1, 1});
   const NodeId a = network.dense(0, "a", 2);
@@ -37,7 +38,7 @@ class GradientsOfEachBackend : public testing::Test {
   GradientsOfEachBackend() : variables(backend.make_variables(network)) {}
 
   void SetUp() override {
-    set({3, 0, 0, 4}, {0, 0}, {6, 8}, {0});  // of norms 5, 0, 10 and 0
+    set({3, 0, 0, 4}, {0, 0}, {6, 8}, {0});  // norms: 5, 0, 10, 0
     for (VariableId id = 0; id < 4; ++id)
       variables->write(id, Floats(network.variables()[id].size(), 2));
   }
@@ -82,7 +83,7 @@ TYPED_TEST(GradientsOfEachBackend, AreClippedEachByItself) {
   this->expect(2, {3, 4});
 }
 
-// √(5² + 10²) = √125.
+// The global norm is √(5² + 10²) = √125.
 TYPED_TEST(GradientsOfEachBackend, AreClippedAllTogether) {
   this->variables->process_gradients({.clip_global_norm = std::sqrt(5.0)});
   this->expect_norms({5, 0, 10, 0});
@@ -176,7 +177,8 @@ TYPED_TEST(GradientsOfEachBackend, MoveOnlyWhatIsNotFrozen) {
   EXPECT_EQ(this->variables->read(3), Floats(1, 2));
 }
 
-// From 2, a quarter of the way to 6: 3; then to 1: 2.5.
+// The first average moves from 2 a quarter of the way to 6: to 3; then a quarter of the way to 1:
+// to 2.5.
 TYPED_TEST(GradientsOfEachBackend, AveragesFollowTheValues) {
   EXPECT_FALSE(this->variables->has_averages());
   EXPECT_THROW(this->variables->read(0, Slot::average), Error);

@@ -16,7 +16,7 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-// Results of a Python program that searches each value's bucket from below.
+// The expected values are from a Python program that tries each value's buckets from the lowest up.
 TEST(Histogram, CountsWhatLiesInEachBucket) {
   const std::array values = {-1.0f, 0.0f, 0.0f, -0.0f, 0.5f, 1.0f, 3.0f, 3.0f, 3.1f, 1e30f};
   const Histogram histogram = make_histogram(values);
@@ -58,11 +58,11 @@ TEST(Histogram, HasTensorFlowsLimits) {
   for (size_t i = 0; i < limits.size(); ++i) ASSERT_EQ(limits[i], -limits[1550 - i]);
 }
 
-// A limit belongs to the bucket that ends with it, not to the one that begins with it.
+// A limit belongs to the bucket that ends with it, not to the bucket that begins with it.
 TEST(Histogram, PutsALimitIntoTheBucketBelow) {
   const auto limits = histogram_limits();
   const auto limit = static_cast<float>(limits[1000]);
-  // The floats next to a limit are above or below it; comparison in double decides.
+  // Floats next to a limit may be above or below it: they are compared as doubles.
   for (const float value : {std::nextafter(limit, 0.0f), limit, std::nextafter(limit, infinity)}) {
     const Histogram histogram = make_histogram(std::array{value});
     ASSERT_EQ(histogram.counts.size(), 3u);
@@ -75,8 +75,8 @@ TEST(Histogram, PutsALimitIntoTheBucketBelow) {
   EXPECT_EQ(zero.limits[1], 0);
 }
 
-// Checks all values next to a limit and at either end of the 8192 groups of floats with the same
-// leading bits against the plain search.
+// Compares with a plain search, for all values next to a limit and at both ends of the 8192 groups
+// of floats that have the same leading bits.
 TEST(Histogram, FindsTheBucketOfAnyFloat) {
   const auto limits = histogram_limits();
   std::vector<float> values;

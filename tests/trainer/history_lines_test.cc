@@ -55,7 +55,7 @@ TEST(HistoryLines, ThatAreCutShortOrDamagedArePassedOver) {
   for (size_t size = 0; size < line.size(); ++size) {
     const RunHistory history = parse_history(history_line(point(10)) + line.substr(0, size), kAll);
     EXPECT_EQ(history.training.size(), 1u);
-    // Appended to afterwards.
+    // Another line is appended after the partial one.
     EXPECT_LE(
         parse_history(line.substr(0, size) + "\n" + history_line(point(30)), kAll).training.size(),
         2u);

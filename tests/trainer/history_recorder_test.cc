@@ -14,7 +14,7 @@
 namespace recordpipe {
 namespace {
 
-// Step `step` of 64 images, `step` of them correct, with a loss of 1 / step.
+// Returns the result of step `step`: 64 images, `step` of them correct, and a loss of 1 / step.
 StepResult result_of(uint64_t step) {
   return {.step = step,
           .learning_rate = 0.5 * static_cast<double>(step),
@@ -87,7 +87,8 @@ TEST(HistoryRecorder, ForgetsWhatIsMadeAgain) {
   }
 }
 
-// Destroyed without notice at any step, as by SIGKILL, and resumed from the last checkpoint.
+// The run ends without notice at various steps, as by SIGKILL, and resumes from the last
+// checkpoint.
 TEST(HistoryRecorder, TellsOfAllOfARunThatWasResumed) {
   const TemporaryDirectory directory;
   const std::string path = directory / "history";
@@ -129,7 +130,7 @@ TEST(HistoryRecorder, GoesOnAfterALineThatWasCutShort) {
   EXPECT_EQ(steps_of(recorder), (Steps{4}));
 }
 
-// Opening it would block forever, waiting for a writer.
+// Opening a FIFO would block forever, waiting for a writer.
 TEST(HistoryRecorder, RefusesAFifo) {
   const TemporaryDirectory directory;
   const std::string path = directory / "history";

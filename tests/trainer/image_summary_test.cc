@@ -30,7 +30,7 @@ TEST(SummaryPixels, AreBytesAsTheyAreWithTheChannelsSideBySide) {
   EXPECT_EQ(summary_pixels(batch_of(format, values), 1), (Bytes{11, 13, 15, 12, 14, 16}));
 }
 
-// Standardised images: mapped one by one, with 0 in the middle.
+// Standardised images are mapped one by one, with 0 in the middle of the range.
 TEST(SummaryPixels, MapNumbersOfBothSignsAroundTheMiddle) {
   const ImageFormat format = {.height = 1, .width = 4, .channels = 1};
   const ImageBatch batch =

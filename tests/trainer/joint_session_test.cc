@@ -1,4 +1,4 @@
-// Sessions of several processes, emulated by threads: they begin and end together.
+// Tests that sessions of several processes, emulated by threads, begin and end together.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -34,7 +34,7 @@ struct Ending {
   bool operator==(const Ending&) const = default;
 };
 
-// Runs a process until one of them, `stopper`, requests a stop before step `stop_at`.
+// Runs one of the processes until process `stopper` requests a stop before step `stop_at`.
 Ending run(Communicator& processes, CheckpointFolder* checkpoints, size_t stopper,
            uint64_t stop_at) {
   DistributedBackend backend(std::make_unique<CpuBackend>(CpuBackendOptions{.threads = 1}),
@@ -65,7 +65,7 @@ Ending run(Communicator& processes, CheckpointFolder* checkpoints, size_t stoppe
   return {.step = session.step(), .weights = variables->read(0, Slot::average)};
 }
 
-// Two processes; only the first knows the folder.
+// Runs two processes, of which only the first knows the folder.
 std::array<Ending, 2> run_two(const std::string& folder, size_t stopper, uint64_t stop_at) {
   std::array<Ending, 2> endings;
   in_threads(2, [&](Communicator& processes) {
@@ -95,7 +95,7 @@ TEST(JointSession, GoesOnWhereTheFirstProcessDoes) {
   EXPECT_EQ(resumed, whole);
 }
 
-// A step fails in a session without a folder: there is no checkpoint to retry from.
+// If a step fails in a session without a folder, there is no checkpoint to retry from.
 TEST(JointSession, EndsByTheErrorWhereThereIsNoFolder) {
   CpuBackend backend({.threads = 1});
   const auto variables = backend.make_variables(network());
@@ -117,7 +117,7 @@ TEST(JointSession, EndsByTheErrorWhereThereIsNoFolder) {
   EXPECT_EQ(error_of([&] { session.run(); }).reason(), "the disk is tired");
 }
 
-// If one process retried, the others would not.
+// If one process retried a step, the others would not.
 TEST(JointSession, TriesNoStepAgain) {
   const TemporaryDirectory folder;
   in_threads(2, [&](Communicator& processes) {

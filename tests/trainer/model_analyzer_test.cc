@@ -17,7 +17,7 @@ const OperationCost& operation(const ModelAnalysis& analysis, const std::string&
   return *std::ranges::find(analysis.operations, name, &OperationCost::name);
 }
 
-// Every kind of operation except those of the next test.
+// Returns a network with every kind of operation except those of the next test.
 Network analyzed_network() {
   Network network({1, 4, 4});
   NodeId x = network.conv2d(0, "conv", {.filters = 2, .relu = true, .biases = ParameterOptions{}});

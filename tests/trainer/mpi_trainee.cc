@@ -1,5 +1,5 @@
-// A small training run like a program with --sync: alone or in several processes, with checkpoints,
-// resumed if there are any, and with failing processes.
+// Trains a small network like a program with --sync: alone or in several processes, with
+// checkpoints. Resumes if there are any, and can make a process fail.
 //
 //   mpi_trainee JOB_DIR STEPS [kill|throw AT_STEP]
 //

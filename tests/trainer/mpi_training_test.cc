@@ -1,5 +1,5 @@
-// Training in processes started by mpirun. tests/cli/mpi_training_test.py starts them; each process
-// runs all tests and compares with its own single-process training.
+// Tests training in several processes, which tests/cli/mpi_training_test.py starts through mpirun.
+// Each process runs all tests and compares the results with its own single-process training.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -42,7 +42,7 @@ Trained train_together(std::unique_ptr<Backend> backend, const Network& network,
   });
 }
 
-// Whether all processes have the same CRC as the first.
+// Returns whether all processes have the same CRC as the first.
 bool same_everywhere(uint32_t crc) {
   uint32_t first = crc;
   processes->broadcast(std::as_writable_bytes(std::span(&first, 1)));
@@ -70,7 +70,7 @@ TEST(MpiTraining, LearnsWhatOneProcessLearnsFromAllImages) {
   }
 }
 
-// The tutorial's image size.
+// Images have the tutorial's size.
 TEST(MpiTraining, LearnsTheTutorialsNetwork) {
   const Network network = tutorial_cnn();
   const Trained expected = train(*one_thread(), network, images, [&](uint64_t step) {
@@ -79,7 +79,7 @@ TEST(MpiTraining, LearnsTheTutorialsNetwork) {
   EXPECT_LE(greatest_error(train_together(one_thread(), network), expected), 4e-6);
 }
 
-// Batch norm uses each process's statistics; those of the first are kept.
+// Batch norm uses each process's own statistics; those of the first process are kept.
 TEST(MpiTraining, TrainsResNetAsTowersDo) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   TowerBackend towers(one_thread(), {.towers = processes->size()});
@@ -102,7 +102,7 @@ TEST(MpiTraining, TrainsResNetAsOneProcessWhereStatisticsAreShared) {
   EXPECT_TRUE(same_everywhere(crc_of(got)));
 }
 
-// Several emulated GPUs in each process; gradients are averaged on the host.
+// Each process has several emulated GPUs; gradients are averaged on the host.
 TEST(MpiTraining, LearnsOnSeveralGpus) {
   const Network network = tutorial_cnn({.input = {3, 8, 8}});
   const size_t share = images / processes->size();
@@ -118,7 +118,8 @@ TEST(MpiTraining, LearnsOnSeveralGpus) {
   EXPECT_TRUE(same_everywhere(crc_of(got)));
 }
 
-// Sizes from 0 to more than any algorithm's segment, with values whose sum depends on the order.
+// Sizes from 0 to beyond the largest segment of MPI's all-reduce algorithms. The sum of the values
+// depends on the order of addition.
 TEST(MpiCommunicator, AddsUpAlikeInAllProcesses) {
   for (const size_t size : {0u, 1u, 3u, 1000u, 30011u, 1068298u}) {
     std::vector<float> floats(size);
@@ -151,7 +152,7 @@ TEST(MpiCommunicator, GivesAllWhatTheFirstHas) {
   }
 }
 
-// mpirun -n N without hosts starts all processes on this machine.
+// Without hosts, mpirun -n N starts all processes on this machine.
 TEST(MpiCommunicator, KnowsItsPlaceOnTheMachine) {
   EXPECT_EQ(processes->rank_on_machine(), processes->rank());
 }
@@ -170,6 +171,6 @@ int main(int argc, char** argv) {
   const int status = RUN_ALL_TESTS();
   std::printf("%zu of %zu: exit status %d\n", communicator->rank(), communicator->size(), status);
   std::fflush(stdout);
-  // The others may be waiting for data that a failed test didn't send.
+  // Other processes may be waiting for data that a failed test didn't send.
   if (status != 0) std::_Exit(status);
 }

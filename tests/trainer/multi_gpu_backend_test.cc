@@ -1,5 +1,5 @@
-// Several GPUs in one process against one runner for the whole batch. Skipped if there are too few
-// GPUs; the emulation has any number.
+// Compares several GPUs in one process with one runner for the whole batch. Skipped if there are
+// too few GPUs; the emulation has any number of them.
 #include "trainer/backend/cuda/multi_gpu_backend.h"
 
 #include <memory>
@@ -49,7 +49,7 @@ TEST_P(MultiGpu, LearnWhatOneLearnsFromTheWholeBatch) {
   EXPECT_EQ(train_on(*backend_, network), got) << "other bits at the second run";
 }
 
-// Batch norm uses each GPU's statistics; those of the first are kept.
+// Batch norm uses each GPU's own statistics; those of the first GPU are kept.
 TEST_P(MultiGpu, TrainResNetAsTowersDo) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   TowerBackend towers(std::make_unique<ReferenceBackend<float>>(), {.towers = GetParam()});

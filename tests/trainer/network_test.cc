@@ -23,8 +23,8 @@ TEST(ResNet, HasThePublishedSize) {
   EXPECT_NEAR(static_cast<double>(network.multiply_adds()), 97.2e6, 0.05e6);
 }
 
-// Conv 3x3x3x16, n blocks of two 3x3 convolutions in each stage, a dense layer 64 → 11; two numbers
-// a channel for each batch norm.
+// Conv 3x3x3x16, n blocks of two 3x3 convolutions in each stage, and a dense layer 64 -> 11. Each
+// batch norm has two parameters per channel (gamma and beta).
 TEST(ResNet, ParameterCountFollowsFromTheLayers) {
   for (const size_t n : {1u, 2u, 3u, 5u, 18u}) {
     const size_t convolutions = 9 * (3 * 16 + 2 * n * 16 * 16 +         //
@@ -53,7 +53,7 @@ TEST(ResNet, ShrinksTheImageTwiceAndGrowsChannels) {
   EXPECT_EQ(network.classes(), 11u);
 }
 
-// The parts of a block, their inputs, batch norm's constants and the paddings.
+// Checks the parts of a block, their inputs, batch norm's constants and the padding.
 TEST(ResNet, IsVersionOneWithoutParametersInItsShortcuts) {
   const Network network = resnet({.layers = 14});
   const auto node = [&](const std::string& name) {
@@ -125,7 +125,8 @@ TEST(TutorialCnn, HasThePublishedSize) {
   EXPECT_EQ(network.classes(), 10u);
 }
 
-// The tutorial's names; only the weights of the hidden layers decay.
+// The variables have the tutorial's names. Weight decay applies only to the weights of the fully
+// connected hidden layers local3 and local4.
 TEST(TutorialCnn, HasTheTutorialsVariables) {
   const auto weights = [](const char* name, std::vector<size_t> shape, double deviation,
                           double decay_factor) {
@@ -203,7 +204,8 @@ TEST(TutorialCnn, IsALineOfLayers) {
   }
 }
 
-// TensorFlow's SAME: ceil(length / stride) windows, with the odd pixel of padding at the end.
+// TensorFlow's SAME has ceil(length / stride) windows. If the padding is odd, the additional pixel
+// is at the end.
 TEST(Network, PadsMaxPoolingAsTensorFlowsSame) {
   const auto pooled = [](size_t length, size_t window, size_t stride) {
     Network network({1, length, 1});

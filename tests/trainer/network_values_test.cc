@@ -1,4 +1,4 @@
-// The layers and a training step of the tutorial's network against values computed by another
+// Compares the layers and a training step of the tutorial's network with values computed by another
 // program (data/make_network_values.py, which computes gradients in a different way).
 #include <algorithm>
 #include <cmath>
@@ -105,7 +105,7 @@ TEST(NetworkValues, DenseLayerWithReluIsThatOfNumPy) {
   }
 }
 
-// The shape and the paddings are those of the network.
+// The output shape and the padding are those that Network computes.
 TEST(NetworkValues, MaxPoolingIsThatOfNumPy) {
   for (Case& c : cases_of("max_pool")) {
     Network network(c.input);
@@ -134,7 +134,7 @@ TEST(NetworkValues, LocalResponseNormIsThatOfNumPy) {
   }
 }
 
-// noise() of data/make_network_values.py: the numbers of a stream in [-scale, scale).
+// Returns the values of a stream, in [-scale, scale), like noise() in data/make_network_values.py.
 std::vector<float> noise(uint32_t stream, float scale, size_t size) {
   std::vector<float> values(size);
   for (uint32_t i = 0; i < size; ++i) {
@@ -185,7 +185,8 @@ class NetworkValuesOnEachBackend : public testing::Test {};
 using Backends = testing::Types<CpuBackend, ReferenceBackend<float>, ReferenceBackend<double>>;
 TYPED_TEST_SUITE(NetworkValuesOnEachBackend, Backends);
 
-// Logits, loss, penalty, gradients and updated variables; only the hidden layers decay.
+// Compares logits, loss, penalty, gradients and updated variables. Only the weights of local3 and
+// local4 decay.
 TYPED_TEST(NetworkValuesOnEachBackend, AStepOfTheTutorialCnnIsThatOfNumPy) {
   const json& step = golden()["tutorial_cnn_step"];
   const double tolerance = std::is_same_v<TypeParam, ReferenceBackend<double>> ? 1e-6 : 5e-5;

@@ -20,7 +20,7 @@ struct Span {
   double begin, end;
 };
 
-// The spans of a timeline, by category and name.
+// Returns the spans of a timeline, by category and name.
 std::map<std::string, Span> spans_in(const std::string& json) {
   std::map<std::string, Span> spans;
   const nlohmann::json timeline = nlohmann::json::parse(json);
@@ -81,7 +81,7 @@ TEST(ProfilerHook, DoesNotEndATrainingWhenItCannotWrite) {
   EXPECT_THAT(session.notes[0], testing::HasSubstr("file/trace"));
 }
 
-// For nodes traced in the order of computation.
+// Nodes are traced in the order of computation.
 TEST(Runner, TracesItsNodesUntilToldToStop) {
   const Network network = TestSession().network;
   CpuBackend cpu;

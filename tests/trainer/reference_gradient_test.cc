@@ -1,4 +1,4 @@
-// The reference's gradients, in double precision, against finite differences of its loss.
+// Compares the reference's gradients, in double precision, with finite differences of its loss.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 // Compares up to `samples` values of each variable's gradient with (loss(w + h) - loss(w - h)) /
 // 2h, whose error is about h² from curvature and 1e-16 / h from rounding. A ReLU that switches
-// within h would be noticed; with these seeds none does.
+// within h would fail the test; with these seeds none does.
 void check_gradients(const Network& network, size_t images, size_t samples) {
   ReferenceVariables<double> variables(network.variables());
   randomize(variables, 3);
@@ -52,8 +52,7 @@ class ReferenceGradient : public testing::TestWithParam<NamedNetwork> {};
 TEST_P(ReferenceGradient, IsThatOfFiniteDifferences) { check_gradients(GetParam().network, 3, 12); }
 
 TEST_P(ReferenceGradient, IsThatOfFiniteDifferencesForOneImage) {
-  // Batch norm of one image with one pixel would have nothing to normalise; a larger image has its
-  // pixels.
+  // With one image, batch norm normalises over the image's pixels. There must be more than one.
   check_gradients(GetParam().network, 1, 12);
 }
 

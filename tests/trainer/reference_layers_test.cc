@@ -1,5 +1,5 @@
-// The reference's layers against values computed by hand. Finite differences show that a gradient
-// matches its forward pass, but not that the forward pass is right.
+// Compares the reference's layers with values computed by hand. Finite differences show that a
+// gradient matches its forward pass, but not that the forward pass is right.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -27,7 +27,7 @@ testing::Matcher<const Numbers&> are_near(const Numbers& expected) {
   return testing::Pointwise(testing::DoubleNear(1e-12), expected);
 }
 
-// The kernel isn't mirrored, and is zero-padded on all sides.
+// The kernel isn't mirrored. The input is zero-padded on all sides.
 TEST(ReferenceLayers, Conv2dIsCrossCorrelation) {
   const Numbers x = {1, 2,  //
                      3, 4};
@@ -83,7 +83,7 @@ TEST(ReferenceLayers, ReluCutsNegativeValuesAndTheirGradientsOff) {
   EXPECT_THAT(dy, ElementsAre(0, 0, 30));
 }
 
-// Windows of 3x3 at every second pixel; the last ones exceed the right and lower edge.
+// Windows of 3x3 pixels with stride 2. The last windows extend beyond the right and lower edges.
 TEST(ReferenceLayers, MaxPoolTakesTheGreatestOfEachWindow) {
   const Numbers x = {1,  2,  3,  4,   //
                      5,  9,  7,  8,   //
@@ -115,7 +115,8 @@ TEST(ReferenceLayers, OfEqualValuesInAWindowTheFirstHasTheGradient) {
   EXPECT_THAT(dx, ElementsAre(0, 5, 0, 0));
 }
 
-// Three channels, each with its neighbours; d = 1 + ½ (1 + 4), 1 + ½ (1 + 4 + 9), 1 + ½ (4 + 9).
+// Three channels, each normalised with its neighbours: d = 1 + ½ (1 + 4), 1 + ½ (1 + 4 + 9), 1 + ½
+// (4 + 9).
 TEST(ReferenceLayers, LocalResponseNormDividesByTheNeighboursSquares) {
   const Numbers x = {1, 2, 3};
   Numbers y(3), dx(3, 10);
@@ -127,7 +128,8 @@ TEST(ReferenceLayers, LocalResponseNormDividesByTheNeighboursSquares) {
   EXPECT_THAT(dx, are_near({10 + 2.5 / 12.25, 10 - 2 / 12.25, 10}));
 }
 
-// The tutorial's constants: windows of nine channels in the middle of sixteen, of five at the ends.
+// With the tutorial's constants, a window has nine of sixteen channels in the middle and five at
+// the ends.
 TEST(ReferenceLayers, LocalResponseNormsWindowEndsWithTheChannels) {
   const size_t pixels = 2;
   Numbers x(16 * pixels), y(x.size());
@@ -184,7 +186,7 @@ TEST(ReferenceLayers, SoftmaxCrossEntropyIsTheMeanOfMinusLogP) {
   EXPECT_THAT(gradient, are_near(expected));
 }
 
-// With s = 0.3 and three classes the targets are 0.8 and twice 0.1.
+// With s = 0.3 and three classes, the targets are 0.8, 0.1 and 0.1.
 TEST(ReferenceLayers, LabelSmoothingSpreadsTheTarget) {
   const Numbers logits = {std::log(0.5), std::log(0.25), std::log(0.25)};
   Numbers gradient(3);

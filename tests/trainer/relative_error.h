@@ -1,4 +1,4 @@
-// The relative error of values.
+// Computes the relative error of values.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace recordpipe {
 
-// The largest difference, relative to the largest expected value. Rounding errors of float sums are
-// relative to the terms, not to a sum whose terms may cancel.
+// Returns the largest difference, relative to the largest expected value. The rounding error of a
+// float sum is relative to its terms, not to the sum, because terms may cancel.
 inline double relative_error(const std::vector<float>& got, const std::vector<float>& expected) {
   EXPECT_EQ(got.size(), expected.size());
   double scale = 0, error = 0;

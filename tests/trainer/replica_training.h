@@ -1,4 +1,4 @@
-// Training runs that replicas and a single process can make, for comparison.
+// Makes training runs that compare replicas with a single process.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace recordpipe {
 
-// Every `size`-th image of the batch, starting with image `rank`.
+// Returns every `size`-th image of the batch, starting with image `rank`.
 ImageBatch share_of(const ImageBatch& batch, size_t rank, size_t size);
 
 // The result of a training run.
 struct Trained {
   std::vector<double> losses;              // of each step
-  std::vector<std::vector<float>> values;  // and averages, of each variable
+  std::vector<std::vector<float>> values;  // of each variable, and the averages
 
   bool operator==(const Trained&) const = default;
 };
@@ -28,8 +28,9 @@ struct Trained {
 Trained train(Backend& backend, const Network& network, size_t batch_size,
               const std::function<ImageBatch(uint64_t step)>& batch_of);
 
-// The largest relative error of the variables and losses in `got`. If only the order of sums
-// differs, it is up to 1e-6 on one machine; 4e-6 leaves a margin for other vector widths.
+// Returns the largest relative error of the variables and losses in `got`. If only the order of
+// sums differs, the error is up to 1e-6 on one machine; 4e-6 leaves a margin for other vector
+// widths.
 double greatest_error(const Trained& got, const Trained& expected);
 
 }  // namespace recordpipe

@@ -40,8 +40,8 @@ TEST(ReportHook, RecordsARunAndGoesOnWhereItIsResumed) {
   EXPECT_EQ(recorder.history().training.back().steps, 4u);
 }
 
-// If writing the history fails at any point, the run makes its steps, reports the failure, and the
-// report is complete.
+// If writing the history fails at any point, the run still makes its steps and reports the failure,
+// and the report is complete.
 TEST(ReportHook, OutlivesAFullDisk) {
   size_t noted = 0;
   for (uint64_t call = 1;; ++call) {

@@ -1,4 +1,4 @@
-// The writing of a report's file. tests/view/report_test.py tests the page.
+// Tests how a report's file is written. tests/view/report_test.py tests the page.
 #include "recordpipe/trainer/report/report.h"
 
 #include <cerrno>
@@ -28,7 +28,7 @@ TEST(WriteReport, IsWrittenWholeOrNotAtAll) {
   EXPECT_EQ(read_file(path), report_html(report));
 }
 
-// (The page is too long to print when a test fails.)
+// Returns a bool, because the page is too long to print when a test fails.
 bool shows(const RunReport& report, std::string_view text) {
   return report_html(report).find(text) != std::string::npos;
 }

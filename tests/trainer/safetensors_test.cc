@@ -26,7 +26,7 @@ std::string length_of(uint64_t size) {
 
 class Safetensors : public testing::Test {
  protected:
-  // A file with this header and `data_size` bytes of data.
+  // Writes a file with this header and `data_size` bytes of data, and returns its path.
   const std::string& file(const std::string& header, size_t data_size) {
     write_file(path, length_of(header.size()) + header + std::string(data_size, '\1'));
     return path;
@@ -71,7 +71,7 @@ TEST_F(Safetensors, HaveTheDocumentedBytes) {
             length_of(header.size()) + header + from_hex("00 00 80 3f 00 00 00 40"));
 }
 
-// Bytes come last, whatever their names, so that values are aligned to their size.
+// Tensors of bytes come last, whatever their names, so that all values are aligned to their size.
 TEST_F(Safetensors, KeepNumbersAligned) {
   write_safetensors(posix_file_system(), path,
                     {{"a", SafetensorsTensor::bytes("xyz")}, {"b", floats({1}, {1})}}, {});
@@ -180,7 +180,7 @@ TEST_F(Safetensors, WithABadHeaderAreRefused) {
            "{\"" + std::string(100'000, 'a') + "\":{\"b\":1}}",   //
            "{\"" + std::string(100'000, 'a') + "\":" + good.substr(0, good.size() - 2) + "8]}}",
            "{\"x\":" + std::string(100'000, '['),  // deep
-           // endless dimensions and offsets
+           // too many dimensions and offsets
            R"({"x":{"dtype":"F32","data_offsets":[0,4],"shape":[1)" + ones + "]}}",
            R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4)" + ones + "]}}",
            "{\"x\":" + std::string(100'000, '{'),

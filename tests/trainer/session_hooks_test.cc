@@ -1,4 +1,4 @@
-// The session hooks that write no files.
+// Tests the session hooks that write no files.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -78,7 +78,7 @@ TEST(StopAtStepHook, CountsTheStepsOfAllRunsOrOfThisOne) {
   EXPECT_EQ(run.steps().front(), 7u);
 }
 
-// Equivalent to: until something else stops it.
+// UINT64_MAX steps: the run continues until something else stops it.
 TEST(StopAtStepHook, CountsToTheMostThereIs) {
   TestRun run;
   run.run(3);
@@ -160,7 +160,7 @@ TEST(ExamplesPerSecondHook, TellsTheAverageAndTheLatest) {
   TestRun run;
   double now = 100;
   FunctionHook clock;
-  // Steps of a second; the last two of half a second.
+  // The first two steps take a second each, the others half a second.
   clock.on_before = [&](TrainingSession&, RunContext& context) {
     now += context.step < 2 ? 1 : 0.5;
   };
@@ -205,7 +205,7 @@ TEST(FeedHook, TrainsOnWhatItIsGiven) {
   }));
   run.run(3, std::move(list));
   EXPECT_THAT(asked, ElementsAre(0, 1, 2));
-  // The pipeline's position has not changed.
+  // The fed batch has not advanced the pipeline.
   EXPECT_THAT(labels, ElementsAre(plain_labels[0], ElementsAre(2, 2, 2, 2), plain_labels[1]));
 }
 

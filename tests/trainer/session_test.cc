@@ -1,4 +1,4 @@
-// Training sessions: the order of calls, stopped and resumed runs, failing steps.
+// Tests training sessions: the order of calls, stopped and resumed runs, failing steps.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Fails after the `at`-th step was made, `times` times.
+// Returns a hook that fails after the `at`-th step, the first `times` times that the step is made.
 FunctionHook failing(uint64_t at, int times, ErrorKind kind = ErrorKind::io) {
   FunctionHook hook;
   hook.on_after = [=](TrainingSession&, const RunValues& values) mutable {
@@ -35,7 +35,7 @@ FunctionHook failing(uint64_t at, int times, ErrorKind kind = ErrorKind::io) {
   return hook;
 }
 
-// A batch with a NaN loss.
+// Returns a batch whose loss is NaN.
 ImageBatch bad_batch(const ImageBatch& good) {
   ImageBatch batch;
   batch.reset(good.format(), good.size());
@@ -47,7 +47,7 @@ ImageBatch bad_batch(const ImageBatch& good) {
   return batch;
 }
 
-// Feeds a bad batch to the `at`-th step.
+// Returns a hook that feeds a bad batch to the `at`-th step.
 FunctionHook bad_at(uint64_t at, std::vector<double>* losses = nullptr) {
   FunctionHook hook;
   auto bad = std::make_shared<ImageBatch>();
@@ -124,7 +124,8 @@ TEST(TrainingSession, CallsNoEndWhereAHookThrows) {
   EXPECT_FALSE(ended);
 }
 
-// Everything in a checkpoint: values, momenta, statistics, averages and the input position.
+// Compares everything in a checkpoint: values, momenta, statistics, averages and the input
+// position.
 TEST(TrainingSession, GoesOnAsIfItHadNeverStopped) {
   constexpr uint64_t last = 13;  // more than two passes over the data
   TestRun unbroken;
@@ -198,7 +199,7 @@ TEST(TrainingSession, EndsByALossThatIsNoNumber) {
     std::vector<double> losses;
     Hooks list = hooks(bad_at(3, &losses));
     if (with_hook) list.push_back(std::make_unique<NanHook>(NanPolicy::fail));
-    // Also in the last step: reaching it must not hide the error.
+    // Step 3 is the last: reaching the last step must not hide the error.
     EXPECT_THROW(run.run(3, std::move(list)), NotFiniteError);
     ASSERT_EQ(losses.size(), 3u);
     EXPECT_TRUE(std::isnan(losses.back())) << "after_run sees it";
@@ -221,7 +222,7 @@ TEST(TrainingSession, EndsAsAskedByNanHook) {
 TEST(TrainingSession, TriesAStepAgainThatAHookHasFailed) {
   TestRun whole;
   whole.run(9);
-  // The 9th is the last step: the stopping hook has been called, or not yet.
+  // Step 9 is the last: the stopping hook has already been called, or not yet.
   for (const uint64_t at : {1, 5, 9})
     for (const bool first : {true, false}) {
       TestRun run;
@@ -237,7 +238,7 @@ TEST(TrainingSession, TriesAStepAgainThatAHookHasFailed) {
     }
 }
 
-// Although the hook requests the stop only once.
+// The run stops although the hook requests the stop only once.
 TEST(TrainingSession, StopsWhereItWasAskedToInAStepThatFailed) {
   for (const uint64_t save_every : {1, 3}) {
     TestRun run;
@@ -247,7 +248,7 @@ TEST(TrainingSession, StopsWhereItWasAskedToInAStepThatFailed) {
       if (values.result.step == 5 && !std::exchange(asked, true)) session.request_stop();
     };
     Hooks list = hooks(asking);
-    // Before the step is saved, and after.
+    // The step fails before it is saved (save_every = 3) or after (save_every = 1).
     if (save_every == 3) list.push_back(std::make_unique<FunctionHook>(failing(5, 1)));
     if (save_every == 1) run.more_hooks = [](CheckpointFolder&) { return hooks(failing(5, 1)); };
     run.run(9, std::move(list));
@@ -270,7 +271,8 @@ TEST(TrainingSession, TriesAStepAgainThatThePipelineHasFailed) {
   EXPECT_EQ(run.content(12), whole.content(12));
 }
 
-// The step fails long after the checkpoint: repeating the steps in between is not a success.
+// The step fails long after the checkpoint: repeating the steps in between doesn't count as a
+// success.
 TEST(TrainingSession, GivesUpWhatAlwaysFails) {
   TestRun run;
   run.save_every = 3;
@@ -287,7 +289,7 @@ TEST(TrainingSession, GivesUpWhatAlwaysFails) {
   Hooks list;
   for (const uint64_t at : {2, 3, 4, 5})
     list.push_back(std::make_unique<FunctionHook>(failing(at, 2)));
-  other.run(6, std::move(list));  // each may be retried as often
+  other.run(6, std::move(list));  // each step may be retried as often
 }
 
 TEST(TrainingSession, TriesNothingElseAgain) {

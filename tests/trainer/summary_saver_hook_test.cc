@@ -31,7 +31,7 @@ std::vector<double> counts_of(const proto::Summary::Value& value) {
 struct SummarySession : TestSession {
   const std::string events_folder = folder / "events";
 
-  // With a hook that is called before the summary hook.
+  // Trains to `last_step`. `before` is called after each step, before the summary hook.
   void run_with(uint64_t last_step, const SummarySaverOptions& options, AfterRun::Function before,
                 FileSystem& file_system = posix_file_system()) {
     EventWriter events(file_system, events_folder);
@@ -101,7 +101,7 @@ TEST(SummarySaverHook, SummarizesWhatTheTutorialsDo) {
         values.at("input/image/" + std::to_string(row)).image().encoded_image_string();
     EXPECT_EQ(as_text(images[row]), png);
   }
-  // Each ReLU is there, and nothing else.
+  // There is a sparsity for each ReLU, and no unexpected value.
   size_t sparsities = 0;
   for (const auto& [tag, value] : values)
     if (tag.ends_with("/sparsity")) {
@@ -128,7 +128,8 @@ class Twins final : public Communicator {
   void barrier() override {}
 };
 
-// A step's result counts the images of all processes, a runner's zeros those of one.
+// A step's result counts the images of all processes, but a runner counts the zeros of its own
+// process only.
 TEST(SummarySaverHook, TellsTheShareOfZerosAmongTheNumbersOfItsOwnProcess) {
   std::map<std::string, double> alone;
   Twins twins;
@@ -191,7 +192,7 @@ TEST(SummarySaverHook, DoesNotEndATrainingWhenTheDiskIsFull) {
   EXPECT_GE(failures, 10u);
 }
 
-// The values of weights and layers then show the cause.
+// If the loss is NaN, the summaries of weights and layers show the cause.
 TEST(SummarySaverHook, ShowsALossThatIsNoNumber) {
   SummarySession session;
   session.learning_rate = 1e30;

@@ -13,8 +13,8 @@
 
 namespace recordpipe {
 
-// `images` random images of the network's input shape with random labels. The network sees values
-// in [-1, 1).
+// Returns `images` random images of the network's input shape with random labels. The network sees
+// values in [-1, 1).
 ImageBatch random_batch(const Network& network, size_t images, uint64_t seed);
 
 // Throws std::out_of_range if there is no variable of this name.
@@ -24,7 +24,7 @@ VariableId id_of(const Network& network, std::string_view name);
 void randomize(Variables& variables, uint64_t seed);
 
 // One network for each layer and each of its relevant shapes: odd sizes, one channel, strides,
-// paddings, channels that don't fill a vector register. Each ends in a dense layer, so that the
+// padding, channels that don't fill a vector register. Each ends in a dense layer, so that the
 // gradient at the layer under test varies, and starts with a convolution, so that the layer's input
 // gradient affects the convolution's weights.
 struct NamedNetwork {
@@ -39,8 +39,9 @@ std::vector<NamedNetwork> layer_networks();
 Network small_cnn();
 Network small_resnet();
 
-// The output of each kind of layer has two readers, that of a batch norm three: gradients add up.
-// Needs at least two images: batch norm of a single value has nothing to normalise.
+// The output of each kind of layer has two readers, the output of a batch norm three, so that
+// gradients add up. Needs at least two images: batch norm of a single value has nothing to
+// normalise.
 Network branching_network();
 
 }  // namespace recordpipe

@@ -1,5 +1,5 @@
-// A small training run in its own folder, for tests of sessions: a network with batch norm,
-// momentum and averages on the CPU, with a pipeline that shuffles and uses random numbers.
+// Trains a small network in its own folder, for tests of sessions: with batch norm, momentum and
+// averages on the CPU, and with a pipeline that shuffles and uses random numbers.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace recordpipe {
 
 using Hooks = std::vector<std::unique_ptr<SessionHook>>;
 
-// The list of hooks with a single hook.
+// Returns a list with a single hook.
 template <class Hook>
 Hooks hooks(Hook hook) {
   Hooks one;
@@ -54,11 +54,10 @@ class TestRun {
   // a new backend, variables, trainer and session.
   void run(std::optional<uint64_t> last_step = {}, Hooks hooks = {});
 
-  // The contents of checkpoint-STEP.safetensors: its metadata and the checksum of each tensor, by
-  // name.
+  // Returns the metadata of checkpoint-STEP.safetensors and the checksum of each tensor, by name.
   std::map<std::string, std::string> content(uint64_t step) const;
   std::string path(uint64_t step) const;
-  // The steps of the existing checkpoints, newest first.
+  // Returns the steps of the existing checkpoints, newest first.
   std::vector<uint64_t> steps() const;
 
   // The settings of the run.
@@ -71,7 +70,7 @@ class TestRun {
   CheckpointSettings settings = {};
   FileSystem* files = &posix_file_system();
   std::function<void()> on_image = [] {};  // called by the pipeline for each image
-  // Called with the folder that run() has opened, for hooks that need one.
+  // Returns additional hooks. Called with the folder that run() has opened.
   std::function<Hooks(CheckpointFolder&)> more_hooks = [](CheckpointFolder&) { return Hooks(); };
 
   TemporaryDirectory folder = {};

@@ -1,4 +1,4 @@
-// A small training session for the tests of hooks.
+// Trains a small network in a session, for the tests of hooks.
 #pragma once
 
 #include <cstdint>

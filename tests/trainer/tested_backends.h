@@ -1,4 +1,4 @@
-// The backends for tests of guarantees that every backend gives.
+// Lists the backends for tests of guarantees that every backend gives.
 #pragma once
 
 #include <gtest/gtest.h>

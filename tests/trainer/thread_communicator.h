@@ -1,4 +1,4 @@
-// Threads that train together as processes would: for all tests that don't need MPI.
+// Lets threads train together like processes, for all tests that don't need MPI.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace recordpipe {
 
-// Sums are added in the order of the ranks.
+// Adds values in the order of the ranks.
 class ThreadCommunicator final : public Communicator {
  public:
   // Shared by the threads.

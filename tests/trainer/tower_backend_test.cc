@@ -1,4 +1,4 @@
-// Towers in one process against one runner for the whole batch.
+// Compares towers in one process with one runner for the whole batch.
 #include "recordpipe/trainer/backend/replicated/tower_backend.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ TYPED_TEST(Towers, GiveWhatTheWholeBatchGives) {
   }
 }
 
-// Gradients are the mean over the towers; the moving statistics are tower 0's.
+// The gradient is the mean over the towers; the moving statistics are those of tower 0.
 TYPED_TEST(Towers, NormaliseByThemselves) {
   const Network network = small_resnet();
   const ImageBatch batch = random_batch(network, 12, 5);

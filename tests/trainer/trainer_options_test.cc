@@ -1,5 +1,4 @@
-// Options of a step beyond the plain update: clipping, multipliers, frozen variables, averages,
-// checks.
+// Tests options of a training step: clipping, multipliers, frozen variables, averages, checks.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,7 +26,7 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 double constant(uint64_t) { return 0.05; }
 
-// All values of a network.
+// All values, momenta and averages of a network.
 struct State {
   explicit State(const Variables& variables) {
     for (VariableId id = 0; id < variables.specs().size(); ++id) {
@@ -69,7 +68,7 @@ template <class BackendType>
 class TrainerOptionsOnEachBackend : public testing::Test {};
 TYPED_TEST_SUITE(TrainerOptionsOnEachBackend, TestedFloatBackends);
 
-// Checks of gradients, and limits that are never reached, don't change a bit of the training.
+// Checks of gradients, and limits that are never reached, don't change a single bit of the result.
 TYPED_TEST(TrainerOptionsOnEachBackend, WatchingChangesNoBit) {
   const auto after_three = [](const TrainerOptions& options) {
     Training<TypeParam> run(options);
@@ -90,7 +89,7 @@ TYPED_TEST(TrainerOptionsOnEachBackend, TellsTheNormOfTheGradient) {
   for (VariableId id = 0; id < run.network.variables().size(); ++id)
     before.push_back(run.variables->read(id));
   const StepResult result = run.step();
-  // The gradient of the loss alone.
+  // Without gradient_norm, the gradient doesn't include the weight decay.
   Training<TypeParam> other({.batch_size = 4, .weight_decay = 0.01});
   EXPECT_EQ(other.step().gradient_norm, std::nullopt) << "nobody asked";
   double squares = 0;
@@ -201,7 +200,7 @@ TEST(TrainerOptions, StartsNoAveragesAnewThatAreThere) {
   EXPECT_EQ(variables->read(0, Slot::average)[0], 3);
 }
 
-// They would not be updated, and an evaluation would use them.
+// Otherwise these averages would not be updated, and an evaluation would use them.
 TEST(TrainerOptions, DropsAveragesOfARunBeforeThatItDoesNotKeep) {
   const Network network = resnet({.layers = 8, .input = {3, 8, 8}});
   CpuBackend backend;
@@ -215,8 +214,8 @@ TEST(TrainerOptions, DropsAveragesOfARunBeforeThatItDoesNotKeep) {
   }
 }
 
-// The first layer with such values is named, and a run that catches the error saves the state after
-// the previous step, including batch norm's statistics.
+// The error names the first layer with non-finite outputs. A run that catches the error can save
+// the state after the previous step, including batch norm's statistics.
 TYPED_TEST(TrainerOptionsOnEachBackend, ALossThatIsNoNumberChangesNothing) {
   Training<TypeParam> run({.batch_size = 4, .average_decay = 0.9});
   run.step();
@@ -237,8 +236,8 @@ TYPED_TEST(TrainerOptionsOnEachBackend, ALossThatIsNoNumberChangesNothing) {
   EXPECT_THROW(run.step(), NotFiniteError);
 }
 
-// hidden = 0 and four equal logits: a finite loss. The gradient at hidden is -¾ · 3e38 + 3 · ¼ ·
-// -3e38, which overflows in float.
+// With hidden = 0 and four equal logits, the loss is finite. The gradient at hidden is -¾ · 3e38 +
+// 3 · ¼ · -3e38, which overflows in float.
 TYPED_TEST(TrainerOptionsOnEachBackend, AGradientThatIsNotFiniteIsNamedAndChangesNothing) {
   Network network({1, 1, 1}, {.scale = 1, .shift = 0});
   network.softmax_cross_entropy(network.dense(network.dense(0, "hidden", 1), "logits", 4));

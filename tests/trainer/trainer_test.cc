@@ -156,7 +156,8 @@ TEST(Trainer, StopsWhereTheLossIsNoNumber) {
   EXPECT_EQ(variables->read(0), weights);
 }
 
-// The tutorial's logged loss: all trained variables are penalised, biases and batch norm's too.
+// As in the loss that the tutorial logs, all trained variables are penalised, including biases and
+// those of batch norm.
 TEST(Trainer, AddsThePenaltyOfWeightDecayToTheLoss) {
   const Network network = small_resnet();
   CpuBackend backend;
@@ -185,7 +186,7 @@ TEST(Trainer, RefusesBatchesThatDoNotFit) {
   EXPECT_EQ(trainer.steps_done(), 0u);
 }
 
-// Values from -1 to 1, or unscaled.
+// Images are scaled to values from -1 to 1, or unscaled.
 TEST(Trainer, TakesEveryFormatOfImages) {
   for (const InputOp& op : {InputOp(), InputOp{.scale = 1, .shift = 0}}) {
     Network network({3, 8, 8}, op);
@@ -231,7 +232,7 @@ TEST(Trainer, TakesEveryFormatOfImages) {
   }
 }
 
-// 11 images in batches of 4: each counts once, and the last batch has 3.
+// With 11 images in batches of 4, each image counts once, and the last batch has 3.
 TEST(Evaluate, CountsEachImageOnce) {
   const Network network = small_resnet();
   CpuBackend backend;

@@ -1,4 +1,5 @@
-// The variables of a network, in each backend: initial values, and an update computed by hand.
+// Tests the variables of a network in each backend: initial values, and updates against values
+// computed by hand.
 #include "recordpipe/trainer/backend/variables.h"
 
 #include <algorithm>
@@ -52,8 +53,8 @@ TYPED_TEST(VariablesOfEachBackend, DescendsWithMomentumAndDecaysAllTrainedVariab
   }
 }
 
-// Each variable by its factor; in the tutorial's network only the weights of the two hidden layers
-// decay.
+// Each variable's decay_factor multiplies the weight decay. In the tutorial's network only the
+// weights of local3 and local4 have a factor other than 0.
 TYPED_TEST(VariablesOfEachBackend, DecaysEachVariableByItsFactor) {
   Network network({1, 2, 2});
   const NodeId hidden =
@@ -155,7 +156,7 @@ TYPED_TEST(VariablesOfEachBackend, StartsFromGlorotsUniformDistribution) {
   all_are("bn/moving_mean", 0);
   all_are("bn/moving_variance", 1);
   all_are("dense/biases", 0);
-  // No two variables draw the same numbers.
+  // No two variables draw the same values.
   std::set<float> draws;
   size_t random = 0;
   for (VariableId id = 0; id < network.variables().size(); ++id) {

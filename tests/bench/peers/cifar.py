@@ -1,9 +1,9 @@
-"""CIFAR-10's TFRecord file for the peers with Python input, and the fastest known distortion in
-NumPy.
+"""Reads CIFAR-10's TFRecord file for the peers with Python input, and distorts images with the
+fastest known NumPy code.
 
-Records are accessed by number in a mapped file, which is faster than any reader of TFRecords and
-required by Grain. After the file is opened, neither an index nor CRCs cost any time. Examples are
-parsed by protobuf's C implementation.
+Records are accessed by number in a mapped file, which is faster than any reader of TFRecords, and
+which Grain requires. After the file is opened, neither an index nor CRCs cost any time. Examples
+are parsed by protobuf's C implementation.
 """
 import mmap
 
@@ -15,7 +15,7 @@ PAD = 4
 
 
 class Records:
-    """Serialized Examples, by number; pickled as the names of its files."""
+    """Serialized Examples, by number. Pickling an object stores only the names of its files."""
 
     def __init__(self, path, descriptors):
         self._files = path, descriptors
@@ -38,7 +38,7 @@ class Records:
         return len(self._places)
 
     def __getitem__(self, index):
-        """The bytes of the image, and the label."""
+        """Returns the bytes of the image, and the label."""
         begin, end = self._places[index]
         features = self._example.FromString(self._bytes[begin:end]).features.feature
         return features["image"].bytes_list.value[0], features["label"].int64_list.value[0]
@@ -49,7 +49,7 @@ class Records:
 
 
 def distort(row, random):
-    """A usual distortion of a single image: float32 [32, 32, 3]; and its label."""
+    """Distorts a single image in the usual way. Returns float32 [32, 32, 3] and the label."""
     image = np.frombuffer(row[0], np.uint8).reshape(3, 32, 32).transpose(1, 2, 0)
     padded = np.zeros((32 + 2 * PAD, 32 + 2 * PAD, 3), np.float32)
     padded[PAD:-PAD, PAD:-PAD] = image
@@ -59,8 +59,8 @@ def distort(row, random):
 
 
 def distort_batch(rows, random):
-    """Distorts several images at once, while they are uint8 and channel-major: float32 [n, 32, 32,
-    3]; labels."""
+    """Distorts several images at once, while they are uint8 and channel-major. Returns the images
+    as float32 [n, 32, 32, 3], and the labels."""
     count = len(rows)
     images = np.frombuffer(b"".join(image for image, _ in rows), np.uint8)
     padded = np.zeros((count, 3, 32 + 2 * PAD, 32 + 2 * PAD), np.uint8)

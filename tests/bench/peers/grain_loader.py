@@ -1,5 +1,5 @@
-"""The training pipeline in Grain. usage: grain_loader.py FILE DESCRIPTORS; turns.py describes the
-output.
+"""Runs the training pipeline in Grain. usage: grain_loader.py FILE DESCRIPTORS; turns.py describes
+the output.
 
 Variants: one image at a time, and vectorised, with records read and distorted in batches; with
 threads, and with worker processes. The shuffle is Grain's own, over all records.

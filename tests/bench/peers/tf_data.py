@@ -1,8 +1,8 @@
-"""The training pipeline in tf.data. usage: tf_data.py FILE; turns.py describes the output.
+"""Runs the training pipeline in tf.data. usage: tf_data.py FILE; turns.py describes the output.
 
 Variants: one image at a time with the tutorial's operations; and vectorised, batched first, then
-cropped and flipped by one gather or by one projective transformation. Each with and without a cache
-in memory of the records or of the parsed values after the first epoch. AUTOTUNE wherever it is
+cropped and flipped by one gather or by one projective transformation. Each with and without caching
+the records or the parsed values in memory after the first epoch. With AUTOTUNE wherever it is
 supported, and nondeterministic order.
 """
 import os

@@ -1,5 +1,5 @@
-"""The training pipeline in torch's DataLoader. usage: torch_loader.py FILE DESCRIPTORS; turns.py
-describes the output.
+"""Runs the training pipeline in torch's DataLoader. usage: torch_loader.py FILE DESCRIPTORS;
+turns.py describes the output.
 
 Variants: one image at a time, and vectorised: the batch's records are read and distorted at once by
 __getitems__. With and without workers. The shuffle is a permutation of all records.
@@ -15,7 +15,7 @@ from turns import BATCH_SIZE, serve
 
 
 class Epochs(Sampler):
-    """Record numbers without end, shuffled anew in each epoch."""
+    """Yields record numbers endlessly, shuffled again in each epoch."""
 
     def __init__(self, count):
         self._count = count
@@ -31,7 +31,7 @@ class PerImage(Dataset):
         self._random = None
 
     def random(self):
-        """Seeded in the worker, differently in each."""
+        """Returns the worker's generator. Each worker has a different seed."""
         if self._random is None:
             self._random = np.random.default_rng(torch.initial_seed())
         return self._random

@@ -1,5 +1,4 @@
-"""The trainer's networks in PyTorch, with the same variable names. They are defined in
-trainer/model.
+"""Defines the trainer's networks (trainer/model) in PyTorch, with the same variable names.
 
 Modules are named like nodes, with _ instead of /: variable stage1/block0/conv1/weights is
 stage1_block0_conv1.weight here.
@@ -13,7 +12,7 @@ SUFFIXES = {"weights": "weight", "biases": "bias", "gamma": "weight", "beta": "b
 
 
 def load(network, variables):
-    """`variables`: tensors by the trainer's names; the names must match exactly."""
+    """Loads `variables`, tensors by the trainer's names. The names must match exactly."""
     state = {name: tensor for name, tensor in network.state_dict().items()
              if name.endswith("num_batches_tracked")}
     for name, tensor in variables.items():
@@ -23,7 +22,7 @@ def load(network, variables):
 
 
 class ResNet(nn.Module):
-    """ResNet v1 of 6n + 2 layers, as trainer/include/recordpipe/trainer/model/resnet.h."""
+    """ResNet v1 with 6n + 2 layers, as in trainer/include/recordpipe/trainer/model/resnet.h."""
 
     def __init__(self, layers):
         super().__init__()
@@ -64,7 +63,8 @@ class ResNet(nn.Module):
 
 
 class TutorialCnn(nn.Module):
-    """The network of TensorFlow's CIFAR-10 tutorial, as trainer/include/recordpipe/trainer/model/tutorial_cnn.h."""
+    """The network of TensorFlow's CIFAR-10 tutorial, as in
+    trainer/include/recordpipe/trainer/model/tutorial_cnn.h."""
 
     def __init__(self):
         super().__init__()
@@ -78,14 +78,14 @@ class TutorialCnn(nn.Module):
 
     @staticmethod
     def _pool(x):
-        # Windows cover 25x25 of 24x24 pixels: those outside, at the right and the bottom, are
-        # ignored.
+        # Windows cover 25x25 pixels, the image has 24x24: the pixels outside, at the right and the
+        # bottom, are ignored.
         return F.max_pool2d(x, 3, 2, ceil_mode=True)
 
     def forward(self, x):
         x = self.norm(self._pool(F.relu(self.conv1(x), inplace=True)))
         x = self._pool(self.norm(F.relu(self.conv2(x), inplace=True)))
-        # Weights come from tensors [channels][height][width].
+        # The weights expect inputs in the order [channels][height][width].
         x = x.flatten(1)
         x = F.relu(self.local3(x), inplace=True)
         x = F.relu(self.local4(x), inplace=True)

@@ -1,4 +1,5 @@
-"""Training steps in PyTorch, alternating with those of another program.
+"""Measures training steps in PyTorch on request, so that a driver can alternate them with the steps
+of another program.
 
 usage: torch_trainer.py NETWORK START CORES [DEVICE [PRECISION [VARIANT ...]]]
 
@@ -65,7 +66,7 @@ class Training:
         return loss.detach()
 
     def _capture(self):
-        """Captures the whole network as a graph in PyTorch's way: after warm-up steps."""
+        """Captures the whole step as a CUDA graph, as PyTorch recommends: after warm-up steps."""
         self._optimizer.zero_grad(set_to_none=True)
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph):
@@ -80,7 +81,8 @@ class Training:
         return self._step()
 
     def first_steps(self):
-        """The losses of the first steps. Afterwards it is ready to be measured."""
+        """Returns the losses of the first steps. Afterwards the training is ready to be
+        measured."""
         losses = []
         if self._captures:
             stream = torch.cuda.Stream()
@@ -99,7 +101,7 @@ class Training:
         for _ in range(steps):
             loss = self.step()
             if on_cpu:
-                loss.item()  # our training reads it too
+                loss.item()  # our training also reads the loss
         loss.item()
         if not on_cpu:
             torch.cuda.synchronize()

@@ -1,4 +1,4 @@
-"""A complete training of ResNet in PyTorch on the files of our training; can be interrupted and
+"""Trains ResNet completely in PyTorch, on the files of our training. Can be interrupted and
 resumed.
 
 usage: torch_training.py DATA_DIR JOB_DIR LAYERS STEPS SEED DEVICE PRECISION
@@ -28,8 +28,8 @@ IMAGE_BYTES = 3 * 32 * 32
 
 
 def read(path):
-    """Images [n, 3, 32, 32] and labels of a file of generate_cifar10_tfrecords. Checks that all
-    records have the same size and form."""
+    """Returns images [n, 3, 32, 32] and labels from a file of generate_cifar10_tfrecords. Checks
+    that all records have the same size and form."""
     data = np.fromfile(path, np.uint8)
     size = int.from_bytes(data[:8].tobytes(), "little") + 16
     records = data.reshape(-1, size)
@@ -49,7 +49,7 @@ def scaled(images):
 
 
 class Batches:
-    """Batch number `step` of a training, the same after any interruptions."""
+    """Makes batch number `step` of a training, which is the same after any interruptions."""
 
     def __init__(self, images, labels, seed, device):
         self._padded = F.pad(images.to(device), (PAD, PAD, PAD, PAD))

@@ -9,7 +9,8 @@ BUFFERED = 64  # more than any of them buffers
 
 
 def measure(batches, count):
-    """Images per second over `count` batches, without batches that were already buffered."""
+    """Returns images per second over `count` batches, not counting batches that were already
+    buffered."""
     for _ in itertools.islice(batches, BUFFERED):
         pass
     start = time.perf_counter()
@@ -22,9 +23,10 @@ def measure(batches, count):
 
 
 def serve(variants):
-    """Selects the fastest variant, then measures two epochs of it for each line of standard input.
+    """Selects the fastest variant, then measures two epochs of that variant for each line of
+    standard input.
 
-    `variants`: names, and functions that return an endless iterator of batches.
+    `variants`: by name, functions that return an endless iterator of batches.
     """
     speeds = {}
     for name, make in variants.items():

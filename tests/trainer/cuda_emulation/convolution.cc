@@ -1,4 +1,4 @@
-// Replaces cuDNN by plain loops: sums in float, the result rounded once.
+// Replaces cuDNN with plain loops that sum in float and round the result once.
 #include "trainer/backend/cuda/convolution.h"
 
 #include <vector>

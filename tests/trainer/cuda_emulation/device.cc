@@ -1,7 +1,7 @@
-// An emulated GPU for the CUDA backend's tests. Work on a stream is deferred until the host waits
-// for something. Then a random stream executes one piece of work at a time, as far as events allow.
-// A copy that doesn't wait for its input, or memory that is reused too early, therefore shows as a
-// wrong result. The emulation doesn't cover CUDA's libraries.
+// Emulates a GPU for the CUDA backend's tests. Work on a stream is deferred until the host waits
+// for something. Then one piece of work at a time, from a random stream, is executed as far as
+// events allow. A copy that doesn't wait for its input, or memory that is reused too early,
+// therefore shows as a wrong result. The emulation doesn't cover CUDA's libraries.
 #include "trainer/backend/cuda/device.h"
 
 #include <algorithm>

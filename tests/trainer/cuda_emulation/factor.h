@@ -1,4 +1,4 @@
-// A factor as rounded by tensor cores.
+// Rounds a factor as tensor cores do.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace recordpipe::cuda {
 
-// With `tf32`, rounded to TF32's 10 bits of mantissa, ties away from zero.
+// With `tf32`, rounds to TF32's 10 bits of mantissa, ties away from zero.
 template <class T>
 float factor(T value, bool tf32) {
   const float wide = widen(value);

@@ -1,4 +1,4 @@
-// Replaces cuBLASLt by plain loops: sums in float, the result rounded once.
+// Replaces cuBLASLt with plain loops that sum in float and round the result once.
 #include "trainer/backend/cuda/matmul.h"
 
 #include "tests/trainer/cuda_emulation/factor.h"

@@ -1,4 +1,5 @@
-// The command lines of the tutorial's programs: defaults, both spellings, and rejected flags.
+// Tests the command lines of the tutorial's programs: defaults, both spellings of flags, rejected
+// flags.
 #include "trainer/programs/tutorial_flags.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ TutorialEvalFlags eval(std::vector<std::string> arguments) {
 }
 
 struct Ending {
-  int exit_code = -1;  // this value: the flags were accepted
+  int exit_code = -1;  // -1: the flags were accepted
   std::string printed;
 };
 
