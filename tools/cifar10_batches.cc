@@ -14,10 +14,10 @@
 #include <type_traits>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "dataset/applications/command_line/argument_parser.h"
 #include "dataset/applications/process/interrupt.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/cifar/cifar10_dataset.h"
@@ -83,19 +83,19 @@ one alone, as --shard 0/1, with batches of N times the size.
 Exit status: 0 done, 1 failed, 2 wrong usage.)";
 
 template <class T>
-void add_choice(CLI::App& app, const std::string& name, T& value,
+void add_choice(ArgumentParser& app, const std::string& name, T& value,
                 const std::map<std::string, T>& choices, const std::string& description) {
-  std::string names, present;
+  std::vector<std::string> names;
+  std::string present;
   for (const auto& [choice, meaning] : choices) {
-    names += (names.empty() ? "" : "|") + choice;
+    names.push_back(choice);
     if (meaning == value) present = choice;
   }
-  app.add_option_function<std::string>(
+  app.add_option_function(
          name, [&value, choices](const std::string& choice) { value = choices.at(choice); },
          description)
-      ->check(CLI::IsMember(choices).description(""))
-      ->type_name(names)
-      ->default_str(present);
+      .one_of(names)
+      .default_text(present);
 }
 
 // Returns an empty string, or the error in `text`.
@@ -119,44 +119,44 @@ std::string check_number(const std::string& text) {
   return error == std::errc::result_out_of_range ? text + " is out of range" : "";
 }
 
-void define_options(CLI::App& app, Arguments& arguments) {
+void define_options(ArgumentParser& app, Arguments& arguments) {
   Cifar10Options& options = arguments.options;
   app.add_option("--data-dir", arguments.data_dir, "The folder with the TFRecord files")
-      ->type_name("DIR")
-      ->required();
+      .type_name("DIR")
+      .required();
   add_choice<Cifar10Subset>(app, "--subset", arguments.subset,
                             {{"train", Cifar10Subset::train},
                              {"validation", Cifar10Subset::validation},
                              {"eval", Cifar10Subset::eval}},
                             "Which of the files");
   app.add_option("--batch-size", options.batch_size, "Images in a batch")
-      ->check(CLI::Range(size_t{1}, size_t{1} << 20).description(""))
-      ->type_name("N")
-      ->capture_default_str();
+      .between(size_t{1}, size_t{1} << 20)
+      .type_name("N")
+      .show_default();
   app.add_option("--seed", options.seed, "Random seed for order and distortions")
-      ->check(check_number<uint64_t>)
-      ->type_name("N")
-      ->capture_default_str();
+      .check(check_number<uint64_t>)
+      .type_name("N")
+      .show_default();
   app.add_option("--epochs", options.epochs, "Number of passes over the files; -1: unlimited")
-      ->check(check_number<int64_t>)
-      ->check(CLI::Range(int64_t{-1}, std::numeric_limits<int64_t>::max()).description(""))
-      ->type_name("E")
-      ->capture_default_str();
+      .check(check_number<int64_t>)
+      .between(int64_t{-1}, std::numeric_limits<int64_t>::max())
+      .type_name("E")
+      .show_default();
   app.add_option("--batches", arguments.batches, "Stop after so many batches")
-      ->check(check_number<uint64_t>)
-      ->type_name("N");
+      .check(check_number<uint64_t>)
+      .type_name("N");
   add_choice<Shuffle>(
       app, "--shuffle", arguments.shuffle,
       {{"none", Shuffle::none}, {"buffer", Shuffle::buffer}, {"global", Shuffle::global}},
       fmt::format("buffer: of {} records; global: of all", kShuffleBuffer));
   app.add_option("--distort", options.distort, "Pad by 4, crop, flip")
-      ->type_name("true|false")
-      ->default_str("true");
+      .type_name("true|false")
+      .default_text("true");
   add_choice<DType>(app, "--dtype", options.dtype,
                     {{"float32", DType::float32}, {"uint8", DType::uint8}}, "Of the pixels");
   add_choice<Layout>(app, "--layout", options.layout,
                      {{"nhwc", Layout::nhwc}, {"nchw", Layout::nchw}}, "Of a batch");
-  app.add_option_function<std::string>(
+  app.add_option_function(
          "--shard",
          [&options](const std::string& text) {
            const size_t slash = text.find('/');
@@ -164,33 +164,33 @@ void define_options(CLI::App& app, Arguments& arguments) {
            options.num_shards = std::stoul(text.substr(slash + 1));
          },
          "Of N workers, number I, from 0 on: every N-th image, in batches of its own")
-      ->check(check_shard)
-      ->type_name("I/N");
+      .check(check_shard)
+      .type_name("I/N");
   app.add_option("--threads", options.threads,
                  "Number of decoding threads; 0: as many as are of use, at most one per core")
-      ->check(CLI::Range(size_t{0}, PipelineOptions::kMaxThreads).description(""))
-      ->type_name("T")
-      ->capture_default_str();
+      .between(size_t{0}, PipelineOptions::kMaxThreads)
+      .type_name("T")
+      .show_default();
   app.add_option("--prefetch", options.prefetch, "Batches kept ready by a separate thread")
-      ->check(CLI::Range(size_t{0}, size_t{1} << 16).description(""))
-      ->type_name("P")
-      ->default_str("as many as are of use");
+      .between(size_t{0}, size_t{1} << 16)
+      .type_name("P")
+      .default_text("as many as are of use");
   app.add_option("--memory-limit", arguments.memory_limit,
                  "Memory limit for batches and buffers; K, M and G stand for KiB, MiB and GiB")
-      ->check(check_number<uint64_t>)
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->type_name("BYTES");
+      .check(check_number<uint64_t>)
+      .transform([](std::string& text) { return size_to_bytes(text, /*kb_is_1000=*/false); })
+      .type_name("BYTES:SIZE [b, kb(=1024b), ...]");
   app.add_flag("--digest", arguments.digest, "Print a line for each batch");
   app.add_flag("--stats", arguments.stats, "Print speed, CPU time, memory and the stages");
   app.add_option("--trace", arguments.trace, "Write a timeline of the threads here")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("--explain", arguments.explain, "Print the operators, and run nothing");
   app.add_option("--save-state", arguments.save_state, "At the end, save the place here")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--restore-state", arguments.restore_state, "Go on from a saved place")
-      ->type_name("FILE");
-  app.set_version_flag("--version", fmt::format("{} {}", kProgram, RECORDPIPE_VERSION));
-  app.footer(kExamples);
+      .type_name("FILE");
+  app.set_version(fmt::format("{} {}", kProgram, RECORDPIPE_VERSION));
+  app.set_footer(kExamples);
 }
 
 uint32_t extend_by_labels(uint32_t crc, const ImageBatch& batch) {
@@ -295,14 +295,10 @@ void yield_batches(const Arguments& arguments) {
 
 int run(int argc, char** argv) {
   open_standard_descriptors();
-  CLI::App app(kDescription, kProgram);
+  ArgumentParser app(kProgram, kDescription);
   Arguments arguments;
   define_options(app, arguments);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto status = app.parse_or_print(arguments_of(argc, argv))) return *status;
   try {
     yield_batches(arguments);
   } catch (const std::exception& error) {

@@ -5,9 +5,9 @@
 #include <stop_token>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "dataset/applications/command_line/argument_parser.h"
 #include "dataset/applications/process/interrupt.h"
 #include "dataset/applications/process/terminal_progress.h"
 #include "recordpipe/cifar/convert.h"
@@ -61,69 +61,70 @@ Exit status: 0 done, or everything was there; 1 failed; 2 wrong usage; 130 inter
 SIGTERM, 129 by SIGHUP). A download that was cut is resumed when the same command runs again.)";
 
 // Probably an unset variable in a script: "" must not mean "not given".
-const CLI::Validator kNotEmpty{
-    [](std::string& text) { return text.empty() ? "the name is empty" : ""; }, ""};
-
-// A check for CLI11: an exception of `parse` is the error of the argument.
-template <class Parse>
-CLI::Validator accepted_by(Parse parse) {
-  return {[parse](std::string& text) -> std::string {
-            try {
-              parse(text);
-              return {};
-            } catch (const Error& error) {
-              return error.what();
-            }
-          },
-          ""};
+std::string check_not_empty(const std::string& text) {
+  return text.empty() ? "the name is empty" : "";
 }
 
-void define_options(CLI::App& app, Arguments& arguments) {
+// An exception of `parse` is the error of the argument.
+template <class Parse>
+Option::Check accepted_by(Parse parse) {
+  return [parse](const std::string& text) -> std::string {
+    try {
+      parse(text);
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+}
+
+void define_options(ArgumentParser& app, Arguments& arguments) {
   CifarArchiveRequest& request = arguments.request;
   app.add_option("--data-dir", arguments.data_dir, "Where the files go; made if it isn't there")
-      ->check(kNotEmpty)
-      ->type_name("DIR")
-      ->capture_default_str();
-  auto* url = app.add_option("--url", request.url, "Download this archive (http, https)")
-                  ->check(accepted_by([](const std::string& text) { HttpUrl{text}; }));
-  auto* archive = app.add_option("--archive", request.archive, "Read this archive, where it lies")
-                      ->check(kNotEmpty)
-                      ->type_name("FILE");
-  auto* synthetic = app.add_flag("--synthetic", request.synthetic,
-                                 "Draw 60,000 images by program and pack them as an archive");
-  auto* fallback = app.add_flag("--synthetic-fallback", request.synthetic_fallback,
-                                "If the download fails, use --synthetic");
-  url->excludes(archive, synthetic);
-  archive->excludes(synthetic);
-  fallback->excludes(archive, synthetic);
+      .check(check_not_empty)
+      .type_name("DIR")
+      .show_default();
+  const Option url = app.add_option("--url", request.url, "Download this archive (http, https)")
+                         .check(accepted_by([](const std::string& text) { HttpUrl{text}; }));
+  const Option archive =
+      app.add_option("--archive", request.archive, "Read this archive, where it lies")
+          .check(check_not_empty)
+          .type_name("FILE");
+  const Option synthetic =
+      app.add_flag("--synthetic", request.synthetic,
+                   "Draw 60,000 images by program and pack them as an archive");
+  const Option fallback = app.add_flag("--synthetic-fallback", request.synthetic_fallback,
+                                       "If the download fails, use --synthetic");
+  url.excludes(archive).excludes(synthetic);
+  archive.excludes(synthetic);
+  fallback.excludes(archive).excludes(synthetic);
   app.add_option("--synthetic-seed", request.synthetic_seed, "Another seed, other images")
-      ->type_name("N")
-      ->capture_default_str()
-      ->needs(synthetic);
+      .type_name("N")
+      .show_default()
+      .needs(synthetic);
   app.add_option("--sha256", request.sha256,
                  "What the archive's SHA-256 must be; none: don't look. The published archives' "
                  "are known")
-      ->check(accepted_by([](const std::string& text) {
+      .check(accepted_by([](const std::string& text) {
         if (text != "none") parse_sha256(text);
       }))
-      ->type_name("HEX|none");
+      .type_name("HEX|none");
   app.add_option("--compression", arguments.compression,
                  "Of the TFRecord files (TensorFlow reads all but zstd)")
-      ->check(CLI::IsMember({"none", "gzip", "zlib", "zstd"}).description(""))
-      ->type_name("none|gzip|zlib|zstd")
-      ->capture_default_str();
+      .one_of({"none", "gzip", "zlib", "zstd"})
+      .show_default();
   app.add_option("--shards", arguments.shards,
                  "Files that each split is dealt to, in order: train-00000-of-0000N.tfrecords")
-      ->check(CLI::Range(size_t{1}, kMaxCifarShards).description(""))
-      ->type_name("1..256")
-      ->capture_default_str();
+      .between(size_t{1}, kMaxCifarShards)
+      .type_name("1..256")
+      .show_default();
   app.add_flag("--keep-extracted", arguments.keep_extracted,
                "Also leave the folder that the archive extracts to");
   app.add_flag("--force", arguments.force, "Write the files anew, replacing those that are there");
   app.add_flag("--quiet", arguments.quiet,
                "Print nothing but errors, and that images are synthetic in place of others");
-  app.set_version_flag("--version", fmt::format("{} {}", kProgram, RECORDPIPE_VERSION));
-  app.footer(kExamples);
+  app.set_version(fmt::format("{} {}", kProgram, RECORDPIPE_VERSION));
+  app.set_footer(kExamples);
 }
 
 Compression compression_named(const std::string& name) {
@@ -273,14 +274,10 @@ void generate(const Arguments& arguments, std::stop_token stop) {
 int run(int argc, char** argv) {
   open_standard_descriptors();
   const Interrupt interrupt;
-  CLI::App app(kDescription, kProgram);
+  ArgumentParser app(kProgram, kDescription);
   Arguments arguments;
   define_options(app, arguments);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto status = app.parse_or_print(arguments_of(argc, argv))) return *status;
   arguments.data_dir = folder_name(arguments.data_dir);
   try {
     generate(arguments, interrupt.token());

@@ -10,25 +10,25 @@
 namespace recordpipe {
 namespace {
 
-bool is_declared(const CommandApp& app, const CLI::Option* option) {
+bool is_declared(const CommandApp& app, const Option& option) {
   return std::ranges::find(app.inputs(), option, &InputOption::option) != app.inputs().end() ||
          std::ranges::find(app.outputs(), option, &OutputOption::option) != app.outputs().end();
 }
 
 // Whether an option's value is a file, or an argument that isn't one of a set of words.
-bool names_a_file(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  if (type.find('|') != type.npos) return false;
-  return option.get_positional() || type.find("FILE") != type.npos;
+bool names_a_file(const OptionFacts& facts) {
+  if (facts.type_name.find('|') != facts.type_name.npos) return false;
+  return facts.is_argument || facts.type_name.find("FILE") != facts.type_name.npos;
 }
 
 TEST(CommandApp, EveryOptionThatNamesAFileIsDeclared) {
   for (const Command& command : all_commands()) {
     CommandApp app;
     const CommandAction owner = command.define(app);
-    for (const CLI::Option* const option : app.get_options()) {
-      EXPECT_EQ(names_a_file(*option), is_declared(app, option))
-          << command.name << " " << option->get_name(true, true);
+    for (const Option& option : app.options()) {
+      const OptionFacts facts = option.facts();
+      EXPECT_EQ(names_a_file(facts), is_declared(app, option))
+          << command.name << " " << facts.names.front();
     }
     EXPECT_EQ(app.outputs().size(), 1U) << command.name;
   }

@@ -5,21 +5,20 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <new>
-#include <sstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include "dataset/applications/command_line/argument_parser.h"
 #include "dataset/applications/process/interrupt.h"
 #include "dataset/applications/process/terminal_progress.h"
 #include "dataset/base/one_line.h"
@@ -47,65 +46,68 @@ class CommandLine {
  public:
   CommandLine();
 
-  CLI::App& app() { return app_; }
+  // Returns the text to print for --help and --version; otherwise there is a chosen() subcommand.
+  std::optional<std::string> parse(const std::vector<std::string>& arguments) {
+    return parser_.parse(arguments);
+  }
+  bool has_command(const std::string& name) const;
   // "tfrecord show", or "tfrecord" if no subcommand was reached.
   std::string name_so_far() const;
   // The reason why a command line with the first word `first` couldn't be parsed.
-  std::string reason(const CLI::ParseError& error, const std::string& first) const;
+  std::string reason(const ArgumentError& error, const std::string& first) const;
   // The parsed subcommand. It refuses to run if its result would replace an input.
   ChosenCommand chosen() const;
 
  private:
   struct Defined {
-    CommandApp* app;
+    std::unique_ptr<CommandApp> app;
     CommandAction run;
   };
 
-  CLI::App app_;
+  // The subcommand that was reached; null if none was.
+  const Defined* reached() const;
+
+  ArgumentParser parser_;
   std::vector<Defined> commands_;
-};
-
-// Generates the help on demand.
-class HelpFormatter final : public CLI::FormatterBase {
- public:
-  explicit HelpFormatter(std::function<std::string()> make) : make_(std::move(make)) {}
-
-  std::string make_help(const CLI::App*, std::string, CLI::AppFormatMode) const override {
-    return make_();
-  }
-
- private:
-  std::function<std::string()> make_;
 };
 
 // Maximum edit distance that counts as a typing error.
 constexpr size_t kMostEdits = 2;
 
-CommandLine::CommandLine() : app_("", "tfrecord") {
-  app_.set_version_flag("--version", fmt::format("tfrecord {}", RECORDPIPE_VERSION));
-  app_.require_subcommand(1);
-  app_.formatter(std::make_shared<HelpFormatter>([] { return help_text(all_command_texts()); }));
+CommandLine::CommandLine() : parser_("tfrecord") {
+  parser_.set_version(fmt::format("tfrecord {}", RECORDPIPE_VERSION));
+  parser_.set_help([] { return help_text(all_command_texts()); });
   for (const Command& command : all_commands()) {
-    const auto owned = std::make_shared<CommandApp>(command.summary, command.name);
-    app_.add_subcommand(owned);
-    CommandApp* const app = owned.get();
-    commands_.push_back({app, command.define(*app)});
-    app->formatter(std::make_shared<HelpFormatter>(
-        [command, app] { return help_text(command_text(command, *app)); }));
+    auto app = std::make_unique<CommandApp>(command.name, command.summary);
+    parser_.add_subcommand(*app);
+    CommandAction run = command.define(*app);
+    app->set_help([command, app = app.get()] { return help_text(command_text(command, *app)); });
+    commands_.push_back({std::move(app), std::move(run)});
   }
 }
 
-std::string CommandLine::name_so_far() const {
-  const auto parsed = app_.get_subcommands();
-  return parsed.empty() ? "tfrecord" : "tfrecord " + parsed.front()->get_name();
+const CommandLine::Defined* CommandLine::reached() const {
+  const auto found =
+      std::ranges::find_if(commands_, [](const Defined& command) { return command.app->parsed(); });
+  return found == commands_.end() ? nullptr : &*found;
 }
 
-std::string CommandLine::reason(const CLI::ParseError& error, const std::string& first) const {
+bool CommandLine::has_command(const std::string& name) const {
+  return std::ranges::any_of(commands_,
+                             [&](const Defined& command) { return command.app->name() == name; });
+}
+
+std::string CommandLine::name_so_far() const {
+  const Defined* const command = reached();
+  return command == nullptr ? "tfrecord" : "tfrecord " + command->app->name();
+}
+
+std::string CommandLine::reason(const ArgumentError& error, const std::string& first) const {
   const bool is_word = !first.empty() && first.front() != '-';
-  if (!app_.get_subcommands().empty() || !(first.empty() || is_word)) return error.what();
+  if (reached() != nullptr || !(first.empty() || is_word)) return error.what();
   std::string names;
   for (const Defined& command : commands_) {
-    const std::string& name = command.app->get_name();
+    const std::string& name = command.app->name();
     if (is_word && edits(first, name) <= kMostEdits) {
       return fmt::format("unknown command '{}'; did you mean '{}'?", printable(first), name);
     }
@@ -116,14 +118,12 @@ std::string CommandLine::reason(const CLI::ParseError& error, const std::string&
 }
 
 ChosenCommand CommandLine::chosen() const {
-  for (const Defined& command : commands_) {
-    if (!command.app->parsed()) continue;
-    return {command.app->get_name(), [&command](const CommandContext& context) {
-              require_sound_output(context.files, *command.app);
-              return command.run(context);
-            }};
-  }
-  throw UsageError("no command was given");
+  const Defined* const command = reached();
+  if (command == nullptr) throw UsageError("no command was given");
+  return {command->app->name(), [command](const CommandContext& context) {
+            require_sound_output(context.files, *command->app);
+            return command->run(context);
+          }};
 }
 
 constexpr int status_of(ExitCode code) { return static_cast<int>(code); }
@@ -236,13 +236,12 @@ void raise_open_file_limit() {
 }
 
 // "tfrecord help show" is "tfrecord show --help", and "tfrecord help" is "tfrecord --help".
-std::vector<std::string> arguments_of(int argc, char** argv, const CLI::App& app) {
-  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+std::vector<std::string> without_help_command(std::vector<std::string> arguments,
+                                              const CommandLine& line) {
   if (arguments.empty() || arguments.front() != "help") return arguments;
   if (arguments.size() == 1) return {"--help"};
   // An unknown command is reported like any other.
-  const auto named = [&](const CLI::App* command) { return command->get_name() == arguments[1]; };
-  if (app.get_subcommands(named).empty()) return {arguments[1]};
+  if (!line.has_command(arguments[1])) return {arguments[1]};
   return {arguments[1], "--help"};
 }
 
@@ -254,16 +253,13 @@ int run(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "C.UTF-8");
   const Interrupt interrupt;
   CommandLine line;
-  const std::vector<std::string> arguments = arguments_of(argc, argv, line.app());
+  const std::vector<std::string> arguments = without_help_command(arguments_of(argc, argv), line);
   try {
-    line.app().parse(std::vector(arguments.rbegin(), arguments.rend()));  // in reverse
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      std::ostringstream text;
-      line.app().exit(error, text);  // help or the version
-      print(text.str());
+    if (const auto text = line.parse(arguments)) {
+      print(*text);
       return status_of(ExitCode::ok);
     }
+  } catch (const ArgumentError& error) {
     const std::string program = line.name_so_far();
     const std::string reason = line.reason(error, arguments.empty() ? "" : arguments.front());
     std::fprintf(stderr, "%s: %s\n\"%s --help\" says more\n", program.c_str(),

@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "trainer/programs/flag_helpers.h"
 #include "trainer/programs/tutorial_spelling.h"
 
@@ -24,29 +22,28 @@ constexpr const char* footer =
     "  cifar10_main --data-dir data/cifar10 --job-dir /tmp/resnet8 --num-layers 8 --minutes 5 \\\n"
     "      --learning-rate-schedule cosine --warmup-steps 200";
 
-void add_data_flags(CLI::App& app, Cifar10Flags& flags) {
+void add_data_flags(ArgumentParser& app, Cifar10Flags& flags) {
   app.add_option("--data-dir", flags.data_dir,
                  "Folder with the train and eval files of generate_cifar10_tfrecords")
-      ->required();
-  app.add_option("--job-dir", flags.job_dir, "Folder for checkpoints")->required();
+      .required();
+  app.add_option("--job-dir", flags.job_dir, "Folder for checkpoints").required();
   add_number<size_t>(app, "--train-batch-size", flags.train_batch_size, 1, most_images,
                      "Images per training step; with --sync, per process");
   add_number<size_t>(app, "--eval-batch-size", flags.eval_batch_size, 1, most_images,
                      "Images evaluated at once");
   add_boolean(app, "--use-distortion-for-training", flags.use_distortion_for_training,
               "Random crops and flips");
-  app.add_option_function<std::string>(
+  app.add_option_function(
          "--data-format",
          [&flags](const std::string& name) {
            flags.data_format = name == "channels_first" ? Layout::nchw : Layout::nhwc;
          },
          "Memory layout of batches")
-      ->type_name("channels_first|channels_last")
-      ->default_str(flags.data_format == Layout::nchw ? "channels_first" : "channels_last")
-      ->check(CLI::IsMember({"channels_first", "channels_last"}).description(""));
+      .one_of({"channels_first", "channels_last"})
+      .default_text(flags.data_format == Layout::nchw ? "channels_first" : "channels_last");
 }
 
-void add_model_flags(CLI::App& app, Cifar10Flags& flags) {
+void add_model_flags(ArgumentParser& app, Cifar10Flags& flags) {
   add_number<size_t>(
       app, "--num-layers", flags.num_layers, 8, 2000, "6 n + 2: 8, 14, 20, 32, 44, 56, 110, ...",
       [](size_t layers) { return (layers - 2) % 6 == 0; }, "2 more than a multiple of 6");
@@ -56,20 +53,20 @@ void add_model_flags(CLI::App& app, Cifar10Flags& flags) {
              "Constant added to the variance");
 }
 
-void add_training_flags(CLI::App& app, Cifar10Flags& flags) {
-  auto* steps = add_number<uint64_t>(app, "--train-steps", flags.train_steps, 0, most_steps,
-                                     "Total steps, including earlier runs in the job folder");
+void add_training_flags(ArgumentParser& app, Cifar10Flags& flags) {
+  const Option steps =
+      add_number<uint64_t>(app, "--train-steps", flags.train_steps, 0, most_steps,
+                           "Total steps, including earlier runs in the job folder");
   add_number(app, "--minutes", flags.minutes, 0.001, largest,
              "Train for this time: the speed is measured first, and the resulting number of "
              "steps is printed")
-      ->default_str("")
-      ->excludes(steps);
+      .default_text("")
+      .excludes(steps);
   add_number(app, "--learning-rate", flags.learning_rate, smallest, largest, "Peak learning rate");
-  app.add_option(
-         "--learning-rate-schedule", flags.learning_rate_schedule,
-         "piecewise: times 0.1, 0.01, 0.002 after 82, 123, 300 epochs; cosine: down to zero "
-         "at the last step; one-cycle: linear from a tenth to the peak, then linear to zero")
-      ->check(CLI::IsMember({"piecewise", "cosine", "one-cycle"}));
+  add_choice(app, "--learning-rate-schedule", flags.learning_rate_schedule,
+             {"piecewise", "cosine", "one-cycle"},
+             "piecewise: times 0.1, 0.01, 0.002 after 82, 123, 300 epochs; cosine: down to zero "
+             "at the last step; one-cycle: linear from a tenth to the peak, then linear to zero");
   add_number<uint64_t>(
       app, "--warmup-steps", flags.warmup_steps, 0, most_steps,
       "Steps of linear warm-up for cosine and one-cycle (one-cycle with 0: 30% of all "
@@ -92,7 +89,7 @@ void add_training_flags(CLI::App& app, Cifar10Flags& flags) {
   add_seed(app, flags.seed);
 }
 
-void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
+void add_run_flags(ArgumentParser& app, Cifar10Flags& flags) {
   add_device(app, flags.device);
   add_precision(app, flags.precision);
   add_number<size_t>(app, "--num-gpus", flags.num_gpus, 0, 1024,
@@ -101,10 +98,9 @@ void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
   add_sync(app, flags.sync);
   add_boolean(app, "--sync-batch-norm", flags.sync_batch_norm,
               "Batch norm uses the statistics of all towers and processes together");
-  app.add_option("--variable-strategy", flags.variable_strategy,
-                 "Where the gradients of several GPUs are averaged: CPU (on the host) or GPU (by "
-                 "NCCL). Default: GPU if NCCL is available. Every GPU has a copy of the variables")
-      ->check(CLI::IsMember({"CPU", "GPU"}));
+  add_choice(app, "--variable-strategy", flags.variable_strategy, {"CPU", "GPU"},
+             "Where the gradients of several GPUs are averaged: CPU (on the host) or GPU (by "
+             "NCCL). Default: GPU if NCCL is available. Every GPU has a copy of the variables");
   add_threads(app, flags.num_intra_threads, flags.num_inter_threads);
   add_checkpoints(app, flags.checkpoint_steps, flags.keep_checkpoints);
   add_number<uint64_t>(
@@ -119,9 +115,8 @@ void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
   add_boolean(app, "--log-device-placement", flags.log_device_placement,
               "Log the device of each operation and variable");
   add_confusion_matrix(app, flags.confusion_matrix);
-  app.add_option("--analyze-model", flags.analyze_model,
-                 "Print the network's variables, operations and their cost, and exit")
-      ->check(CLI::IsMember({"text", "json"}));
+  add_choice(app, "--analyze-model", flags.analyze_model, {"text", "json"},
+             "Print the network's variables, operations and their cost, and exit");
   add_number<uint64_t>(app, "--log-frequency", flags.log_frequency, 1, most_steps,
                        "Steps between log lines");
 }
@@ -130,8 +125,8 @@ void add_run_flags(CLI::App& app, Cifar10Flags& flags) {
 
 Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   Cifar10Flags flags;
-  CLI::App app(description, "cifar10_main");
-  app.footer(footer);
+  ArgumentParser app("cifar10_main", description);
+  app.set_footer(footer);
   set_up(app);
   add_data_flags(app, flags);
   add_model_flags(app, flags);
@@ -139,21 +134,19 @@ Cifar10Flags parse_cifar10_flags(int argc, char** argv) {
   add_run_flags(app, flags);
   parse_or_throw(app, with_our_spelling(app, arguments_of(argc, argv)), [&] {
     if (flags.variable_strategy == "GPU" && flags.device != "cuda" && flags.device != "auto")
-      throw CLI::ValidationError("--variable-strategy", "GPU needs --device cuda");
+      throw ArgumentError("--variable-strategy", "GPU needs --device cuda");
     check_precision(flags.precision, flags.device);
     // The loss scale grows until gradients overflow occasionally; those steps are skipped.
     const bool checks =
         flags.check_numerics || flags.clip_gradient_norm > 0 || flags.clip_global_norm > 0;
     if (flags.precision == "fp16" && checks)
-      throw CLI::ValidationError(
-          "--precision",
-          "fp16 can't be combined with --check-numerics or clipping, which fail "
-          "at the first gradient that is not finite: use bf16");
+      throw ArgumentError("--precision",
+                          "fp16 can't be combined with --check-numerics or clipping, which fail "
+                          "at the first gradient that is not finite: use bf16");
     if (flags.num_gpus > 1 && flags.train_batch_size % flags.num_gpus != 0)
-      throw CLI::ValidationError("--train-batch-size", "must be a multiple of --num-gpus");
+      throw ArgumentError("--train-batch-size", "must be a multiple of --num-gpus");
     if (flags.warmup_steps > 0 && flags.learning_rate_schedule == "piecewise")
-      throw CLI::ValidationError("--warmup-steps",
-                                 "needs --learning-rate-schedule cosine or one-cycle");
+      throw ArgumentError("--warmup-steps", "needs --learning-rate-schedule cosine or one-cycle");
   });
   return flags;
 }

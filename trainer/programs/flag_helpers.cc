@@ -1,14 +1,12 @@
 #include "trainer/programs/flag_helpers.h"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "recordpipe/version.h"
+#include <fmt/format.h>
 
-// The only source that includes all of CLI11: its formatter adds two seconds of compile time to
-// each file.
-#include <CLI/CLI.hpp>
+#include "recordpipe/version.h"
+#include "trainer/programs/parse_number.h"
 
 namespace recordpipe {
 namespace {
@@ -16,91 +14,122 @@ namespace {
 constexpr size_t most_threads = 1024;
 constexpr const char* boolean_type = "true|false";
 
+// What is wrong with a boolean, in upper or lower case; empty if nothing is.
+std::string check_boolean(const std::string& word) {
+  std::string lower = word;
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const bool is_known = lower == "true" || lower == "false" || lower == "1" || lower == "0";
+  return is_known ? "" : word + " not in {true,false,1,0}";
+}
+
 }  // namespace
 
-void add_boolean(CLI::App& app, const std::string& name, bool& value, const std::string& text) {
-  app.add_option_function<std::string>(
+template <class Number>
+Option add_number(ArgumentParser& app, const std::string& name, Number& value, Number least,
+                  Number most, const std::string& text, const std::function<bool(Number)>& fits,
+                  const std::string& expected) {
+  return app
+      .add_option_function(
+          name,
+          [=, &value](const std::string& given) {
+            const auto number = parse_number<Number>(given);
+            if (!number || !(*number >= least && *number <= most) || !fits(*number))
+              throw ArgumentError(
+                  name, fmt::format("'{}' is not {} from {} to {}", given, expected, least, most));
+            value = *number;
+          },
+          text)
+      .type_name("N")
+      .default_text(fmt::format("{}", value));
+}
+template Option add_number(ArgumentParser&, const std::string&, uint64_t&, uint64_t, uint64_t,
+                           const std::string&, const std::function<bool(uint64_t)>&,
+                           const std::string&);
+template Option add_number(ArgumentParser&, const std::string&, double&, double, double,
+                           const std::string&, const std::function<bool(double)>&,
+                           const std::string&);
+
+Option add_choice(ArgumentParser& app, const std::string& name, std::string& value,
+                  const std::vector<std::string>& choices, const std::string& text) {
+  return app.add_option(name, value, text)
+      .one_of(choices)
+      .type_name(fmt::format("TEXT:{{{}}}", fmt::join(choices, ",")));
+}
+
+void add_boolean(ArgumentParser& app, const std::string& name, bool& value,
+                 const std::string& text) {
+  app.add_option_function(
          name,
          [&value](const std::string& word) {
            value = word == "1" || word.front() == 't' || word.front() == 'T';
          },
          text)
-      ->type_name(boolean_type)
-      ->default_str(value ? "true" : "false")
-      ->check(CLI::IsMember({"true", "false", "1", "0"}, CLI::ignore_case).description(""));
+      .type_name(boolean_type)
+      .default_text(value ? "true" : "false")
+      .check(check_boolean);
 }
 
-bool is_boolean(const CLI::Option& option) { return option.get_type_name() == boolean_type; }
+bool is_boolean(const Option& option) { return option.facts().type_name == boolean_type; }
 
-void add_device(CLI::App& app, std::string& device) {
-  app.add_option(
-         "--device", device,
-         "cpu: oneDNN; cuda: a GPU; reference: plain loops, slow; auto: cuda if usable, else cpu")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda", "reference"}));
+void add_device(ArgumentParser& app, std::string& device) {
+  add_choice(
+      app, "--device", device, {"auto", "cpu", "cuda", "reference"},
+      "cpu: oneDNN; cuda: a GPU; reference: plain loops, slow; auto: cuda if usable, else cpu");
 }
 
-void add_sync(CLI::App& app, bool& sync) {
+void add_sync(ArgumentParser& app, bool& sync) {
   add_boolean(
       app, "--sync", sync,
       "Train in all processes started by `mpirun -n N`, each with its own batch and averaged "
       "gradients; the first process saves, logs and evaluates");
 }
 
-void add_precision(CLI::App& app, std::string& precision) {
-  app.add_option("--precision", precision,
-                 "Precision of multiplications and activations with --device cuda; weights and "
-                 "sums are always fp32. Other devices support fp32 only")
-      ->check(CLI::IsMember({"fp32", "tf32", "bf16", "fp16"}));
+void add_precision(ArgumentParser& app, std::string& precision) {
+  add_choice(app, "--precision", precision, {"fp32", "tf32", "bf16", "fp16"},
+             "Precision of multiplications and activations with --device cuda; weights and "
+             "sums are always fp32. Other devices support fp32 only");
 }
 
 void check_precision(const std::string& precision, const std::string& device) {
   if (precision != "fp32" && device != "cuda" && device != "auto")
-    throw CLI::ValidationError("--precision", precision + " needs --device cuda: --device " +
-                                                  device + " supports fp32 only");
+    throw ArgumentError("--precision", precision + " needs --device cuda: --device " + device +
+                                           " supports fp32 only");
 }
 
-void add_confusion_matrix(CLI::App& app, bool& confusion_matrix) {
+void add_confusion_matrix(ArgumentParser& app, bool& confusion_matrix) {
   add_boolean(app, "--confusion-matrix", confusion_matrix,
               "Print the confusion matrix before the accuracy");
 }
 
-void add_seed(CLI::App& app, uint64_t& seed) {
+void add_seed(ArgumentParser& app, uint64_t& seed) {
   add_number<uint64_t>(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(),
                        "Random seed for initial weights, order and distortions");
 }
 
-void add_threads(CLI::App& app, size_t& intra, size_t& inter) {
+void add_threads(ArgumentParser& app, size_t& intra, size_t& inter) {
   add_number<size_t>(app, "--num-intra-threads", intra, 0, most_threads,
                      "Threads for computation; 0: one per core");
   add_number<size_t>(app, "--num-inter-threads", inter, 0, most_threads,
                      "Threads of the input pipeline; 0: one, which is usually enough");
 }
 
-void add_checkpoints(CLI::App& app, uint64_t& steps, size_t& keep) {
+void add_checkpoints(ArgumentParser& app, uint64_t& steps, size_t& keep) {
   add_number<uint64_t>(app, "--checkpoint-steps", steps, 1, most_steps,
                        "Steps between checkpoints");
   add_number<size_t>(app, "--keep-checkpoints", keep, 1, 1'000'000,
                      "Number of checkpoints to keep");
 }
 
-void set_up(CLI::App& app) {
-  app.set_version_flag("--version", app.get_name() + " " + RECORDPIPE_VERSION);
-  app.option_defaults()->always_capture_default();
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+void set_up(ArgumentParser& app) {
+  app.set_version(app.name() + " " + RECORDPIPE_VERSION);
+  app.show_defaults();
+  app.let_last_win();
 }
 
-std::vector<std::string> arguments_of(int argc, char** argv) {
-  return {argv + std::min(argc, 1), argv + argc};
-}
-
-void parse_or_throw(CLI::App& app, std::vector<std::string> arguments,
+void parse_or_throw(ArgumentParser& app, std::vector<std::string> arguments,
                     const std::function<void()>& check) {
-  try {
-    std::ranges::reverse(arguments);  // CLI11 expects reverse order
-    app.parse(std::move(arguments));
-    check();
-  } catch (const CLI::ParseError& error) {
-    throw UsageError{app.exit(error) == 0 ? 0 : 2};
+  if (const auto status = app.parse_or_print(std::move(arguments), check)) {
+    throw UsageError{*status};
   }
 }
 

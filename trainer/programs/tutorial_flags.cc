@@ -3,8 +3,6 @@
 #include <functional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "trainer/programs/flag_helpers.h"
 #include "trainer/programs/tutorial_spelling.h"
 
@@ -34,7 +32,7 @@ constexpr uint64_t most_images_in_all = 1'000'000'000'000;
 constexpr uint64_t most_seconds = 1'000'000'000;
 constexpr size_t most_devices = 1024;
 
-void add_tutorial_flags(CLI::App& app, TutorialFlags& flags) {
+void add_tutorial_flags(ArgumentParser& app, TutorialFlags& flags) {
   add_number<size_t>(app, "--batch-size", flags.batch_size, 1, most_images,
                      "Images per step, device and process");
   app.add_option("--data-dir", flags.data_dir,
@@ -43,7 +41,7 @@ void add_tutorial_flags(CLI::App& app, TutorialFlags& flags) {
               "Half precision, as --precision fp16; needs --device cuda");
 }
 
-void add_our_flags(CLI::App& app, TutorialFlags& flags) {
+void add_our_flags(ArgumentParser& app, TutorialFlags& flags) {
   add_device(app, flags.device);
   add_precision(app, flags.precision);
   add_seed(app, flags.seed);
@@ -54,24 +52,25 @@ void add_our_flags(CLI::App& app, TutorialFlags& flags) {
 // The common frame of the three programs: `add` adds the program's own flags between the common
 // ones.
 void parse(const std::string& program, const char* description, const char* footer,
-           TutorialFlags& flags, const std::function<void(CLI::App&)>& add, int argc, char** argv) {
-  CLI::App app(description, program);
-  app.footer(footer);
+           TutorialFlags& flags, const std::function<void(ArgumentParser&)>& add, int argc,
+           char** argv) {
+  ArgumentParser app(program, description);
+  app.set_footer(footer);
   set_up(app);
   add_tutorial_flags(app, flags);
   add(app);
   add_our_flags(app, flags);
   parse_or_throw(app, with_our_spelling(app, arguments_of(argc, argv)), [&] {
     if (flags.use_fp16) {
-      if (app.count("--precision") > 0 && flags.precision != "fp16")
-        throw CLI::ValidationError("--use-fp16", "--precision says " + flags.precision);
+      if (app.find("--precision")->was_given() && flags.precision != "fp16")
+        throw ArgumentError("--use-fp16", "--precision says " + flags.precision);
       flags.precision = "fp16";
     }
     check_precision(flags.precision, flags.device);
   });
 }
 
-void add_train_flags(CLI::App& app, TutorialTrainFlags& flags) {
+void add_train_flags(ArgumentParser& app, TutorialTrainFlags& flags) {
   app.add_option("--train-dir", flags.train_dir, "Folder for checkpoints and event files");
   add_number<uint64_t>(app, "--max-steps", flags.max_steps, 0, most_steps,
                        "Total steps, including earlier runs in the train folder");
@@ -81,7 +80,7 @@ void add_train_flags(CLI::App& app, TutorialTrainFlags& flags) {
                        "Steps between log lines");
   add_sync(app, flags.sync);
   app.add_option("--report", flags.report, "File for a report of the run's curves as an HTML page")
-      ->type_name("FILE");
+      .type_name("FILE");
 }
 
 }  // namespace
@@ -90,7 +89,7 @@ TutorialTrainFlags parse_cifar10_train_flags(int argc, char** argv) {
   TutorialTrainFlags flags;
   parse(
       "cifar10_train", train_description, train_footer, flags,
-      [&](CLI::App& app) { add_train_flags(app, flags); }, argc, argv);
+      [&](ArgumentParser& app) { add_train_flags(app, flags); }, argc, argv);
   return flags;
 }
 
@@ -98,7 +97,7 @@ TutorialTrainFlags parse_cifar10_multi_gpu_train_flags(int argc, char** argv) {
   TutorialTrainFlags flags;
   parse(
       "cifar10_multi_gpu_train", train_description, train_footer, flags,
-      [&](CLI::App& app) {
+      [&](ArgumentParser& app) {
         add_train_flags(app, flags);
         add_number<size_t>(app, "--num-gpus", flags.num_gpus, 1, most_devices,
                            "Devices to train on, each with its own batch");
@@ -109,11 +108,10 @@ TutorialTrainFlags parse_cifar10_multi_gpu_train_flags(int argc, char** argv) {
 
 TutorialEvalFlags parse_cifar10_eval_flags(int argc, char** argv) {
   TutorialEvalFlags flags;
-  const auto add = [&](CLI::App& app) {
+  const auto add = [&](ArgumentParser& app) {
     app.add_option("--eval-dir", flags.eval_dir, "Folder for event files");
-    app.add_option("--eval-data", flags.eval_data,
-                   "test: the eval files; train_eval: the train files")
-        ->check(CLI::IsMember({"test", "train_eval"}));
+    add_choice(app, "--eval-data", flags.eval_data, {"test", "train_eval"},
+               "test: the eval files; train_eval: the train files");
     app.add_option(
         "--checkpoint-dir", flags.checkpoint_dir,
         "The train folder of cifar10_train, or a single checkpoint, which is evaluated once");

@@ -57,26 +57,26 @@ std::string hint_of(const DamagedRegion& region) {
   return in_options(region.hint, region.remedy);
 }
 
-CLI::Option* CommandApp::add_input(std::string names, std::vector<std::string>& files,
-                                   std::string description) {
-  CLI::Option* const option = add_option(std::move(names), files, std::move(description));
+Option CommandApp::add_input(const std::string& names, std::vector<std::string>& files,
+                             const std::string& description) {
+  const Option option = add_option(names, files, description);
   inputs_.push_back({option, [&files](FileSystem&) { return files; }});
   return option;
 }
 
-CLI::Option* CommandApp::add_input(std::string names, std::string& file, std::string description,
-                                   PathsOf paths) {
-  CLI::Option* const option = add_option(std::move(names), file, std::move(description));
+Option CommandApp::add_input(const std::string& names, std::string& file,
+                             const std::string& description, PathsOf paths) {
+  const Option option = add_option(names, file, description);
   if (!paths) paths = [&file](FileSystem&) { return std::vector{file}; };
   inputs_.push_back({option, std::move(paths)});
   return option;
 }
 
-CLI::Option* CommandApp::add_output(std::string names, std::string& path, std::string description,
-                                    OutputOption output) {
-  CLI::Option* const option = add_option(std::move(names), path, std::move(description));
-  output.option = option->type_name("FILE");
-  outputs_.push_back(std::move(output));
+Option CommandApp::add_output(const std::string& names, std::string& path,
+                              const std::string& description, PathsOf replaced,
+                              std::function<bool()> may_replace_input) {
+  const Option option = add_option(names, path, description).type_name("FILE");
+  outputs_.push_back({option, std::move(replaced), std::move(may_replace_input)});
   return option;
 }
 

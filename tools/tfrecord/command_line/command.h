@@ -14,12 +14,6 @@
 #include "recordpipe/file.h"
 #include "recordpipe/toolkit/damaged_region.h"
 
-// Only declared: including CLI11 takes seconds to compile.
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
 namespace recordpipe {
 
 class CommandApp;

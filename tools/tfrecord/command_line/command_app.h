@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "dataset/applications/command_line/argument_parser.h"
 #include "recordpipe/file.h"
 
 namespace recordpipe {
@@ -15,32 +14,33 @@ namespace recordpipe {
 using PathsOf = std::function<std::vector<std::string>(FileSystem& files)>;
 
 struct InputOption {
-  const CLI::Option* option = nullptr;
-  PathsOf paths = {};  // files, patterns, URLs or "-", once the command line is parsed
+  Option option;
+  PathsOf paths;  // files, patterns, URLs or "-", once the command line is parsed
 };
 
 struct OutputOption {
-  const CLI::Option* option = nullptr;
+  Option option;
   // The files that the result replaces; empty: the file that the option names.
-  PathsOf replaced = {};
+  PathsOf replaced;
   // Whether the result may replace an input, because the command writes all its records again.
   // Empty: never.
-  std::function<bool()> may_replace_input = {};
+  std::function<bool()> may_replace_input;
 };
 
-class CommandApp final : public CLI::App {
+class CommandApp final : public ArgumentParser {
  public:
-  using CLI::App::App;
+  using ArgumentParser::ArgumentParser;
 
   // Add an option or an argument whose value names files to read. `paths` is for values that are
   // not themselves paths.
-  CLI::Option* add_input(std::string names, std::vector<std::string>& files,
-                         std::string description);
-  CLI::Option* add_input(std::string names, std::string& file, std::string description,
-                         PathsOf paths = {});
-  // Adds an option whose value names the result; "-" is standard output.
-  CLI::Option* add_output(std::string names, std::string& path, std::string description,
-                          OutputOption output = {});
+  Option add_input(const std::string& names, std::vector<std::string>& files,
+                   const std::string& description);
+  Option add_input(const std::string& names, std::string& file, const std::string& description,
+                   PathsOf paths = {});
+  // Adds an option whose value names the result; "-" is standard output. `replaced` and
+  // `may_replace_input` as in OutputOption.
+  Option add_output(const std::string& names, std::string& path, const std::string& description,
+                    PathsOf replaced = {}, std::function<bool()> may_replace_input = {});
 
   const std::vector<InputOption>& inputs() const { return inputs_; }
   const std::vector<OutputOption>& outputs() const { return outputs_; }

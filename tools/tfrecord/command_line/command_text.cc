@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include <CLI/App.hpp>
-
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/commands/commands.h"
 
@@ -29,19 +27,13 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-OptionText option_text(const CLI::Option& option) {
-  OptionText text{.description = option.get_description(),
-                  .default_value = option.get_default_str(),
-                  .required = option.get_required(),
-                  .repeated = option.get_expected_max() > 1};
-  if (option.get_positional()) {
-    text.names.push_back(option.get_name(/*positional=*/true));
-  } else {
-    for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
-    for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
-  }
-  const bool is_flag = option.get_items_expected_max() == 0;
-  if (!is_flag) text.value = option.get_type_name();
+OptionText option_text(const OptionFacts& facts) {
+  OptionText text{.names = facts.names,
+                  .value = facts.is_flag ? "" : facts.type_name,
+                  .description = facts.description,
+                  .default_value = facts.default_text,
+                  .required = facts.required,
+                  .repeated = facts.repeated};
   if (text.value.find('|') != text.value.npos) text.choices = split(text.value, '|');
   if (text.default_value == "[]" || text.default_value == "{}") text.default_value.clear();
   return text;
@@ -67,16 +59,16 @@ std::string CommandText::usage() const {
   return line;
 }
 
-CommandText command_text(const Command& command, const CLI::App& app) {
+CommandText command_text(const Command& command, const ArgumentParser& app) {
   CommandText text{.name = command.name,
                    .summary = command.summary,
                    .description = command.description,
                    .examples = command.examples,
                    .answers_no = command.answers_no};
   while (text.examples.ends_with('\n')) text.examples.pop_back();
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty() || option == app.get_help_ptr()) continue;
-    (option->get_positional() ? text.arguments : text.options).push_back(option_text(*option));
+  for (const Option& option : app.options()) {
+    const OptionFacts facts = option.facts();
+    (facts.is_argument ? text.arguments : text.options).push_back(option_text(facts));
   }
   // Last, because the command's own options are needed more often.
   text.options.push_back({.names = {"-h", "--help"}, .description = "Print this help"});

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dataset/applications/command_line/argument_parser.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
@@ -40,7 +41,7 @@ struct CommandText {
 };
 
 // `app` holds the options that `command` defined.
-CommandText command_text(const Command& command, const CLI::App& app);
+CommandText command_text(const Command& command, const ArgumentParser& app);
 
 // All subcommands, in the order of --help.
 std::vector<CommandText> all_command_texts();

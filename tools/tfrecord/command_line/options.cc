@@ -2,10 +2,10 @@
 
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <string>
 
-#include <CLI/App.hpp>
 #include <fmt/format.h>
 
 #include "recordpipe/error.h"
@@ -34,56 +34,47 @@ std::optional<PixelShape> parse(std::string_view text) {
 
 }  // namespace
 
-CLI::Validator number_between(double least, double most) {
-  return CLI::Validator(
-      [least, most](const std::string& text) {
-        double value = 0;
-        const bool is_number =
-            CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
-        return is_number ? std::string() : fmt::format("{} is not in [{}, {}]", text, least, most);
-      },
-      "");
+Option::Check number_between(double least, double most) {
+  return [least, most](const std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool is_number = !text.empty() && end == text.c_str() + text.size();
+    return is_number && value >= least && value <= most
+               ? std::string()
+               : fmt::format("{} is not in [{}, {}]", text, least, most);
+  };
 }
 
-CLI::Validator whole_number(uint64_t least, uint64_t most) {
-  return CLI::Validator(
-      [least, most](const std::string& text) {
-        uint64_t value = 0;
-        const char* const end = text.data() + text.size();
-        const auto [last, error] = std::from_chars(text.data(), end, value);
-        if (error == std::errc() && last == end && value >= least && value <= most) {
-          return std::string();
-        }
-        return most == UINT64_MAX
-                   ? fmt::format("{} is not a whole number from {} on", text, least)
-                   : fmt::format("{} is not a whole number from {} to {}", text, least, most);
-      },
-      "");
+Option::Check whole_number(uint64_t least, uint64_t most) {
+  return [least, most](const std::string& text) {
+    uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [last, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && last == end && value >= least && value <= most) {
+      return std::string();
+    }
+    return most == UINT64_MAX
+               ? fmt::format("{} is not a whole number from {} on", text, least)
+               : fmt::format("{} is not a whole number from {} to {}", text, least, most);
+  };
 }
 
-CLI::Validator byte_size() {
-  return CLI::Validator(
-      [](std::string& text) {
-        const std::string given = text;
-        try {
-          // (A negative number would wrap around to a large one.)
-          if (!given.starts_with('-') && CLI::AsSizeValue(/*kb_is_1000=*/true)(text).empty() &&
-              text != "0")
-            return std::string();
-        } catch (const CLI::ValidationError&) {
-        }
-        return fmt::format("{} is no size: 4096, 100MB and 1GiB are", given);
-      },
-      "");
+Option::Transform byte_size() {
+  return [](std::string& text) {
+    const std::string given = text;
+    // (A negative number would wrap around to a large one.)
+    const bool is_size =
+        !given.starts_with('-') && size_to_bytes(text, /*kb_is_1000=*/true).empty() && text != "0";
+    return is_size ? std::string() : fmt::format("{} is no size: 4096, 100MB and 1GiB are", given);
+  };
 }
 
-void add_where(CLI::App& app, std::string& expression) {
+void add_where(ArgumentParser& app, std::string& expression) {
   app.add_option("--where", expression,
                  "Select records by an expression: \"label == 3 and len(box) > 0\"")
       // An unset shell variable would select all records.
-      ->check(CLI::Validator(
-          [](const std::string& text) { return text.empty() ? "an empty expression" : ""; }, ""))
-      ->type_name("EXPR");
+      .check([](const std::string& text) { return text.empty() ? "an empty expression" : ""; })
+      .type_name("EXPR");
 }
 
 std::optional<Where> where_of(const std::string& expression) {
@@ -91,13 +82,13 @@ std::optional<Where> where_of(const std::string& expression) {
   return Where(expression, "--where");
 }
 
-void add_limit(CLI::App& app, std::optional<uint64_t>& limit) {
+void add_limit(ArgumentParser& app, std::optional<uint64_t>& limit) {
   app.add_option("--limit", limit, "Use at most the first N selected records")
-      ->check(whole_number())
-      ->type_name("N");
+      .check(whole_number())
+      .type_name("N");
 }
 
-void add_filter(CLI::App& app, FilterArguments& arguments) {
+void add_filter(ArgumentParser& app, FilterArguments& arguments) {
   add_where(app, arguments.where);
   add_limit(app, arguments.limit);
 }
@@ -106,11 +97,11 @@ RecordFilter filter_of(const FilterArguments& arguments) {
   return RecordFilter(where_of(arguments.where), arguments.limit);
 }
 
-void add_features(CLI::App& app, std::vector<std::string>& names, const std::string& description) {
+void add_features(ArgumentParser& app, std::vector<std::string>& names,
+                  const std::string& description) {
   app.add_option("--feature,--select", names, description + "; may be repeated")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("NAME,...");
+      .comma_separated()
+      .type_name("NAME,...");
 }
 
 PixelShape parse_pixel_shape(std::string_view text) {
@@ -119,13 +110,12 @@ PixelShape parse_pixel_shape(std::string_view text) {
                    " is not HEIGHTxWIDTH or HEIGHTxWIDTHxCHANNELS, 32x32x3 for one");
 }
 
-void add_pixel_options(CLI::App& app, PixelArguments& arguments) {
+void add_pixel_options(ArgumentParser& app, PixelArguments& arguments) {
   app.add_option("--shape", arguments.shape, "The shape of raw pixels: 32x32x3, 28x28; see above")
-      ->type_name("HxW[xC]");
+      .type_name("HxW[xC]");
   app.add_option("--layout", arguments.layout,
                  "The layout of raw pixels: planar (chw) or interleaved (hwc); see above")
-      ->check(CLI::IsMember({"chw", "hwc"}).description(""))
-      ->type_name("chw|hwc");
+      .one_of({"chw", "hwc"});
 }
 
 PixelOptions pixel_options(const PixelArguments& arguments) {
@@ -136,17 +126,16 @@ PixelOptions pixel_options(const PixelArguments& arguments) {
   return options;
 }
 
-void add_compression(CLI::App& app, std::optional<Compression>& compression) {
+void add_compression(ArgumentParser& app, std::optional<Compression>& compression) {
   static const std::map<std::string, Compression> kNames = {{"none", Compression::none},
                                                             {"gzip", Compression::gzip},
                                                             {"zlib", Compression::zlib},
                                                             {"zstd", Compression::zstd}};
-  app.add_option_function<std::string>(
+  app.add_option_function(
          "--compression",
          [&compression](const std::string& name) { compression = kNames.at(name); },
          "Compression (default: from the file name: .gz, .zlib, .zst)")
-      ->check(CLI::IsMember({"none", "gzip", "zlib", "zstd"}).description(""))
-      ->type_name("none|gzip|zlib|zstd");
+      .one_of({"none", "gzip", "zlib", "zstd"});
 }
 
 Compression compression_for(std::string_view path, std::optional<Compression> given) {
@@ -162,10 +151,10 @@ Compression compression_for(std::string_view path, std::optional<Compression> gi
   return Compression::none;
 }
 
-void add_threads(CLI::App& app, size_t& threads) {
+void add_threads(ArgumentParser& app, size_t& threads) {
   app.add_option("--threads", threads, "Number of threads (default 0: one per core)")
-      ->check(whole_number(0, 1024))
-      ->type_name("N");
+      .check(whole_number(0, 1024))
+      .type_name("N");
 }
 
 }  // namespace recordpipe

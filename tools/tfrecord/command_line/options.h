@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/App.hpp>
-
+#include "dataset/applications/command_line/argument_parser.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/toolkit/pixel_guess.h"
 #include "recordpipe/toolkit/where.h"
@@ -17,32 +16,34 @@
 
 namespace recordpipe {
 
-// Checks. A number in [least, most]. (CLI::Range accepts NaN.)
-CLI::Validator number_between(double least, double most);
-// An integer in [least, most]. (CLI11 alone would wrap a negative one around to a large one.)
-CLI::Validator whole_number(uint64_t least = 0, uint64_t most = UINT64_MAX);
-// Converts 100MB (1000 * 1000), 1GiB (1024^3) or 4096 to bytes. (CLI::AsSizeValue's own message
+// Checks. A number in [least, most]; NaN is in no range.
+Option::Check number_between(double least, double most);
+// An integer in [least, most]. (Without a check, a negative one would wrap around to a
+// large one.)
+Option::Check whole_number(uint64_t least = 0, uint64_t most = UINT64_MAX);
+// Converts 100MB (1000 * 1000), 1GiB (1024^3) or 4096 to bytes. (The message of size_to_bytes()
 // lists every unit.)
-CLI::Validator byte_size();
+Option::Transform byte_size();
 
 // Adds --where; `expression` stays empty if it isn't given: all records.
-void add_where(CLI::App& app, std::string& expression);
+void add_where(ArgumentParser& app, std::string& expression);
 // The expression of --where; empty for all records. Throws the errors of Where's constructor.
 std::optional<Where> where_of(const std::string& expression);
 
 // Adds --limit; empty if it isn't given: no limit.
-void add_limit(CLI::App& app, std::optional<uint64_t>& limit);
+void add_limit(ArgumentParser& app, std::optional<uint64_t>& limit);
 
 struct FilterArguments {
   std::string where = {};
   std::optional<uint64_t> limit = {};
 };
 // Adds --where and --limit.
-void add_filter(CLI::App& app, FilterArguments& arguments);
+void add_filter(ArgumentParser& app, FilterArguments& arguments);
 RecordFilter filter_of(const FilterArguments& arguments);
 
 // Adds --feature, and --select as an alias.
-void add_features(CLI::App& app, std::vector<std::string>& names, const std::string& description);
+void add_features(ArgumentParser& app, std::vector<std::string>& names,
+                  const std::string& description);
 
 // --shape: "28x28" or "32x32x3". Throws UsageError for any other text, and above 65535 x 65535 x 4.
 PixelShape parse_pixel_shape(std::string_view text);
@@ -52,17 +53,17 @@ struct PixelArguments {
   std::string layout = {};
 };
 // Adds --shape and --layout.
-void add_pixel_options(CLI::App& app, PixelArguments& arguments);
+void add_pixel_options(ArgumentParser& app, PixelArguments& arguments);
 // Throws UsageError like parse_pixel_shape().
 PixelOptions pixel_options(const PixelArguments& arguments);
 
 // Adds --compression; empty if it isn't given.
-void add_compression(CLI::App& app, std::optional<Compression>& compression);
+void add_compression(ArgumentParser& app, std::optional<Compression>& compression);
 
 // `given`; otherwise by the extension of `path`: .gz, .gzip, .zlib, .zst, .zstd; none for others.
 Compression compression_for(std::string_view path, std::optional<Compression> given);
 
 // Adds --threads; the default, 0, means available_cpus().
-void add_threads(CLI::App& app, size_t& threads);
+void add_threads(ArgumentParser& app, size_t& threads);
 
 }  // namespace recordpipe

@@ -172,9 +172,9 @@ Command bench_command() {
             const auto arguments = std::make_shared<Arguments>();
             add_inputs(app, arguments->inputs);
             app.add_option("--seconds", arguments->seconds, "Approximate time per file, in seconds")
-                ->check(number_between(0.01, 3600))
-                ->type_name("S")
-                ->capture_default_str();
+                .check(number_between(0.01, 3600))
+                .type_name("S")
+                .show_default();
             app.add_flag("--json", arguments->json, "One JSON object a file, on a line");
             add_output(app, arguments->output);
             return [arguments](const CommandContext& context) { return run(*arguments, context); };

@@ -191,22 +191,20 @@ ExitCode run(const Arguments& arguments, const CommandContext& context) {
 }  // namespace
 
 Command completion_command() {
-  return {.name = "completion",
-          .summary = "Prints a script that completes tfrecord's command lines",
-          .description = "For subcommands, options, their values, and files.",
-          .examples =
-              R"(  source <(tfrecord completion bash)              # this shell, or ~/.bashrc
+  return {
+      .name = "completion",
+      .summary = "Prints a script that completes tfrecord's command lines",
+      .description = "For subcommands, options, their values, and files.",
+      .examples =
+          R"(  source <(tfrecord completion bash)              # this shell, or ~/.bashrc
   tfrecord completion zsh > ~/.zfunc/_tfrecord    # a folder of zsh's fpath
 )",
-          .define = [](CommandApp& app) -> CommandAction {
-            const auto arguments = std::make_shared<Arguments>();
-            app.add_option("SHELL", arguments->shell, "bash or zsh")
-                ->required()
-                ->check(CLI::IsMember({"bash", "zsh"}).description(""))
-                ->type_name("bash|zsh");
-            add_output(app, arguments->output);
-            return [arguments](const CommandContext& context) { return run(*arguments, context); };
-          }};
+      .define = [](CommandApp& app) -> CommandAction {
+        const auto arguments = std::make_shared<Arguments>();
+        app.add_option("SHELL", arguments->shell, "bash or zsh").required().one_of({"bash", "zsh"});
+        add_output(app, arguments->output);
+        return [arguments](const CommandContext& context) { return run(*arguments, context); };
+      }};
 }
 
 }  // namespace recordpipe

@@ -232,28 +232,26 @@ CommandAction define(CommandApp& app) {
                "memory goes to temporary files");
   app.add_option("--tmp-dir", arguments->temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
-      ->type_name("DIR");
+      .type_name("DIR");
   add_where(app, arguments->where);
   app.add_option("--sample", arguments->fraction, "Take each record with this probability")
-      ->check(number_between(0, 1))
-      ->type_name("FRACTION");
+      .check(number_between(0, 1))
+      .type_name("FRACTION");
   app.add_option("--sample-count", arguments->sample_count, "Take so many records, drawn at random")
-      ->check(whole_number())
-      ->type_name("N");
+      .check(whole_number())
+      .type_name("N");
   app.add_option("--seed", arguments->seed, "Random seed for --shuffle and --sample")
-      ->check(whole_number())
-      ->type_name("S")
-      ->capture_default_str();
+      .check(whole_number())
+      .type_name("S")
+      .show_default();
   add_limit(app, arguments->limit);
   add_features(app, arguments->select, "Keep only these features");
   app.add_option("--drop", arguments->drop, "Leave these features out")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("NAME,...");
+      .comma_separated()
+      .type_name("NAME,...");
   app.add_option("--rename", arguments->rename, "Give features other names")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("OLD=NEW,...");
+      .comma_separated()
+      .type_name("OLD=NEW,...");
   app.add_flag("--skip-corrupt", arguments->skip_corrupt,
                "Skip damaged regions and keep all intact records after them; report each region on "
                "standard error");

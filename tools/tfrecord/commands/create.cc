@@ -135,19 +135,17 @@ CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<CreateArguments>();
   app.add_input("INPUT", arguments->inputs,
                 "Files to make records of, or a folder of images; - is standard input")
-      ->required()
-      ->type_name("FILE");
+      .required()
+      .type_name("FILE");
   app.add_option("--from", arguments->format, "Input format (default: from the file name)")
-      ->check(CLI::IsMember({"json", "csv", "numpy", "images", "cifar"}).description(""))
-      ->type_name("json|csv|numpy|images|cifar");
+      .one_of({"json", "csv", "numpy", "images", "cifar"});
   app.add_option("--types", arguments->types,
                  "What columns of CSV, and features of JSON, hold: label=int64,x=float")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("NAME=TYPE,...");
+      .comma_separated()
+      .type_name("NAME=TYPE,...");
   app.add_option("--tmp-dir", arguments->source.temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
-      ->type_name("DIR");
+      .type_name("DIR");
   add_record_output(app, arguments->output);
   add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return create(context, *arguments); };

@@ -195,20 +195,20 @@ CommandAction define(CommandApp& app) {
   const auto parts = [](const std::string& side) {
     return [&side](FileSystem& files) { return parts_of(files, side); };
   };
-  app.add_input("A", arguments->a, what, parts(arguments->a))->required()->type_name("FILE");
-  app.add_input("B", arguments->b, what, parts(arguments->b))->required()->type_name("FILE");
+  app.add_input("A", arguments->a, what, parts(arguments->a)).required().type_name("FILE");
+  app.add_input("B", arguments->b, what, parts(arguments->b)).required().type_name("FILE");
   add_reading_options(app, arguments->reading);
   add_output(app, arguments->output);
   app.add_option("--tolerance", arguments->tolerance,
                  "Maximum difference of numbers that count as equal")
-      ->check(number_between(0, std::numeric_limits<float>::max()))
-      ->type_name("X");
+      .check(number_between(0, std::numeric_limits<float>::max()))
+      .type_name("X");
   add_where(app, arguments->where);
   add_limit(app, arguments->limit);
   app.add_option("--differences", arguments->differences, "Show the first K differences")
-      ->check(whole_number())
-      ->type_name("K")
-      ->capture_default_str();
+      .check(whole_number())
+      .type_name("K")
+      .show_default();
   app.add_flag("--json", arguments->json, "A JSON object for each difference, and one in the end");
   return [arguments](const CommandContext& context) { return diff(context, *arguments); };
 }

@@ -124,25 +124,24 @@ CommandAction define(CommandApp& app) {
   add_inputs(app, arguments->input);
   app.add_output("-o,--output", arguments->target.output,
                  "Output file or folder (required); - is standard output")
-      ->required();
+      .required();
   app.add_option("--to", arguments->format,
                  "What to write; left out, -o says: .json, .jsonl, .ndjson, .csv, .npz or FOLDER/")
-      ->check(CLI::IsMember({"json", "csv", "npz", "images"}).description(""))
-      ->type_name("json|csv|npz|images");
+      .one_of({"json", "csv", "npz", "images"});
   add_where(app, arguments->where);
   add_limit(app, arguments->limit);
   add_features(app, arguments->features, "Only these features");
   app.add_option("--image", arguments->target.image,
                  "The feature that holds the image; left out, image/encoded, image or the like")
-      ->type_name("NAME");
+      .type_name("NAME");
   app.add_option("--label", arguments->target.label,
                  "The feature that names an image's folder; left out, image/class/text, label or "
                  "the like, where there is one")
-      ->type_name("NAME");
+      .type_name("NAME");
   add_pixel_options(app, arguments->pixels);
   app.add_option("--tmp-dir", arguments->target.temporary_directory,
                  "Directory for temporary files (default: the output's directory)")
-      ->type_name("DIR");
+      .type_name("DIR");
   add_threads(app, arguments->threads);
   add_json_summary(app, arguments->json);
   return [arguments](const CommandContext& context) { return export_records(context, *arguments); };

@@ -167,11 +167,10 @@ or {path, error}.)",
       .define = [](CommandApp& app) -> CommandAction {
         const auto arguments = std::make_shared<Arguments>();
         add_files(app, arguments->files);
-        app.add_output("-o,--output", arguments->index,
-                       "Index file, for a single FILE (default: FILE.idx); - is standard output",
-                       {.replaced = [&given = *arguments](FileSystem& files) {
-                         return indexes_of(given, files);
-                       }});
+        app.add_output(
+            "-o,--output", arguments->index,
+            "Index file, for a single FILE (default: FILE.idx); - is standard output",
+            [&given = *arguments](FileSystem& files) { return indexes_of(given, files); });
         app.add_flag("--check", arguments->check, "Check the index instead of writing it");
         add_threads(app, arguments->threads);
         app.add_flag("--json", arguments->json, "One JSON object a file");

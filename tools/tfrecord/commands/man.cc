@@ -166,9 +166,9 @@ Command man_command() {
               names.append(names.empty() ? "" : "|").append(command.name);
             }
             app.add_option("COMMAND", arguments->command, "The command; without it, the program")
-                ->type_name(names);
+                .type_name(names);
             app.add_option("--all", arguments->folder, "Write all pages into a folder instead")
-                ->type_name("FOLDER");
+                .type_name("FOLDER");
             add_output(app, arguments->output);
             return [arguments](const CommandContext& context) { return run(*arguments, context); };
           }};

@@ -129,8 +129,8 @@ there is no intact record, it does not appear. It can't replace an input.)",
         add_files(app, arguments->files);
         add_format_options(app, arguments->reading);
         add_output(app, arguments->output)
-            ->required()
-            ->description("Output file (required); - is standard output");
+            .required()
+            .description("Output file (required); - is standard output");
         add_compression(app, arguments->compression);
         add_threads(app, arguments->threads);
         app.add_flag("--json", arguments->json, "Report as JSON on standard output");

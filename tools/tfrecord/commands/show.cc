@@ -288,16 +288,15 @@ Command show_command() {
             add_output(app, arguments->output);
             app.add_option("--format", arguments->format,
                            "How records are printed; text unless given")
-                ->check(CLI::IsMember({"json", "text", "raw"}).description(""))
-                ->type_name("json|text|raw");
+                .one_of({"json", "text", "raw"});
             app.add_flag("--json", arguments->json, "The same as --format json");
             app.add_flag("--framed", arguments->framed, "With --format raw: whole records");
             app.add_option("--record", arguments->record, "Only record N of each file, from 0")
-                ->check(whole_number(0, INT64_MAX))
-                ->type_name("N");
+                .check(whole_number(0, INT64_MAX))
+                .type_name("N");
             app.add_option("--range", arguments->range,
                            "Only records FIRST to END - 1 of each file; either may be left out")
-                ->type_name("FIRST:END");
+                .type_name("FIRST:END");
             add_features(app, arguments->features, "Only these features");
             add_where(app, arguments->where);
             add_limit(app, arguments->limit);

@@ -238,32 +238,31 @@ Command view_command() {
         add_inputs(app, arguments->inputs);
         add_where(app, arguments->where);
         app.add_option("--limit", arguments->limit, "At most N records, of those that are selected")
-            ->check(whole_number(1, 1'000'000))
-            ->type_name("N")
-            ->capture_default_str();
+            .check(whole_number(1, 1'000'000))
+            .type_name("N")
+            .show_default();
         app.add_option("--sample", arguments->sampling, "Which records are shown")
-            ->check(CLI::IsMember({"first", "spread"}).description(""))
-            ->type_name("first|spread")
-            ->capture_default_str();
+            .one_of({"first", "spread"})
+            .show_default();
         app.add_option("--max-bytes", arguments->max_bytes,
                        "Approximate limit for the record bytes in the page")
-            ->transform(byte_size())
-            ->type_name("BYTES")
-            ->default_str("24MiB");
+            .transform(byte_size())
+            .type_name("BYTES")
+            .default_text("24MiB");
         app.add_option(
                "--image", arguments->image,
                "The feature that holds the image; left out, image/encoded, image or the like, "
                "or the first one that does")
-            ->type_name("NAME");
+            .type_name("NAME");
         add_pixel_options(app, arguments->pixels);
         app.add_option("--label", arguments->label,
                        "The feature that is the label; left out, image/class/text, label or "
                        "the like")
-            ->type_name("NAME");
+            .type_name("NAME");
         app.add_input("--labels", arguments->labels,
                       "What labels 0, 1, ... are called: names with commas between them, or a file "
                       "with one a line")
-            ->type_name("NAMES_OR_FILE");
+            .type_name("NAMES_OR_FILE");
         add_output(app, arguments->output);
         add_json_summary(app, arguments->json);
         return

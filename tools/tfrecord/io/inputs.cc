@@ -52,8 +52,8 @@ bool is_index_of_one(const std::string& path, const std::vector<std::string>& so
 
 void add_files(CommandApp& app, std::vector<std::string>& files) {
   app.add_input("FILE", files, "Files to read: paths, patterns, http(s) URLs; - is standard input")
-      ->required()
-      ->type_name("");
+      .required()
+      .type_name("");
 }
 
 void add_inputs(CommandApp& app, InputArguments& arguments) {
@@ -61,29 +61,28 @@ void add_inputs(CommandApp& app, InputArguments& arguments) {
   add_reading_options(app, arguments.reading);
 }
 
-void add_format_options(CLI::App& app, RecordReadOptions& reading) {
+void add_format_options(ArgumentParser& app, RecordReadOptions& reading) {
   static const std::map<std::string, std::optional<Compression>> kCompressions = {
       {"auto", std::nullopt},
       {"none", Compression::none},
       {"gzip", Compression::gzip},
       {"zlib", Compression::zlib},
       {"zstd", Compression::zstd}};
-  app.add_option_function<std::string>(
+  app.add_option_function(
          "--input-compression",
          [&reading](const std::string& name) { reading.compression = kCompressions.at(name); },
          "Compression of the input (auto: detected from the first bytes)")
-      ->check(CLI::IsMember({"auto", "none", "gzip", "zlib", "zstd"}).description(""))
-      ->type_name("auto|none|gzip|zlib|zstd");
+      .one_of({"auto", "none", "gzip", "zlib", "zstd"});
   app.add_option("--max-record-size", reading.max_record_size, "Maximum record size in a stream")
-      ->transform(byte_size())
-      ->type_name("BYTES")
-      ->default_str("1GiB");
+      .transform(byte_size())
+      .type_name("BYTES")
+      .default_text("1GiB");
 }
 
-void add_reading_options(CLI::App& app, RecordReadOptions& reading) {
+void add_reading_options(ArgumentParser& app, RecordReadOptions& reading) {
   add_format_options(app, reading);
   app.add_flag_function(
-      "--no-crc", [&reading](int64_t) { reading.crc = CrcCheck::never; }, "Do not check CRCs");
+      "--no-crc", [&reading] { reading.crc = CrcCheck::never; }, "Do not check CRCs");
 }
 
 bool is_standard_input(std::string_view path) { return path == "-"; }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dataset/applications/command_line/argument_parser.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record_reader.h"
@@ -28,9 +29,9 @@ void add_inputs(CommandApp& app, InputArguments& arguments);
 // Adds FILE... only.
 void add_files(CommandApp& app, std::vector<std::string>& files);
 // Adds --input-compression and --max-record-size, for commands that identify records by their CRCs.
-void add_format_options(CLI::App& app, RecordReadOptions& reading);
+void add_format_options(ArgumentParser& app, RecordReadOptions& reading);
 // Adds the same and --no-crc.
-void add_reading_options(CLI::App& app, RecordReadOptions& reading);
+void add_reading_options(ArgumentParser& app, RecordReadOptions& reading);
 
 bool is_standard_input(std::string_view path);
 

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -36,7 +35,7 @@ bool is_device(FileSystem& files, const std::string& path) {
 
 }  // namespace
 
-CLI::Option* add_output(CommandApp& app, std::string& path) {
+Option add_output(CommandApp& app, std::string& path) {
   path = "-";
   return app.add_output("-o,--output", path, "Output file (default: standard output)");
 }
@@ -157,7 +156,7 @@ void add_input(FileSystem& files, const std::string& given, FileIdentities& inpu
 FileIdentities inputs_of(FileSystem& files, const CommandApp& app) {
   FileIdentities inputs;
   for (const InputOption& input : app.inputs()) {
-    if (input.option->empty()) continue;
+    if (!input.option.was_given()) continue;
     for (const std::string& given : input.paths(files)) add_input(files, given, inputs);
   }
   return inputs;
@@ -171,7 +170,7 @@ bool is_standard_output(const std::string& output) {
 }
 
 void require_sound(FileSystem& files, const FileIdentities& inputs, const OutputOption& output) {
-  const std::string given = output.option->empty() ? "-" : output.option->results().front();
+  const std::string given = output.option.was_given() ? output.option.text() : "-";
   if (given.empty()) throw UsageError("-o names no file");
   // The command would take it for a file and print its summary into it.
   if (given != "-" && is_standard_output(given)) {
@@ -197,7 +196,7 @@ void require_sound_output(FileSystem& files, const CommandApp& app) {
   for (const OutputOption& output : app.outputs()) require_sound(files, inputs, output);
 }
 
-void add_json_summary(CLI::App& app, bool& json) {
+void add_json_summary(ArgumentParser& app, bool& json) {
   app.add_flag("--json", json, "Print what was written as JSON on standard output");
 }
 

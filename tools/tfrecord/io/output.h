@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dataset/applications/command_line/argument_parser.h"
 #include "recordpipe/file.h"
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
@@ -16,7 +17,7 @@
 namespace recordpipe {
 
 // Adds -o, --output; "-", the default, is standard output.
-CLI::Option* add_output(CommandApp& app, std::string& path);
+Option add_output(CommandApp& app, std::string& path);
 
 // Standard output for "-"; the FIFO or device if `path` leads to one; null if a file is to be
 // written.
@@ -65,7 +66,7 @@ inline std::string error_line(const std::string& path, const std::string& error)
 }
 
 // Adds --json for such a summary.
-void add_json_summary(CLI::App& app, bool& json);
+void add_json_summary(ArgumentParser& app, bool& json);
 
 // Throws UsageError if both the result and the summary would go to standard output.
 void check_json_summary(bool json, const std::string& output);

@@ -161,31 +161,30 @@ class OpenFile {
 
 void add_record_output(CommandApp& app, RecordOutputArguments& arguments,
                        std::function<bool()> may_replace_input) {
-  app.add_output("-o,--output", arguments.path, "Output file (required); - is standard output",
-                 {.replaced = [&](FileSystem& files) { return replaced_files(files, arguments); },
-                  .may_replace_input = std::move(may_replace_input)})
-      ->required();
+  app.add_output(
+         "-o,--output", arguments.path, "Output file (required); - is standard output",
+         [&](FileSystem& files) { return replaced_files(files, arguments); },
+         std::move(may_replace_input))
+      .required();
   add_compression(app, arguments.compression);
   app.add_option(
          "--level", arguments.level,
          "Compression level: 0-9 for gzip and zlib (default 1), 1-22 for zstd (default 3), or "
          "\"fast\" (gzip through ISA-L)")
-      ->check(CLI::Validator(
-          [](const std::string& level) {
-            const bool is_number = !level.empty() && level.size() <= 2 &&
-                                   level.find_first_not_of("0123456789") == std::string::npos;
-            return is_number || level == "fast" ? "" : "a number or fast";
-          },
-          ""))
-      ->type_name("LEVEL");
+      .check([](const std::string& level) {
+        const bool is_number = !level.empty() && level.size() <= 2 &&
+                               level.find_first_not_of("0123456789") == std::string::npos;
+        return is_number || level == "fast" ? "" : "a number or fast";
+      })
+      .type_name("LEVEL");
   app.add_option("--shards", arguments.shards,
                  "Split into N files with equal numbers of records: FILE-00000-of-0000N, ...")
-      ->check(whole_number(1, kMostShards - 1))
-      ->type_name("N");
+      .check(whole_number(1, kMostShards - 1))
+      .type_name("N");
   app.add_option("--max-bytes", arguments.max_bytes,
                  "Start a new file before BYTES (uncompressed) would be exceeded")
-      ->transform(byte_size())
-      ->type_name("BYTES");
+      .transform(byte_size())
+      .type_name("BYTES");
   add_threads(app, arguments.threads);
 }
 
