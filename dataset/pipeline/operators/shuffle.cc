@@ -5,7 +5,6 @@
 // Elements keep their ids. No random access. Saved state: the number of the next draw, the input's
 // position, and 8 bytes for each element in the buffer: the element's position in the input.
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -108,32 +107,43 @@ class ShufflePlan final : public OrderPlan {
 
   // Plans the tickets for places_ again, in the order of the input.
   void refill() {
-    std::vector<size_t> order(places_.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::ranges::sort(order, {}, [this](size_t at) { return places_[at]; });
-    buffer_.reserve(places_.size());
+    struct Slot {
+      uint64_t place;
+      size_t number;
+    };
+    std::vector<Slot> slots(places_.size());
+    for (size_t i = 0; i < slots.size(); ++i) slots[i] = {places_[i], i};
+    std::ranges::sort(slots, {}, &Slot::place);
+    buffer_.reserve(slots.size());
     charge();
     inputs_.resize(kInputs);
-    for (size_t first = 0; first < order.size();) {
-      size_t count = 1;  // of consecutive positions
-      while (count < kInputs && first + count < order.size() &&
-             places_[order[first + count]] == places_[order[first]] + count) {
-        ++count;
+    for (size_t first = 0; first < slots.size();) {
+      size_t end = first + 1;
+      while (end < slots.size() && slots[end].place - slots[end - 1].place <= kShortGap &&
+             slots[end].place - slots[first].place < kInputs) {
+        ++end;
       }
-      if (places_[order[first]] < taken_) fail_state();  // a duplicate
-      pass_over(places_[order[first]] - taken_);
-      for (const size_t end = first + count; first < end;) {
-        const Planned planned = input().plan(std::span(inputs_).first(end - first), Wait::yes);
-        buffer_.insert(buffer_.end(), inputs_.begin(),
-                       inputs_.begin() + static_cast<std::ptrdiff_t>(planned.count));
-        first += planned.count;
-        taken_ += planned.count;
-        if (planned.stop != Stop::none && first < end) fail_state();
+      if (slots[first].place < taken_) fail_state();  // a duplicate
+      pass_over(slots[first].place - taken_);
+      for (const uint64_t last = slots[end - 1].place; taken_ <= last;) {
+        const Planned planned =
+            input().plan(std::span(inputs_).first(last + 1 - taken_), Wait::yes);
+        size_t unwanted = 0;
+        for (size_t i = 0; i < planned.count; ++i, ++taken_) {
+          if (slots[first].place == taken_) {
+            buffer_.push_back(inputs_[i]);
+            ++first;
+          } else {
+            inputs_[unwanted++] = inputs_[i];
+          }
+        }
+        input().discard(std::span(inputs_).first(unwanted));
+        if (planned.stop != Stop::none && taken_ <= last) fail_state();
       }
     }
     // Reordered only now: after an exception, restart() discards the tickets in the buffer.
     std::vector<Ticket> in_place(buffer_.size());
-    for (size_t i = 0; i < order.size(); ++i) in_place[order[i]] = buffer_[i];
+    for (size_t i = 0; i < slots.size(); ++i) in_place[slots[i].number] = buffer_[i];
     buffer_ = std::move(in_place);
   }
 
@@ -157,6 +167,9 @@ class ShufflePlan final : public OrderPlan {
   }
 
   static constexpr size_t kInputs = 256;
+  // refill() plans and discards up to this number of unwanted tickets rather than ask for the next
+  // wanted one separately.
+  static constexpr uint64_t kShortGap = 32;
 
   const size_t buffer_size_;
   const uint64_t key_;
