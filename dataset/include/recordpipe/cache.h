@@ -1,10 +1,10 @@
 // Describes the cache operators: contents, lifetime, limits.
 //
 // A cache belongs to the Dataset returned by cache(), its copies, and the Datasets derived from it;
-// it is freed with the last of these Datasets and of their iterators. All their iterators and
-// passes share the cache: create the Dataset once, before the loop over epochs. An incomplete pass
-// leaves its computed elements in the cache (tf.data discards them), and any later pass continues
-// after them. If several iterators fill the cache concurrently, each iterator computes the elements
+// it is freed with the last of these Datasets and their iterators. All their iterators and passes
+// share the cache: create the Dataset once, before the loop over epochs. An incomplete pass leaves
+// its computed elements in the cache (tf.data discards them), and any later pass continues after
+// them. If several iterators fill the cache concurrently, each iterator computes the elements
 // itself; the first result of an element is stored, and no iterator waits for another. Errors of
 // elements are also cached.
 //

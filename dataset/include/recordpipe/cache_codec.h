@@ -20,7 +20,7 @@
 namespace recordpipe {
 
 // The requirements of a codec. name() identifies the encoding; a cache file with another encoding
-// or element type (internal/element_type_name.h) is an error. encode() appends to `out`. decode()
+// or element type (internal/element_type_name.h) is rejected. encode() appends to `out`. decode()
 // receives the same bytes, which stay memory-mapped for the iterator's lifetime, and throws Error
 // if the bytes are invalid. Both functions are called as const; decode() must be safe for
 // concurrent calls.
@@ -44,7 +44,8 @@ struct CacheCodec;
                .hint = "remove the cache"});
 }
 
-// Keeps a record's bytes. The decoded record has the path of the cache file and its offset there.
+// Keeps a record's bytes. The decoded record has the path of the cache file and the offset in that
+// file.
 template <>
 struct CacheCodec<Record> {
   std::string name() const { return "record"; }

@@ -1,4 +1,4 @@
-// Collators: define how Dataset::batch combines elements into batches.
+// Collators define how Dataset::batch combines elements into batches.
 #pragma once
 
 #include <concepts>
@@ -19,7 +19,7 @@ namespace recordpipe {
 //   set(batch, row, element, next)   called if the element of the next row is known, so that its
 //                         input can be prefetched into the CPU cache;
 //   parameters()          returns the parameters as std::vector<Parameter>. They are part of the
-//                         plan, so saved states and caches with other parameters are errors;
+//                         plan, so saved states and caches with other parameters are rejected;
 //   name()                returns the operator's name in the plan (default: "batch").
 template <class C, class T>
 concept CollatorOf = Element<typename C::Batch> &&

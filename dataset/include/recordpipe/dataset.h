@@ -193,13 +193,13 @@ class Dataset {
     return with<T>(internal::concatenate({node_, next.node_}));
   }
 
-  // Selects from each group of num_shards (1 to kMaxShards) consecutive elements the one at `index`
-  // < num_shards. The shards of all workers are disjoint and together cover the input. If the input
-  // ends within a group, the first shards get one element more than the others, as in tf.data. With
-  // DropRemainder::yes, the incomplete group is dropped: all workers then have the same number of
-  // elements, and with batch(n, DropRemainder::yes) the same number of batches, for any number of
-  // workers. Elements keep their ids, so an element's random numbers don't depend on the number of
-  // workers.
+  // Selects from each group of num_shards (1 to kMaxShards) consecutive elements the element at
+  // `index`, which must be less than num_shards. The shards of all workers are disjoint and
+  // together cover the input. If the input ends within a group, the first shards get one element
+  // more than the others, as in tf.data. With DropRemainder::yes, the incomplete group is dropped:
+  // all workers then have the same number of elements, and with batch(n, DropRemainder::yes) the
+  // same number of batches, for any number of workers. Elements keep their ids, so an element's
+  // random numbers don't depend on the number of workers.
   //
   // Place shard after shuffle and repeat and directly before batch (only maps may be between). A
   // state saved by one of 4 workers (batch size 32) after its batch K can then be restored by each
@@ -267,7 +267,7 @@ class Dataset {
 
   // Like cache(options), but keeps the elements in a file, also for later runs. The file appears
   // when a pass has reached its end. A cache file that was written by another pipeline or from
-  // other source files is an error.
+  // other source files is rejected with an error.
   template <CacheCodecOf<T> C = CacheCodec<T>>
   Dataset cache(std::string path, C codec = {},
                 FileSystem& file_system = posix_file_system()) const {
@@ -297,9 +297,9 @@ class Dataset {
   //     }
   //
   // The concatenated elements of epochs 0 to n - 1 equal those of batches.repeat(n), bit for bit.
-  // Each of the loops creates a new iterator, which opens the files and checks their CRCs again;
-  // with repeat, both happen only once. If the Dataset contains a repeat, pass p of the repeat in
-  // epoch k has its own epoch: p if k is 0, otherwise a value that is unique for each (k, p).
+  // The loop over each epoch creates a new iterator, which opens the files and checks their CRCs
+  // again; with repeat, both happen only once. If the Dataset contains a repeat, pass p of the
+  // repeat in epoch k has its own epoch: p if k is 0, otherwise a unique value for each (k, p).
   //
   // Like an option, the epoch is a property of the iteration, not an operator: operators may follow
   // epoch(), the last call wins, and the epoch is not part of explain() or of a saved state's plan.

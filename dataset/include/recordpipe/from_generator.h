@@ -5,8 +5,8 @@
 //     });
 //
 // Yields elements in order. A pass calls the factory when its first element is needed, and calls
-// the returned generator until that returns nullopt or throws. All calls are sequential, on the
-// planning thread: place a prefetch after the source. The calls are up to one chunk
+// the returned generator until the generator returns nullopt or throws. All calls are sequential,
+// on the planning thread: place a prefetch after the source. The calls are up to one chunk
 // (PipelineOptions::chunk_size) ahead of the delivered elements.
 //
 // Saved state: the number of generated elements. A restore calls a new generator that number of

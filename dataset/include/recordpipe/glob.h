@@ -14,9 +14,9 @@ bool has_glob_characters(std::string_view path);
 
 // Returns the paths that match `pattern`, sorted bytewise; empty if none match. The syntax is the
 // shell's (glob(7)): * matches any string, ? one character, [a-c] one of these characters, [!a-c]
-// any other character. None of these patterns matches a /, or a dot at the start of a name. \
-// escapes the next character. Directories may also be patterns: "data/*/train-?????-of-00016". A
-// pattern in the last component does not match directories.
+// any other character. None of these patterns matches a /, or a dot at the start of a name. A
+// backslash escapes the next character. Directories may also be patterns:
+// "data/*/train-?????-of-00016". A pattern in the last component does not match directories.
 std::vector<std::string> glob(FileSystem& file_system, const std::string& pattern);
 
 }  // namespace recordpipe

@@ -113,8 +113,8 @@ class MappedRecordFile {
   // Like read(), but does not touch the data: the CRC is not checked, and an offset from an index
   // is not verified.
   Record view(size_t i) const;
-  // Prefetches the bytes that read(i) will touch into the CPU cache, for random access: the first 4
-  // KiB if the CRC will be checked, otherwise both ends of the record. Never fails.
+  // Prefetches into the CPU cache the bytes that read(i) will touch, for random access: the first
+  // 4 KiB if the CRC will be checked, otherwise both ends of the record. Never fails.
   void prefetch(size_t i) const;
   // The content of the whole file; empty if the file is not mapped.
   std::span<const std::byte> bytes() const;

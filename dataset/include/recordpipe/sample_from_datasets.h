@@ -11,7 +11,7 @@ namespace recordpipe {
 
 enum class StopOnEmptyDataset { no, yes };
 
-// Mixes `datasets` (at least one) at random, with the options and the epoch of the first one.
+// Mixes `datasets` (at least one) at random, with the options and the epoch of the first dataset.
 // `weights` are the sampling probabilities, up to a common factor; empty: uniform. The elements of
 // each input keep their order. An exhausted input is not sampled again; with
 // StopOnEmptyDataset::yes, the mixture ends when an exhausted input is sampled (tf.data's

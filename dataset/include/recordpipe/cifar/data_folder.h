@@ -50,8 +50,8 @@ std::string noted_source(FileSystem& file_system, const std::string& data_dir);
 
 void remove_source_note(FileSystem& file_system, const std::string& data_dir);
 
-// The mark DATA_DIR/synthetic.txt, which says that the images of the TFRecord files are synthetic.
-// Programs that print accuracies on such files must say so.
+// The mark DATA_DIR/synthetic.txt of TFRecord files with synthetic images. Programs that print
+// accuracies on such files must say that the images are synthetic.
 bool is_marked_synthetic(FileSystem& file_system, const std::string& data_dir);
 void mark_synthetic(FileSystem& file_system, const std::string& data_dir);
 void unmark_synthetic(FileSystem& file_system, const std::string& data_dir);

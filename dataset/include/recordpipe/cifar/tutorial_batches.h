@@ -22,8 +22,8 @@ struct Cifar10TutorialOptions {
   bool drop_remainder = false;
   // Random seed of the order and the distortions; both differ between epochs.
   uint64_t seed = 7;
-  // Size of the shuffle buffer, in records; 0: no shuffling. The tutorial trains with 20,000 + 3 *
-  // batch_size and evaluates without shuffling.
+  // Size of the shuffle buffer, in records; 0: no shuffling.
+  // The tutorial trains with 20,000 + 3 * batch_size and evaluates without shuffling.
   size_t shuffle_buffer = 0;
   // true (training): a random 24x24 crop, a random horizontal flip, brightness changed by up to
   // ±63, contrast multiplied by 0.2 to 1.8. false (evaluation): the central 24x24 crop. In both

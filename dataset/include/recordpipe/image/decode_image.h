@@ -28,8 +28,9 @@ struct ImageInfo {
 struct DecodeOptions {
   // 1: grey; 3: RGB; 4: RGBA (alpha is 255 if the file has none). 0 (default): the channels of the
   // file, as in tf.io.decode_image: 1 to 4 for PNG (2: grey and alpha; a palette gives 3, or 4 with
-  // transparency), 1 or 3 for JPEG (3 also for CMYK and YCCK). Colour is converted to grey as 0.299
-  // R + 0.587 G + 0.114 B. Alpha that was not requested is dropped.
+  // transparency), 1 or 3 for JPEG (3 also for CMYK and YCCK).
+  // Colour is converted to grey as 0.299 R + 0.587 G + 0.114 B. Alpha that was not requested is
+  // dropped.
   int channels = 0;
   // The largest image, in pixels (default: 2^26, which is 256 MiB of RGBA). Decoding a progressive
   // JPEG takes up to eight times the memory of the decoded pixels.

@@ -1,4 +1,4 @@
-// Returns the name of an element's type, which distinguishes types of the same size.
+// Names element types, so that types of the same size can be distinguished.
 #pragma once
 
 #include <array>

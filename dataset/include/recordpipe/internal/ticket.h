@@ -1,4 +1,4 @@
-// Tickets: represent planned elements that are not computed yet.
+// Tickets represent planned elements that are not computed yet.
 #pragma once
 
 #include <cstddef>

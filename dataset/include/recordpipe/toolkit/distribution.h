@@ -68,8 +68,8 @@ class Distribution {
   uint64_t finite() const { return count_ - below_ - above_; }
   double finite_min() const { return least_; }
   double finite_max() const { return greatest_; }
-  // Returns the counts of `bins` equal-width bins over [finite_min, finite_max]. Requires finite()
-  // > 0. If the distribution isn't exact, a bucket is counted at its midpoint.
+  // Requires finite() > 0. Returns the counts of `bins` equal-width bins over [finite_min,
+  // finite_max]. If the distribution isn't exact, a bucket is counted at its midpoint.
   std::vector<uint64_t> histogram(size_t bins) const;
 
  private:

@@ -1,6 +1,8 @@
-// Reads NumPy files as records, and writes .npz files. .npy files, versions 1.0 to 3.0
-// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): the header is parsed,
-// never evaluated as Python; arrays of numbers, booleans and strings are supported.
+// Reads NumPy files as records, and writes .npz files.
+//
+// Supports .npy files of versions 1.0 to 3.0
+// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) with arrays of numbers,
+// booleans and strings. The header is parsed, never evaluated as Python.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,8 @@
 
 namespace recordpipe {
 
-// Returns a reader of a serialised Example or SequenceExample. Throws Error{limit_exceeded} for 2
-// GiB or more (protobuf's sizes are ints).
+// Returns a reader of a serialised Example or SequenceExample. Throws Error{limit_exceeded} for
+// 2 GiB or more (protobuf's sizes are ints).
 inline WireReader read_example(std::span<const std::byte> example) {
   if (example.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
     throw Error({.kind = ErrorKind::limit_exceeded, .reason = "an Example of 2 GiB or more"});

@@ -37,9 +37,9 @@ class WantedFeatures {
   // the same order in every record, so pass the index after the previous result.
   size_t find(std::string_view name, size_t guess = 0) const;
 
-  // Returns, for example, {'label': int64s, 'box': floats[4] or [0, 0, 1, 1], 'words': ragged
-  // bytes}. Different schemas have different texts. Long default values are represented by their
-  // CRC-32C.
+  // Returns the schema as text, for example
+  // {'label': int64s, 'box': floats[4] or [0, 0, 1, 1], 'words': ragged bytes}. Different schemas
+  // have different texts. Long default values are represented by their CRC-32C.
   std::string text() const;
 
  private:
