@@ -12,23 +12,24 @@
 namespace recordpipe {
 
 // Writes to ".NAME.partial" in the target's directory. The partial file is locked while it is
-// written: a second writer of the same target gets Error{busy}. commit() syncs the file, renames it
-// to the target and syncs the directory. Destruction before commit() removes the partial file and
-// leaves the target unchanged. A partial file left by a killed process is overwritten by the next
-// writer. After a failed write the partial file is removed, and write() and commit() throw
-// Error{invalid_argument}.
+// written: a second writer of the same target gets Error{busy}. commit() syncs the partial file,
+// renames it to the target and syncs the directory. Destruction before commit() removes the partial
+// file and leaves the target unchanged. If a process is killed, the next writer overwrites the
+// partial file that it left. After a failed write the partial file is removed, and write() and
+// commit() throw Error{invalid_argument}.
 //
-// An existing target must be a regular file; the new file gets its permissions (not its owner). A
-// symbolic link is followed, as by a shell's ">": the target is the file that the link points to,
-// which need not exist; the partial file is in that file's directory, and the link stays. A
-// symbolic link with the name of the partial file is never followed: Error{already_exists} names
-// it. All other errors name `path`. Not thread-safe.
+// An existing target must be a regular file; the new file gets the permissions of the old one (not
+// its owner). A symbolic link is followed, as by a shell's ">": the target is the file that the
+// link points to, which need not exist; the partial file is in that file's directory, and the link
+// stays. A symbolic link with the name of the partial file is never followed: Error{already_exists}
+// names the link. All other errors name `path`. Not thread-safe.
 class AtomicFile final : public ByteSink {
  public:
   AtomicFile(FileSystem& file_system, std::string path);
-  // One of several files under a single lock, that of `first`. Every writer of these files must
-  // take the lock of `first` before the others, and keep it until the last file is committed or
-  // discarded (as AtomicFileSet does). A finished file holds no descriptor.
+  // Opens one of several files under a single lock, the lock of `first`. Every writer of these
+  // files must take the lock of `first` before it opens the other files, and keep the lock until
+  // the last file is committed or discarded (as AtomicFileSet does). A finished file holds no
+  // descriptor.
   AtomicFile(FileSystem& file_system, std::string path, const AtomicFile& first);
   ~AtomicFile() override;
   AtomicFile(const AtomicFile&) = delete;
@@ -38,11 +39,12 @@ class AtomicFile final : public ByteSink {
   // The same as commit().
   void close() override { commit(); }
   void commit();
-  // Ends the writing and syncs; the target is unchanged. A later commit() only renames. For several
-  // files that must appear together, and to sync one file while another is written.
+  // Ends the writing and syncs the partial file; the target is unchanged. A later commit() only
+  // renames. For several files that must appear together, and to sync one file while another is
+  // written.
   void finish();
-  // commit() under another name in the same directory, for names that are known only after several
-  // files are finished. Follows a symbolic link of that name, on the same file system.
+  // Commits under another name in the same directory, for names that are known only after several
+  // files are finished. Follows a symbolic link of that name to a target on the same file system.
   void commit_as(std::string path);
   // The path as it was passed to the constructor or to commit_as().
   const std::string& path() const override { return path_; }
@@ -67,7 +69,7 @@ class AtomicFile final : public ByteSink {
   std::unique_ptr<OutputFile> file_;  // non-null in Stage::open
 };
 
-// Removes the partial files that killed processes left in `directory`, for all targets whose name
+// Removes the partial files that killed processes left in `directory`, for all targets whose names
 // `is_wanted` accepts. Keeps partial files that are locked by a writer.
 void remove_abandoned_partials(FileSystem& file_system, const std::string& directory,
                                const std::function<bool(std::string_view name)>& is_wanted);

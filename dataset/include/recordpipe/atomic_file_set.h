@@ -1,4 +1,4 @@
-// Any number of files that appear together.
+// Writes several files that appear together.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace recordpipe {
 
-// The files are written one after another, each as an AtomicFile; no file appears under its name
-// before all files are complete and synced. One lock, that of the first file's partial file, guards
-// the set: a second set that begins with the same name gets Error{busy}. At most three files are
-// open at a time.
+// The files are written one after another, each as an AtomicFile. No file appears under its name
+// before all files are complete and synced. The lock of the first file guards the whole set: a
+// second set that begins with the same name gets Error{busy}. At most three files are open at a
+// time.
 //
-// A process that is killed during commit() leaves some files with their old content. The first file
-// is renamed last: if it is new, all files are. Destruction before commit() leaves nothing. After a
-// failure nothing more may be written. Not thread-safe.
+// If a process is killed during commit(), some files keep their old content. The first file is
+// renamed last: if it is new, all files are. Destruction before commit() leaves nothing behind.
+// After a failure, nothing more may be written. Not thread-safe.
 class AtomicFileSet {
  public:
   explicit AtomicFileSet(FileSystem& file_system) : file_system_(file_system) {}
@@ -29,9 +29,9 @@ class AtomicFileSet {
   // Finishes the previous file and begins a file for `path`. The result is valid until the next
   // call; its close() must not be called.
   ByteSink& begin(const std::string& path);
-  // Finishes the last file, then renames all files to `paths` (in the order of begin()): the names
-  // they began with, or others in the same directory. Must be called at most once. Throws
-  // Error{invalid_argument} if the number of paths differs from the number of files.
+  // Finishes the last file, then renames all files to `paths`, in the order of begin(): each to the
+  // path it began with, or to another name in the same directory. Must be called at most once.
+  // Throws Error{invalid_argument} if the number of paths differs from the number of files.
   void commit(std::span<const std::string> paths);
 
  private:

@@ -1,4 +1,4 @@
-// Codecs: the encoding of elements in cache files.
+// Codecs: how elements are encoded in cache files.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@
 
 namespace recordpipe {
 
-// The requirements of a codec. name() identifies the encoding, so that a cache with another
-// encoding or element type (internal/element_type_name.h) is refused. encode() appends to `out`.
-// decode() receives the same bytes, which stay memory-mapped for the iterator's lifetime, and
-// throws Error if they are invalid. Both are called as const; decode() must be safe for concurrent
-// calls.
+// The requirements of a codec. name() identifies the encoding; a cache file with another encoding
+// or element type (internal/element_type_name.h) is rejected. encode() appends to `out`. decode()
+// receives the same bytes, which stay memory-mapped for the iterator's lifetime, and throws Error
+// if the bytes are invalid. Both functions are called as const; decode() must be safe for
+// concurrent calls.
 template <class C, class T>
 concept CacheCodecOf = requires(const C& codec, const T& value, std::string& out,
                                 const Record& stored) {
@@ -44,7 +44,8 @@ struct CacheCodec;
                .hint = "remove the cache"});
 }
 
-// Keeps a record's bytes; path and offset are those in the cache file.
+// Keeps a record's bytes. The decoded record has the path of the cache file and the offset in that
+// file.
 template <>
 struct CacheCodec<Record> {
   std::string name() const { return "record"; }
@@ -63,8 +64,8 @@ struct CacheCodec<std::string> {
   }
 };
 
-// Not for pointers and views, which are invalid in another process. (Pointers inside a struct can't
-// be detected.)
+// Not for pointers and views, which are invalid in another process. (Pointers that are members of a
+// struct can't be detected.)
 template <class T>
 concept CopiedAsBytes =
     std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::ranges::view<T>;

@@ -1,4 +1,4 @@
-// A timeline of all threads' activity, for https://ui.perfetto.dev or chrome://tracing.
+// Records a timeline of all threads' activity, for https://ui.perfetto.dev or chrome://tracing.
 //
 //     auto trace = std::make_shared<ChromeTrace>();
 //     auto batches = dataset.with_options({.trace = trace});
@@ -27,7 +27,7 @@ class ChromeTrace {
   // counted.
   explicit ChromeTrace(size_t max_events = 1'000'000);
 
-  // Interns the name of an event: equal texts give equal numbers.
+  // Interns the name of an event: equal texts give equal Names.
   Name name(std::string_view text);
 
   // Records an activity of the calling thread from `begin` to `end`.
@@ -38,9 +38,9 @@ class ChromeTrace {
 
   size_t dropped() const;
 
-  // A JSON object in Trace Event Format: complete events ("X"), in microseconds since construction,
-  // with the names of the process and of its threads (default "worker"), and "dropped_events" if
-  // events were dropped.
+  // Returns a JSON object in Trace Event Format: complete events ("X"), in microseconds since
+  // construction, with the names of the process and of its threads (default "worker"), and
+  // "dropped_events" if events were dropped.
   // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
   std::string json() const;
 

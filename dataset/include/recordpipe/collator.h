@@ -1,4 +1,4 @@
-// Collators: how batch combines elements into batches.
+// Collators define how Dataset::batch combines elements into batches.
 #pragma once
 
 #include <concepts>
@@ -12,15 +12,15 @@
 namespace recordpipe {
 
 // A collator combines elements into a batch. reset() prepares a batch with `rows` rows and may
-// reuse its memory. set() writes one row; it is called concurrently for different rows. Optional
-// members:
+// reuse the batch's memory. set() writes one row; it is called concurrently for different rows.
+// Optional members:
 //   finish(batch)         called once after all rows were set without errors: for batches whose
 //                         row positions depend on the sizes of all rows;
-//   set(batch, row, element, next)   called if the next row's element is known, so that its input
-//                         can be prefetched into the CPU cache;
-//   parameters()          the parameters as std::vector<Parameter>: part of the plan, so that saved
-//                         states and caches of other parameters are refused;
-//   name()                the operator's name in the plan (default: "batch").
+//   set(batch, row, element, next)   called if the element of the next row is known, so that its
+//                         input can be prefetched into the CPU cache;
+//   parameters()          returns the parameters as std::vector<Parameter>. They are part of the
+//                         plan, so saved states and caches with other parameters are rejected;
+//   name()                returns the operator's name in the plan (default: "batch").
 template <class C, class T>
 concept CollatorOf = Element<typename C::Batch> &&
     requires(const C& collator, typename C::Batch& batch, size_t n, T& element) {
@@ -44,7 +44,7 @@ concept NamedCollator = requires(const C& collator) {
   { collator.name() } -> std::convertible_to<std::string>;
 };
 
-// The default: a vector of the elements.
+// The default collator: collects the elements in a vector.
 template <Element T>
 struct VectorCollator {
   using Batch = std::vector<T>;

@@ -14,12 +14,12 @@
 
 namespace recordpipe {
 
-// Bytes values in the layout of Arrow and tf.RaggedTensor: value i is bytes()[splits()[i],
-// splits()[i + 1]).
+// Bytes values in the layout of Arrow and tf.RaggedTensor: value i is the range [splits()[i],
+// splits()[i + 1]) of bytes().
 class BytesValues {
  public:
   BytesValues() = default;
-  // `splits` has one element more than there are values.
+  // `splits` has one more element than there are values.
   BytesValues(const std::byte* bytes, std::span<const int64_t> splits)
       : bytes_(bytes), splits_(splits) {}
 
@@ -55,7 +55,8 @@ struct ValuesOf<FeatureKind::int64s> {
 };
 }  // namespace detail
 
-// std::span<const float>, std::span<const int64_t> or BytesValues: all have size(), [] and subspan.
+// std::span<const float>, std::span<const int64_t> or BytesValues. All of these have size(), [] and
+// subspan().
 template <FeatureKind kind>
 using Values = typename detail::ValuesOf<kind>::type;
 
@@ -70,8 +71,8 @@ struct DenseColumn {
 };
 
 // The column of a Ragged or VarLen feature: row i is values[row_splits[i], row_splits[i + 1]), as
-// in tf.RaggedTensor. FixedLenSequence: the splits count steps, each of `shape`; row i is [steps,
-// shape...].
+// in tf.RaggedTensor. For FixedLenSequence, the splits count steps, each of shape `shape`; row i is
+// [steps, shape...].
 template <FeatureKind kind>
 struct RaggedColumn {
   Values<kind> values;
@@ -88,7 +89,7 @@ struct RaggedColumn {
   }
 };
 
-// The column of a Ragged feature list, [batch, steps, values] with two ragged dimensions: row i has
+// The column of a Ragged feature list: [batch, steps, values] with two ragged dimensions. Row i has
 // the steps [row_splits[i], row_splits[i + 1]); step s is values[step_splits[s], step_splits[s +
 // 1]).
 template <FeatureKind kind>

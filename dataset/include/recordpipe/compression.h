@@ -1,4 +1,4 @@
-// Reading and writing gzip (RFC 1952), zlib (RFC 1950) and zstd (RFC 8878) streams.
+// Reads and writes gzip (RFC 1952), zlib (RFC 1950) and zstd (RFC 8878) streams.
 #pragma once
 
 #include <memory>
@@ -23,20 +23,20 @@ struct InflateOptions {
   // Continue after damage (default: false). gzip members and zstd frames are independent: the
   // read() after Error{corrupted} or Error{truncated} returns the content of the next member or
   // frame. The search for its first bytes begins up to 256 KiB before the detected damage, because
-  // a decoder may take damaged bytes for content for a while, also the start of the next member. If
-  // the bytes of that start were already returned as content (those of a stored block), they are
-  // not returned again, and the rest of that member is lost. A chance match is possible; its
-  // content is garbage that ends in another error. read() returns 0 if no further member is found,
-  // and after an error of the compressed source itself. The time is linear in the sizes of the file
-  // and its content. No effect for zlib, which has a single stream.
+  // a decoder may take damaged bytes for content for a while, including the start of the next
+  // member. If the bytes of that start were already returned as content (the content of a stored
+  // block), they are not returned again, and the rest of that member is lost. A chance match is
+  // possible; its content is garbage that ends in another error. read() returns 0 if no further
+  // member is found, and after an error of the compressed source itself. The time is linear in the
+  // sizes of the file and its content. No effect for zlib, which has a single stream.
   bool read_on_after_damage = false;
 };
 
-// The decompressed content of `compressed`; for Compression::none, `compressed` itself.
-// Concatenated gzip members and concatenated zstd frames are one stream. Checked: CRC-32 and length
-// of every gzip member, Adler-32 of zlib, the checksum of a zstd frame that has one. The caller
-// must limit the size of the content. Memory: two fixed buffers (256 KiB for input), and for zstd
-// the window that a frame requests (8 MiB up to level 19; limit: 128 MiB).
+// Decompresses `compressed`; for Compression::none, returns `compressed` itself. Concatenated gzip
+// members and concatenated zstd frames are one stream. Checks the CRC-32 and length of every gzip
+// member, the Adler-32 of zlib, and the checksum of a zstd frame that has one. The caller must
+// limit the size of the content. Memory: two fixed buffers (256 KiB for input), and for zstd the
+// window that a frame requests (8 MiB up to level 19; limit: 128 MiB).
 //
 // read() throws, with offsets in the compressed file:
 //   truncated       the stream ends before its trailer
@@ -51,10 +51,9 @@ struct DeflateOptions {
   int level = 6;  // gzip, zlib: 0 (stored) to 9; zstd: 1 to 22
 };
 
-// A sink that compresses into `sink` (not owned). close() writes the trailer and leaves `sink`
-// open. Deterministic: the gzip header contains no time and no name. A zstd frame ends with a
-// checksum of its content. Throws Error{invalid_argument} for a level that the format does not
-// have.
+// Returns a sink that compresses into `sink` (not owned). close() writes the trailer and leaves
+// `sink` open. Deterministic: the gzip header contains no time and no name. A zstd frame ends with
+// a checksum of its content. Throws Error{invalid_argument} if the format does not have the level.
 std::unique_ptr<ByteSink> deflate(ByteSink& sink, const DeflateOptions& options);
 
 }  // namespace recordpipe

@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli) and its masked form, which TFRecord files store: the plain CRC of data that
-// contains its own CRC is degenerate.
+// Computes CRC-32C (Castagnoli) and its masked form. TFRecord files store the masked form, because
+// the plain CRC of data that contains its own CRC is degenerate.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace recordpipe {
 
-// The CRC of A followed by `data`, where `crc` is the CRC of A; crc32c_extend(0, data) is the CRC
-// of `data`. Uses the fastest implementation for this processor.
+// Returns the CRC of A followed by `data`, where `crc` is the CRC of A; crc32c_extend(0, data) is
+// the CRC of `data`. Uses the fastest implementation for this processor.
 uint32_t crc32c_extend(uint32_t crc, std::span<const std::byte> data);
 
 inline uint32_t crc32c(std::span<const std::byte> data) { return crc32c_extend(0, data); }
 
-// The CRC of two concatenated blocks from their CRCs, in O(log second_size) steps and without their
-// data: blocks can be checked in parallel. The function also gives the CRC of a range from the CRCs
-// of two prefixes:
+// Returns the CRC of two concatenated blocks from their CRCs, in O(log second_size) steps and
+// without their data, so blocks can be checked in parallel. The function also gives the CRC of a
+// block from the CRCs of two prefixes:
 //     crc(block) = crc32c_concat(crc(before), crc(before and block), size of block)
 // because it is its own inverse (it shifts `first` and adds `second`; addition is xor).
 uint32_t crc32c_concat(uint32_t first, uint32_t second, uint64_t second_size);
@@ -31,7 +31,8 @@ struct Crc32cImplementation {
   uint32_t (*extend)(uint32_t crc, std::span<const std::byte> data);
 };
 
-// The implementations that run on this processor: the portable one first, the one in use last.
+// Returns the implementations that run on this processor: the portable one first, the one in use
+// last.
 const std::vector<Crc32cImplementation>& crc32c_implementations();
 
 }  // namespace recordpipe

@@ -12,25 +12,25 @@
 // Sources: tfrecord_files.h, from_vector.h, range.h, from_generator.h.
 //
 // A Dataset is a lazy, immutable description. It may be copied, shared and iterated any number of
-// times, also concurrently. Operators have the names and semantics of tf.data's. Additional
-// guarantees:
+// times, also concurrently. Its operators have the names and semantics of tf.data's operators.
+// Additional guarantees:
 //
-//   - Determinism: the elements, their order and their bytes are a function of the sources, the
+//   - Determinism: the elements, their order and their bytes depend only on the sources, the
 //     operators, the seeds and the epoch. They never depend on the thread count, the chunk size,
 //     the prefetch depth or timing. Functions passed to map and filter must depend on their
 //     arguments only.
 //   - Random numbers come from Philox, keyed by the seed, the operator, the epoch and the element's
 //     index in its source.
-//   - Errors are delivered in order: the iterator throws an exception of an operator or a function
-//     after all elements before it, at the same position for any thread count, and again at each
-//     further call.
+//   - Errors are delivered in order: if an operator or a function throws, the iterator throws that
+//     exception after all elements before it, at the same position for any thread count, and again
+//     on each further call.
 //   - Memory is bounded by: the chunks in flight (about 2 + threads at the end of the pipeline, at
 //     each prefetch, at each operator that must see values, and in each open input of an
 //     interleave, which also holds up to two chunks, or 2 MiB of small elements); the buffers and
 //     caches that you request; 8 bytes per record of a memory-mapped file; and shuffle buffers: 24
 //     bytes per element, plus the element itself if it was computed upstream (after filter,
 //     prefetch, or a compressed file).
-//   - Destroying an iterator at any time stops and joins all its threads as soon as they have
+//   - Destroying an iterator at any time stops its threads and joins them as soon as they have
 //     finished their current chunks.
 //
 // Your program compiles only your own functions; everything else is in the library.
@@ -68,11 +68,11 @@ enum class DropRemainder { no, yes };
 template <class T>
 concept Vector = internal::ElementVector<T>;
 
-// An element of enumerate: an index and an element.
+// An element of enumerate: the index and the element.
 template <Element T>
 using Enumerated = std::pair<int64_t, T>;
 
-// The maximum of num_shards.
+// The largest allowed num_shards.
 inline constexpr size_t kMaxShards = size_t{1} << 16;
 
 template <Element T>
@@ -85,8 +85,8 @@ class Dataset {
 
   // Applies function(T) -> U to each element, in parallel; results are in input order. The function
   // is called as const and concurrently, so it must be thread-safe. It may take T by value, T&& or
-  // const T&. Saved states and caches can't detect a changed function, unless it has parameters()
-  // (parameter.h).
+  // const T&. If the function changes, saved states and caches can't detect the change, unless the
+  // function has parameters() (parameter.h).
   template <class F>
   auto map(F function) const {
     using U = std::decay_t<std::invoke_result_t<const F&, T&&>>;
@@ -94,8 +94,8 @@ class Dataset {
                                  internal::element_ops<U>(), /*seed=*/{}));
   }
 
-  // The same for function(T, Random&) -> U. `random` is the element's own random stream: it is
-  // independent of the thread and the time, and differs in each epoch.
+  // Like map, with function(T, Random&) -> U. `random` is the element's own random stream: it does
+  // not depend on the thread or the time, and differs in each epoch.
   template <class F>
   auto map_with_random(uint64_t seed, F function) const {
     using U = std::decay_t<std::invoke_result_t<const F&, T&&, Random&>>;
@@ -112,8 +112,8 @@ class Dataset {
         internal::filter(node_, std::make_unique<internal::Filter<T, P>>(std::move(predicate))));
   }
 
-  // Concatenates the elements of function(T) -> std::vector<U> or Dataset<U>. Options and epochs of
-  // those datasets are ignored.
+  // Concatenates the elements of function(T) -> std::vector<U> or Dataset<U>. The options and
+  // epochs of the returned datasets are ignored.
   template <class F>
   auto flat_map(F function) const {
     using Result = std::decay_t<std::invoke_result_t<const F&, T&&>>;
@@ -128,22 +128,21 @@ class Dataset {
 
   // Interleaves the elements of function(T) -> Dataset<U>: `cycle_length` (1 to 65,536) inputs are
   // open at a time, and each yields `block_length` elements in turn. Open inputs are read ahead in
-  // parallel, so data shared by their generators and scans must be thread-safe. Options and epochs
-  // of those datasets are ignored.
+  // parallel, so data shared by their generators and scans must be thread-safe. The options and
+  // epochs of the returned datasets are ignored.
   //
-  // An input is destroyed at its end. Its mapped files stay mapped for the iterator's lifetime
-  // (each file is mapped once, even if several inputs use it or one input uses it repeatedly), so
-  // elements may reference mapped records, as without interleave. Elements must own any other
-  // memory that they reference, or that memory must outlive the iterator. All this applies to
-  // flat_map too.
+  // An input is destroyed at its end. Its mapped files stay mapped for the iterator's lifetime, so
+  // elements may reference mapped records, as without interleave. (Each file is mapped once, even
+  // if several inputs use it or one input uses it repeatedly.) If elements reference any other
+  // memory, they must own it, or it must outlive the iterator. All this also applies to flat_map.
   template <class F>
   auto interleave(F function, size_t cycle_length, size_t block_length = 1) const {
     using Result = std::decay_t<std::invoke_result_t<const F&, T&&>>;
     return open_each<Result>("interleave", cycle_length, block_length, std::move(function));
   }
 
-  // Calls function(const State&, T) -> std::pair<State, U> on the elements sequentially; yields the
-  // Us. An element that fails leaves the state unchanged. Moving a State must not throw.
+  // Calls function(const State&, T) -> std::pair<State, U> on the elements sequentially and yields
+  // the Us. An element that fails leaves the state unchanged. Moving a State must not throw.
   template <class State, class F>
   auto scan(State initial, F function) const {
     using U = typename std::invoke_result_t<const F&, const State&, T&&>::second_type;
@@ -152,20 +151,20 @@ class Dataset {
     return with<U>(internal::scan(node_, std::move(scan), internal::element_ops<U>()));
   }
 
-  // Skips elements for which any upstream operator threw recordpipe::Error (for example, a CRC
-  // mismatch, or an Example without a required feature), up to the limits. Beyond a limit, throws
-  // Error{limit_exceeded}, naming the limit and the last cause, after all elements before it.
-  // Iterator::skipped() reports the skipped elements. Other exceptions (bad_alloc, your own types)
-  // are errors as usual.
+  // Skips elements for which any upstream operator threw recordpipe::Error (for example, because of
+  // a CRC mismatch, or an Example without a required feature), up to the limits. Beyond a limit,
+  // throws Error{limit_exceeded}, which names the limit and the last cause, after all elements
+  // before it. Iterator::skipped() reports the skipped elements. Other exceptions (bad_alloc, your
+  // own types) are not skipped.
   //
-  // Skipping an element doesn't affect others: upstream operators treat it like a valid one, with
-  // its position, id and random numbers, also in a shuffle's buffer or a batch (a batch with a
-  // failed row is skipped as a whole). Only downstream operators see that it is missing. Best
-  // placed late: after shuffle, before batch.
+  // Skipping an element doesn't affect other elements: upstream operators treat the failed element
+  // like a valid one, with its position, id and random numbers, also in a shuffle's buffer or a
+  // batch (a batch with a failed row is skipped as a whole). Only downstream operators see that the
+  // element is missing. Best placed late: after shuffle, before batch.
   //
-  // Errors that end their source are not skipped: a missing file, damaged framing, damage in a
-  // compressed file. If each file is a separate input (flat_map or interleave over paths), only
-  // that file ends early; the others continue.
+  // An error that ends its source is not skipped: a missing file, damaged framing, damage in a
+  // compressed file. If each file is a separate input (flat_map or interleave over paths), only the
+  // damaged file ends early; the other files continue.
   Dataset ignore_errors(const IgnoreErrorsOptions& limits = {}) const {
     return with<T>(internal::ignore_errors(node_, limits));
   }
@@ -182,52 +181,52 @@ class Dataset {
   }
 
   // Shuffles all elements in O(1) memory, uniformly over all permutations; each epoch has a
-  // different order. Requires random access: in-memory sources and plain TFRecord files have it,
-  // and also map, enumerate, take, skip, shard, concatenate and zip of these. Otherwise throws
-  // Error{invalid_argument} immediately, naming the operator without random access.
+  // different order. Requires random access, which in-memory sources and plain TFRecord files have,
+  // and also map, enumerate, take, skip, shard, concatenate and zip of such inputs. Otherwise
+  // throws Error{invalid_argument} immediately, naming the operator without random access.
   Dataset global_shuffle(uint64_t seed) const {
     return with<T>(internal::global_shuffle(node_, seed));
   }
 
-  // All elements of this dataset, then all elements of `next`.
+  // Yields all elements of this dataset, then all elements of `next`.
   Dataset concatenate(const Dataset& next) const {
     return with<T>(internal::concatenate({node_, next.node_}));
   }
 
-  // Selects from each num_shards (1 to kMaxShards) consecutive elements the one at `index` <
-  // num_shards. The shards of all workers are disjoint and together cover the input. If the input
-  // ends within a group, the first shards get one element more than the others, as in tf.data; with
-  // DropRemainder::yes the incomplete group is dropped: all workers then have the same number of
-  // elements, and with batch(n, DropRemainder::yes) the same number of batches, for any number of
-  // workers. Elements keep their ids: an element's random numbers don't depend on the number of
-  // workers.
+  // Selects from each group of num_shards (1 to kMaxShards) consecutive elements the element at
+  // `index`, which must be less than num_shards. The shards of all workers are disjoint and
+  // together cover the input. If the input ends within a group, the first shards get one element
+  // more than the others, as in tf.data. With DropRemainder::yes, the incomplete group is dropped:
+  // all workers then have the same number of elements, and with batch(n, DropRemainder::yes) the
+  // same number of batches, for any number of workers. Elements keep their ids, so an element's
+  // random numbers don't depend on the number of workers.
   //
-  // Place it after shuffle and repeat and directly before batch (only maps may be between). A state
-  // saved by one of 4 workers (batch size 32) after its batch K can then be restored by each of 2
-  // workers (batch size 64), which continue with the same global batches. A single worker uses
+  // Place shard after shuffle and repeat and directly before batch (only maps may be between). A
+  // state saved by one of 4 workers (batch size 32) after its batch K can then be restored by each
+  // of 2 workers (batch size 64), which continue with the same global batches. A single worker uses
   // shard(1, 0).
   Dataset shard(size_t num_shards, size_t index,
                 DropRemainder drop_remainder = DropRemainder::no) const {
     return with<T>(internal::shard(node_, num_shards, index, drop_remainder == DropRemainder::yes));
   }
 
-  // Pairs of an index, counted from `start`, and an element.
+  // Yields pairs of an index, counted from `start`, and an element.
   Dataset<Enumerated<T>> enumerate(int64_t start = 0) const {
     return with<Enumerated<T>>(internal::enumerate(node_, start, internal::pair_ops<T>()));
   }
 
-  // Repeats the input `count` times. -1: indefinitely (until a pass yields no elements).
+  // Repeats the input `count` times. -1: repeats it until a pass yields no elements.
   Dataset repeat(int64_t count = -1) const { return with<T>(internal::repeat(node_, count)); }
 
-  // take: the first `count` elements. skip: all elements after them. Unneeded elements are not
-  // computed.
+  // take() yields the first `count` elements, skip() all elements after them. Unneeded elements are
+  // not computed.
   Dataset take(uint64_t count) const { return with<T>(internal::take(node_, count)); }
   Dataset skip(uint64_t count) const { return with<T>(internal::skip(node_, count)); }
 
   // Combines `batch_size` > 0 elements into a batch: by default a std::vector<T>; other Collators
   // make other batch types (for example, ImageCollator). The last batch may be smaller, unless the
   // remainder is dropped. Rows are written in parallel, directly to their position in a reused
-  // slot.
+  // batch.
   template <CollatorOf<T> C = VectorCollator<T>>
   Dataset<typename C::Batch> batch(size_t batch_size,
                                    DropRemainder drop_remainder = DropRemainder::no,
@@ -239,8 +238,8 @@ class Dataset {
                         internal::element_ops<Batch>()));
   }
 
-  // Combines vectors into the rows of a dense batch, padded with `padding` to the longest row, or
-  // to `length`; a row longer than `length` is an error.
+  // Combines vectors into the rows of a dense batch. Pads each row with `padding` to the length of
+  // the longest row, or to `length`; a row longer than `length` is an error.
   auto padded_batch(size_t batch_size, internal::vector_element_t<T> padding,
                     DropRemainder drop_remainder = DropRemainder::no,
                     std::optional<size_t> length = {}) const requires Vector<T> {
@@ -248,8 +247,9 @@ class Dataset {
     return batch(batch_size, drop_remainder, PaddedCollator<V>{std::move(padding), length});
   }
 
-  // Windows: std::vectors of `size` > 0 elements. Window k starts at element k * `shift`; `shift` >
-  // 0, default: `size`. The last windows may be shorter, unless the remainder is dropped.
+  // Yields windows: std::vectors of `size` > 0 elements. Window k starts at element k * `shift`
+  // (`shift` > 0; default: `size`). The last windows may be shorter, unless the remainder is
+  // dropped.
   auto window(size_t size, std::optional<size_t> shift = {},
               DropRemainder drop_remainder = DropRemainder::no) const requires std::copyable<T> {
     using Window = std::vector<T>;
@@ -259,14 +259,15 @@ class Dataset {
   }
 
   // Computes the elements once and keeps them in memory for all later passes and iterators of this
-  // Dataset and of Datasets derived from it (cache.h). Upstream random numbers are those of epoch 0
-  // in all passes.
+  // Dataset and of Datasets derived from it (cache.h). Upstream operators use the random numbers of
+  // epoch 0 in all passes.
   Dataset cache(const CacheOptions& options = {}) const requires std::copyable<T> {
     return with<T>(internal::cache(node_, options, internal::copy_elements<T>));
   }
 
-  // The same in a file, also for later runs. The file appears when a pass has reached the end. A
-  // cache file of another pipeline or of other source files is refused.
+  // Like cache(options), but keeps the elements in a file, also for later runs. The file appears
+  // when a pass has reached its end. A cache file that was written by another pipeline or from
+  // other source files is rejected with an error.
   template <CacheCodecOf<T> C = CacheCodec<T>>
   Dataset cache(std::string path, C codec = {},
                 FileSystem& file_system = posix_file_system()) const {
@@ -275,8 +276,8 @@ class Dataset {
   }
 
   // A separate thread keeps up to `buffer_size` > 0 elements ready while the consumer works. By
-  // default the size is tuned automatically: initially 2, doubled each time the consumer finds the
-  // buffer empty after it was full, at most 64.
+  // default the size is tuned automatically: it starts at 2 and is doubled each time the consumer
+  // finds the buffer empty after it was full, up to 64.
   Dataset prefetch(size_t buffer_size = kAutotune) const {
     return with<T>(internal::prefetch(node_, buffer_size));
   }
@@ -288,37 +289,38 @@ class Dataset {
   }
   const PipelineOptions& options() const { return options_; }
 
-  // The same Dataset with its passes in epoch `epoch` (default: 0). Each epoch has its own order
-  // and random numbers:
+  // Returns the same Dataset with its passes in epoch `epoch` (default: 0). Each epoch has its own
+  // order and random numbers:
   //
   //     for (uint64_t epoch = 0; epoch < n; ++epoch) {
   //       for (const auto& batch : batches.epoch(epoch)) ...
   //     }
   //
   // The concatenated elements of epochs 0 to n - 1 equal those of batches.repeat(n), bit for bit.
-  // Each loop creates a new iterator, which opens the files and checks their CRCs again; repeat
-  // does both once. If the Dataset contains a repeat, its pass p in epoch k has an epoch of its
-  // own: p if k is 0, otherwise a value that is unique for each (k, p).
+  // The loop over each epoch creates a new iterator, which opens the files and checks their CRCs
+  // again; with repeat, both happen only once. If the Dataset contains a repeat, pass p of the
+  // repeat in epoch k has its own epoch: p if k is 0, otherwise a unique value for each (k, p).
   //
   // Like an option, the epoch is a property of the iteration, not an operator: operators may follow
-  // it, the last call wins, and it is not part of explain() or of a saved state's plan. The epochs
-  // of secondary inputs (of concatenate, zip, sample_from_datasets, interleave) are ignored.
+  // epoch(), the last call wins, and the epoch is not part of explain() or of a saved state's plan.
+  // The epochs of secondary inputs (of concatenate, zip, sample_from_datasets, interleave) are
+  // ignored.
   Dataset epoch(uint64_t epoch) const { return Dataset(node_, options_, epoch); }
 
-  // For implementing operators: the plan node of this Dataset, and a Dataset of `node` with this
-  // Dataset's options and epoch.
+  // For implementing operators: node() returns the plan node of this Dataset; with() returns a
+  // Dataset of `node` with this Dataset's options and epoch.
   const internal::NodePtr& node() const { return node_; }
   template <class U>
   Dataset<U> with(internal::NodePtr node) const {
     return Dataset<U>(std::move(node), options_, epoch_);
   }
 
-  // The operators in data-flow order, one per line.
+  // Lists the operators in data-flow order, one per line.
   std::string explain() const { return internal::explain(node_); }
-  // A hash of the operators and their parameters. Doesn't cover the code of functions.
+  // Returns a hash of the operators and their parameters, but not of the code of functions.
   uint64_t plan_hash() const { return internal::plan_hash(node_); }
 
-  // A new pass: iterate({.epoch = 3}).
+  // Starts a new pass, for example iterate({.epoch = 3}).
   Iterator<T> iterate(const IterateOptions& options = {}) const {
     return Iterator<T>(internal::AnyIterator(node_, options_, options.epoch.value_or(epoch_)));
   }

@@ -1,4 +1,4 @@
-// The concept of a pipeline element, and its memory size.
+// Defines the concept of a pipeline element, and the memory size of elements.
 #pragma once
 
 #include <concepts>
@@ -15,26 +15,27 @@
 namespace recordpipe {
 
 // The type of a Dataset's elements. Values are passed on by swapping, which reuses their memory, so
-// default construction must be cheap. Not bool: the elements of a std::vector<bool> can't be
-// written concurrently.
+// default construction must be cheap. bool is excluded: the elements of a std::vector<bool> can't
+// be written concurrently.
 template <class T>
 concept Element = std::default_initializable<T> && std::movable<T> && !std::same_as<T, bool>;
 
-// Heap memory owned by `value` in bytes; sizeof is counted separately. Used by memory_limit and
-// cache(max_bytes). For your own types, define an overload in the type's namespace; without one,
-// their heap memory is not counted.
+// Returns the heap memory owned by `value` in bytes; sizeof is counted separately. Used by
+// memory_limit and cache(max_bytes). For your own types, define an overload in the type's
+// namespace; without an overload, their heap memory is not counted.
 template <class T>
 uint64_t heap_bytes(const T&) {
   return 0;
 }
 inline uint64_t heap_bytes(const std::string& value) { return value.capacity(); }
-// A record that points into a mapped file owns no memory. A record with its own memory includes its
-// path and the overhead of std::shared_ptr and the allocator (about 40 bytes).
+// A record that points into a mapped file owns no memory. For a record that owns its memory, the
+// result includes its path and the overhead of std::shared_ptr and the allocator (about 40 bytes).
 inline uint64_t heap_bytes(const Record& record) {
   constexpr uint64_t kOverhead = 40;
   return record.owner ? record.data.size() + record.path.size() + kOverhead : 0;
 }
-// Containers, pairs (enumerate) and tuples (zip). Declared first, so that they can be nested.
+// Containers, pairs (enumerate) and tuples (zip). Declared first, so that these types can be
+// nested.
 template <class V>
 uint64_t heap_bytes(const std::vector<V>& values);
 template <class V>

@@ -1,8 +1,8 @@
-// recordpipe::Error, the exception type of this library.
+// Defines recordpipe::Error, the exception type of this library.
 //
-// Every error names the path, the byte offset (if there is one), the reason, and what to do about
-// it. The library never prints, exits or aborts: programs catch recordpipe::Error in main and print
-// what().
+// Every error names the path, the byte offset (if there is one), the reason, and how to fix the
+// problem. The library never prints, exits or aborts: programs catch recordpipe::Error in main and
+// print what().
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ enum class ErrorKind {
   cancelled,          // the caller requested a stop
 };
 
-// The setting of the library that may help. The hint says the same in words; programs whose users
-// know the setting by another name (a command-line option) use the Remedy.
+// The library setting that may help. The hint says the same in words. Programs whose users know the
+// setting by another name (a command-line option) use the Remedy instead.
 enum class Remedy {
   none,
   salvage,                // the TFRecord file is damaged; other records may be intact
@@ -55,8 +55,8 @@ class Error : public std::runtime_error {
   // All parts except the kind and the reason may be empty.
   struct Parts {
     ErrorKind kind = ErrorKind::io;
-    // A file, a URL or "archive:member". Error keeps a URL without user name, password and fragment
-    // and with "?..." for its query: they may hold secrets.
+    // A file, a URL or "archive:member". Error stores a URL without its user name, password and
+    // fragment, and with "?..." instead of its query, because these parts may contain secrets.
     std::string path = {};
     std::optional<uint64_t> offset = {};  // in bytes from the start of `path`
     std::string reason = {};              // a lower-case phrase, without path and offset
@@ -81,7 +81,8 @@ class Error : public std::runtime_error {
   Parts parts_;
 };
 
-// An Error for the errno value `code` after `action` ("open", "write", ...) on `path`. Kinds:
+// Returns an Error for the errno value `code` after `action` ("open", "write", ...) on `path`.
+// Kinds:
 //   ENOENT, ENOTDIR        not_found
 //   EACCES, EPERM, EROFS   permission_denied
 //   ENOSPC, EDQUOT, EFBIG  no_space
@@ -89,8 +90,8 @@ class Error : public std::runtime_error {
 //   any other              io
 Error system_error(int code, std::string_view action, std::string path);
 
-// `text` as one printable line: control characters, backslashes and bytes that are not UTF-8 are
-// written as \xNN.
+// Returns `text` as one printable line: control characters, backslashes and bytes that are not
+// UTF-8 are written as \xNN.
 std::string printable(std::string_view text);
 
 }  // namespace recordpipe

@@ -1,5 +1,5 @@
-// Serialises tf.train.Example deterministically: keys sorted, lists packed. The bytes equal those
-// of protobuf's deterministic serialisation.
+// Serialises tf.train.Example deterministically: keys sorted, lists packed. The bytes equal the
+// bytes of protobuf's deterministic serialisation.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace recordpipe {
 
 class ExampleBuilder {
  public:
-  // Each sets one feature, and replaces an earlier one of the same name. Values are copied.
+  // Each function sets one feature, and replaces an earlier feature of the same name. Values are
+  // copied.
   ExampleBuilder& set_bytes(std::string_view name, std::span<const std::byte> value);
   ExampleBuilder& set_bytes(std::string_view name, std::string_view value) {
     return set_bytes(name, std::as_bytes(std::span(value)));

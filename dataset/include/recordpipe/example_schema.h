@@ -1,5 +1,5 @@
-// The schema of parsed features: the names, kinds and forms of the features to read from an Example
-// or SequenceExample. Names and semantics are those of tf.io.
+// Defines the schema of parsed features: the names, kinds and forms of the features to read from an
+// Example or SequenceExample. Names and semantics are those of tf.io.
 //
 //     const ExampleSchema schema = {
 //         {"image", FixedLen{FeatureKind::bytes}},
@@ -8,9 +8,9 @@
 //         {"words", Ragged{FeatureKind::int64s}},
 //     };
 //
-// A feature is missing if the Example has no feature of its name, or one without a list. A feature
-// with an empty list is present: it has 0 values, which is an error for FixedLen. A feature of
-// another kind than in the schema is always an error. Features that are not in the schema are
+// A feature is missing if the Example has no feature of its name, or if that feature has no list. A
+// feature with an empty list is present: it has 0 values, which is an error for FixedLen. A feature
+// of another kind than in the schema is always an error. Features that are not in the schema are
 // validated as part of the message and ignored.
 #pragma once
 
@@ -25,18 +25,18 @@
 
 namespace recordpipe {
 
-// Default values, of the kind of the feature; std::monostate: none.
+// Default values, of the same kind as the feature; std::monostate: no default values.
 using DefaultValues = std::variant<std::monostate, std::vector<std::string>, std::vector<float>,
                                    std::vector<int64_t>>;
 
 // The same number of values in every Example. tf.io.FixedLenFeature.
 struct FixedLen {
   FeatureKind kind = FeatureKind::none;  // must be set
-  // The shape of one Example's values, row-major; default: {}, a single value. No dimension may be
+  // The shape of one Example's values, row-major. Default: {}, a single value. No dimension may be
   // 0.
   std::vector<size_t> shape = {};
-  // The values for an Example without the feature, as many as the shape has. Default: none, the
-  // feature is required.
+  // The values for an Example without the feature; their number must match the shape. Default:
+  // none; the feature is required.
   DefaultValues default_values = {};
 };
 

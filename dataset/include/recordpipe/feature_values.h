@@ -1,4 +1,4 @@
-// Iteration over the values of a feature without allocation, for long lists.
+// Iterates over the values of a feature without allocation, for long lists.
 //
 //     for_each_value<FeatureKind::int64s>(feature, [&](int64_t value) { sum += value; });
 //
@@ -59,7 +59,8 @@ void for_each_value(const FeatureView& feature, Visit visit) {
   });
 }
 
-// The same values as an iterator, to read two features in parallel. Not thread-safe.
+// Reads the same values one at a time, for example to read two features in parallel. Not
+// thread-safe.
 template <FeatureKind kind>
 class ValueReader {
  public:
@@ -78,7 +79,7 @@ class ValueReader {
     for (; count > left_; --count) read();
   }
 
-  // The next value; empty after the last one.
+  // Returns the next value; nullopt after the last value.
   std::optional<Value> next() {
     if (left_ == 0) return std::nullopt;
     --left_;
@@ -92,7 +93,7 @@ class ValueReader {
     return std::nullopt;
   }
 
-  // Reads from the innermost message first: packed values, lists, features, the entry.
+  // Reads from the innermost message that has unread bytes: packed values, list, feature, entry.
   std::optional<Value> read() {
     while (true) {
       if (!packed_.done()) return read_packed();
@@ -125,7 +126,7 @@ class ValueReader {
     }
   }
 
-  // Empty after the start of packed values and after a field that is no value.
+  // Returns nullopt after the start of packed values and after a field that is not a value.
   std::optional<Value> read_in_list() {
     const uint32_t tag = list_.read_tag();
     if (tag == length_delimited_tag(kListValue)) {

@@ -4,13 +4,14 @@
 //       return [n = 3]() mutable { return n > 0 ? std::optional(n--) : std::nullopt; };
 //     });
 //
-// In order. A pass calls the factory when its first element is needed, and calls the returned
-// generator until that returns nullopt or throws. All calls are sequential, on the planning thread:
-// place a prefetch after the source. The calls are up to one chunk (PipelineOptions::chunk_size)
-// ahead of the delivered elements.
+// Yields elements in order. A pass calls the factory when its first element is needed, and calls
+// the returned generator until the generator returns nullopt or throws. All calls are sequential,
+// on the planning thread: place a prefetch after the source. The calls are up to one chunk
+// (PipelineOptions::chunk_size) ahead of the delivered elements.
 //
-// Saved state: the number of generated elements. A restore calls a new generator as many times and
-// discards the results, so each generator must produce the same elements. No random access.
+// Saved state: the number of generated elements. A restore calls a new generator that number of
+// times and discards the results, so each generator must produce the same elements. No random
+// access.
 #pragma once
 
 #include <concepts>
@@ -23,13 +24,13 @@
 
 namespace recordpipe {
 
-// () -> std::optional<T>, T an Element.
+// A function () -> std::optional<T>, where T is an Element.
 template <class G>
 concept Generator = std::invocable<G&> && Element<typename std::invoke_result_t<G&>::value_type> &&
     std::same_as<std::invoke_result_t<G&>,
                  std::optional<typename std::invoke_result_t<G&>::value_type>>;
 
-// () -> Generator. Called as const; with several iterators, called concurrently.
+// A function () -> Generator. Called as const; with several iterators, called concurrently.
 template <class F>
 concept GeneratorFactory =
     std::copy_constructible<F> && Generator<std::decay_t<std::invoke_result_t<const F&>>>;
@@ -39,9 +40,9 @@ using generator_of_t = std::decay_t<std::invoke_result_t<const F&>>;
 template <GeneratorFactory F>
 using generated_t = typename std::invoke_result_t<generator_of_t<F>&>::value_type;
 
-// The elements of the generators that `factory` returns, a new generator for each pass. An
+// Yields the elements of the generators that `factory` returns, a new generator for each pass. An
 // exception of the factory or a generator is thrown after all elements before it and ends the pass,
-// also with ignore_errors: the generator is not called again.
+// even with ignore_errors: the generator is not called again.
 template <GeneratorFactory F>
 Dataset<generated_t<F>> from_generator(F factory) {
   using T = generated_t<F>;

@@ -1,4 +1,4 @@
-// from_vector: elements in memory.
+// from_vector: a source of elements in memory.
 #pragma once
 
 #include <concepts>
@@ -10,8 +10,8 @@
 
 namespace recordpipe {
 
-// The elements of `values`, in order; all copies of the Dataset share the vector. Supports random
-// access.
+// Yields the elements of `values` in order. All copies of the Dataset share the vector. Supports
+// random access.
 template <Element T>
 requires std::copyable<T> Dataset<T> from_vector(std::vector<T> values) {
   std::vector<Parameter> parameters{{"elements", values.size()}};

@@ -1,4 +1,4 @@
-// Glob patterns for file names.
+// Expands glob patterns for file names.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace recordpipe {
 // Whether `path` contains one of the special characters of patterns: * ? [
 bool has_glob_characters(std::string_view path);
 
-// The paths that match `pattern`, sorted bytewise; empty if none match. The syntax is the shell's
-// (glob(7)): * matches any string, ? one character, [a-c] one of these, [!a-c] one of all others;
-// none of them matches a /, or a dot at the start of a name. \ escapes the next character.
-// Directories may be patterns, too: "data/*/train-?????-of-00016". A pattern in the last component
-// does not match directories.
+// Returns the paths that match `pattern`, sorted bytewise; empty if none match. The syntax is the
+// shell's (glob(7)): * matches any string, ? one character, [a-c] one of these characters, [!a-c]
+// any other character. None of these patterns matches a /, or a dot at the start of a name. A
+// backslash escapes the next character. Directories may also be patterns:
+// "data/*/train-?????-of-00016". A pattern in the last component does not match directories.
 std::vector<std::string> glob(FileSystem& file_system, const std::string& pattern);
 
 }  // namespace recordpipe

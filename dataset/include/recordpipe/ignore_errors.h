@@ -1,4 +1,4 @@
-// Limits for Dataset::ignore_errors, and an iterator's report of skipped elements.
+// Defines limits for Dataset::ignore_errors, and an iterator's report of skipped elements.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,28 @@
 
 namespace recordpipe {
 
-// Limits on skipped elements in one pass over the input; beyond them, iteration throws.
+// Limits on skipped elements in one pass over the input. Beyond a limit, the iteration throws.
 struct IgnoreErrorsOptions {
   // Maximum number of skipped elements (default: no limit).
   uint64_t max_count = UINT64_MAX;
-  // Maximum of skipped / seen elements, 0 to 1 (default 1: no limit).
+  // Maximum ratio of skipped to seen elements, 0 to 1 (default 1: no limit).
   double max_rate = 1;
   // max_rate applies after this number of elements (default 100).
   uint64_t rate_after = 100;
 };
 
-// The origin of a skipped element, as far as its error names it.
+// The origin of a skipped element, as far as its error states the origin.
 struct SkippedElement {
-  std::string path;                // empty if the error names none
+  std::string path;                // empty if the error has no path
   std::optional<uint64_t> offset;  // in bytes
   std::string reason;
   bool operator==(const SkippedElement&) const = default;
 };
 
 struct SkippedReport {
-  // Number of elements skipped by all ignore_errors of the iterator since its construction, in all
-  // epochs. After a restore it includes elements skipped while replaying from the last saved
-  // position to the restored one.
+  // Number of elements skipped by all ignore_errors operators of the iterator since its
+  // construction, in all epochs. After a restore, it includes elements skipped while replaying from
+  // the last saved position to the restored position.
   uint64_t count = 0;
   // The first skipped elements, at most kMaxFirst.
   std::vector<SkippedElement> first;

@@ -1,5 +1,5 @@
-// Iterator: one pass over a Dataset, with a position that can be saved. InputIterator: the same for
-// range-for.
+// Iterator: one pass over a Dataset, with a position that can be saved. InputIterator: an adapter
+// for range-for.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ class AnyIterator {
   MemoryUse memory() const;
 
  private:
-  // Fetches the next chunk; false at the end.
+  // Fetches the next chunk. Returns false at the end.
   bool fetch();
 
   struct Pass;
@@ -64,37 +64,38 @@ class AnyIterator {
 }  // namespace internal
 
 // One pass over a Dataset. Not thread-safe, except where stated. Shares ownership of the Dataset's
-// plan.
+// plan nodes.
 template <Element T>
 class Iterator {
  public:
   explicit Iterator(internal::AnyIterator iterator) : iterator_(std::move(iterator)) {}
 
-  // The next element, or null at the end and after it. The element is valid until the next call,
-  // because its slot is reused; move from it to keep it. Throws the pipeline's errors.
+  // Returns the next element; null at the end and on every later call. The element is valid until
+  // the next call, because its memory is reused; move from it to keep it. Throws the pipeline's
+  // errors.
   T* next() { return static_cast<T*>(iterator_.next()); }
 
-  // The iterator's position and epoch. The position is after the last element that next() returned,
-  // regardless of planned or prefetched elements. Format: a serialised recordpipe.IteratorState
-  // (proto/iterator_state.proto). Maximum size: 16 KiB, plus 8 bytes for each element in a
-  // shuffle's buffer; in addition about 10 bytes for each open input of an interleave, 16 bytes for
-  // each file that inputs have opened, and a scan's state. The first call queries the sizes of
-  // files that were not opened yet; no call reads a file. Throws Error{invalid_argument} after an
-  // error, because there is no position to resume from.
+  // Saves the iterator's position and epoch. The position is after the last element that next()
+  // returned, regardless of planned or prefetched elements. Format: a serialised
+  // recordpipe.IteratorState (proto/iterator_state.proto). Maximum size: 16 KiB, plus 8 bytes for
+  // each element in a shuffle's buffer, about 10 bytes for each open input of an interleave, 16
+  // bytes for each file that inputs have opened, and a scan's state. The first call queries the
+  // sizes of files that were not opened yet; no call reads a file. Throws Error{invalid_argument}
+  // after an error, because there is no position to resume from.
   std::string state() const { return iterator_.state(); }
 
-  // Resumes at the position and epoch of `state`, regardless of this iterator's epoch. The state
-  // may come from another process, with other thread counts, chunk sizes or prefetch depths.
+  // Resumes at the position and epoch of `state`, regardless of this iterator's epoch. `state` may
+  // come from another process, with other thread counts, chunk sizes or prefetch depths.
   //
   // Throws Error{invalid_argument}, naming the operator or the file, if the state was saved from
   // another plan or if the source files have changed; the iterator then keeps its position. Files
   // that the saving iterator had opened are compared by name and content (a sample of it), all
-  // other files by name and size. Directories and query strings of URLs are ignored, so data may be
-  // moved and URLs may be signed again.
+  // other files by name and size. The comparison ignores directories and query strings of URLs, so
+  // data may be moved and URLs may be signed again.
   //
   // If the position can't be reached for another reason (for example, a file read by an input of
-  // interleave or flat_map has changed), throws the error that occurred on the way and restarts the
-  // iterator's own epoch.
+  // interleave or flat_map has changed), throws the error that occurred on the way to the position.
+  // The iterator then starts its own epoch again.
   void restore(std::string_view state) { iterator_.restore(state); }
 
   // The epoch of this pass; after restore(), the epoch of the state.
@@ -103,13 +104,14 @@ class Iterator {
   // Number of elements that next() has returned, including those before a restored state.
   uint64_t position() const { return iterator_.position(); }
 
-  // The elements skipped by ignore_errors, including those in chunks planned ahead. Thread-safe.
+  // Reports the elements skipped by ignore_errors, including those in chunks planned ahead.
+  // Thread-safe.
   SkippedReport skipped() const { return iterator_.skipped(); }
 
-  // The statistics up to now. Thread-safe.
+  // Returns the statistics of the pass so far. Thread-safe.
   PipelineStatistics statistics() const { return iterator_.statistics(); }
 
-  // Memory used by the pipeline's elements and buffers. Thread-safe.
+  // Returns the memory used by the pipeline's elements and buffers. Thread-safe.
   MemoryUse memory() const { return iterator_.memory(); }
 
  private:

@@ -1,5 +1,5 @@
-// The features of any record, without a copy, for programs that do not know the records' type in
-// advance.
+// Reads the features of any record without copying them, for programs that do not know the records'
+// type in advance.
 //
 //     MessageView message;
 //     message.read(record.data);
@@ -29,15 +29,15 @@ enum class MessageKind {
 // "Example", "SequenceExample", "Event", "unknown".
 std::string_view to_string(MessageKind kind);
 
-// The message type of `record`. Serialised messages do not contain their type, and protobuf's
-// parser accepts many messages as another type. The type is therefore determined by distinctive
-// fields:
+// Returns the message type of `record`. Serialised messages do not contain their type, and
+// protobuf's parser accepts many messages as another type. The type is therefore determined by
+// distinctive fields:
 //   Event            the wall time (field 1, fixed64), and only fields of Event
 //   SequenceExample  valid feature lists (field 2), and a valid context if there is one
 //   Example          valid features (field 1). The same bytes are also a SequenceExample without
 //                    feature lists; the result is Example.
 // Features and feature lists that are not empty must have an entry. An empty record is an Example
-// without features. Never throws. Reads the whole record: a few nanoseconds per value.
+// without features. Never throws. Reads the whole record, which takes a few nanoseconds per value.
 MessageKind message_kind(std::span<const std::byte> record);
 
 struct NamedFeature {
@@ -51,7 +51,7 @@ class FeatureListView {
   std::string_view name() const { return name_; }
   // The number of steps.
   size_t size() const { return size_; }
-  // Calls visit(feature) for each step in order; a step with nothing set has kind none.
+  // Calls visit(step) for each step in order; a step with nothing set has kind none.
   void for_each_step(const std::function<void(const FeatureView& step)>& visit) const;
 
  private:
@@ -67,8 +67,9 @@ class FeatureListView {
 // Reuses its memory from record to record. Not thread-safe.
 class MessageView {
  public:
-  // Parses `record`. The results of the other functions are valid until the next call and as long
-  // as the bytes of the record. Never throws because of the content: other records are `unknown`.
+  // Parses `record`. The results of the other functions are valid until the next call, and only as
+  // long as the bytes of the record are. Never throws because of the content: a record of any other
+  // type is `unknown`.
   void read(std::span<const std::byte> record);
 
   // Removes the features and feature lists whose names `is_wanted` does not accept.

@@ -1,7 +1,7 @@
-// padded_batch: vectors of different lengths as the rows of one dense batch.
+// padded_batch: combines vectors of different lengths into the rows of one dense batch.
 //
-// Rows are padded to the longest row of the batch by default. In order. Equivalent to
-// Dataset::batch with PaddedCollator.
+// By default, rows are padded to the longest row of the batch. Yields batches in order. Equivalent
+// to Dataset::batch with PaddedCollator.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,8 @@ struct PaddedBatch {
     return a.values == b.values && a.length == b.length && a.lengths == b.lengths;
   }
 
-  // The rows before padding, until the longest is known. Kept to reuse their memory.
+  // The rows before padding, until the length of the longest row is known. Kept to reuse their
+  // memory.
   std::vector<std::vector<V>> unpadded = {};
 };
 

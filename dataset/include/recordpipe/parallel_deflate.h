@@ -1,8 +1,8 @@
-// Compression of one stream by several threads.
+// Compresses one stream with several threads.
 //
 // The content is split into blocks of 512 KiB. Each block is compressed independently: into a gzip
 // member (RFC 1952, 2.2), a zstd frame (RFC 8878, 3.1), or a sequence of deflate blocks of a zlib
-// stream. The concatenated pieces are one valid stream for every reader: gzip(1), TensorFlow,
+// stream. The concatenated results are one valid stream for every reader: gzip(1), TensorFlow,
 // inflate() of compression.h. Independent blocks make the output about one percent larger.
 #pragma once
 
@@ -22,21 +22,21 @@ struct ParallelDeflateOptions {
   int level = 6;                           // gzip, zlib: 0 (stored) to 9; zstd: 1 to 22
   // Compress gzip with ISA-L and ignore `level`: at least three times as fast as level 1, with
   // about the same file size. The output may differ between processors. Without ISA-L, and for the
-  // other formats: the same as level 1. Default: false.
+  // other formats: equivalent to level 1. Default: false.
   bool fast = false;
-  // Compression threads (default 0: available_cpus()). At most 16; at most 2 for zstd levels above
-  // 9, which take about 12 MiB per thread.
+  // Number of compression threads (default 0: available_cpus()). At most 16; at most 2 for zstd
+  // levels above 9, which take about 12 MiB per thread.
   size_t threads = 0;
 };
 
-// A sink that compresses into `sink` (not owned), in the order of the content. With one thread, the
-// caller's thread compresses; with more, it waits and writes. The output is the same for any number
-// of threads; empty content gives one empty piece. Memory: about 1 MiB for each block in flight,
-// two blocks per thread.
+// Returns a sink that compresses into `sink` (not owned), in the order of the content. With one
+// thread, the caller's thread compresses; with more threads, the caller's thread waits and writes.
+// The output is the same for any number of threads. Empty content gives one empty member, frame or
+// stream. Memory: about 1 MiB for each block in flight, two blocks per thread.
 //
 // write() may throw the error of an earlier block; nothing may be written afterwards. close()
-// writes the rest and the trailer and leaves `sink` open. Throws Error{invalid_argument} for a
-// level that the format does not have. The sink is not thread-safe.
+// writes the rest and the trailer and leaves `sink` open. Throws Error{invalid_argument} if the
+// format does not have the level. The sink is not thread-safe.
 std::unique_ptr<ByteSink> deflate_in_parallel(ByteSink& sink,
                                               const ParallelDeflateOptions& options);
 

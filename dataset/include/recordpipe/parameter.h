@@ -1,5 +1,5 @@
-// The parameters of an operation as text: for descriptions, and to compare two operations of the
-// same kind.
+// Represents the parameters of an operation as text: for descriptions, and to compare two
+// operations of the same kind.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace recordpipe {
 
-// The shortest decimal text that parses to the same value.
+// Returns the shortest decimal text that parses to the same value.
 std::string shortest_text(std::floating_point auto number) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};

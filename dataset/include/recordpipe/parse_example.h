@@ -1,21 +1,22 @@
-// Parses Examples to columns without creating message objects, as tf.io.parse_example.
+// Parses Examples into columns without creating message objects, like tf.io.parse_example.
 //
 //     const ExampleCollator features(
 //         {{"image", FixedLen{FeatureKind::bytes}}, {"label", FixedLen{FeatureKind::int64s}}});
-//     for (const ExampleBatch& batch : tfrecord_files(paths).batch(128, DropRemainder::no,
-//     features)) {
+//     const auto batches = tfrecord_files(paths).batch(128, DropRemainder::no, features);
+//     for (const ExampleBatch& batch : batches) {
 //       const auto images = batch.dense<FeatureKind::bytes>("image");
 //       const auto labels = batch.dense<FeatureKind::int64s>("label");
 //       for (size_t i = 0; i < batch.size(); ++i) use(images.values[i], labels.values[i]);
 //     }
 //
-// Schemas and missing features: example_schema.h. Columns: columns.h. Accepted encodings: those of
-// protobuf's parser (example_view.h); of duplicate keys the last one wins.
+// For schemas and missing features, see example_schema.h; for columns, columns.h. The accepted
+// encodings are those of protobuf's parser (example_view.h); if a key occurs more than once, the
+// last one wins.
 //
 // A batch holds copies of all values and may outlive the records. A reused batch keeps its memory:
-// once it has the size of the largest batch, nothing is allocated. It takes at most about 8 bytes
-// per byte of the records (an int64 may take one byte in a record), plus the sizes of the schema's
-// shapes.
+// once it has the size of the largest batch, nothing is allocated. A batch takes at most about 8
+// bytes per byte of the records (an int64 may take one byte in a record), plus the sizes of the
+// schema's shapes.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +39,9 @@ class ExampleBatch {
   // The number of rows.
   size_t size() const { return features_.rows(); }
 
-  // The column of a feature: dense() for FixedLen, ragged() for Ragged and VarLen. Both throw
-  // Error{invalid_argument} if the schema has no feature of this name, kind and form.
+  // Return the column of a feature: dense() for FixedLen, ragged() for Ragged and VarLen. Both
+  // functions throw Error{invalid_argument} if the schema has no feature with this name, kind and
+  // form.
   template <FeatureKind kind>
   DenseColumn<kind> dense(std::string_view name) const {
     return features_.dense<kind>(name);
@@ -59,42 +61,43 @@ class ExampleBatch {
   std::vector<Record> records_;  // until finish()
 };
 
-// Collates records to batches of columns, as the collator of Dataset<Record>::batch, or directly:
-// reset(), set() for each row (from any number of threads at once), finish(). Thread-safe for
-// different batches.
+// Collates records into batches of columns. Use it as the collator of Dataset<Record>::batch, or
+// call reset(), then set() for each row (from any number of threads at once), then finish().
+// Thread-safe for different batches.
 class ExampleCollator {
  public:
   using Batch = ExampleBatch;
 
   // Throws Error{invalid_argument} for an invalid schema: a feature without a kind, a dimension of
-  // 0, 2^31 values or more, or default values of another kind or number than the feature.
+  // 0, a shape of 2^31 values or more, or default values whose kind or number differs from the
+  // feature's.
   explicit ExampleCollator(const ExampleSchema& schema);
 
   // Starts a batch of `rows` rows.
   void reset(ExampleBatch& batch, size_t rows) const;
-  // Parses `record` to row `row`; must be called once per row. Throws Error with the record's path
-  // and offset:
-  //   corrupted       the record is no Example
-  //   limit_exceeded  it has 2 GiB or more
+  // Parses `record` into row `row`; must be called once per row. Throws Error with the record's
+  // path and offset:
+  //   corrupted       the record is not an Example
+  //   limit_exceeded  the record has 2 GiB or more
   //   not_found       a required feature is missing
   //   unsupported     a feature has another kind or number of values
-  // After an error the batch is empty until the next reset().
+  // After an error, the batch is empty until the next reset().
   void set(ExampleBatch& batch, size_t row, Record record) const;
   // Builds the columns, after all rows were set.
   void finish(ExampleBatch& batch) const;
 
-  // The schema as text, for descriptions and states.
+  // Returns the schema as text, for descriptions and saved states.
   std::vector<Parameter> parameters() const;
 
  private:
   std::shared_ptr<const WantedFeatures> wanted_;
 };
 
-// Parses `records` to one batch, in the memory of `reuse`. Throws the errors of
+// Parses `records` into one batch, and reuses the memory of `reuse`. Throws the errors of
 // ExampleCollator::set.
 ExampleBatch parse_example(std::span<const Record> records, const ExampleCollator& features,
                            ExampleBatch reuse = {});
-// The same for a batch of one record.
+// Parses one record into a batch of one row.
 ExampleBatch parse_single_example(const Record& record, const ExampleCollator& features,
                                   ExampleBatch reuse = {});
 

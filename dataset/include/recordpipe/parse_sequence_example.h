@@ -1,4 +1,4 @@
-// Parses SequenceExamples to columns without creating message objects, as
+// Parses SequenceExamples into columns without creating message objects, like
 // tf.io.parse_sequence_example.
 //
 //     const SequenceExampleCollator features({
@@ -12,8 +12,8 @@
 //     batch.feature_lists().ragged<FeatureKind::int64s>("words")     // [batch, steps, words]
 //
 // As in TensorFlow, the lists of one record may have different numbers of steps; a missing list has
-// none. The bytes of an Example are a SequenceExample with a context only. Everything else is as
-// described in parse_example.h.
+// no steps. The bytes of an Example are a SequenceExample with only a context. For everything else,
+// see parse_example.h.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ class SequenceExampleBatch {
   std::vector<Record> records_;  // until finish()
 };
 
-// The counterpart of ExampleCollator, with the same functions and errors.
+// The counterpart of ExampleCollator for SequenceExamples, with the same functions and errors.
 class SequenceExampleCollator {
  public:
   using Batch = SequenceExampleBatch;
@@ -59,7 +59,7 @@ class SequenceExampleCollator {
   void set(SequenceExampleBatch& batch, size_t row, Record record) const;
   void finish(SequenceExampleBatch& batch) const;
 
-  // The schema as text, for descriptions and states.
+  // Returns the schema as text, for descriptions and saved states.
   std::vector<Parameter> parameters() const;
 
  private:
@@ -67,11 +67,11 @@ class SequenceExampleCollator {
   std::shared_ptr<const WantedFeatures> feature_lists_;
 };
 
-// Parses `records` to one batch, in the memory of `reuse`.
+// Parses `records` into one batch, and reuses the memory of `reuse`.
 SequenceExampleBatch parse_sequence_example(std::span<const Record> records,
                                             const SequenceExampleCollator& features,
                                             SequenceExampleBatch reuse = {});
-// The same for a batch of one record.
+// Parses one record into a batch of one row.
 SequenceExampleBatch parse_single_sequence_example(const Record& record,
                                                    const SequenceExampleCollator& features,
                                                    SequenceExampleBatch reuse = {});

@@ -1,5 +1,5 @@
-// Philox4x32-10: counter-based random numbers (Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3", SC 2011, https://doi.org/10.1145/2063384.2063405).
+// Generates counter-based random numbers with Philox4x32-10 (Salmon et al., "Parallel random
+// numbers: as easy as 1, 2, 3", SC 2011, https://doi.org/10.1145/2063384.2063405).
 //
 // A block of four 32-bit numbers is a pure function of a 64-bit key and a 128-bit counter. The
 // numbers drawn for an element therefore depend neither on the thread nor on earlier draws.
@@ -10,7 +10,8 @@
 
 namespace recordpipe {
 
-// The ten-round bijection. Equal to Random123's philox4x32; tested with its published vectors.
+// The ten-round bijection. Equal to Random123's philox4x32; tested with Random123's published
+// vectors.
 constexpr std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
                                              std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
@@ -24,8 +25,8 @@ constexpr std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-// The key for one use of a seed: different `stream` numbers give unrelated random streams of the
-// same seed (splitmix64's finaliser over both words).
+// Derives the key for one use of a seed: different `stream` numbers give unrelated random streams
+// of the same seed (splitmix64's finaliser over both words).
 constexpr uint64_t derive_key(uint64_t seed, uint64_t stream) {
   const auto mix = [](uint64_t x) {
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
@@ -36,14 +37,14 @@ constexpr uint64_t derive_key(uint64_t seed, uint64_t stream) {
 }
 
 // The random numbers of one element (at most 2^34), determined by the key (seed and use), the
-// epoch, and the index of the element in its source. Satisfies UniformRandomBitGenerator; but
+// epoch, and the index of the element in its source. Satisfies UniformRandomBitGenerator, but
 // prefer the members below to the standard distributions, whose results differ between standard
 // libraries.
 class Random {
  public:
   using result_type = uint32_t;
 
-  // `key` from derive_key. All 64 bits of `epoch` and `index` are used.
+  // `key` comes from derive_key. All 64 bits of `epoch` and `index` are used.
   constexpr Random(uint64_t key, uint64_t epoch, uint64_t index)
       : key_{static_cast<uint32_t>(key), static_cast<uint32_t>((key >> 32) ^ (epoch >> 32))},
         counter_{0, static_cast<uint32_t>(epoch), static_cast<uint32_t>(index),
@@ -66,7 +67,7 @@ class Random {
     return high << 32 | (*this)();
   }
 
-  // An unbiased number in [0, n), n > 0 (Lemire 2019, https://arxiv.org/abs/1805.10941).
+  // Returns an unbiased number in [0, n), n > 0 (Lemire 2019, https://arxiv.org/abs/1805.10941).
   constexpr uint32_t below(uint32_t n) {
     uint64_t product = uint64_t{(*this)()} * n;
     if (static_cast<uint32_t>(product) < n) {
@@ -84,7 +85,7 @@ class Random {
     return drawn % n;
   }
 
-  // A float in [0, 1), a multiple of 2^-24.
+  // Returns a float in [0, 1), a multiple of 2^-24.
   constexpr float uniform() { return static_cast<float>((*this)() >> 8) * 0x1p-24f; }
 
  private:

@@ -1,4 +1,4 @@
-// Progress reports of long operations.
+// Reports the progress of long operations.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Progress {
   std::optional<uint64_t> total = {};  // in bytes, if known
 };
 
-// Called on the thread that does the work, about ten times a second at most, and once at the end.
+// Called on the thread that does the work, at most about ten times a second, and once at the end.
 // May be empty. An exception thrown by the function ends the operation.
 using ProgressFunction = std::function<void(const Progress&)>;
 

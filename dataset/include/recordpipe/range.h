@@ -1,4 +1,4 @@
-// range: integers in arithmetic progression.
+// range: a source of integers in arithmetic progression.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace recordpipe {
 
-// The integers begin, begin + step, ... up to but excluding `end`; descending if step < 0; none if
-// `end` is in the other direction. Accepts all int64 values. Supports random access. Throws
-// Error{invalid_argument} if step is 0.
+// Yields the integers begin, begin + step, ... up to but excluding `end`; descending if step < 0;
+// no integers if `end` is in the other direction. Accepts all int64 values. Supports random access.
+// Throws Error{invalid_argument} if step is 0.
 Dataset<int64_t> range(int64_t begin, int64_t end, int64_t step = 1);
 
 // The same with begin = 0.

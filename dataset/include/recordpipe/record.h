@@ -1,4 +1,4 @@
-// A record as a view of its bytes, without a copy.
+// Defines a record as a view of its bytes, without a copy.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Record {
   // iterator) or `owner` lives.
   std::string_view path = {};
   // Owner of the buffer that `data` points into. Null for a record of a mapped file (valid as long
-  // as the mapping) and for a record of RecordReader::read (valid until the next read).
+  // as the mapping) and for a record returned by RecordReader::read (valid until the next call).
   std::shared_ptr<const std::byte[]> owner = {};
 };
 

@@ -1,7 +1,7 @@
-// Reading TFRecord files: sequentially from any stream, or at random from a file.
+// Reads TFRecord files: sequentially from any stream, or with random access from a file.
 //
-// A read has three results: a record, a clean end (an empty optional), or an exception. Messages,
-// after the path:
+// A read has three results: a record, a clean end (an empty optional), or an exception. After the
+// path, the exception's message says:
 //   truncated record at N   the file ends inside the record that starts at N (data or header)
 //   corrupted record at N   a CRC does not match; the reason names it (length or data), the hint
 //                           the likely cause (a compressed file, a Git LFS pointer, HTML)
@@ -30,16 +30,17 @@ enum class CrcCheck {
 };
 
 struct RecordReadOptions {
-  // Default: detected from the first bytes. A correct length CRC means uncompressed; otherwise the
-  // bytes are compared with the magic numbers of gzip, zlib and zstd. With CrcCheck::never, a
-  // length below 4 GiB means uncompressed, too; an uncompressed file whose first length begins like
-  // gzip (1f 8b 08, for example 559,903 bytes) must then be declared here.
+  // Default: detected from the first bytes. If the length CRC is correct, the file is uncompressed;
+  // otherwise the bytes are compared with the magic numbers of gzip, zlib and zstd. With
+  // CrcCheck::never, a first length below 4 GiB also means uncompressed; but if that length looks
+  // like the start of gzip (1f 8b 08, for example 559,903 bytes), an uncompressed file must be
+  // declared here.
   std::optional<Compression> compression = {};
   // Default: once. `never` is for files whose writers computed wrong CRCs.
   CrcCheck crc = CrcCheck::once;
-  // For streams and files that are not mapped: the longest record, in bytes (default: 1 GiB); a
-  // longer one throws Error{limit_exceeded}. Mapped files have no limit. A stream's buffer grows as
-  // bytes arrive, so a wrong length takes no memory.
+  // For streams and files that are not mapped: the longest record, in bytes (default: 1 GiB). A
+  // longer record throws Error{limit_exceeded}. Mapped files have no limit. A stream's buffer grows
+  // as bytes arrive, so a wrong length takes no memory.
   uint64_t max_record_size = uint64_t{1} << 30;
 };
 
@@ -54,13 +55,13 @@ class RecordReader {
   RecordReader(RecordReader&&) noexcept;
   RecordReader& operator=(RecordReader&&) noexcept;
 
-  // The next record, valid until the next call; empty at a clean end, and at every later call.
-  // After an exception every further call throws the same exception (toolkit/record_scanner.h
-  // continues after damage). Throws truncated, corrupted, limit_exceeded, and the errors of the
-  // source.
+  // Returns the next record, which is valid until the next call; nullopt at a clean end and on
+  // every later call. After an exception, every further call throws the same exception
+  // (toolkit/record_scanner.h continues after damage). Throws truncated, corrupted, limit_exceeded,
+  // and the errors of the source.
   std::optional<Record> read();
 
-  // Offset of the next record, in the decompressed content.
+  // Returns the offset of the next record in the decompressed content.
   uint64_t offset() const;
   Compression compression() const;
   const std::string& path() const;
@@ -75,24 +76,24 @@ struct RecordMapOptions {
   // Use the index PATH.idx (record_index.h) if it exists (default: false):
   //   - for files of more than 1 MiB, instead of walking the headers, if the index ends at the end
   //     of the file and 16 of its entries match their headers;
-  //   - after a damaged header, if the index agrees with all headers before the damage: then read()
-  //     throws for the damaged record only, and the records after it can be read.
+  //   - after a damaged header, if the index agrees with all headers before the damage: read() then
+  //     throws only for the damaged record, and the records after it can be read.
   // In all other cases, and with CrcCheck::never, the index is ignored.
   bool use_index = false;
-  // The file, opened already (default: null: it is mapped). If it is not stable(), for example a
-  // URL from FileSystem::open_random(), each read() and view() reads the record anew: the record
-  // owns its bytes, and its CRC is checked at every read().
+  // The file, already opened (default: null: the file is mapped). If it is not stable(), for
+  // example a URL from FileSystem::open_random(), each read() and view() reads the record again:
+  // the record owns its bytes, and its CRC is checked on every read().
   std::shared_ptr<const RandomAccessFile> file = {};
-  // Opening throws Error{cancelled} soon after a stop was requested.
+  // Opening throws Error{cancelled} soon after a stop is requested.
   std::stop_token stop = {};
 };
 
-// An uncompressed file, mapped (or read, RecordMapOptions), with O(1) access to each record.
-// Thread-safe.
+// An uncompressed file with O(1) access to each record. The file is mapped, or read if
+// RecordMapOptions::file is not stable(). Thread-safe.
 //
-// Opening walks the headers (and checks every length CRC, except with CrcCheck::never), or takes
-// the offsets from an index (RecordMapOptions). read() checks the record's data CRC and, if the
-// offset came from an index, the header's CRC and length.
+// The constructor walks the headers (and checks every length CRC, except with CrcCheck::never), or
+// takes the offsets from an index (RecordMapOptions). read() checks the record's data CRC and, if
+// the offset came from an index, the header's CRC and length.
 class MappedRecordFile {
  public:
   // Throws Error{unsupported} for a compressed file, and the errors of RecordReader::read for a
@@ -105,19 +106,19 @@ class MappedRecordFile {
 
   // The number of records.
   size_t size() const;
-  // Record i < size(), checked. Throws Error{corrupted} if a CRC does not match, and
+  // Returns record i < size(), checked. Throws Error{corrupted} if a CRC does not match, and
   // Error{truncated} if the file was truncated after it was mapped (without a CRC check: only if it
   // was truncated before the record).
   Record read(size_t i) const;
-  // The same without touching the data: the CRC is not checked, and an offset from an index is not
-  // verified.
+  // Like read(), but does not touch the data: the CRC is not checked, and an offset from an index
+  // is not verified.
   Record view(size_t i) const;
-  // Prefetches the bytes that read(i) will touch into the CPU cache, for random access: the first
-  // 4 KiB if the CRC will be checked, else both ends of the record. Never fails.
+  // Prefetches into the CPU cache the bytes that read(i) will touch, for random access: the first
+  // 4 KiB if the CRC will be checked, otherwise both ends of the record. Never fails.
   void prefetch(size_t i) const;
-  // The whole file; empty if it is not mapped.
+  // The content of the whole file; empty if the file is not mapped.
   std::span<const std::byte> bytes() const;
-  // Whether the file was truncated, or could not be read, since it was mapped.
+  // Whether the file was truncated, or could not be read, after it was mapped.
   bool damaged() const;
   const std::string& path() const;
 
@@ -126,8 +127,8 @@ class MappedRecordFile {
   std::unique_ptr<State> state_;
 };
 
-// The compression of the file at `path`: options.compression if set, else detected from its first
-// 12 bytes (RecordReadOptions).
+// Returns the compression of the file at `path`: options.compression if set, otherwise detected
+// from its first 12 bytes (RecordReadOptions).
 Compression detect_compression(FileSystem& file_system, const std::string& path,
                                const RecordReadOptions& options = {});
 

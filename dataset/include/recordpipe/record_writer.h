@@ -1,4 +1,4 @@
-// Writing TFRecord files.
+// Writes TFRecord files.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct RecordWriteOptions {
 void append_framed(std::span<const std::byte> data, std::string& out);
 
 // Writes records in order. Not thread-safe. With a path, the file appears complete at close() or
-// not at all (AtomicFile). With a sink (not owned), each record is passed on at once, and close()
-// leaves the sink open. After an exception, and after close(), all calls throw
+// not at all (AtomicFile). With a sink (not owned), each record is written to the sink at once, and
+// close() leaves the sink open. After an exception, and after close(), all calls throw
 // Error{invalid_argument}.
 class RecordWriter {
  public:
@@ -35,7 +35,8 @@ class RecordWriter {
   RecordWriter& operator=(RecordWriter&&) noexcept;
 
   void write(std::span<const std::byte> data);
-  // Writes `count` records framed by append_framed, without a copy: pass many records per call.
+  // Writes `count` records framed by append_framed, without copying them: pass many records per
+  // call.
   void write_framed(std::span<const std::byte> framed, uint64_t count);
   // Flushes; with a path, commits the file. Must be called once, after the last record.
   void close();

@@ -11,12 +11,13 @@ namespace recordpipe {
 
 enum class StopOnEmptyDataset { no, yes };
 
-// A mixture of `datasets` (at least one), with the options and the epoch of the first. `weights`:
-// the sampling probabilities, up to a common factor; empty: uniform. Each input's elements keep
-// their order. An exhausted input is not sampled again, unless the mixture is to stop there
-// (tf.data's stop_on_empty_dataset; default: no, as in tf.data). An input of weight 0 is never
-// sampled. Any other weight is rounded to a multiple of 2^-62 of the sum of the weights, at least
-// one. Throws Error{invalid_argument} for invalid weights.
+// Mixes `datasets` (at least one) at random, with the options and the epoch of the first dataset.
+// `weights` are the sampling probabilities, up to a common factor; empty: uniform. The elements of
+// each input keep their order. An exhausted input is not sampled again; with
+// StopOnEmptyDataset::yes, the mixture ends when an exhausted input is sampled (tf.data's
+// stop_on_empty_dataset; default: no, as in tf.data). An input of weight 0 is never sampled. Any
+// other weight is rounded to a positive multiple of 2^-62 of the sum of the weights. Throws
+// Error{invalid_argument} for invalid weights.
 template <Element T>
 Dataset<T> sample_from_datasets(const std::vector<Dataset<T>>& datasets,
                                 std::vector<double> weights, uint64_t seed,

@@ -1,4 +1,4 @@
-// Incremental SHA-256 (FIPS 180-4).
+// Computes SHA-256 incrementally (FIPS 180-4).
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace recordpipe {
 
-// The digest of all bytes passed to update() so far:
+// Computes the digest of all bytes passed to update() so far:
 //
 //   Sha256 hash;
 //   while (...) hash.update(piece);
@@ -23,7 +23,7 @@ class Sha256 {
   Sha256& operator=(Sha256&& other) noexcept;
 
   void update(std::span<const std::byte> data);
-  // Neither changes the state: more data may follow.
+  // digest() and hex() do not change the state: more data may follow.
   std::array<std::byte, 32> digest() const;
   std::string hex() const;  // 64 lower-case hexadecimal digits
 
@@ -32,8 +32,8 @@ class Sha256 {
   std::unique_ptr<Context> context_;
 };
 
-// `text`, 64 hexadecimal digits, in lower case, as hex() writes it. Throws Error{invalid_argument}
-// for any other text.
+// Returns `text`, 64 hexadecimal digits, in lower case, as hex() writes it. Throws
+// Error{invalid_argument} for any other text.
 std::string parse_sha256(std::string_view text);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// Profile of a pipeline: time per operator.
+// Profiles a pipeline: time per operator.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 namespace recordpipe {
 
 // Statistics of one operator. The last entry is "consumer": the thread that iterates, with the work
-// it does on the elements. Times are in seconds, summed over threads. The time of datasets opened
-// by flat_map and interleave counts as theirs.
+// that it does on the elements. Times are in seconds, summed over threads. The time of the datasets
+// that flat_map or interleave opens counts for that operator.
 struct StageStatistics {
   std::string name;              // as in explain(), without its parameters
   size_t depth = 0;              // 0 on the path to the consumer; +1 inside each of several inputs
@@ -32,10 +32,10 @@ struct PipelineStatistics {
   double elapsed = 0;  // seconds from the first to the last requested element
   size_t threads = 0;  // maximum number of concurrent threads
 
-  // The stage with the highest load; null if no stage has done any work yet.
+  // Returns the stage with the highest load; null if no stage has done any work yet.
   const StageStatistics* bottleneck() const;
 
-  // A human-readable table: one line per stage, and a line that names the bottleneck.
+  // Returns a human-readable table: one line per stage, and a line that names the bottleneck.
   std::string text() const;
 };
 

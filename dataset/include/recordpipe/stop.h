@@ -1,4 +1,4 @@
-// Cancellation of long operations.
+// Stops long operations on request.
 #pragma once
 
 #include <stop_token>

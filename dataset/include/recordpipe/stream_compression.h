@@ -1,4 +1,4 @@
-// Detection of the compression of a TFRecord stream from its first bytes.
+// Detects the compression of a TFRecord stream from its first bytes.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@
 
 namespace recordpipe {
 
-// options.compression if it is set. Otherwise detected from `head`, the first 12 bytes (fewer in a
-// shorter stream): none if they are a record header with a correct CRC, else
-// sniff_compression(head). FORMAT.md describes the detection without CRC checks.
+// Returns options.compression if it is set. Otherwise detects the compression from `head`, the
+// first 12 bytes (fewer in a shorter stream): none if `head` is a record header with a correct CRC,
+// otherwise sniff_compression(head). FORMAT.md describes the detection without CRC checks.
 Compression detect_record_compression(std::span<const std::byte> head,
                                       const RecordReadOptions& options);
 

@@ -1,5 +1,5 @@
-// An unnamed file for data that exceeds the memory. The kernel removes it when it is closed,
-// however the process ends.
+// Stores data that exceeds the memory in an unnamed file. The kernel removes the file when it is
+// closed, however the process ends.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace recordpipe {
 
-// Append-only writes, reads at any offset. Not thread-safe. Errors name the directory.
+// Supports append-only writes, and reads at any offset. Not thread-safe. Errors name the directory.
 class TemporaryFile {
  public:
   // Creates the file on the file system of `directory`, with permissions 0600.

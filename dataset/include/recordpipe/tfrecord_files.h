@@ -1,4 +1,4 @@
-// tfrecord_files: the records of TFRecord files as a Dataset.
+// tfrecord_files: a source of the records of TFRecord files.
 #pragma once
 
 #include <string>
@@ -11,48 +11,51 @@
 
 namespace recordpipe {
 
-// The records of `paths`, file after file, in order. An element's id is its index over all files.
+// Yields the records of `paths`, file after file, in order. An element's id is its index over all
+// files.
 //
-// A path may be a pattern ("train-*.tfrecords", glob.h): it stands for the files that match at the
-// time of this call, sorted by name. A pattern without matches throws Error{not_found}. If a file
-// with exactly this name exists, the path is not treated as a pattern.
+// A path may be a pattern ("train-*.tfrecords", glob.h), which stands for the files that match at
+// the time of this call, sorted by name. A pattern without matches throws Error{not_found}. If a
+// file with exactly this name exists, the path is not treated as a pattern.
 //
 // Plain files are memory-mapped: a record is a span into the mapping, valid for the iterator's
 // lifetime, and its CRC is checked on the threads that compute elements, after any shuffling.
 // Compressed files, pipes, devices and files that the file system can't map (URLs) are read
-// sequentially as streams on the planning thread: place a prefetch after them. Their records own
-// their bytes: a view into such a record's data (a string_view or an ImageRow) dangles unless
-// Record::owner is kept with it. Linux allows 65,530 mappings per process by default
+// sequentially as streams on the planning thread: place a prefetch after them. The records of such
+// streams own their bytes: a view into such a record's data (a string_view or an ImageRow) dangles
+// unless Record::owner is kept with the view. Linux allows 65,530 mappings per process by default
 // (vm.max_map_count), so one iterator can't map more files.
 //
-// Files are opened when their first record is needed. Damaged and missing files are errors at their
-// position: all records before them are delivered. After a damaged record header the rest of the
-// file is lost, unless the file has an index.
+// Files are opened when their first record is needed. A damaged or missing file is an error at its
+// position: all records before the damage are delivered. After a damaged record header the rest of
+// the file is lost, unless the file has an index.
 //
 // The index of a plain file (PATH.idx, written by `tfrecord index`; record_index.h) is used if it
 // exists and matches the file, and if CRCs are checked. A file of more than 1 MiB is then opened
 // without reading all headers. A record with a damaged header is then a failed element, which
 // ignore_errors can skip; the records after it stay readable. A damaged or mismatching index is
 // ignored. If an entry is wrong, its element fails, because the CRCs of header and data are
-// checked. But the index alone determines the set of records: a malicious index could list records
-// inside the data of another record, so remove untrusted indexes.
+// checked. But the set of records is determined only by the index: a malicious index could list
+// records inside the data of another record, so remove untrusted indexes.
 //
 // With more than one thread, the next plain files (at most 4) are opened ahead, on the threads that
 // compute elements. This affects neither elements nor errors.
 //
 // Random access (global_shuffle) requires regular plain files, or URLs of plain files whose server
 // supports range requests; other files throw Error{unsupported} when the first element is needed.
-// All headers of a URL are read before the first element, unless it has an index. A request is for
-// at least 64 KiB (HttpReadOptions::smallest_window): with records of up to 128 KiB, reading the
-// headers downloads practically the whole file, so write an index. Then each record is one request,
-// as many at a time as threads compute elements. These records own their bytes.
+// All headers of a URL are read before the first element, unless the URL has an index. A request is
+// for at least 64 KiB (HttpReadOptions::smallest_window): with records of up to 128 KiB, reading
+// the headers downloads practically the whole file, so write an index. With an index, each record
+// is one request, and as many requests run at a time as threads compute elements. These records own
+// their bytes.
 //
-// Saved state: the file, the record in it, and the list of files (iterator_state.h). A file that is
-// read as a stream is read again up to the saved position. Destroying an iterator waits for the
-// request or the record being read, and for the fingerprint (72 KiB) of a file being opened.
+// Saved state: the file, the record in the file, and the list of files (iterator_state.h). If a
+// file is read as a stream, a restore reads it again up to the saved position. Destroying an
+// iterator waits for the request or the record being read, and for the fingerprint (72 KiB) of a
+// file being opened.
 Dataset<Record> tfrecord_files(std::vector<std::string> paths, RecordReadOptions options = {});
-// The same with another FileSystem, which must outlive the Dataset and its iterators and must be
-// thread-safe.
+// The same with another FileSystem, which must be thread-safe and must outlive the Dataset and its
+// iterators.
 Dataset<Record> tfrecord_files(FileSystem& file_system, std::vector<std::string> paths,
                                RecordReadOptions options = {});
 

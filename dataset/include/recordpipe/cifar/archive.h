@@ -1,14 +1,14 @@
 // Reads a CIFAR archive in one streaming pass: gunzip, untar, parse each batch.
 //
-// Supported are the published archives and repacked ones: CIFAR-10 and CIFAR-100, as pickles
-// ("python") or records ("binary"), with the files in any order and in any one directory,
-// compressed with gzip or uncompressed. The first byte of a batch distinguishes the two: a pickle
-// starts with 0x80, which is larger than any label.
+// Supports the published archives and repacked archives: CIFAR-10 and CIFAR-100, as pickles
+// ("python") or records ("binary"), with the files in any order and in any single directory,
+// compressed with gzip or uncompressed. The first byte of a batch distinguishes pickles from
+// records: a pickle starts with 0x80, which is larger than any label.
 //
 // Member names are only compared with the known names, never used as paths. All other members are
-// skipped, also paths that are absolute or contain "..". Files named "train" or "test" (CIFAR-100's
-// names) are ignored in a CIFAR-10 archive. The total size and the number of members are limited
-// (TarLimits).
+// skipped, including absolute paths and paths that contain "..". Files named "train" or "test"
+// (CIFAR-100's names) are ignored in a CIFAR-10 archive. The total size and the number of members
+// are limited (TarLimits).
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@
 
 namespace recordpipe {
 
-// The names of the batches in their canonical order. CIFAR-10: data_batch_1 to data_batch_5,
-// test_batch; CIFAR-100: train, test.
+// Returns the names of the batches in their canonical order. CIFAR-10: data_batch_1 to
+// data_batch_5, test_batch; CIFAR-100: train, test.
 const std::vector<std::string_view>& cifar_batch_names(CifarDataset dataset);
 
 struct CifarArchiveKind {
@@ -35,22 +35,22 @@ struct CifarArchiveKind {
   bool binary = false;  // true: records; false: pickles
 };
 
-// The directory in the published archive of this kind, for example "cifar-10-batches-py".
+// Returns the name of the directory in the published archive, for example "cifar-10-batches-py".
 std::string_view cifar_folder_name(const CifarArchiveKind& kind);
 
-// Called with each batch, in the archive's order; `place` is its index in
+// Called with each batch, in the archive's order; `place` is the batch's index in
 // cifar_batch_names(kind.dataset). An exception thrown by the function ends the reading.
 using CifarBatchFunction =
     std::function<void(const CifarArchiveKind& kind, size_t place, CifarBatch batch)>;
 
 // Reads `archive` on one background thread, decompresses it on another, and calls `on_batch` on the
-// caller's. Returns after the last byte of the archive was read and checked, including gzip's
-// trailer. `extracted` (default: null) receives all known files.
+// caller's thread. Returns after the last byte of the archive was read and checked, including
+// gzip's trailer. `extracted` (default: null) receives all known files.
 //
 // Throws Error, possibly after some calls of `on_batch`: the errors of inflate(), TarReader,
 // read_cifar_pickle() and read_cifar_binary(); unsupported for another archive format (xz, zip,
 // ...); not_found if batches are missing; corrupted for a duplicate batch, a link, or a batch that
-// does not belong to the others (another directory, a pickle among records). Paths are
+// does not match the batches before it (another directory, a pickle among records). Paths are
 // "ARCHIVE:MEMBER", offsets are relative to the member.
 CifarArchiveKind read_cifar_archive(std::unique_ptr<ByteSource> archive,
                                     const CifarBatchFunction& on_batch,

@@ -21,42 +21,42 @@ struct Cifar10Options {
   bool drop_remainder = false;
   // Random seed of the order and the distortions; both differ between epochs.
   uint64_t seed = 7;
-  // Size of the shuffle buffer, in records; 0: the order of the files.
+  // Size of the shuffle buffer, in records; 0: no shuffling.
   size_t shuffle_buffer = 0;
-  // Random order of all records, in O(1) memory, in place of the shuffle buffer. The files must be
+  // Shuffle all records in O(1) memory, instead of the shuffle buffer. The files must be
   // uncompressed.
   bool global_shuffle = false;
-  // Zero padding of 4, a random 32x32 crop, a random horizontal flip.
+  // Apply zero padding of 4 pixels, a random 32x32 crop, and a random horizontal flip.
   bool distort = false;
   // Number of epochs; -1: infinite.
   int64_t epochs = 1;
   DType dtype = DType::float32;
   Layout layout = Layout::nhwc;
-  // Normalisation of the values 0..255, padding included; requires a floating-point dtype.
+  // Normalisation of the values 0..255, including padding; requires a floating-point dtype.
   Normalization normalization = {};
-  // Number of workers, each with batches of batch_size, and the index of this one; 0 (default): no
-  // sharding. A state saved by one set of workers can be restored by another, also by a single
+  // Number of workers, each with batches of batch_size, and the index of this worker; 0 (default):
+  // no sharding. A state saved by one set of workers can be restored by another, also by a single
   // worker (shard 0 of 1).
   size_t num_shards = 0;
   size_t shard_index = 0;
   // Number of batches that a background thread prefetches; 0: no prefetching.
   size_t prefetch = kAutotune;
-  // Number of threads for decoding, the consumer's included: see PipelineOptions.
+  // Number of threads for decoding, including the consumer's: see PipelineOptions.
   size_t threads = 0;
 };
 
-// The paths of a subset's files in `data_dir`: SUBSET.tfrecords, or SUBSET-00000-of-0000N.tfrecords
-// and so on. Throws Error{not_found} if there are none or if some are missing (the hint names the
-// command to run), and Error{invalid_argument} for a FIFO or device.
+// Returns the paths of a subset's files in `data_dir`: SUBSET.tfrecords, or
+// SUBSET-00000-of-0000N.tfrecords and so on. Throws Error{not_found} if all or some files are
+// missing (the hint names the command to run), and Error{invalid_argument} for a FIFO or device.
 std::vector<std::string> cifar10_files(const std::string& data_dir, Cifar10Subset subset);
 
-// The batches of `files`, with records Example{image: bytes[3072], label: int64} as written by
-// generate_cifar10_tfrecords. The iteration throws Error{corrupted}, with file and record, for an
-// image of another size or a label outside 0..9.
+// Yields the batches of `files`, with records Example{image: bytes[3072], label: int64} as written
+// by generate_cifar10_tfrecords. The iteration throws Error{corrupted}, with file and record, for
+// an image of another size or a label outside 0..9.
 Dataset<ImageBatch> cifar10_batches(const std::vector<std::string>& files,
                                     const Cifar10Options& options = {});
 
-// The total number of records in the files.
+// Returns the total number of records in the files.
 size_t cifar10_count(const std::vector<std::string>& files);
 
 }  // namespace recordpipe

@@ -15,10 +15,10 @@ enum class CifarDataset { cifar10, cifar100 };
 
 // 32 x 32 pixels, channel-major: 1024 red, 1024 green, 1024 blue, row-major.
 inline constexpr size_t kCifarImageSize = 3072;
-// The maximum number of images in a batch file: that of CIFAR-100's training file.
+// The maximum number of images in a batch file: the size of CIFAR-100's training file.
 inline constexpr size_t kMaxCifarRows = 50'000;
 
-// Numbers of classes; labels are smaller.
+// Numbers of classes; each label is less than its number of classes.
 inline constexpr int kCifar10Classes = 10;
 inline constexpr int kCifar100Classes = 100;
 inline constexpr int kCifar100Superclasses = 20;

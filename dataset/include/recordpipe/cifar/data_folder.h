@@ -1,5 +1,5 @@
-// The directory of a converted data set: the TFRecord files of the splits, a note that names the
-// source archive, a mark for synthetic images, and the lock of a conversion.
+// Manages the directory of a converted data set: the TFRecord files of the splits, a note that
+// names the source archive, a mark for synthetic images, and the lock of a conversion.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@
 
 namespace recordpipe {
 
-// SPLIT.tfrecords, or SPLIT-00000-of-0000N.tfrecords and so on.
+// Each split is in SPLIT.tfrecords, or in SPLIT-00000-of-0000N.tfrecords and so on.
 inline constexpr std::array<std::string_view, 3> kCifarSplits = {"train", "validation", "eval"};
-// All files of all splits are open (locked) until the last one is complete: 3 * 256 is below the
+// All files of all splits are open (locked) until the last file is complete: 3 * 256 is below the
 // usual limit of 1024 open files.
 inline constexpr size_t kMaxCifarShards = 256;
 
-// "train.tfrecords" for one shard of one, else "train-00002-of-00008.tfrecords".
+// Returns "train.tfrecords" for one shard of one, otherwise "train-00002-of-00008.tfrecords".
 std::string split_file_name(std::string_view split, size_t shard, size_t shards);
 
 // Whether `name` is a possible result of split_file_name().
@@ -45,21 +45,21 @@ CifarSplitFiles find_split_files(FileSystem& file_system, const std::string& dat
 void note_source(FileSystem& file_system, const std::string& data_dir, const std::string& archive,
                  const std::string& sha256);
 
-// "ARCHIVE" or "ARCHIVE (SHA-256 ...)" as one printable line; empty if there is no note.
+// Returns "ARCHIVE" or "ARCHIVE (SHA-256 ...)" as one printable line; empty if there is no note.
 std::string noted_source(FileSystem& file_system, const std::string& data_dir);
 
 void remove_source_note(FileSystem& file_system, const std::string& data_dir);
 
 // The mark DATA_DIR/synthetic.txt of TFRecord files with synthetic images. Programs that print
-// accuracies on such files must mention it.
+// accuracies on such files must say that the images are synthetic.
 bool is_marked_synthetic(FileSystem& file_system, const std::string& data_dir);
 void mark_synthetic(FileSystem& file_system, const std::string& data_dir);
 void unmark_synthetic(FileSystem& file_system, const std::string& data_dir);
 
-// A lock that allows one conversion at a time in a directory.
-// Held for the lifetime of the object; the kernel releases it when the process dies. Implemented by
-// a hidden file in the directory, which the destructor removes. The constructor throws Error{busy}
-// if another process holds the lock.
+// Allows one conversion at a time in a directory. The lock is held for the lifetime of the object;
+// the kernel releases it when the process dies. It is implemented by a hidden file in the
+// directory, which the destructor removes. The constructor throws Error{busy} if another process
+// holds the lock.
 class FolderLock {
  public:
   FolderLock(FileSystem& file_system, const std::string& folder);
@@ -73,11 +73,11 @@ class FolderLock {
   std::unique_ptr<FileLock> lock_;
 };
 
-// The extracted files of an archive, written during the conversion (--keep-extracted). File names
-// are from the list of known names, never from the archive.
+// The extracted files of an archive, which the conversion writes with --keep-extracted. File names
+// come from the list of known names, never from the archive.
 class ExtractedFolder {
  public:
-  // The directory is created in `parent`, which must exist.
+  // Creates the directory in `parent`, which must exist.
   ExtractedFolder(FileSystem& file_system, std::string parent);
   // Without commit(), removes the files, and the directory if it is empty.
   ~ExtractedFolder();
@@ -90,7 +90,7 @@ class ExtractedFolder {
   void write(std::span<const std::byte> data);
   // Removes all files, and the directory if it is empty.
   void forget();
-  // Renames all files to their names.
+  // Renames all files to their final names.
   void commit();
 
   // The directory; empty if no file was begun.
@@ -100,7 +100,7 @@ class ExtractedFolder {
   FileSystem& file_system_;
   std::string parent_;
   std::string path_;
-  // The uncommitted files; all except the last are finished.
+  // The uncommitted files. All files except the last are finished.
   std::vector<std::unique_ptr<AtomicFile>> files_;
 };
 

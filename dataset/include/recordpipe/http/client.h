@@ -1,8 +1,8 @@
-// HTTP GET over http or https, with redirects, timeouts and cancellation.
+// Performs HTTP GET requests over http or https, with redirects, timeouts and cancellation.
 //
 // The library uses libcurl only here and in url.h (URL parser). Proxies are taken from the
-// environment as in curl (http_proxy, https_proxy, all_proxy, no_proxy); ~/.curlrc and ~/.netrc are
-// not read.
+// environment, as in curl (http_proxy, https_proxy, all_proxy, no_proxy); ~/.curlrc and ~/.netrc
+// are not read.
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,8 @@ namespace recordpipe {
 struct HttpClientOptions {
   // For name resolution, connection and TLS handshake together (default: 15 s).
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(15);
-  // A transfer of fewer than stall_bytes (default: 1024) within stall_timeout (default: 30 s) fails
-  // with TransientError.
+  // If fewer than stall_bytes (default: 1024) arrive within stall_timeout (default: 30 s), the
+  // transfer fails with TransientError.
   std::chrono::milliseconds stall_timeout = std::chrono::seconds(30);
   uint64_t stall_bytes = 1024;
   int max_redirects = 5;
@@ -36,7 +36,7 @@ struct HttpClientOptions {
   std::stop_token stop = {};
 };
 
-// The head of a response. Missing headers are "".
+// The head of a response. Missing headers are empty strings.
 struct HttpResponse {
   HttpUrl url;  // after redirects
   long status = 0;
@@ -49,7 +49,7 @@ struct HttpResponse {
   std::optional<std::chrono::seconds> retry_after = {};
 };
 
-// A temporary failure: a later attempt of the same request may succeed.
+// A temporary failure: a later attempt at the same request may succeed.
 class TransientError : public Error {
  public:
   explicit TransientError(Parts parts, std::optional<std::chrono::seconds> retry_after = {})
@@ -61,13 +61,13 @@ class TransientError : public Error {
   std::optional<std::chrono::seconds> retry_after_;
 };
 
-// The callbacks run on the thread that calls get(). get() ends the transfer and rethrows an
-// exception of any of them.
+// The callbacks run on the thread that calls get(). If a callback throws, get() ends the transfer
+// and rethrows the exception.
 struct HttpHandler {
-  // Called once, before the body, for any status except a followed redirect. Returns false to skip
-  // the body: get() then returns at once.
+  // Called once, before the body, for any status except a followed redirect. If it returns false,
+  // the body is skipped and get() returns at once.
   std::function<bool(const HttpResponse&)> on_response;
-  // Called with the pieces of the body as sent: Content-Encoding is not decoded.
+  // Called with the pieces of the body as they were sent: Content-Encoding is not decoded.
   std::function<void(std::span<const std::byte>)> on_body;
   // Called about ten times a second.
   std::function<void()> on_tick;
@@ -81,9 +81,9 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Returns after the end of the body, as defined by HTTP's framing. `headers`: "Name: value"
-  // lines. Throws TransientError if the transfer failed or was cut off, Error{network} if another
-  // attempt is useless (an untrusted certificate, a redirect loop), and Error{cancelled}.
+  // Returns after the end of the body, as defined by HTTP's framing. `headers` are "Name: value"
+  // lines. Throws TransientError if the transfer failed or was cut off, Error{network} if a retry
+  // would be useless (an untrusted certificate, a redirect loop), and Error{cancelled}.
   void get(const HttpUrl& url, const std::vector<std::string>& headers, const HttpHandler& handler);
 
  private:

@@ -1,7 +1,7 @@
-// Files at http and https URLs through the interface of local files (file.h).
+// Opens files at http and https URLs through the interface of local files (file.h).
 //
-// Content-Encoding is not decoded. Redirects, certificates and proxies: client.h, download.h.
-// libcurl is initialised when the first URL is opened.
+// Content-Encoding is not decoded. For redirects, certificates and proxies, see client.h and
+// download.h. libcurl is initialised when the first URL is opened.
 #pragma once
 
 #include <cstddef>
@@ -22,34 +22,36 @@ struct HttpReadOptions {
   HttpRetryOptions retry = {};
   // Timeouts, redirects, trusted certificates, and the stop token, which ends any wait.
   HttpClientOptions http = {};
-  // Receives a line for each failed attempt that is retried, on the thread that reads: on several
-  // at the same time.
+  // Receives one line for each failed attempt that is retried. Called on the thread that performs
+  // the request, so possibly on several threads at the same time.
   HttpNotice notice = {};
   // For streams: the read-ahead in bytes (default: 4 MiB). A stream takes twice this memory. 0: no
-  // read-ahead but for the bytes of one network read, at most 16 KiB.
+  // read-ahead except for the bytes of one network read, at most 16 KiB.
   size_t read_ahead = size_t{4} << 20;
   // For random access: the smallest and the largest range of a request, in bytes (defaults: 64 KiB,
-  // 4 MiB). Sequential reads double the range; distant reads reset it.
+  // 4 MiB). Sequential reads double the range; a distant read resets it.
   size_t smallest_window = size_t{64} << 10;
   size_t largest_window = size_t{4} << 20;
 };
 
-// Reads URLs, and forwards all other paths to another FileSystem. Thread-safe if that one is.
+// Reads URLs, and forwards all other paths to another FileSystem. Thread-safe if the other
+// FileSystem is.
 //
-//   open_source(url)  One GET, read ahead by a background thread. A transfer that was cut off is
-//                     resumed with Range and If-Range; Error{network} if the server sends neither a
-//                     strong ETag nor a usable Last-Modified, or if the file changed meanwhile.
-//   open_random(url)  Range requests, as many at a time as threads read; Error{unsupported} if the
-//                     server does not support them. Connections are kept open for later requests,
-//                     also for other files.
-//   status(url)       Empty for 404 and 410; Error{unsupported} if the server does not report the
-//                     size.
+//   open_source(url)  Performs one GET, read ahead by a background thread. A transfer that was cut
+//                     off is resumed with Range and If-Range; Error{network} if the server sends
+//                     neither a strong ETag nor a usable Last-Modified, or if the file has changed.
+//   open_random(url)  Performs range requests, as many at a time as threads read;
+//                     Error{unsupported} if the server does not support them. Connections are kept
+//                     open for later requests, also for other files.
+//   status(url)       Returns nullopt for 404 and 410; Error{unsupported} if the server does not
+//                     report the size.
 //   map(url), list(url) and all writes: Error{unsupported}.
-// All of them throw the errors of download(): not_found, permission_denied, network, unsupported (a
-// web page), cancelled. Messages contain no user name, password or query of a URL.
+// All functions also throw the errors of download(): not_found, permission_denied, network,
+// unsupported (a web page), cancelled. Messages do not contain the user name, password or query of
+// a URL.
 class HttpFileSystem final : public FileSystem {
  public:
-  // `local` must outlive this object, and this object must outlive the files it opened.
+  // `local` must outlive this object, and this object must outlive the files that it opened.
   explicit HttpFileSystem(FileSystem& local, HttpReadOptions options = {});
 
   std::unique_ptr<ByteSource> open_source(const std::string& path) override;

@@ -1,4 +1,4 @@
-// Retries of failed requests with exponential backoff, for all transfers.
+// Retries failed requests with exponential backoff, for all transfers.
 #pragma once
 
 #include <chrono>
@@ -13,13 +13,13 @@
 namespace recordpipe {
 
 struct HttpRetryOptions {
-  // The number of retries for temporary failures (default: 5): a transfer that is cut off or
-  // stalls, and the statuses 408, 429, 500, 502, 503 and 504. A server that never answered is
-  // retried only once.
+  // The number of retries for temporary failures (default: 5). A failure is temporary if the
+  // transfer is cut off or stalls, or if the status is 408, 429, 500, 502, 503 or 504. If the
+  // server never answered, there is only one retry.
   int retries = 5;
-  // The delay before the first retry (default: 1 s); doubled for each further retry, up to
-  // longest_delay (default: 16 s). A longer Retry-After of the server is honoured up to
-  // max_retry_after (default: 60 s); beyond, the request is not retried.
+  // The delay before the first retry (default: 1 s), doubled for each further retry, up to
+  // longest_delay (default: 16 s). A longer Retry-After from the server is honoured up to
+  // max_retry_after (default: 60 s); if it is longer than that, the request is not retried.
   std::chrono::milliseconds first_delay = std::chrono::seconds(1);
   std::chrono::milliseconds longest_delay = std::chrono::seconds(16);
   std::chrono::seconds max_retry_after = std::chrono::seconds(60);
@@ -35,12 +35,11 @@ class HttpRetry {
 
   // Must be called when the server has answered, with any status.
   void answered() { answered_ = true; }
-  // Resets the count of failures, after enough data has arrived.
+  // Resets the failure count. To be called when enough data has arrived.
   void succeeded() { failures_ = 0; }
 
-  // Waits until the next attempt. Throws `error`, with the number of attempts in its reason and
-  // `advice` in its hint, if there is no further attempt, and Error{cancelled} after a stop
-  // request.
+  // Waits until the next attempt. If there is no further attempt, throws `error` with the number of
+  // attempts in its reason and `advice` in its hint. Throws Error{cancelled} after a stop request.
   void wait_after(const TransientError& error, const std::string& advice = "");
 
  private:

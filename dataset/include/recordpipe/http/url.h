@@ -1,4 +1,4 @@
-// An http or https URL: its text, its form for messages, and the target of a redirect.
+// Represents an http or https URL: its text, its form for messages, and the target of a redirect.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@ namespace recordpipe {
 
 class HttpUrl {
  public:
-  // `text`: an absolute http:// or https:// URL. Throws Error{invalid_argument} for anything else;
-  // the message repeats no user name, password or query.
+  // `text` must be an absolute http:// or https:// URL; otherwise throws Error{invalid_argument}.
+  // The message does not contain the user name, password or query.
   explicit HttpUrl(std::string_view text);
 
-  // The target of a redirect: `location`, the Location header of a response, is absolute or
+  // Returns the target of a redirect. `location`, the Location header of a response, is absolute or
   // relative to this URL. Throws Error{network} for other schemes and for a redirect from https to
   // http.
   HttpUrl redirected(std::string_view location) const;
 
-  // The complete URL, secrets included.
+  // The complete URL, including secrets.
   const std::string& text() const { return text_; }
   // For messages: without user name, password and fragment, and with "?..." for the query.
   const std::string& shown() const { return shown_; }

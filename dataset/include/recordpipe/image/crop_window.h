@@ -1,7 +1,7 @@
-// The common operation of all crops: copies a window of an image into a batch, in one pass.
+// Copies a window of an image into a batch in one pass: the common operation of all crops.
 //
-// The interface between the distortions, which choose the window (pad_crop_flip.h), and the
-// implementations, which move the bytes. Callers must check sizes and formats.
+// This is the interface between the distortions, which choose the window (pad_crop_flip.h), and the
+// implementations, which copy the pixels. Callers must check sizes and formats.
 #pragma once
 
 #include <array>
@@ -17,12 +17,13 @@ struct CropWindow {
   const uint8_t* image = nullptr;  // [format.channels, image_height, image_width]
   size_t image_height = 0;
   size_t image_width = 0;
-  // First row and column of the window in the image, |.| <= 2^30. The window has the size
-  // format.height x format.width and may be partly or completely outside the image.
+  // First row and column of the window in the image, each from -2^30 to 2^30. The window has the
+  // size format.height x format.width and may be partly or completely outside the image.
   int64_t top = 0;
   int64_t left = 0;
   bool flip = false;  // horizontally, after the crop
-  // The image of the same size that will be read next, if known: prefetched into the CPU cache.
+  // The image of the same size that will be read next, if known. It is prefetched into the CPU
+  // cache.
   const uint8_t* next = nullptr;
 };
 
@@ -38,8 +39,8 @@ struct ChannelMap {
 
 // Writes the window to `out`: format.bytes_per_image() bytes, aligned for the dtype, in the dtype
 // and layout of `format`. Pixels outside the image are 0 before `map` is applied. A map other than
-// the default requires a floating-point dtype and at most kMaxChannels channels.
-// Uses the fastest implementation for this processor; all give the same bytes.
+// the default requires a floating-point dtype and at most kMaxChannels channels. Uses the fastest
+// implementation for this processor; all implementations write the same bytes.
 void write_window(const CropWindow& window, const ImageFormat& format, const ChannelMap& map,
                   std::byte* out);
 
@@ -50,7 +51,7 @@ struct CropImplementation {
                 std::byte* out);
 };
 
-// The implementations: the portable one first, the one in use last.
+// Returns the implementations: the portable one first, the one in use last.
 const std::vector<CropImplementation>& crop_implementations();
 
 }  // namespace recordpipe

@@ -1,7 +1,7 @@
-// Decoding of JPEG and PNG files in memory, with libjpeg-turbo and libpng. CMake target:
+// Decodes JPEG and PNG files in memory, with libjpeg-turbo and libpng. CMake target:
 // recordpipe::image_codecs.
 //
-// The files are untrusted input: sizes are checked from the header before memory is allocated, and
+// The files are untrusted input: sizes in the header are checked before memory is allocated, and
 // every defect of a file is an Error with its offset.
 #pragma once
 
@@ -27,12 +27,13 @@ struct ImageInfo {
 
 struct DecodeOptions {
   // 1: grey; 3: RGB; 4: RGBA (alpha is 255 if the file has none). 0 (default): the channels of the
-  // file, as tf.io.decode_image: 1 to 4 for PNG (2: grey and alpha; a palette gives 3, or 4 with
+  // file, as in tf.io.decode_image: 1 to 4 for PNG (2: grey and alpha; a palette gives 3, or 4 with
   // transparency), 1 or 3 for JPEG (3 also for CMYK and YCCK).
-  // Colour to grey: 0.299 R + 0.587 G + 0.114 B. Alpha that was not requested is dropped.
+  // Colour is converted to grey as 0.299 R + 0.587 G + 0.114 B. Alpha that was not requested is
+  // dropped.
   int channels = 0;
   // The largest image, in pixels (default: 2^26, which is 256 MiB of RGBA). Decoding a progressive
-  // JPEG takes up to eight times the bytes of its pixels.
+  // JPEG takes up to eight times the memory of the decoded pixels.
   uint64_t max_pixels = uint64_t{1} << 26;
   // true: decode as much as possible of a truncated or damaged file; the codec fills the rest, with
   // grey for JPEG and zeros for PNG. The header must be intact. false (default): throw Error.

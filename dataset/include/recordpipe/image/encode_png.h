@@ -1,4 +1,4 @@
-// Encoding of PNG files in memory, with libpng. CMake target: recordpipe::image_codecs.
+// Encodes PNG files in memory, with libpng. CMake target: recordpipe::image_codecs.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 namespace recordpipe {
 
 // `pixels`: uint8, [height, width, channels]. Channels: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA.
-// The output is deterministic for a given libpng and zlib. Throws Error{invalid_argument} if the
-// sizes do not match, if the image is empty, or if a side exceeds PNG's limit of 2^31 - 1.
+// The output is deterministic for given versions of libpng and zlib. Throws Error{invalid_argument}
+// if the sizes do not match, if the image is empty, or if a side exceeds PNG's limit of 2^31 - 1.
 std::vector<std::byte> encode_png(std::span<const uint8_t> pixels, size_t height, size_t width,
                                   size_t channels);
 

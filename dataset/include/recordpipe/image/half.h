@@ -1,8 +1,8 @@
-// 16-bit floating-point types of batches: IEEE 754 binary16 and bfloat16.
+// Defines the 16-bit floating-point types of batches: IEEE 754 binary16 and bfloat16.
 //
-// Both are storage formats: compute in float and convert once. Conversions round to nearest, ties
-// to even. Infinities stay infinities; NaNs become quiet and keep the upper bits of their payload,
-// as with the F16C instructions.
+// Both types are storage formats: compute in float and convert once. Conversions round to nearest,
+// ties to even. Infinities stay infinities; NaNs become quiet and keep the upper bits of their
+// payload, as with the F16C instructions.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ struct BFloat16 {
   bool operator==(const BFloat16&) const = default;
 };
 
-// Magnitudes of 65520 and above give infinity, those of 2^-25 and below give zero; the sign is
+// Magnitudes of 65520 and above give infinity, magnitudes of 2^-25 and below give zero; the sign is
 // kept.
 constexpr Float16 to_float16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);

@@ -1,4 +1,5 @@
-// A batch of images and labels in one reusable buffer, the element type of image pipelines.
+// Holds a batch of images and labels in one reusable buffer. ImageBatch is the element type of
+// image pipelines.
 #pragma once
 
 #include <cstddef>
@@ -42,19 +43,20 @@ class ImageBatch {
  public:
   ImageBatch() = default;
 
-  // Makes room for `size` images of `format`. Memory is reused; the content is unspecified.
+  // Resizes the batch to `size` images of `format`. Reuses memory; the content is unspecified.
   void reset(const ImageFormat& format, size_t size);
 
   size_t size() const { return labels_.size(); }
   const ImageFormat& format() const { return format_; }
 
-  // All images, [size, height, width, channels] or [size, channels, height, width], row-major.
-  // Only the function of the batch's dtype may be called; the others throw Error{invalid_argument}.
+  // Return all images, [size, height, width, channels] or [size, channels, height, width],
+  // row-major. Only the function of the batch's dtype may be called; the other functions throw
+  // Error{invalid_argument}.
   std::span<const float> floats() const;
   std::span<const uint8_t> uint8s() const;
   std::span<const Float16> float16s() const;
   std::span<const BFloat16> bfloat16s() const;
-  // The same as bytes, for any dtype.
+  // The same values as bytes, for any dtype.
   std::span<const std::byte> bytes() const;
   std::span<const int32_t> labels() const { return labels_; }
 
@@ -76,7 +78,7 @@ class ImageBatch {
     bool operator==(const AlignedAllocator&) const { return true; }
   };
 
-  // All values as T. Throws unless the dtype is `wanted`.
+  // Returns all values as T. Throws unless the dtype is `wanted`.
   template <class T>
   std::span<const T> values(DType wanted) const;
 

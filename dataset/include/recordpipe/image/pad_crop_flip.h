@@ -1,7 +1,8 @@
-// The standard CIFAR data augmentation: zero padding, a random crop of the original size, a random
-// horizontal flip (He et al. 2015, section 4.2, https://arxiv.org/abs/1512.03385).
+// Implements the standard CIFAR data augmentation: zero padding, a random crop of the original
+// size, and a random horizontal flip (He et al. 2015, section 4.2,
+// https://arxiv.org/abs/1512.03385).
 //
-// No padded copy is made: the crop is copied directly from the image into the batch.
+// No padded copy is made: the crop is copied from the image directly into the batch.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +21,11 @@ namespace recordpipe {
 // The parameters of one crop. Default: the unchanged image.
 struct PadCropFlip {
   int top = 0;   // first row of the crop in the image, -pad..pad, |top| <= 2^30
-  int left = 0;  // first column, likewise
+  int left = 0;  // first column, with the same range
   bool flip = false;
 
-  // Draws three random numbers: row and column, uniform over the 2 * pad + 1 positions; the flip,
-  // with probability 1/2.
+  // Draws three random values: the row and the column, uniform over the 2 * pad + 1 positions, and
+  // the flip, with probability 1/2.
   static PadCropFlip draw(Random& random, int pad);
 };
 
@@ -32,7 +33,7 @@ struct PadCropFlip {
 //   image: uint8, [channels, height, width], as CIFAR stores it, with the sizes of `format`
 //   out:   format.bytes_per_image() bytes in the dtype and layout of `format`, aligned for the
 //          dtype; values 0..255, pixels outside the image are 0
-// `normalization` (default: none) is applied to every value, padding included. `next` (default:
+// `normalization` (default: none) is applied to every value, including padding. `next` (default:
 // none) is the image of the same size that will be cropped next; it is prefetched into the CPU
 // cache. Throws Error{invalid_argument} for an image of another size and for an invalid
 // normalisation.
@@ -40,19 +41,20 @@ void pad_crop_flip(std::span<const uint8_t> image, const PadCropFlip& crop,
                    const ImageFormat& format, std::byte* out,
                    const Normalization& normalization = {}, const uint8_t* next = nullptr);
 
-// An image to be batched: its pixels, its label and its distortion.
+// An image to be added to a batch: its pixels, its label and its distortion.
 struct ImageRow {
   std::span<const uint8_t> pixels;  // [channels, height, width]; must outlive the row
   int32_t label = 0;
   PadCropFlip distortion = {};
-  // Owner of the pixels' buffer, if they are part of a record that owns its bytes (Record::owner,
-  // for example from a compressed file). Without the owner, the pixels of such a record dangle.
+  // Owner of the pixels' buffer, if the pixels are part of a record that owns its bytes
+  // (Record::owner; for example, a record from a compressed file). Without the owner, the pixels of
+  // such a record dangle.
   std::shared_ptr<const std::byte[]> owner = {};
 
   friend uint64_t heap_bytes(const ImageRow& row) { return row.owner ? row.pixels.size() : 0; }
 };
 
-// Collates rows to an ImageBatch; distorts each image directly into the batch.
+// Collates rows into an ImageBatch. Each distorted image is written directly into the batch.
 struct ImageCollator {
   using Batch = ImageBatch;
   ImageFormat format;

@@ -1,5 +1,5 @@
-// Type-erased element operations: a table of functions for each type, so that plans, executors and
-// most operators are compiled once, in the library, and not for each type of each program.
+// Type-erased element operations: one table of functions per type, so that plans, executors and
+// most operators are compiled once, in the library, and not for each type in each program.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,13 @@ struct VectorOps;
 struct ElementOps {
   size_t size;
   size_t alignment;
-  // Value-initialises `count` elements; if one constructor throws, destroys the others.
+  // Value-initialises `count` elements. If a constructor throws, destroys the elements constructed
+  // so far.
   void (*construct)(void* first, size_t count);
   void (*destroy)(void* first, size_t count);
   void (*swap)(void* a, void* b);
-  // Heap memory owned by `count` values. Null for trivially copyable types, which own none.
+  // Heap memory owned by `count` values. Null for trivially copyable types, which own no heap
+  // memory.
   uint64_t (*heap_bytes)(const void* first, size_t count);
   const VectorOps* vector;  // null if the type is not a std::vector of Elements
 };
@@ -37,7 +39,7 @@ struct VectorOps {
   void* (*data)(void* vector);
 };
 
-// Copy assignment, for operators that keep a value and return copies.
+// Copies by assignment, for operators that keep a value and return copies.
 using CopyElements = void (*)(const void* from, size_t count, void* to);
 template <std::copyable T>
 void copy_elements(const void* from, size_t count, void* to) {

@@ -1,4 +1,4 @@
-// The name of an element's type. Distinguishes types of the same size.
+// Names element types, so that types of the same size can be distinguished.
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@
 
 namespace recordpipe::internal {
 
-// "point::Point3" for a struct of that name, the same with GCC and Clang.
+// Returns "point::Point3" for a struct of that name, with both GCC and Clang.
 std::string name_of(const std::type_info& type);
 
-// Independent of compiler and machine for equal elements: numbers by their size (int32, uint8,
-// float, double); pairs, tuples, vectors, arrays and optionals by their members ("tuple<int32,
-// vector<float>>"); "string"; other types by their full C++ name. Can't distinguish two types with
-// the same name (in different programs or versions of a program).
+// The name is independent of compiler and machine for equal element types: numbers are named by
+// their size (int32, uint8, float, double); pairs, tuples, vectors, arrays and optionals by their
+// members ("tuple<int32, vector<float>>"); strings "string"; other types by their full C++ name.
+// Can't distinguish two types with the same name (in different programs or versions of a program).
 template <class T>
 struct ElementTypeName {
   static std::string name() {

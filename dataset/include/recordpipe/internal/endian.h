@@ -1,4 +1,4 @@
-// Little-endian integers in byte buffers, on any machine.
+// Loads and stores little-endian integers in byte buffers, on any machine.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Type-erased interfaces to the functions that users pass to operators: the only code of a pipeline
-// that is compiled in the user's program. Most calls process a whole chunk, which amortises the
-// cost of a virtual call.
+// Type-erased interfaces to the functions that users pass to operators. These functions are the
+// only code of a pipeline that is compiled in the user's program. Most calls process a whole chunk,
+// which amortises the cost of a virtual call.
 #pragma once
 
 #include <algorithm>
@@ -42,8 +42,8 @@ std::vector<Parameter> parameters_of(const F& function) {
   }
 }
 
-// Calls visit(i) for each i < `count` that is not in `failures`, and adds its exceptions to
-// `failures`, in order.
+// Calls visit(i) for each i < `count` that is not in `failures`, and adds the exceptions of visit()
+// to `failures`, in order.
 template <class Visit>
 void for_each_good(size_t count, Failures& failures, const Visit& visit) {
   const size_t known = failures.size();
@@ -70,7 +70,7 @@ void for_each_good(size_t count, Failures& failures, const Visit& visit) {
 class MapFunction {
  public:
   virtual ~MapFunction() = default;
-  // Computes outputs from inputs, except those in `failures`; adds its own failures.
+  // Computes outputs from the inputs that are not in `failures`; adds its own failures.
   virtual void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
                      Failures& failures) const = 0;
   virtual std::vector<Parameter> parameters() const = 0;
@@ -92,8 +92,8 @@ class Map final : public MapFunction {
   F function_;
 };
 
-// The function of map_with_random; `key` is derived from the seed and the operator's place in the
-// plan.
+// The function of map_with_random; `key` is derived from the seed and the operator's position in
+// the plan.
 template <class T, class U, class F>
 class MapWithRandom final : public MapFunction {
  public:
@@ -117,8 +117,8 @@ class MapWithRandom final : public MapFunction {
 class Predicate {
  public:
   virtual ~Predicate() = default;
-  // Sets one byte per element: whether it is kept. Skips the elements in `failures`, and adds those
-  // for which the predicate throws.
+  // Sets one byte per element: whether the element is kept. Skips the elements in `failures`, and
+  // adds the elements for which the predicate throws.
   virtual void test(size_t count, const void* values, uint8_t* kept, Failures& failures) const = 0;
 };
 
@@ -186,11 +186,11 @@ class Collate final : public BatchFunction {
 class ScanState {
  public:
   virtual ~ScanState() = default;
-  // Computes outputs from inputs sequentially, except those in `failures`; adds its own failures,
-  // which leave the state unchanged.
+  // Computes outputs sequentially from the inputs that are not in `failures`; adds its own
+  // failures, which leave the state unchanged.
   virtual void apply(size_t count, void* inputs, void* outputs, Failures& failures) = 0;
-  // Size of a trivially copyable state in 64-bit words; save() and restore() copy it. 0 for all
-  // other states: after a restore they are recomputed from the input.
+  // Size of a trivially copyable state in 64-bit words; save() and restore() copy the state. 0 for
+  // all other states, which are recomputed from the input after a restore.
   virtual size_t words() const = 0;
   virtual void save(uint64_t* words) const = 0;
   virtual void restore(const uint64_t* words) = 0;
@@ -245,7 +245,7 @@ class Scan final : public ScanFunction {
 class ElementGenerator {
  public:
   virtual ~ElementGenerator() = default;
-  // False at the end.
+  // Returns false at the end.
   virtual bool next(void* element) = 0;
 };
 class GeneratorFunction {

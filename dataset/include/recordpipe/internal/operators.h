@@ -1,5 +1,5 @@
-// The operators behind Dataset's members. Each function adds a Node to its input: a description
-// that is executed only during iteration. dataset.h documents semantics and errors.
+// Declares the operators behind Dataset's members. Each function adds a Node to its input: a
+// description that is executed only during iteration. dataset.h documents semantics and errors.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ namespace internal {
 class Node;
 using NodePtr = std::shared_ptr<const Node>;
 
-// Number of operators up to this one that draw random numbers; separates the streams of operators
-// with the same seed.
+// The number of operators up to this node that draw random numbers; it separates the streams of
+// operators with the same seed.
 uint64_t random_operators(const NodePtr& node);
 std::string explain(const NodePtr& node);
 uint64_t plan_hash(const NodePtr& node);
@@ -64,7 +64,7 @@ NodePtr take(NodePtr input, uint64_t count);
 NodePtr skip(NodePtr input, uint64_t count);
 NodePtr batch(NodePtr input, size_t batch_size, bool drop_remainder,
               std::unique_ptr<const BatchFunction> collator, const ElementOps& batch);
-// `vector`: a vector of the input's elements; `copy` copies these.
+// `vector` describes a vector of the input's elements; `copy` copies these elements.
 NodePtr window(NodePtr input, size_t size, size_t shift, bool drop_remainder, CopyElements copy,
                const ElementOps& vector);
 NodePtr cache(NodePtr input, const CacheOptions& options, CopyElements copy);

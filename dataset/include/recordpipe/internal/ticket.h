@@ -1,4 +1,4 @@
-// Tickets: planned elements that are not computed yet.
+// Tickets represent planned elements that are not computed yet.
 #pragma once
 
 #include <cstddef>
@@ -10,33 +10,33 @@
 
 namespace recordpipe::internal {
 
-// The key of an element's random numbers: the element's origin, independent of the time of
-// computation.
+// The key of an element's random numbers: the origin of the element, which does not depend on the
+// time of computation.
 struct ElementId {
-  uint64_t epoch = 0;  // the pass over its source: see nested_epoch
-  uint64_t index = 0;  // its position in its source
+  uint64_t epoch = 0;  // the pass over the element's source: see nested_epoch
+  uint64_t index = 0;  // the element's position in its source
   bool operator==(const ElementId&) const = default;
 };
 
-// The epoch of pass `pass` of a repeat in epoch `outer`. Without an enclosing repeat it is `pass`;
-// otherwise it is unique for each (outer, pass).
+// Returns the epoch of pass `pass` of a repeat in epoch `outer`. Without an enclosing repeat, this
+// is `pass`; otherwise it is unique for each (outer, pass).
 constexpr uint64_t nested_epoch(uint64_t outer, uint64_t pass) {
   return outer == 0 ? pass : derive_key(outer, pass);
 }
 
-// The id of output `place` of an element that yields several (flat_map, unbatch, interleave). It is
-// a function of the element's id and `place` only, so each output has its own random numbers,
-// independent of all other elements. The epoch is a 64-bit hash: the probability that two of n
-// parents share it is below n^2 / 2^65.
+// Returns the id of output `place` of an element that yields several outputs (flat_map, unbatch,
+// interleave). The id depends only on the element's id and `place`, so each output has its own
+// random numbers, independent of all other elements. The epoch of the id is a 64-bit hash: the
+// probability that any two of n parents share an epoch is below n^2 / 2^65.
 constexpr ElementId child_id(const ElementId& parent, uint64_t place) {
   return {derive_key(derive_key(parent.epoch, 0x6368696C64), parent.index), place};
 }
 
-// The epoch of input `input` of an operator with several inputs (concatenate, zip) in epoch
+// Returns the epoch of input `input` of an operator with several inputs (concatenate, zip) in epoch
 // `outer`. Elements of different inputs have different ids, even if the inputs read the same
 // source.
 constexpr uint64_t input_epoch(uint64_t outer, uint64_t input) {
-  constexpr uint64_t kNoPass = uint64_t{1} << 63;  // beyond the passes of any repeat
+  constexpr uint64_t kNoPass = uint64_t{1} << 63;  // larger than the pass numbers of any repeat
   return derive_key(outer, kNoPass + input);
 }
 
@@ -46,10 +46,10 @@ struct Ticket {
   uint64_t ref = 0;  // the element, as encoded by the plan that issued the ticket
 };
 
-// A failed element of a chunk. It keeps its position, id and ticket like a valid element. `error`
+// A failed element of a chunk. It keeps its position, id and ticket, like a valid element. `error`
 // is thrown at the end of the pipeline, unless ignore_errors removes the element.
 struct Failure {
-  size_t at = 0;  // in the chunk
+  size_t at = 0;  // the index in the chunk
   std::exception_ptr error;
 };
 using Failures = std::vector<Failure>;  // in element order; usually empty

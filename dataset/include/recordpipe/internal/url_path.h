@@ -1,5 +1,5 @@
-// Paths that are URLs: detection, the path without its query, and the form for messages.
-// (http/url.h parses URLs with libcurl, which not every program that reads files links.)
+// Handles paths that are URLs: detects them, removes the query, and hides secrets in messages.
+// (http/url.h parses URLs with libcurl. Not every program that reads files links libcurl.)
 #pragma once
 
 #include <algorithm>
@@ -21,23 +21,25 @@ inline bool is_http_url(std::string_view path) {
   return starts_with("http://") || starts_with("https://");
 }
 
-// A URL without query and fragment: "https://host/a.npz" for
-// "https://host/a.npz?X-Amz-Signature=...". Any other path unchanged: "?" is allowed in file names.
+// Returns a URL without query and fragment: "https://host/a.npz" for
+// "https://host/a.npz?X-Amz-Signature=...". Returns any other path unchanged: "?" is allowed in
+// file names.
 inline std::string_view without_query(std::string_view path) {
   return is_http_url(path) ? path.substr(0, path.find_first_of("?#")) : path;
 }
 
-// In messages this text replaces the query of a URL.
+// Replaces the query of a URL in messages.
 inline constexpr std::string_view kHiddenQuery = "?...";
 
-// `path` for messages. In a URL, user name, password, query and fragment may hold secrets (the
-// query of a presigned URL is one): the query is replaced by "?...", the others are dropped. Any
-// other path unchanged. Idempotent, also after a suffix ":MEMBER" was appended to the result.
+// Returns `path` for messages. In a URL, user name, password, query and fragment may contain
+// secrets (for example, the query of a presigned URL): the query is replaced by "?...", the other
+// parts are dropped. Any other path is unchanged. Idempotent, also after a suffix ":MEMBER" was
+// appended to the result.
 inline std::string without_secrets(std::string_view path) {
   if (!is_http_url(path)) return std::string(path);
   const size_t authority = path.find("://") + 3;
   const size_t authority_end = std::min(path.find_first_of("/?#", authority), path.size());
-  // A '?' or '#' in a password ends the authority for a parser.
+  // A parser treats a '?' or '#' in a password as the end of the authority.
   const bool has_path = authority_end < path.size() && path[authority_end] == '/';
   if (!has_path && path.find('@', authority_end) != path.npos) {
     return std::string(path.substr(0, authority)) + std::string(kHiddenQuery);
@@ -56,7 +58,7 @@ inline std::string without_secrets(std::string_view path) {
   return shown;
 }
 
-// `path` as messages print it.
+// Returns `path` as messages print it.
 inline std::string shown_path(std::string_view path) { return printable(without_secrets(path)); }
 
 }  // namespace recordpipe

@@ -1,4 +1,5 @@
-// Well-formed UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF.
+// Checks for well-formed UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above
+// U+10FFFF.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +7,8 @@
 
 namespace recordpipe {
 
-// The length in bytes of the well-formed sequence at the start of `text` (not empty); 0 if there is
-// none.
+// Returns the length in bytes of the well-formed sequence at the start of `text` (not empty); 0 if
+// there is none.
 constexpr size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

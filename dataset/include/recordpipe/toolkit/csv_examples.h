@@ -1,4 +1,4 @@
-// Converts CSV to Examples: one Example per row; the header line names the features.
+// Converts CSV to Examples: one Example per row. The header line names the features.
 //
 //     CsvExamples examples;
 //     CsvTable first = examples.open(posix_file_system().open_source("a.csv"));
@@ -33,27 +33,27 @@ struct CsvCell {
 };
 
 // Whether csv_examples.h parses the text of a cell as JSON (a list, or {"base64": ...} for binary
-// bytes). Plain text with such a beginning must be encoded as JSON.
+// bytes). Plain text that starts in this way must itself be encoded as JSON.
 inline bool is_json_cell(std::string_view text) {
   return text.starts_with('[') || text.starts_with("{\"base64\"");
 }
 
-// Rows end with "\n" or "\r\n". A quoted cell may contain both, commas, and doubled quotes. A UTF-8
-// byte order mark at the start is skipped.
+// Reads CSV. Rows end with "\n" or "\r\n". A quoted cell may contain line ends, commas, and doubled
+// quotes. A UTF-8 byte order mark at the start is skipped.
 class CsvReader {
  public:
-  // Limits on a row's bytes and cells. Throws Error{limit_exceeded} beyond them.
+  // The maximum number of bytes and of cells in a row. Beyond either, throws Error{limit_exceeded}.
   static constexpr size_t kLongestRow = size_t{1} << 30;
   static constexpr size_t kMostCells = 100'000;
 
   // Reads the first bytes.
   explicit CsvReader(std::unique_ptr<ByteSource> source);
 
-  // The next row, or nullopt at the end; empty lines are skipped. Throws Error{corrupted} with the
-  // line for a quote inside an unquoted cell, for text after a closing quote, for an unterminated
-  // quote, and for a "\r" outside quotes that is not followed by "\n".
+  // Returns the next row, or nullopt at the end; skips empty lines. Throws Error{corrupted} with
+  // the line for a quote inside an unquoted cell, for text after a closing quote, for an
+  // unterminated quote, and for a "\r" outside quotes that is not followed by "\n".
   std::optional<std::vector<CsvCell>> next();
-  // The number of the row's first line, from 1.
+  // The number of the current row's first line, from 1.
   uint64_t line() const { return row_line_; }
   const std::string& path() const { return source_->path(); }
 
@@ -75,29 +75,30 @@ class CsvReader {
 };
 
 // Writes a cell. The cell is quoted if `in_quotes` is set, if the text requires it, and if the text
-// is empty: an unquoted empty cell would be a missing one.
+// is empty: an unquoted empty cell would be a missing value.
 void write_csv_cell(std::string_view text, ByteSink& out, bool in_quotes = false);
-// Writes a part of the text between a cell's quotes; doubles the quotes in it.
+// Writes a part of the text between a cell's quotes; doubles the quotes in that text.
 void write_quoted_csv(std::string_view text, ByteSink& out);
 
-// The cell as a serialised Feature; nullopt if the cell is not of the type ("int64", "float" or
-// "bytes"). A cell that is a JSON list is a list, and {"base64": "..."} is bytes.
+// Converts the cell to a serialised Feature; nullopt if the cell is not of the type ("int64",
+// "float" or "bytes"). A cell that is a JSON list gives a list; {"base64": "..."} gives bytes.
 std::optional<std::string> feature_of_cell(const CsvCell& cell, std::string_view type);
 
-// Writes a feature as a cell from which feature_of_cell() restores it: a single value as it is, no
-// value or several as a JSON list, binary bytes as {"base64": "..."}. Text that would parse as a
-// number is quoted.
+// Writes a feature as a cell from which feature_of_cell() restores it: a single value as it is,
+// several values or none as a JSON list, binary bytes as {"base64": "..."}. Text that would parse
+// as a number is quoted.
 void write_csv_feature(const FeatureView& feature, ByteSink& out);
 
-// Infers the narrowest type for all cells of a column. A quoted cell is bytes, unless it contains
-// JSON.
+// Infers the narrowest type that fits all cells of a column. A quoted cell is bytes, unless it
+// contains JSON.
 class CsvColumnGuess {
  public:
-  // `path` and `line` are the cell's place, for errors.
+  // `path` and `line` are the position of the cell, for error messages.
   void look_at(const CsvCell& cell, const std::string& path, uint64_t line);
-  // "int64", "float" or "bytes" for the column `name`. Throws Error{corrupted}, with the place, if
-  // the type is float and the column has an integer that float32 can't represent exactly: for
-  // example, an identifier would be rounded to another one. `types_called`: FeatureTypes::called.
+  // Returns "int64", "float" or "bytes" for the column `name`. Throws Error{corrupted}, with the
+  // position, if the type is float and the column has an integer that float32 can't represent
+  // exactly: otherwise, for example, an identifier would be rounded to another one. `types_called`:
+  // FeatureTypes::called.
   std::string_view type(const std::string& name, const std::string& types_called) const;
 
  private:
@@ -111,15 +112,15 @@ class CsvColumnGuess {
   std::optional<Place> rounded_ = {};  // the first integer that float32 can't represent
 };
 
-// A CSV file after its header line.
+// A CSV file whose header line was read.
 class CsvTable {
  public:
-  // The next row; it has one cell per column. nullopt at the end. Throws what CsvReader::next()
-  // throws, and Error{corrupted} for a row with another number of cells.
+  // Returns the next row, which has one cell per column; nullopt at the end. Throws the errors of
+  // CsvReader::next(), and Error{corrupted} for a row with another number of cells.
   std::optional<std::vector<CsvCell>> next();
 
   const std::vector<std::string>& columns() const { return columns_; }
-  // The number of the row's first line, from 1.
+  // The number of the current row's first line, from 1.
   uint64_t line() const { return reader_->line(); }
   const std::string& path() const { return reader_->path(); }
 
@@ -131,7 +132,7 @@ class CsvTable {
   std::vector<CsvColumnGuess*> guesses_;  // one per column; null if the type is known
 };
 
-// Examples from one or more tables. A column's type is given in `types`; otherwise it is the
+// Converts one or more tables to Examples. A column's type is given in `types`; otherwise it is the
 // narrowest type for the column's cells in all tables, so look_at() must see all rows before the
 // first record(). Not thread-safe. Must outlive its tables and must not move.
 class CsvExamples {
@@ -141,22 +142,23 @@ class CsvExamples {
   CsvExamples& operator=(const CsvExamples&) = delete;
 
   // Reads the header line. Throws Error{corrupted} for duplicate column names, Error{unsupported}
-  // for a separator other than a comma, and what CsvReader throws.
+  // for a separator other than a comma, and the errors of CsvReader.
   CsvTable open(std::unique_ptr<ByteSource> source);
   // Whether the types of all columns of `table` are known.
   bool has_types(const CsvTable& table) const;
 
-  // Updates the inferred types of those columns whose type isn't known yet.
+  // Updates the inferred types of the columns whose types aren't known yet.
   void look_at(const CsvTable& table, const std::vector<CsvCell>& row);
-  // Ends type inference: call it after look_at() for all rows of all tables. Throws what
-  // CsvColumnGuess::type() throws.
+  // Ends type inference: call it after look_at() for all rows of all tables. Throws the errors of
+  // CsvColumnGuess::type().
   void end_look();
 
-  // A row as a serialised Example; requires has_types(table). Empty cells are omitted. Throws
-  // Error{corrupted}, with the place, for a cell that is not of its column's type.
+  // Returns a row as a serialised Example; requires has_types(table). Empty cells are omitted.
+  // Throws Error{corrupted}, with the position, for a cell that is not of its column's type.
   std::string record(const CsvTable& table, const std::vector<CsvCell>& row) const;
 
-  // Call it after all tables. Throws Error{not_found} for a name in `types` that is not a column.
+  // Must be called after all tables. Throws Error{not_found} for a name in `types` that is not a
+  // column.
   void require_columns() const;
 
  private:

@@ -1,4 +1,5 @@
-// A damaged region of a TFRecord file, as a value: for programs that continue after damage.
+// Describes a damaged region of a TFRecord file as a value, for programs that continue after
+// damage.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,9 @@
 namespace recordpipe {
 
 // Bytes [begin, end) of a file's (decompressed) content in which no intact record starts: the bytes
-// between two intact records, before the first, or after the last one, regardless of how many
-// records they once were. `reason` describes the defect at `begin`. The region is empty if the
-// compression is damaged but the remaining content shows no trace of it.
+// between two intact records, before the first intact record, or after the last one, regardless of
+// how many records they once contained. `reason` describes the defect at `begin`. The region is
+// empty if the compressed data is damaged but no damage is visible in the decompressed content.
 struct DamagedRegion {
   uint64_t begin = 0;
   uint64_t end = 0;

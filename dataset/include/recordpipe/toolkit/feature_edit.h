@@ -30,10 +30,10 @@ struct FeatureEdit {
   bool empty() const { return !select && drop.empty() && rename.empty(); }
 };
 
-// The edited message as consecutive pieces, so that large values are not copied.
+// The edited message as consecutive pieces, which avoids copying large values.
 struct EditedMessage {
-  // Values of 4 KiB or more point into the original message, which must outlive them; all other
-  // bytes are in `written`.
+  // Values of 4 KiB or more point into the original message, which must outlive the pieces; all
+  // other bytes are in `written`.
   std::vector<std::span<const std::byte>> pieces = {};
   std::unique_ptr<const std::string> written = {};
   // The names of the edit that exist in the message.
@@ -42,32 +42,32 @@ struct EditedMessage {
 
 // Applies `edit` to `message`, an Example or a SequenceExample (the context's features and the
 // feature lists). The encoding of values is unchanged. Names are sorted: the same features always
-// give the same bytes, regardless of their original order. Of duplicate names, the last one wins.
-// Unknown fields of the messages around the features are dropped. A SequenceExample without
-// remaining lists stays a SequenceExample.
+// give the same bytes, regardless of their original order. If a name occurs more than once, its
+// last feature wins. Unknown fields of the messages around the features are dropped. A
+// SequenceExample without remaining lists stays a SequenceExample.
 //
 // Throws Error{corrupted} with the offset in `message` if it is neither an Example nor a
 // SequenceExample, and Error{already_exists} if two features would get the same name.
 EditedMessage edit_features(std::span<const std::byte> message, const FeatureEdit& edit);
 
-// Selection of features by name. A name that no record has is probably misspelled: the error lists
-// the existing names, the nearest first.
+// Selection of features by name. A name that no record has is probably misspelled, so the error
+// lists the existing names, the most similar first.
 
-// Removes all features from `message` except `names`; no names: keeps all. Thread-safe for
-// different messages.
+// Removes all features from `message` except `names`; keeps all features if `names` is empty.
+// Thread-safe for different messages.
 void keep_features(MessageView& message, const FeatureNames& names);
 
 // Adds the elements of `names` that exist in `message` to `found`.
 void find_names(const MessageView& message, const FeatureNames& names, FeatureNames& found);
 
-// Throws Error{not_found} for the first of `names` that is not in `found`: "no record has a feature
-// named lable; there are label, image". `present`: the existing names. `looked_at_all`: whether all
-// records of all inputs were read; if not, the message says "no record that was read".
+// Throws Error{not_found} for the first name in `names` that is not in `found`: "no record has a
+// feature named lable; there are label, image". `present`: the existing names. `looked_at_all`:
+// whether all records of all inputs were read; if not, the message says "no record that was read".
 void require_found(const FeatureNames& names, const FeatureNames& found,
                    const std::vector<std::string>& present, bool looked_at_all);
 
-// The feature names of the first records, in bounded memory. For error messages about inputs that
-// may not be readable twice.
+// Collects the feature names of the first records, in bounded memory. For error messages about
+// inputs that may not be readable twice.
 class FirstNames {
  public:
   // Thread-safe.

@@ -1,4 +1,4 @@
-// Statistics of the values of all features, by feature name (value_statistics.h).
+// Computes statistics of the values of all features, by feature name (value_statistics.h).
 //
 //     StatisticsPart part;  // for a part of the records, on any thread
 //     for (...) part.add(message);
@@ -23,8 +23,8 @@
 
 namespace recordpipe {
 
-// Statistics of all features and feature lists by name. Keeps only the first names: at most
-// kMostNames of each, and kMostNameBytes in total.
+// Statistics of all features and feature lists by name. Keeps only the names that occur first: at
+// most kMostNames of features and of feature lists each, and kMostNameBytes in total.
 template <typename Values>
 struct StatisticsOf {
   static constexpr size_t kMostNames = 200;
@@ -36,18 +36,18 @@ struct StatisticsOf {
   std::map<std::string, Values, std::less<>> features = {};
   std::map<std::string, Values, std::less<>> feature_lists = {};
   size_t name_bytes = 0;  // of the kept names
-  uint64_t left_out = 0;  // features in records whose names were not kept
+  uint64_t left_out = 0;  // occurrences of features and feature lists whose names were not kept
 };
 
 struct StatisticsPart : StatisticsOf<ValuesPart> {
   // Adds the features named in `only`, which must be sorted; all features if it is empty.
   void add(const MessageView& message, std::span<const std::string> only = {});
-  // Call it after the last add() and before merge().
+  // Must be called after the last add() and before merge().
   void settle();
 };
 
 struct FeatureStatistics : StatisticsOf<ValueStatistics> {
-  // The same for a single record, processed in place: for records too large for a part.
+  // Adds a single record directly, without a StatisticsPart: for records too large for a part.
   void add(const MessageView& message, std::span<const std::string> only = {});
   void merge(const StatisticsPart& part);
 

@@ -1,4 +1,4 @@
-// Detects the format of an image file by its first bytes.
+// Detects the format of an image file from its first bytes.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,8 @@
 
 namespace recordpipe {
 
-// "jpeg", "png", "gif", "bmp" or "webp" (all supported by browsers); empty for anything else.
+// Returns "jpeg", "png", "gif", "bmp" or "webp" (all supported by browsers); empty for anything
+// else.
 inline std::string_view image_format(std::span<const std::byte> content) {
   constexpr std::string_view kZeros("\0\0\0", 3);
   const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());

@@ -1,12 +1,12 @@
-// Parses JSON Lines: one record per JSON object, one object per line.
+// Parses JSON Lines into records: one JSON object per line, one record per object.
 //
-// The output of record_json.h gives the same Examples, SequenceExamples and other records back
-// ("record", "offset" and "path" are ignored). Any other object is an Example:
+// Restores the Examples, SequenceExamples and other records that record_json.h writes ("record",
+// "offset" and "path" are ignored). Any other object is an Example:
 //     {"label": 3, "box": [0.5, 1], "name": "cat", "image": {"base64": "..."}}
 // Integers, true and false are int64. Numbers with a decimal point or an exponent are float, and so
-// are NaN, Infinity, -Infinity and all numbers of a list that contains one of those. Strings and
-// base64 objects are bytes. A feature whose value is null is omitted. [] is an empty list of the
-// kind given in "kinds"; without it, a Feature with no list.
+// are NaN, Infinity, -Infinity and all numbers of a list that contains a float. Strings and base64
+// objects are bytes. A feature whose value is null is omitted. [] is an empty list of the kind
+// given in "kinds"; without a kind, it is a Feature with no list.
 #pragma once
 
 #include <compare>
@@ -26,23 +26,23 @@ namespace recordpipe {
 
 struct JsonValue;
 
-// The feature kinds that the caller specifies: feature → "bytes", "float" or "int64".
+// The feature kinds that the caller specifies: feature name → "bytes", "float" or "int64".
 struct FeatureTypes {
   std::map<std::string, std::string, std::less<>> kinds = {};
   // The name of these types in error messages, for example a program's option.
   std::string called = "types";
 };
 
-// The schema of all lines so far: their form, the kinds of each feature, and the line that first
-// had each of them. Detects contradictions between lines.
+// The schema of all lines so far: their form, the kinds of each feature, and the line where each
+// form and kind first occurred. Detects contradictions between lines.
 class JsonSurvey {
  public:
-  // Limits on the feature names: their number and their total size. Throws Error{limit_exceeded}
-  // beyond them.
+  // The maximum number and total size of the feature names. Beyond either, throws
+  // Error{limit_exceeded}.
   static constexpr size_t kMostNames = 1'000'000;
   static constexpr size_t kMostNameBytes = size_t{64} << 20;
 
-  // {"features": {...}} and the like, as `show --json` prints them, or {"name": value}.
+  // shown: {"features": {...}} and the like, as `show --json` prints them. plain: {"name": value}.
   enum class Form { shown, plain };
   // A line of an input: the file's index, and the line number from 1.
   struct Place {
@@ -63,8 +63,8 @@ class JsonSurvey {
 
   // Adds the survey of later lines. Throws Error{corrupted}, naming both lines, if one line is
   // plain and another is not, or if a feature of plain lines has different kinds in two lines.
-  // Kinds may differ between lines in the form `shown`: the output of `show` is always restored as
-  // it was. `paths` are the paths of the files.
+  // Kinds may differ between lines in the form `shown`, so that the output of `show` can always be
+  // restored. `paths` are the paths of the files.
   void append(const JsonSurvey& later, std::span<const std::string> paths);
 
   const Features& features() const { return features_; }
@@ -86,12 +86,12 @@ class JsonExamples {
  public:
   using Place = JsonSurvey::Place;
 
-  // A feature in `types` has the kind given there, whatever its values or "kinds" imply: 3 becomes
+  // A feature in `types` has the kind given there, regardless of its values and "kinds": 3 becomes
   // the float 3; "x" is an error. `types` must outlive this object.
   explicit JsonExamples(const FeatureTypes& types) : types_(types), survey_(types.called) {}
 
-  // The serialised record of one line. `place` is the line's place. Throws Error{corrupted} with
-  // the reason if the line is invalid.
+  // Returns the serialised record of one line. `place` is the position of the line. Throws
+  // Error{corrupted} with the reason if the line is invalid.
   std::string record(std::string_view line, Place place);
 
   // The survey of all lines so far.
@@ -107,7 +107,7 @@ class JsonExamples {
 };
 
 // Converts a JSON list or {"base64": ...} to a serialised Feature; nullopt if the text is neither.
-// `kind` is "bytes", "float" or "int64", or "" if the values imply the kind.
+// `kind` is "bytes", "float" or "int64", or "" to infer the kind from the values.
 std::optional<std::string> feature_of_json(std::string_view text, std::string_view kind);
 
 }  // namespace recordpipe

@@ -1,11 +1,11 @@
 // Writes the values of records as JSON, fast and in bounded memory.
 //
 // json_examples.h parses this format:
-//   floats    the shortest decimal that reads back as the same float, always with a point or an
+//   floats    the shortest decimal that parses to the same float, always with a point or an
 //             exponent (1.0, not 1); NaN, Infinity and -Infinity as Python's json module writes and
 //             reads them
 //   int64s    integers
-//   bytes     a string if they are text, otherwise {"base64": "..."}. Text is valid UTF-8
+//   bytes     a string if the bytes are text, otherwise {"base64": "..."}. Text is valid UTF-8
 //             without control characters other than tab, newline and carriage return.
 #pragma once
 
@@ -23,24 +23,26 @@
 
 namespace recordpipe {
 
-// Whether `bytes` are text as defined above. Control characters are Unicode's: U+0000 to U+001F and
-// U+007F to U+009F.
+// Whether `bytes` are text as defined above. Control characters are those of Unicode: U+0000 to
+// U+001F and U+007F to U+009F.
 bool is_text(std::span<const std::byte> bytes);
 
-// The name of a kind in "kinds", which states the kind of empty lists: "bytes", "float" or "int64".
+// Returns the name of a kind in "kinds", which gives the kind of empty lists: "bytes", "float" or
+// "int64".
 std::string_view json_kind(FeatureKind kind);
-// The same for the lists of many records: "mixed" if they are of different kinds.
+// The same for the lists of many records; "mixed" if the lists are of different kinds.
 inline std::string_view json_kind(std::optional<FeatureKind> kind) {
   return kind ? json_kind(*kind) : "mixed";
 }
 
-// An append-only JSON buffer. Calls append no commas or spaces around their value unless stated.
+// An append-only JSON buffer. Unless stated otherwise, calls append no commas or spaces around
+// their value.
 class JsonText {
  public:
   // Keeps all text in memory.
   JsonText() = default;
-  // Passes the text to `spill` and clears it whenever its size reaches 64 KiB, to bound the memory
-  // for large values. The rest stays in text().
+  // Passes the text to `spill` and clears the buffer whenever its size reaches 64 KiB, to bound the
+  // memory for large values. The rest stays in text().
   explicit JsonText(std::function<void(std::string_view)> spill) : spill_(std::move(spill)) {}
 
   const std::string& text() const { return text_; }
@@ -49,7 +51,7 @@ class JsonText {
 
   // Appends raw JSON unchanged.
   void raw(std::string_view json);
-  // A JSON string; invalid UTF-8 is replaced by U+FFFD.
+  // Appends a JSON string; replaces invalid UTF-8 by U+FFFD.
   void string(std::string_view text);
   void number(uint64_t value);
   void number(int64_t value);

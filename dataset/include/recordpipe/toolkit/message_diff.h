@@ -1,4 +1,4 @@
-// Differences between two records, by feature. Ignores the order of names and the packing of lists.
+// Compares two records by feature. Ignores the order of names and the packing of lists.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 namespace recordpipe {
 
 struct FeatureDifference {
-  std::string feature = {};  // empty: the whole records
+  std::string feature = {};  // empty: the records as a whole
   std::string what = {};     // "only in A", "only in B", "kind", "count", "values" or "bytes"
   std::string a = {};        // the value in A, shortened; empty if there is none
   std::string b = {};
-  // For binary or long bytes values, for which a and b contain only the size: the index of the
+  // For binary or long bytes values, for which `a` and `b` contain only the size: the index of the
   // first different byte.
   std::optional<uint64_t> first_byte = {};
 };
@@ -28,7 +28,7 @@ struct ComparedRecord {
   const MessageView& message;
 };
 
-// `tolerance`: the maximum absolute difference of equal numbers. NaN equals NaN.
+// `tolerance` is the maximum absolute difference of numbers that count as equal. NaN equals NaN.
 std::vector<FeatureDifference> compare_records(const ComparedRecord& a, const ComparedRecord& b,
                                                double tolerance);
 

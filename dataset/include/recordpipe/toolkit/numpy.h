@@ -1,6 +1,8 @@
-// NumPy files as records. .npy files, versions 1.0 to 3.0
-// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): the header is parsed,
-// never evaluated as Python; supports arrays of numbers, booleans and strings.
+// Reads NumPy files as records, and writes .npz files.
+//
+// Supports .npy files of versions 1.0 to 3.0
+// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) with arrays of numbers,
+// booleans and strings. The header is parsed, never evaluated as Python.
 #pragma once
 
 #include <cstddef>
@@ -26,32 +28,33 @@ struct NpyHeader {
   size_t data_begin = 0;             // file offset of the values
 
   uint64_t rows() const { return shape.front(); }
-  // Number of values per row: the product of all dimensions but the first.
+  // The number of values per row: the product of all dimensions except the first.
   uint64_t row_values() const;
   uint64_t row_bytes() const { return row_values() * item_size; }
 };
 
-// Maximum number of bytes that parse_npy_header may need.
+// The maximum number of bytes that parse_npy_header may need.
 inline constexpr size_t kMaxNpyHeader = size_t{64} << 10;
 
 // Parses the header of an .npy file. `file` is the file's first kMaxNpyHeader bytes, or the whole
-// file if that is shorter. Throws Error{corrupted} if it is not an .npy file. Throws
+// file if it is shorter. Throws Error{corrupted} if it is not an .npy file. Throws
 // Error{unsupported} for dtypes object, structured, complex and datetime, for Fortran order, for
 // 0-dimensional arrays, and for more than 2^20 rows of 0 bytes.
 NpyHeader parse_npy_header(std::span<const std::byte> file);
 
-// One row as a serialised Feature: integers and booleans as int64_list; floats as float_list
-// (float64 is rounded to float32); strings as bytes_list, without trailing NULs. A uint8 row with
-// more than one dimension is an image: one bytes value. Throws Error{corrupted} for an unsigned
-// integer >= 2^63 and for text that is not valid Unicode; Error{unsupported} for a float64 that
-// overflows float32.
+// Converts one row to a serialised Feature: integers and booleans to int64_list; floats to
+// float_list (float64 is rounded to float32); strings to bytes_list, without trailing NULs. A uint8
+// row with more than one dimension is an image: one bytes value. Throws Error{corrupted} for an
+// unsigned integer >= 2^63 and for text that is not valid Unicode; Error{unsupported} for a float64
+// that overflows float32.
 std::string npy_row_feature(const NpyHeader& header, std::span<const std::byte> row);
 
-// The .npy header of an array in C (row-major) order. `type` is NumPy's type string, for example
-// "<i8". The header's size is a multiple of 64 bytes.
+// Returns the .npy header of an array in C (row-major) order. `type` is NumPy's type string, for
+// example "<i8". The header's size is a multiple of 64 bytes.
 std::string npy_header_text(const std::string& type, std::span<const uint64_t> shape);
 
-// .npz files: zip archives of .npy files. Reads stored and deflated members; writes stored ones.
+// .npz files are zip archives of .npy files. Reads stored and deflated members; writes stored
+// members.
 struct NpzArray {
   std::string name = {};  // the member's name without ".npy"
   NpyHeader header = {};
@@ -61,21 +64,21 @@ struct NpzArray {
 struct NumpyReadOptions {
   std::string temporary_directory = "/tmp";  // for the inflated arrays of .npz files
   std::stop_token stop = {};                 // when requested, reading throws Error{cancelled}
-  std::function<void(uint64_t bytes)> on_read = {};  // called with the number of further bytes read
+  std::function<void(uint64_t bytes)> on_read = {};  // called with the number of bytes just read
 };
 
-// All arrays of an .npz file, inflated to temporary files. Member names are never used as paths.
-// Throws Error with "PATH:MEMBER": what parse_npy_header() throws; truncated or corrupted if a
-// member's size differs from the size in its header; corrupted for a damaged zip file and for a
-// duplicate member name; cancelled; what reading throws.
+// Reads all arrays of an .npz file, inflated to temporary files. Member names are never used as
+// paths. Throws Error with "PATH:MEMBER": the errors of parse_npy_header(); truncated or corrupted
+// if a member's size differs from the size in its header; corrupted for a damaged zip file and for
+// a duplicate member name; cancelled; the errors of reading.
 std::vector<NpzArray> read_npz(std::unique_ptr<RandomAccessFile> file,
                                const NumpyReadOptions& options = {});
 // The same for a source that supports sequential reads only.
 std::vector<NpzArray> read_npz(std::unique_ptr<ByteSource> source,
                                const NumpyReadOptions& options = {});
 
-// Members have no modification time, so the same arrays give the same bytes. Files above 4 GiB use
-// zip64.
+// Writes an .npz file. Members have no modification time, so the same arrays give the same bytes.
+// Files above 4 GiB use zip64.
 class NpzWriter {
  public:
   // Writes to `sink` (not owned). Doesn't close it.
@@ -84,7 +87,7 @@ class NpzWriter {
   NpzWriter(const NpzWriter&) = delete;
   NpzWriter& operator=(const NpzWriter&) = delete;
 
-  // Begins the member `name`.npy, `size` bytes long; write() fills it.
+  // Begins the member `name`.npy, which is `size` bytes long; write() fills it.
   void begin(const std::string& name, uint64_t size);
   void write(std::span<const std::byte> data);
   void close();
@@ -94,8 +97,8 @@ class NpzWriter {
   std::unique_ptr<State> state_;
 };
 
-// Converts NumPy arrays to Examples: row i of each array is a feature of record i. The feature has
-// the array's name.
+// Conversion of NumPy arrays to Examples: row i of each array becomes a feature of record i. The
+// feature has the array's name.
 
 // The arrays of one file; all have the same number of rows.
 class NumpyRows {
@@ -105,20 +108,20 @@ class NumpyRows {
   // The path in error messages.
   virtual const std::string& path() const = 0;
   virtual uint64_t count() const = 0;
-  // Row i as a serialised Example. Not cached, because a row may be very large. Throws what
-  // npy_row_feature() and reading throw, with the row's number.
+  // Returns row i as a serialised Example. Not cached, because a row may be very large. Throws the
+  // errors of npy_row_feature() and of reading, with the row's number.
   std::string example(uint64_t i);
 
  private:
   virtual SerializedFeatures row(uint64_t i) = 0;
 };
 
-// An .npy file; `name` is the name of the feature. Throws what parse_npy_header() throws, and
-// Error{truncated} or Error{corrupted} if the file's size differs from the size in its header.
+// Opens an .npy file; `name` is the name of the feature. Throws the errors of parse_npy_header(),
+// and Error{truncated} or Error{corrupted} if the file's size differs from the size in its header.
 std::unique_ptr<NumpyRows> open_npy(std::unique_ptr<RandomAccessFile> file, const std::string& name,
                                     const NumpyReadOptions& options = {});
-// An .npz file. Throws what read_npz() throws, and Error{corrupted} if the arrays have different
-// numbers of rows.
+// Opens an .npz file. Throws the errors of read_npz(), and Error{corrupted} if the arrays have
+// different numbers of rows.
 std::unique_ptr<NumpyRows> open_npz(std::unique_ptr<RandomAccessFile> file,
                                     const NumpyReadOptions& options = {});
 std::unique_ptr<NumpyRows> open_npz(std::unique_ptr<ByteSource> source,

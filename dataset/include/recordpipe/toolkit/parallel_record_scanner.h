@@ -1,5 +1,5 @@
-// Multithreaded RecordScanner (record_scanner.h) for plain files. The result is a function of the
-// file's bytes, not of the number of threads.
+// Runs RecordScanner (record_scanner.h) on several threads, for plain files. The result depends
+// only on the file's bytes, not on the number of threads.
 //
 //     const auto file = files.map(path);  // or open_random(path), for example for a URL
 //     ParallelRecordScanner scanner(*file);
@@ -30,15 +30,15 @@ struct IntactRecords {
 
 struct ParallelScanOptions {
   size_t threads = 0;  // for CRCs, in addition to the caller's; 0: available_cpus()
-  // Bytes per unit of work. 0 (default): 32 MiB divided by the threads, at least 1 and at most 8
-  // MiB.
+  // Bytes per unit of work. 0 (default): 32 MiB divided by the number of threads, at least 1 MiB
+  // and at most 8 MiB.
   uint64_t chunk_size = 0;
   std::stop_token stop = {};
 };
 
 // Not thread-safe; owns its worker threads. Resident memory of a mapped file: at most about 40 MiB
 // (or 1.25 MiB per thread, if that is more), for records of any size. For a file that is not
-// stable(): 1.25 MiB per thread; each thread reads it at its own offset, 256 KiB at a time.
+// stable(): 1.25 MiB per thread; each thread reads the file at its own offset, 256 KiB at a time.
 class ParallelRecordScanner {
  public:
   using Stretch = std::variant<IntactRecords, DamagedRegion>;
@@ -50,14 +50,15 @@ class ParallelRecordScanner {
   ParallelRecordScanner(const ParallelRecordScanner&) = delete;
   ParallelRecordScanner& operator=(const ParallelRecordScanner&) = delete;
 
-  // The next region in file order: intact records (at least one; records between two damaged
-  // regions may be split over several calls) or a complete damaged region. nullopt at the end and
-  // after it. Throws Error{cancelled} after a stop request, and errors of reading the file; each
-  // further call throws the same error. If another program changes the file during the scan, the
-  // regions still have no gaps or overlaps, and each was correct when it was read.
+  // Returns the next region in file order: intact records (at least one; records between two
+  // damaged regions may be split over several calls) or a complete damaged region; nullopt at the
+  // end and on every later call. Throws Error{cancelled} after a stop request, and errors of
+  // reading the file; each further call throws the same error. If another program changes the file
+  // during the scan, the regions still have no gaps or overlaps, and each region was correct when
+  // it was read.
   std::optional<Stretch> next();
 
-  // Offset of the next region: the progress of the scan.
+  // Returns the offset of the next region: the progress of the scan.
   uint64_t offset() const;
 
  private:

@@ -1,4 +1,5 @@
-// The shape and layout of raw pixels in a feature: specified by the caller, or inferred.
+// Determines the shape and layout of raw pixels in a feature: as specified by the caller, or
+// inferred.
 #pragma once
 
 #include <cstddef>
@@ -36,26 +37,27 @@ struct PixelOptions {
   std::string shape_called = "shape";
 };
 
-// Used for all records in turn: each record has its own shape, all records share one layout.
+// Interprets the pixels of all records in turn: each record has its own shape, all records share
+// one layout.
 class PixelGuess {
  public:
-  // Values in `said` always take precedence, even if they are wrong.
+  // The values in `said` always take precedence, even if they are wrong.
   explicit PixelGuess(PixelOptions said = {}) : said_(std::move(said)), layout_(said_.layout) {}
 
   struct Shape {
     PixelShape pixels = {};
     std::string why = {};  // "guessed from 3072 bytes, as in CIFAR"
   };
-  // The shape of `bytes` bytes of pixels in a record. Sources, in this order: the specified shape;
-  // the features height and width (image/height, image/width); common image sizes with this number
-  // of bytes. nullopt if the number of bytes doesn't match.
+  // Returns the shape of `bytes` bytes of pixels in a record. Sources, in this order: the specified
+  // shape; the features height and width (image/height, image/width); common image sizes with this
+  // number of bytes. nullopt if the number of bytes doesn't match.
   std::optional<Shape> shape_of(const MessageView& record, size_t bytes) const;
-  // The reason why `bytes` bytes have no shape: "3071 bytes, not the 3072 of 32x32x3".
+  // Returns the reason why `bytes` bytes have no shape: "3071 bytes, not the 3072 of 32x32x3".
   std::string misfit(size_t bytes) const;
 
   // Encodes pixels of this shape as PNG. Unless the layout was specified, chooses the layout in
-  // which the first image is smoother; images that are equally smooth in both layouts (for example,
-  // of a single colour) are skipped for this choice.
+  // which the first image is smoother. An image that is equally smooth in both layouts (for
+  // example, of a single colour) does not decide the layout.
   std::vector<std::byte> png(std::span<const std::byte> pixels, const Shape& shape);
 
   // Describes how pixels were interpreted: "32 x 32 x 3, planar (chw); guessed from 3072 bytes, as

@@ -1,4 +1,4 @@
-// A record as a JSON object, as `tfrecord show --json` prints it.
+// Writes a record as a JSON object, as `tfrecord show --json` prints it.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ struct ShownRecord {
 
 // Appends one line:
 //   Example          {"record": N, "offset": B, "features": {"name": [values], ...}}
-//   SequenceExample  the same, its context as "features", and "feature_lists": {"name": [[values of
-//                    a step], ...], ...}
+//   SequenceExample  the same, with its context as "features", and "feature_lists": {"name":
+//                    [[values of a step], ...], ...}
 //   Event            {"record", "offset", "event": {"wall_time", "step", "summary": [{"tag",
-//                    "value"}, ...]}}, or another field in the place of "summary"
+//                    "value"}, ...]}}, or another field instead of "summary"
 //   unknown          {"record", "offset", "payload": text or {"base64": "..."}}
-// Features with an empty list have their kind in "kinds": {"name": "bytes", "float" or "int64"}.
-// Feature lists with such steps have it in "step_kinds": {"name": [kind of a step, or null, ...]}.
+// "kinds" gives the kind of each feature with an empty list: {"name": "bytes", "float" or "int64"}.
+// "step_kinds" does so for feature lists with such steps: {"name": [kind of a step, or null, ...]}.
 // Values are encoded as in json_text.h.
 void append_record_json(const ShownRecord& shown, JsonText& json);
 
-// The members from "features" on, for an Example or a SequenceExample.
+// Appends the members from "features" on, for an Example or a SequenceExample.
 void append_features_json(const MessageView& message, JsonText& json);
 
 }  // namespace recordpipe

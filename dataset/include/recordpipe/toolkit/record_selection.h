@@ -1,4 +1,4 @@
-// Selects records, and edits their features, on all cores.
+// Selects records, and edits their features, on several threads.
 //
 //     RecordReader reader(posix_file_system(), "train.tfrecords");
 //     RecordSelection selection = {.where = Where("label == 3"), .limit = 100};
@@ -25,29 +25,31 @@ namespace recordpipe {
 // Defaults: all records, unchanged.
 struct RecordSelection {
   std::optional<Where> where = {};
-  // Selects each record with this probability. The selection of record i of all inputs is a
-  // function of the seed and i.
+  // Selects each record with this probability. Whether a record is selected depends only on the
+  // seed and on the record's index, counted across all inputs.
   std::optional<double> fraction = {};
   uint64_t seed = 0;
-  // The maximum number of selected records: the first ones after `fraction` and `where`.
+  // The maximum number of selected records. Selects the first records that `fraction` and `where`
+  // accept.
   std::optional<uint64_t> limit = {};
   FeatureEdit edit = {};
-  // Further feature names for SelectionReport::found, in addition to the names in `edit`.
+  // More feature names for SelectionReport::found, in addition to the names in `edit`.
   FeatureNames named = {};
-  size_t threads = 0;  // 0: all cores
+  size_t threads = 0;  // 0: available_cpus(); at most 16. Used only with `where` or `edit`
 };
 
-// All feature names in `edit` and `named`.
+// Returns all feature names in `edit` and `named`.
 FeatureNames names_of(const RecordSelection& selection);
 
 struct SelectionReport {
   uint64_t read = 0;
   uint64_t taken = 0;
-  // false if a limit or a sample may have excluded records.
+  // false if `limit` or `fraction` may have excluded records.
   bool looked_at_all = true;
-  // The names in `edit` that exist in any record, including records that `where` doesn't match. The
-  // names in `named` that exist in records that `where` doesn't match; all other records were
-  // passed to consume().
+  // The union of two sets, collected from the records that `fraction` does not exclude: from
+  // `edit`, the names that exist in any of these records, including records that `where` doesn't
+  // match; from `named`, the names that exist in records that `where` doesn't match (consume() can
+  // search the selected records itself). Records after the limit may be left out.
   FeatureNames found = {};
   // The feature names of the first records, if `edit` or `named` has any names.
   std::vector<std::string> present = {};
@@ -56,9 +58,11 @@ struct SelectionReport {
 // A record as consecutive pieces; one piece if it isn't edited.
 using RecordPieces = std::span<const std::span<const std::byte>>;
 
-// Calls consume(pieces) for each selected record of read(), until read() returns nullopt or no more
-// records are needed. Both run on the calling thread, in order; `pieces` are valid during the call.
-// A record of read() must be valid until the next call. Large records are never copied.
+// Calls consume(pieces) for each selected record that read() returns, until read() returns nullopt
+// or no more records are needed. Calls read() and consume() on the calling thread, in order;
+// `pieces` are valid during the call. Each record that read() returns must remain valid until the
+// next call of read(); its path must remain valid until select_records() returns. Large records are
+// never copied.
 //
 // Throws the errors of read() and consume(); Error{corrupted} for a record that can't be edited,
 // with its path and offset; and the errors of Where::require_possible().
@@ -66,7 +70,7 @@ SelectionReport select_records(const std::function<std::optional<Record>()>& rea
                                const RecordSelection& selection,
                                const std::function<void(RecordPieces)>& consume);
 
-// Selects exactly `wanted` of `total` numbers, one call per number; all subsets are equally likely
+// Selects exactly `wanted` of `total` items, with one call per item; all subsets are equally likely
 // (Knuth, The Art of Computer Programming, 3.4.2, algorithm S).
 class ExactSample {
  public:

@@ -18,17 +18,18 @@
 namespace recordpipe {
 
 struct InferredFeature {
-  // Number of records with the feature (in a feature list: of steps), by the feature's kind. A
-  // feature without a list counts as `none`.
+  // Number of records with the feature (in a feature list: number of steps), by the feature's kind.
+  // A feature without a list counts as `none`.
   std::array<uint64_t, 4> by_kind = {};  // [FeatureKind]
-  // Minimum and maximum number of values of the features with a list.
+  // The minimum and maximum number of values of the features that have a list.
   uint64_t min_values = UINT64_MAX;
   uint64_t max_values = 0;
 
   uint64_t count(FeatureKind kind) const { return by_kind[static_cast<size_t>(kind)]; }
-  // Number of features with a list of any kind. tf.io treats a feature without a list as missing.
+  // The number of features with a list of any kind. tf.io treats a feature without a list as
+  // missing.
   uint64_t with_list() const;
-  // The kind of all lists; nullopt if they are of different kinds.
+  // The kind of all lists; nullopt if the lists are of different kinds.
   std::optional<FeatureKind> kind() const;
   bool fixed() const { return with_list() > 0 && min_values == max_values; }
 
@@ -46,11 +47,11 @@ struct InferredFeatureList {
   void merge(const InferredFeatureList& other);
 };
 
-// Merging partial schemas gives the same result as adding all their records to one schema, as long
-// as all names are kept.
+// Merging partial schemas gives the same result as adding all records to one schema, as long as all
+// names are kept.
 struct InferredSchema {
-  // Limits: the number of features, the number of feature lists, and the bytes of all names
-  // together. Further names are counted but not kept, so memory is bounded for any input.
+  // Limits on the number of features, the number of feature lists, and the total bytes of all
+  // names. Further names are counted but not kept, so memory is bounded for any input.
   static constexpr size_t kMostNames = 20'000;
   static constexpr size_t kMostNameBytes = size_t{4} << 20;
 
@@ -60,10 +61,10 @@ struct InferredSchema {
   std::map<std::string, InferredFeature, std::less<>> features = {};  // of Examples and contexts
   std::map<std::string, InferredFeatureList, std::less<>> feature_lists = {};
   size_t name_bytes = 0;  // of the kept names
-  uint64_t left_out = 0;  // features and feature lists in records whose names were not kept
+  uint64_t left_out = 0;  // occurrences of features and feature lists whose names were not kept
 
   uint64_t count(MessageKind kind) const { return by_kind[static_cast<size_t>(kind)]; }
-  // The kind of all non-empty records; nullopt if they are of different kinds.
+  // The kind of all non-empty records; nullopt if the records are of different kinds.
   std::optional<MessageKind> kind() const;
 
   // `size` is the record's size in bytes.
@@ -71,16 +72,16 @@ struct InferredSchema {
   void merge(const InferredSchema& other);
 };
 
-// Source code for parsing records of an inferred schema.
+// Generation of source code that parses records of an inferred schema.
 
-// A C++ declaration of an ExampleSchema, or of a SequenceExampleSchema if there are feature lists
-// (example_schema.h), with the required #include. A feature is FixedLen if every record has it with
-// the same number of values, otherwise Ragged. Features with lists of different kinds, and features
-// without a list in any record, are omitted; a comment in the code says so.
+// Returns a C++ declaration of an ExampleSchema, or of a SequenceExampleSchema if there are feature
+// lists (example_schema.h), with the required #include. A feature is FixedLen if every record has
+// it with the same number of values, otherwise Ragged. Features with lists of different kinds, and
+// features without a list in any record, are omitted; a comment in the code says so.
 std::string schema_as_cpp(const InferredSchema& schema);
 
-// The same as Python dicts of tf.io's FixedLenFeature and RaggedFeature, for tf.io.parse_example or
-// tf.io.parse_sequence_example.
+// Returns the same schema as Python dicts of tf.io's FixedLenFeature and RaggedFeature, for
+// tf.io.parse_example or tf.io.parse_sequence_example.
 std::string schema_as_python(const InferredSchema& schema);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// Statistics of one feature's values over any number of records, in bounded memory.
+// Computes statistics of one feature's values over any number of records, in bounded memory.
 // feature_statistics.h covers all features.
 //
 // The result is bitwise identical for any distribution of the work among threads, as long as the
@@ -22,8 +22,9 @@
 
 namespace recordpipe {
 
-// Counts of the most frequent values: exact for up to kMost distinct values (or limit()). Beyond
-// that, only the values that were added first are counted, and each count is a lower bound.
+// Counts the most frequent values. The counts are exact for up to kMost distinct values (or the
+// lower maximum set by limit()). Beyond that, only the values that were added first are counted,
+// and each count is a lower bound.
 template <typename Value>
 class FrequentValues {
  public:
@@ -34,13 +35,13 @@ class FrequentValues {
     uint64_t times;
   };
 
-  // Distinct values in ascending order, with their counts.
+  // Adds distinct values in ascending order, with their counts.
   void add(std::span<const ValueRun<Value>> rising) { add_rising(rising); }
   void merge(const FrequentValues& other) {
     exact_ = exact_ && other.exact_;
     add_rising(std::span<const Entry>(other.entries_));
   }
-  // Reduces the maximum to `most`; keeps the most frequent values.
+  // Reduces the maximum number of distinct values to `most`; keeps the most frequent values.
   void limit(size_t most) {
     most_ = std::min(most_, most);
     if (entries_.size() <= most_) return;
@@ -53,7 +54,8 @@ class FrequentValues {
   size_t distinct() const { return entries_.size(); }
   // The maximum number of distinct values.
   size_t most() const { return most_; }
-  // The `most` most frequent values; ties: the smaller value first.
+  // Returns the `most` most frequent values; of equally frequent values, the smaller value comes
+  // first.
   std::vector<Entry> top(size_t most) const {
     std::vector<Entry> entries = entries_;
     most = std::min(most, entries.size());
@@ -96,7 +98,7 @@ class FrequentValues {
 class Moments {
  public:
   Moments() = default;
-  // From known moments; `squares` is the sum of squared differences from the mean.
+  // Constructs from known moments; `squares` is the sum of squared differences from the mean.
   Moments(uint64_t count, double mean, double squares)
       : count_(count), mean_(mean), squares_(squares) {}
 
@@ -105,7 +107,7 @@ class Moments {
 
   uint64_t count() const { return count_; }
   double mean() const { return mean_; }
-  // The population standard deviation (ddof = 0), as numpy.std().
+  // The population standard deviation (ddof = 0), like numpy.std().
   double standard_deviation() const;
 
  private:
@@ -114,8 +116,8 @@ class Moments {
   double squares_ = 0;
 };
 
-// `Number` is int64_t or float. NaNs are only counted. Infinities are included in everything except
-// the moments.
+// Statistics of the numbers in a part of the records. `Number` is int64_t or float. NaNs are only
+// counted. Infinities are included in everything except the moments.
 template <typename Number>
 class NumberPart {
  public:
@@ -137,7 +139,7 @@ class NumberPart {
   std::vector<Number> waiting_;
 };
 
-// Numbers above 2^53 are rounded to double in quantiles and histograms.
+// Statistics of all numbers. Numbers above 2^53 are rounded to double in quantiles and histograms.
 template <typename Number>
 struct NumberStatistics {
   uint64_t count = 0;  // of all values
@@ -193,7 +195,7 @@ struct ValueStatistics {
   NumberStatistics<float> floats = {};
   BytesStatistics bytes = {};
 
-  // Doesn't copy the values, so the memory is bounded for any list.
+  // Does not copy the values, so the memory is bounded for any list.
   void add(const FeatureView& feature);
   void merge(const ValuesPart& part);
   // Reduces the limits: numbers or buckets per distribution, and frequent values.

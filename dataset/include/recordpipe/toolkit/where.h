@@ -1,4 +1,4 @@
-// The where language: selects records by the values of their features.
+// Implements the where language, which selects records by the values of their features.
 //
 //     label == 3
 //     label in [3, 5] and not has(`image/mask`)
@@ -7,8 +7,8 @@
 // A comparison (== != < <= > >=, in [...], not in [...]) is true if any value of the feature
 // satisfies it. It is false for a missing feature, a feature without values, and a feature of
 // another kind. ("not in" is the negation of "in".) len(NAME) is the number of values. has(NAME) is
-// true if the feature exists and has a list, also an empty one. Precedence: `not`, `and`, `or`,
-// from high to low.
+// true if the feature exists and has a list, even an empty one. Precedence, from high to low:
+// `not`, `and`, `or`.
 //
 // Names start with a letter, _ or a non-ASCII character; further characters may also be digits and
 // / . : -. Other names must be quoted with backticks or double quotes. Numbers are integers or
@@ -18,9 +18,9 @@
 // A NaN value satisfies only != with any number (IEEE 754). No literal is NaN or infinity, so "x <
 // 0 or x >= 0" finds all values except NaN.
 //
-// In a SequenceExample, a name refers to a feature of the context, otherwise to a feature list: its
-// values are those of all steps, and its len() is the number of steps. Records of other types have
-// no features.
+// In a SequenceExample, a name refers to a feature of the context, or if there is none, to a
+// feature list. The values of a feature list are the values of all steps, and its len() is the
+// number of steps. Records of other types have no features.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +37,9 @@ namespace recordpipe {
 
 class Where {
  public:
-  // Throws Error{invalid_argument} with the column (from 1) of a syntax error, or of parentheses
-  // and nots nested more than 100 deep. `called` is the name of the expression in messages, for
-  // example a program's option.
+  // Throws Error{invalid_argument}, with the column (from 1), for a syntax error, and for
+  // parentheses and nots nested more than 100 deep. `called` is the name of the expression in
+  // messages, for example a program's option.
   explicit Where(std::string_view expression, std::string_view called = "where");
   ~Where();
   Where(Where&&) noexcept;
@@ -47,12 +47,13 @@ class Where {
 
   // Thread-safe.
   bool matches(const MessageView& record) const;
-  // Call it after the last record. Throws Error{not_found}, with the feature names of the first
-  // records, if the expression uses the values or the number of values of a feature that no record
-  // has. If not `looked_at_all` (all records of all inputs were read), throws only if no record
-  // matched and the feature is used in a comparison that could have selected a record. Throws
-  // Error{invalid_argument} if no record matched and the values of such a comparison never have a
-  // kind that is comparable with its literals. (has() is exempt: false is a valid answer.)
+  // Must be called after the last record. Throws Error{not_found}, with the feature names of the
+  // first records, if the expression uses the values or the number of values of a feature that no
+  // record has. `looked_at_all` says whether all records of all inputs were read; if it is false,
+  // throws only if no record matched and the feature is used in a comparison that could have
+  // selected a record. Throws Error{invalid_argument} if no record matched and the values of such a
+  // comparison never have a kind that is comparable with its literals. (has() is exempt: false is a
+  // valid answer.)
   void require_possible(bool looked_at_all) const;
 
   struct Condition;
@@ -65,17 +66,18 @@ class Where {
 // Selects records by a where expression and a limit, for programs that aggregate over all records.
 class RecordFilter {
  public:
-  // `where`: default: all records. `limit`: maximum number of selected records (default: no limit).
+  // `where`: the records to select (default: all). `limit`: the maximum number of selected records
+  // (default: no limit).
   explicit RecordFilter(std::optional<Where> where = {}, std::optional<uint64_t> limit = {});
 
-  // true if the limit is reached.
+  // true if the limit has been reached.
   bool is_full() const { return left_ == 0; }
-  // The next candidate record; must be called on the reading thread. With a limit, `where` is
-  // evaluated here, because the first matches depend on all earlier records.
+  // Returns the next candidate record; must be called on the reading thread. With a limit, `where`
+  // is evaluated here, because which records match first depends on all earlier records.
   std::optional<Record> next(const std::function<std::optional<Record>()>& read);
-  // Whether a record of next() is selected. Thread-safe.
+  // Whether a record returned by next() is selected. Thread-safe.
   bool matches(const MessageView& message) const;
-  // Call it after all inputs: Where::require_possible().
+  // Must be called after all inputs. Calls Where::require_possible().
   void require_possible() const;
 
  private:

@@ -1,10 +1,10 @@
-// The columns of a batch: of Features and of FeatureLists.
+// Builds the columns of a batch from Features and from FeatureLists.
 //
 // The columns are filled in two passes, because the position of a ragged row depends on the sizes
 // of all rows before it. The first pass validates and measures a record, writes numbers of fixed
 // shape, and remembers the positions of all other values; several threads may process rows. The
 // second pass, finish(), copies the other values. The bytes of the records must stay valid until
-// then.
+// the second pass has ended.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace recordpipe {
 
-// The common base class of both kinds of columns.
+// The common base class of FeatureColumns and FeatureListColumns.
 class ColumnTable {
  public:
   // The number of rows; 0 between reset() and finish().
@@ -34,10 +34,12 @@ class ColumnTable {
     std::vector<int64_t> row_splits;   // of ragged features, and of lists
   };
 
-  // `fixed_form` and `what` are the schema's words for a fixed column: "FixedLen", "feature".
+  // `fixed_form` and `what` are the schema's words for a fixed column, for example "FixedLen" and
+  // "feature".
   size_t find_column(std::string_view name, FeatureKind kind, bool fixed,
                      std::string_view fixed_form, std::string_view what) const;
-  // Starts a batch; keeps the memory of the previous one. Returns whether the columns are others.
+  // Starts a batch; keeps the memory of the previous batch. Returns whether the set of columns has
+  // changed.
   bool start(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
   uint64_t heap_bytes() const;
 
@@ -50,8 +52,9 @@ class ColumnTable {
 // The columns of Features: of Examples, or of the contexts of SequenceExamples.
 class FeatureColumns : public ColumnTable {
  public:
-  // The column of feature `name`: dense() for FixedLen, ragged() for Ragged and VarLen. Both throw
-  // Error{invalid_argument} if the schema has no feature of this name, kind and form.
+  // Return the column of feature `name`: dense() for FixedLen, ragged() for Ragged and VarLen. Both
+  // functions throw Error{invalid_argument} if the schema has no feature with this name, kind and
+  // form.
   template <FeatureKind kind>
   DenseColumn<kind> dense(std::string_view name) const {
     const size_t i = find_column(name, kind, /*fixed=*/true, "FixedLen", "feature");
@@ -68,13 +71,14 @@ class FeatureColumns : public ColumnTable {
 
   // Starts a batch of `rows` rows; keeps the memory of the previous batch.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
-  // Reads one Features message of the row; a record may have several, which protobuf merges. Throws
-  // the errors of WireReader.
+  // Reads one Features message of the row. A record may have several such messages, which protobuf
+  // merges. Throws the errors of WireReader.
   void read(size_t row, WireReader features);
-  // Ends the row, after all its messages were read. Throws Error without a path: not_found if a
-  // required feature is missing, unsupported if a feature has the wrong kind or number of values.
+  // Ends the row. Must be called after all its messages were read. Throws Error without a path:
+  // not_found if a required feature is missing, unsupported if a feature has the wrong kind or
+  // number of values.
   void end_row(size_t row);
-  // Builds the columns, after all rows have ended.
+  // Builds the columns. Must be called after all rows have ended.
   void finish();
 
   // Allocated memory, in bytes.
@@ -95,9 +99,9 @@ class FeatureColumns : public ColumnTable {
 // The columns of FeatureLists: the per-step values of SequenceExamples.
 class FeatureListColumns : public ColumnTable {
  public:
-  // The column of feature list `name`: dense() for FixedLenSequence, ragged() for Ragged and
-  // VarLen. Both throw Error{invalid_argument} if the schema has no list of this name, kind and
-  // form.
+  // Return the column of feature list `name`: dense() for FixedLenSequence, ragged() for Ragged and
+  // VarLen. Both functions throw Error{invalid_argument} if the schema has no list with this name,
+  // kind and form.
   template <FeatureKind kind>
   RaggedColumn<kind> dense(std::string_view name) const {
     const size_t i = find_column(name, kind, /*fixed=*/true, "FixedLenSequence", "feature list");
@@ -115,8 +119,9 @@ class FeatureListColumns : public ColumnTable {
     return {column.values.values<kind>(static_cast<size_t>(steps.back())), steps, splits};
   }
 
-  // As FeatureColumns' functions. read() reads one FeatureLists message; end_row() throws not_found
-  // if a required list is missing, unsupported if a step has the wrong kind or number of values.
+  // Like the functions of FeatureColumns. read() reads one FeatureLists message; end_row() throws
+  // not_found if a required list is missing, unsupported if a step has the wrong kind or number of
+  // values.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
   void read(size_t row, WireReader feature_lists);
   void end_row(size_t row);

@@ -1,9 +1,9 @@
-// Parsers for the parts of a serialised Example: lists of values, Features, map entries.
+// Parses the parts of a serialised Example: lists of values, Features, map entries.
 //
 // A message may be split into several pieces, which protobuf merges: the values of a list are
-// appended, a list of another kind replaces the one before (a oneof), and of several map entries
-// with one key the last wins. The functions here read single pieces; the visitors of the caller
-// merge them.
+// appended, a list of another kind replaces the list before it (a oneof), and if several map
+// entries have the same key, the last one wins. The functions here read single pieces; the visitors
+// of the caller merge the pieces.
 #pragma once
 
 #include <bit>
@@ -22,8 +22,8 @@
 
 namespace recordpipe {
 
-// A reader of a serialised Example or SequenceExample. Throws Error{limit_exceeded} for 2 GiB or
-// more (protobuf's sizes are ints).
+// Returns a reader of a serialised Example or SequenceExample. Throws Error{limit_exceeded} for
+// 2 GiB or more (protobuf's sizes are ints).
 inline WireReader read_example(std::span<const std::byte> example) {
   if (example.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
     throw Error({.kind = ErrorKind::limit_exceeded, .reason = "an Example of 2 GiB or more"});
@@ -99,8 +99,8 @@ void read_feature(WireReader feature, Visit visit) {
   }
 }
 
-// Calls visit(...) as read_list does, for the values of all lists of `kind` in the feature. Calls
-// restart() at a list of another kind: it replaces the values visited before.
+// Calls visit(...) like read_list, for the values of all lists of `kind` in the feature. Calls
+// restart() at a list of another kind, which replaces the values visited before.
 template <FeatureKind kind, typename Restart, typename Visit>
 void read_values(WireReader feature, Restart restart, Visit visit) {
   read_feature(feature, [&](FeatureKind list_kind, WireReader list) {
@@ -135,8 +135,8 @@ void read_entry_value(std::span<const std::byte> entry, OnValue on_value) {
       WireReader(entry), [](std::string_view) {}, on_value);
 }
 
-// Validates a map entry and returns its key: the last one of several, "" if there is none.
-// `on_value` must read every byte of its message.
+// Validates a map entry and returns its key: the last key if there are several, "" if there is
+// none. `on_value` must read every byte of its message.
 template <typename OnValue>
 std::string_view check_entry(WireReader entry, OnValue on_value) {
   std::string_view last_key;
@@ -174,7 +174,7 @@ inline void FeatureSize::add(WireReader piece) {
 }
 
 // Calls visit(key, entry, size) for each entry of a Features message, and validates every byte of
-// it. Of several entries with one key, the last wins.
+// the message. If several entries have the same key, the last one wins.
 template <typename Visit>
 void read_features(WireReader features, Visit visit) {
   while (true) {

@@ -1,5 +1,5 @@
-// Serialisation of Features and of maps of Features, the parts of Examples and SequenceExamples.
-// Lists are packed and keys sorted, as in protobuf's deterministic serialisation.
+// Serialises Features and maps of Features, the parts of Examples and SequenceExamples. Lists are
+// packed and keys sorted, as in protobuf's deterministic serialisation.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace recordpipe {
 
-// A serialised Feature; an empty `values` gives an empty list.
+// Return a serialised Feature; an empty `values` gives an empty list.
 std::string bytes_feature(std::span<const std::span<const std::byte>> values);
 std::string int64s_feature(std::span<const int64_t> values);
 std::string floats_feature(std::span<const float> values);
@@ -18,7 +18,8 @@ std::string floats_feature(std::span<const float> values);
 // Name → serialised Feature (or FeatureList).
 using SerializedFeatures = std::map<std::string, std::string, std::less<>>;
 
-// Appends a Features (or FeatureLists) message as field `field`; nothing if `features` is empty.
+// Appends a Features (or FeatureLists) message as field `field`; appends nothing if `features` is
+// empty.
 void append_feature_map(uint32_t field, const SerializedFeatures& features, std::string& out);
 
 }  // namespace recordpipe

@@ -1,10 +1,10 @@
-// Fast path for the map entry of a feature with a single value, in the encoding of nearly all
-// writers.
+// Implements a fast path for the map entry of a feature with a single value, in the encoding that
+// nearly all writers use.
 //
-// The encoding: key, Feature, list, value; each once, in this order, and each ending at the end of
-// its parent. The result equals that of the general parser (feature_reader.h), which handles all
-// other encodings and all errors. No local's address is taken, so all state stays in registers: a
-// fifth of the general parser's time.
+// The encoding: key, Feature, list, value; each occurs once, in this order, and ends at the end of
+// its parent. The result equals the result of the general parser (feature_reader.h), which handles
+// all other encodings and all errors. No local variable has its address taken, so all state stays
+// in registers: the fast path takes a fifth of the general parser's time.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct FeatureSize {
   FeatureKind kind = FeatureKind::none;
   size_t values = 0;
   size_t bytes = 0;  // total size of bytes values
-  // The feature had lists of another kind before; their values are replaced.
+  // Whether the feature had earlier lists of another kind, whose values are replaced.
   bool replaced = false;
   // The last value, so that a single value needs no second pass.
   std::span<const std::byte> last = {};  // a bytes value, or the four bytes of a float
@@ -35,8 +35,7 @@ struct FeatureSize {
   void add(WireReader piece);
 };
 
-// A cursor over a message. Its functions return an empty optional if the expected field is not
-// next.
+// A cursor over a message. Its functions return nullopt if the expected field is not next.
 class GlanceReader {
  public:
   explicit GlanceReader(std::span<const std::byte> message)
@@ -44,7 +43,7 @@ class GlanceReader {
 
   std::span<const std::byte> rest() const { return {next_, end_}; }
 
-  // A varint of at most nine bytes (63 bits).
+  // Reads a varint of at most nine bytes (63 bits).
   std::optional<uint64_t> read_varint(unsigned max_bytes = 9) {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 7 * max_bytes && next_ != end_; shift += 7) {
@@ -55,7 +54,7 @@ class GlanceReader {
     return std::nullopt;
   }
 
-  // The content of a length-delimited field.
+  // Reads the content of a length-delimited field.
   std::optional<std::span<const std::byte>> read_bytes(uint32_t field) {
     if (next_ == end_ || std::to_integer<uint32_t>(*next_) != length_delimited_tag(field)) {
       return std::nullopt;
@@ -67,7 +66,7 @@ class GlanceReader {
     return std::span(next_ - *length, next_);
   }
 
-  // The same, if the field ends at the end of the message.
+  // The same for a field that must end at the end of the message.
   std::optional<GlanceReader> read_last(uint32_t field) {
     const auto bytes = read_bytes(field);
     return bytes && next_ == end_ ? std::optional(GlanceReader(*bytes)) : std::nullopt;
@@ -78,7 +77,7 @@ class GlanceReader {
   const std::byte* end_;
 };
 
-// The single value of a list; floats and int64s must be packed.
+// Reads the single value of a list; floats and int64s must be packed.
 inline std::optional<FeatureSize> read_single_value(FeatureKind kind, GlanceReader list) {
   auto value = list.read_last(kListValue);
   if (!value) return std::nullopt;
@@ -107,8 +106,8 @@ struct SingleValueEntry {
   FeatureSize size;
 };
 
-// The next entry of a Features message, if it has the expected encoding; otherwise `features` does
-// not advance.
+// Reads the next entry of a Features message, if it has the expected encoding; otherwise `features`
+// does not advance.
 inline std::optional<SingleValueEntry> read_single_value_entry(GlanceReader& features) {
   GlanceReader reader = features;
   const auto entry = reader.read_bytes(kFeaturesEntry);

@@ -1,4 +1,4 @@
-// The values of a column: a buffer of one kind, reused from batch to batch.
+// Stores the values of a column: a buffer of one kind, reused from batch to batch.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class ValuesBuffer {
     size_t byte = 0;
   };
 
-  // Makes room for `values` values (`bytes` bytes in total for kind bytes). Their content is
+  // Resizes the buffer to `values` values (for kind bytes: `bytes` bytes in total). The values are
   // unspecified until they are written.
   void resize(FeatureKind kind, size_t values, size_t bytes) {
     if (kind == FeatureKind::bytes) {
@@ -40,7 +40,7 @@ class ValuesBuffer {
 
   // Writes the values of a validated Feature of `kind` from position `from` on, and returns the
   // position after them. read_pieces(on_piece) calls on_piece(WireReader) for each piece. A list
-  // that is replaced by a later list of another kind was not measured and may exceed the room:
+  // that is replaced by a later list of another kind was not measured and may exceed the buffer, so
   // nothing is written at `end` or later. Bytes values must be written in the order of their
   // positions.
   template <typename ReadPieces>
@@ -92,7 +92,7 @@ class ValuesBuffer {
            bytes_.capacity() + splits_.capacity() * sizeof(int64_t);
   }
 
-  // The first `count` values.
+  // Returns the first `count` values.
   template <FeatureKind kind>
   Values<kind> values(size_t count) const {
     if constexpr (kind == FeatureKind::bytes) {
@@ -127,7 +127,7 @@ class ValuesBuffer {
   std::vector<int64_t> splits_;  // value i is bytes_[splits_[i], splits_[i + 1])
 };
 
-// The total size of the bytes values in `values`.
+// Returns the total size of the bytes values in `values`.
 inline size_t bytes_of(const DefaultValues& values) {
   size_t bytes = 0;
   if (const auto* texts = std::get_if<std::vector<std::string>>(&values)) {

@@ -1,4 +1,4 @@
-// A validated schema with fast lookup by name, for the decoders.
+// Represents a validated schema with fast lookup by name, for the decoders.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace recordpipe {
 struct WantedFeature {
   std::string name;
   FeatureKind kind = FeatureKind::none;
-  bool fixed = false;              // FixedLen or FixedLenSequence, else Ragged
+  bool fixed = false;              // FixedLen or FixedLenSequence, otherwise Ragged
   bool required = false;           // a missing feature is an error
   std::vector<size_t> shape = {};  // if fixed
   size_t size = 0;                 // the number of values of the shape
@@ -24,21 +24,22 @@ struct WantedFeature {
 class WantedFeatures {
  public:
   WantedFeatures() = default;
-  // Both throw Error{invalid_argument}, with the feature's name, for a feature without a kind, a
-  // dimension of 0, a shape of 2^31 values or more (no Example can hold them), or default values of
-  // another kind or number.
+  // Both constructors throw Error{invalid_argument}, with the feature's name, for a feature without
+  // a kind, a dimension of 0, a shape of 2^31 values or more (no Example can hold them), or default
+  // values whose kind or number differs from the feature's.
   explicit WantedFeatures(const ExampleSchema& schema);
   explicit WantedFeatures(const FeatureListSchema& schema);
 
   size_t size() const { return features_.size(); }
   const WantedFeature& operator[](size_t i) const { return features_[i]; }
 
-  // The index of feature `name`; size() if there is none. Tries `guess` first: writers keep the
-  // same order in every record, so pass the index after the previous result.
+  // Returns the index of feature `name`; size() if there is none. Tries `guess` first: writers keep
+  // the same order in every record, so pass the index after the previous result.
   size_t find(std::string_view name, size_t guess = 0) const;
 
-  // For example {'label': int64s, 'box': floats[4] or [0, 0, 1, 1], 'words': ragged bytes}.
-  // Different schemas have different texts. Long default values are represented by their CRC-32C.
+  // Returns the schema as text, for example
+  // {'label': int64s, 'box': floats[4] or [0, 0, 1, 1], 'words': ragged bytes}. Different schemas
+  // have different texts. Long default values are represented by their CRC-32C.
   std::string text() const;
 
  private:

@@ -1,8 +1,9 @@
-// A cursor over a serialised protobuf message.
+// Defines a cursor over a serialised protobuf message.
 //
 // Accepts and rejects the same bytes as the parser of protobuf 3.21: tags of at most five bytes,
-// varints of at most ten (bits above 32 or 64 are dropped), lengths below 2 GiB, at most 100 levels
-// of nested groups and messages. Throws Error{corrupted} with the offset in the outermost message.
+// varints of at most ten bytes (bits above 32 or 64 are dropped), lengths below 2 GiB, at most 100
+// levels of nested groups and messages. Throws Error{corrupted} with the offset in the outermost
+// message.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +53,7 @@ class WireReader {
       : WireReader(message.data(), message, kMaxDepth) {}
 
   bool done() const { return next_ == end_; }
-  // The tag (field number and wire type) of the next field. Throws at an end-group tag.
+  // Returns the tag (field number and wire type) of the next field. Throws at an end-group tag.
   uint32_t read_tag() {
     const uint32_t tag = read_any_tag();
     if (wire_type(tag) == WireType::end_group) fail("an end-group tag without a start");
@@ -73,16 +74,16 @@ class WireReader {
     advance(length);
     return {from, next_};
   }
-  // A cursor over the message in a length-delimited field.
+  // Returns a cursor over the message in a length-delimited field.
   WireReader read_message() {
     if (depth_ == 0) fail("messages nested too deeply");
     return WireReader(start_, read_bytes(), depth_ - 1);
   }
-  // A cursor over the packed numbers in a length-delimited field.
+  // Returns a cursor over the packed numbers in a length-delimited field.
   WireReader read_packed() { return WireReader(start_, read_bytes(), depth_); }
   // The unread bytes.
   std::span<const std::byte> rest() const { return {next_, end_}; }
-  // Skips to the last `count` bytes; must skip whole fields.
+  // Skips to the last `count` bytes. The skipped bytes must be whole fields.
   void skip_to_last(size_t count) { next_ = end_ - count; }
   // Skips the value of the field with the tag that was read last.
   void skip(uint32_t tag);
