@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/message_diff.h"
@@ -12,6 +13,7 @@
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/input_records.h"
 #include "tools/tfrecord/text/text_table.h"

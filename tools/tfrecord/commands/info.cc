@@ -12,6 +12,7 @@
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
+#include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/records/file_facts.h"
 #include "tools/tfrecord/text/schema_text.h"

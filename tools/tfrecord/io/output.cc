@@ -196,22 +196,8 @@ void require_sound_output(FileSystem& files, const CommandApp& app) {
   for (const OutputOption& output : app.outputs()) require_sound(files, inputs, output);
 }
 
-void add_json_summary(ArgumentParser& app, bool& json) {
-  app.add_flag("--json", json, "Print what was written as JSON on standard output");
-}
-
-void check_json_summary(bool json, const std::string& output) {
-  if (!json || output != "-") return;
-  throw UsageError("--json and the result can't both go to standard output: give -o a name");
-}
-
 void print_summary(const CommandContext& context, const std::string& text) {
   context.progress.warn(text);
-}
-
-void print_summary(const CommandContext& context, const nlohmann::ordered_json& json) {
-  context.progress.clear();
-  print(json_line(json));
 }
 
 }  // namespace recordpipe

@@ -7,11 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
-#include "dataset/applications/command_line/argument_parser.h"
+#include "dataset/applications/command_line/option.h"
 #include "recordpipe/file.h"
-#include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
@@ -53,25 +50,7 @@ class Output final : public ByteSink {
 // written to standard output. Files are compared by identity, not by name.
 void require_sound_output(FileSystem& files, const CommandApp& app);
 
-// On one line, without a newline; bytes that are not valid UTF-8 (file names may contain any)
-// become U+FFFD.
-inline std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-inline std::string json_line(const nlohmann::ordered_json& json) { return json_text(json) + "\n"; }
-
-// The line for an unreadable file, in commands that print one object per file.
-inline std::string error_line(const std::string& path, const std::string& error) {
-  return json_line({{"path", without_secrets(path)}, {"error", error}});
-}
-
-// Adds --json for such a summary.
-void add_json_summary(ArgumentParser& app, bool& json);
-
-// Throws UsageError if both the result and the summary would go to standard output.
-void check_json_summary(bool json, const std::string& output);
-
+// On standard error.
 void print_summary(const CommandContext& context, const std::string& text);
-void print_summary(const CommandContext& context, const nlohmann::ordered_json& json);
 
 }  // namespace recordpipe

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "dataset/toolkit/names.h"
 #include "recordpipe/error.h"

@@ -1,0 +1,31 @@
+// The output of --json: JSON objects on standard output, one a line.
+#pragma once
+
+#include <string>
+
+// Only declared: including nlohmann/json.hpp takes a second to compile.
+#include <nlohmann/json_fwd.hpp>
+
+#include "tools/tfrecord/command_line/command.h"
+
+namespace recordpipe {
+
+// `json` on one line, without a newline. Bytes that are not valid UTF-8 (file names may contain
+// any) become U+FFFD.
+std::string json_text(const nlohmann::ordered_json& json);
+// json_text() and a newline.
+std::string json_line(const nlohmann::ordered_json& json);
+
+// Returns the line for an unreadable file, in commands that print one object per file.
+std::string error_line(const std::string& path, const std::string& error);
+
+// Adds --json for a summary of what was written.
+void add_json_summary(CommandApp& app, bool& json);
+
+// Throws UsageError if both the result and the summary would go to standard output.
+void check_json_summary(bool json, const std::string& output);
+
+// Prints the summary as a line of JSON.
+void print_summary(const CommandContext& context, const nlohmann::ordered_json& json);
+
+}  // namespace recordpipe
