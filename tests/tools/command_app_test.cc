@@ -1,4 +1,4 @@
-// Every subcommand declares the files on its command line.
+// Tests that every subcommand declares the files on its command line.
 #include "tools/tfrecord/command_line/command_app.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ bool is_declared(const CommandApp& app, const CLI::Option* option) {
          std::ranges::find(app.outputs(), option, &OutputOption::option) != app.outputs().end();
 }
 
-// Whether an option's value is a file, or an argument that isn't one of a set of words.
+// Whether the option's value is a file. A positional argument is one, unless it accepts only a set
+// of words.
 bool names_a_file(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   if (type.find('|') != type.npos) return false;
