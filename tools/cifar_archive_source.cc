@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kNoChecksum = "none";
 constexpr std::string_view kSyntheticName = "cifar-10-python-synthetic.tar.gz";
 
-// The checksum required by the command line.
+// Returns the checksum that the command line requires.
 std::optional<std::string> wanted_sha256(const CifarArchiveRequest& request) {
   if (request.sha256.empty() || request.sha256 == kNoChecksum) return std::nullopt;
   return request.sha256;
@@ -34,10 +34,10 @@ const PublishedArchive* find_published(std::string_view url) {
   return found == kPublishedArchives.end() ? nullptr : &*found;
 }
 
-// The last part of the URL's path. It becomes a file name, so only ordinary characters are
-// accepted.
+// Returns the last part of the URL's path. This part becomes a file name, so only ordinary
+// characters are accepted.
 std::string file_name_of(std::string_view url) {
-  url.remove_prefix(url.find("://") + 3);  // HttpUrl took it, so it has one
+  url.remove_prefix(url.find("://") + 3);  // HttpUrl accepted the URL
   const std::string_view path = url.substr(0, url.find_first_of("?#"));
   const size_t slash = path.rfind('/');
   const std::string_view name = slash == path.npos ? "" : path.substr(slash + 1);
@@ -96,7 +96,7 @@ struct Download {
   std::string path;
 };
 
-// The wanted archive in the data folder: the requested one, or one of the published ones,
+// Returns the archive to download into the data folder: the requested one, or a published one,
 // preferably one that is already there.
 Download wanted_download(FileSystem& files, const std::string& data_dir,
                          const CifarArchiveRequest& request) {

@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-# A path that starts with one of these is the project's.
+# A path that starts with one of these folders belongs to the project.
 FOLDERS = ("proto", "dataset", "trainer", "tools", "examples", "tests", "data")
 # Paths that exist only after the programs have run.
 MADE = ("data/cifar10",)
@@ -30,7 +30,7 @@ def is_hidden_or_built(path):
 
 
 def blanked(match):
-    """Replaces the characters by others that aren't text, so that line numbers don't change."""
+    """Replaces all characters but newlines by spaces, so that line numbers don't change."""
     return re.sub(r"[^\n]", " ", match.group())
 
 

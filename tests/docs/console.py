@@ -1,7 +1,7 @@
 """Runs the commands in a Markdown page's ```console blocks, and compares the output.
 
-In a block, a line that starts with "$ " is a command for sh; a line that ends with a backslash is
-continued in the next one. The following lines are its output, including standard error. "[exit N]"
+In a block, a line that starts with "$ " is a command for sh; a line that ends with a backslash
+continues on the next line. The following lines are the output, including standard error. "[exit N]"
 as the last line is the exit status (default: 0). "..." as a line matches any lines, and "…" in a
 line matches any text.
 """
@@ -53,7 +53,7 @@ def matches(expected, printed):
 
 
 def run(command, folder, environment):
-    """The lines of its output."""
+    """Returns the lines of the command's output."""
     result = subprocess.run(command.text, shell=True, cwd=folder, env=environment,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             timeout=120, check=False)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/cookbook.md: every command is run and must print the output in the page.
+"""Tests docs/cookbook.md: runs every command, which must print the output in the page.
 
     cookbook_test.py            as a test, run by CTest
     cookbook_test.py --update   writes the commands' output into the page; review the changes
@@ -132,7 +132,7 @@ class Cookbook(unittest.TestCase):
 
 
 def update():
-    """Replaces the output in the page by the commands' output if they don't match."""
+    """Replaces the output in the page with the commands' output if they don't match."""
     lines = PAGE.read_text().splitlines()
     changes = []
     for section in console.sections(PAGE.read_text()):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""docs/tutorial-parity.md: everything named in its lines exists.
+"""Tests that everything named in the lines of docs/tutorial-parity.md exists.
 
 Checks files, GoogleTests in the programs named in the page, tests in Python, and flags. Run by
-CTest. Environment: RECORDPIPE_PROGRAMS, the folder of the programs; without it flags are not
+CTest. Environment: RECORDPIPE_PROGRAMS, the folder of the programs; without it, flags are not
 checked.
 """
 import ast
@@ -27,7 +27,7 @@ PYTHON_TEST = re.compile(r"(\w+_test)\.([A-Z]\w+)(?:\.(test_\w+))?")
 COMMAND = re.compile(r"(?:mpirun -n \w+ )?(cifar10_\w+|generate_cifar10_tfrecords)( .*)")
 # "tests/... arguments"
 SCRIPT = re.compile(r"((?:tests|data|tools|\.ci)/\S+).*")
-# The last cell of a line without these begins with one of the following words.
+# If a line names none of these, its last cell begins with one of the following words.
 NO_TEST = ("left out", "not here", "not run")
 
 
@@ -75,7 +75,7 @@ def help_of(program):
 
 
 def problem_of(code):
-    """The error in the text of a code span; "" if there is none, None if it names nothing here."""
+    """The error in a code span's text; "" if there is none, None if there is nothing to check."""
     if match := GOOGLE_TEST.fullmatch(code):
         program, suite, name = match.groups()
         tests = google_tests().get(suite, {})

@@ -1,4 +1,5 @@
-// Any bytes as a CIFAR archive, inflated or not: complete batches at their positions, or an Error.
+// Reads any bytes as a CIFAR archive, inflated or not: gives complete batches at their positions,
+// or an Error.
 #include <cstdint>
 #include <cstdlib>
 #include <memory>

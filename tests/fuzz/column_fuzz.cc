@@ -1,5 +1,5 @@
-// Any bytes as an Example and as a SequenceExample: the decoded columns must equal the values found
-// by protobuf's parser.
+// Decodes any bytes as an Example and as a SequenceExample: the decoded columns must equal the
+// values found by protobuf's parser.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

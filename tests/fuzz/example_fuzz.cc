@@ -1,4 +1,4 @@
-// Any bytes as an Example: the wire view and protobuf's parser must agree.
+// Parses any bytes as an Example: the wire view and protobuf's parser must agree.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Any bytes as an image file: pixels that match the header, or an Error with an offset in the
-// input. PNG files are tried a second time with correct checksums; otherwise the checks would
-// reject all damage at once.
+// Decodes any bytes as an image file: gives pixels that match the header, or an Error with an
+// offset in the input. Decodes PNG files a second time with correct checksums; otherwise, the
+// checks would reject all damage immediately.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -37,7 +37,7 @@ uint32_t big_endian(const std::string& file, size_t at) {
   return value;
 }
 
-// A PNG file's chunks: length, name, data, CRC of name and data.
+// A PNG file consists of chunks: length, name, data, CRC of name and data.
 std::string with_right_checksums(std::string file) {
   for (size_t at = 8; at + 12 <= file.size();) {
     const size_t length = big_endian(file, at);

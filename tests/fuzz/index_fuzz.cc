@@ -1,4 +1,5 @@
-// Any bytes as an index file: rejected, or equal to the bytes written for the parsed entries.
+// Parses any bytes as an index file: the file is rejected, or equal to the bytes written for the
+// parsed entries.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

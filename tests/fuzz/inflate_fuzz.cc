@@ -1,6 +1,6 @@
-// Any bytes as a gzip, zlib or zstd stream: reading in pieces and at once give the same content and
-// the same error, and ISA-L gives the same as zlib. With reading on after damage, the content
-// before the damage is the same, and the stream ends.
+// Inflates any bytes as a gzip, zlib or zstd stream: reading in pieces and at once give the same
+// content and the same error, and ISA-L gives the same as zlib. If reading continues after damage,
+// the content before the damage is the same, and the stream ends.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -25,7 +25,7 @@ void require(bool holds) {
 
 struct Inflated {
   std::string content;  // up to a limit
-  std::string error;    // its message
+  std::string error;    // message of the Error
   bool operator==(const Inflated&) const = default;
 };
 
@@ -46,7 +46,7 @@ Inflated inflated(std::unique_ptr<ByteSource> source, size_t piece, size_t compr
   return result;
 }
 
-// At most kMostContent bytes of content, whatever is damaged.
+// Continues after damage, up to about kMostContent bytes of content.
 std::string inflated_all(std::unique_ptr<InflateEngine> engine, Compression format,
                          const std::string& input) {
   const auto source = inflate_by(std::move(engine), std::make_unique<MemorySource>(input), format,

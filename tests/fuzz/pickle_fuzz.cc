@@ -1,4 +1,5 @@
-// Any bytes as a CIFAR batch's pickle: a consistent batch, or an Error with an offset in the input.
+// Reads any bytes as a CIFAR batch's pickle: gives a consistent batch, or an Error with an offset
+// in the input.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

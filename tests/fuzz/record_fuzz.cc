@@ -1,6 +1,6 @@
-// Any bytes as a TFRecord file: read as a stream and mapped, with and without CRC checks. Both must
-// give the same records, framing them again must give the file's bytes, and memory is bounded for
-// any lengths in the headers.
+// Reads any bytes as a TFRecord file, as a stream and mapped, with and without CRC checks. The
+// stream and the mapped file must give the same records, framing the records again must give the
+// file's bytes, and memory is bounded for any lengths in the headers.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -53,7 +53,7 @@ Outcome read_mapped(FileSystem& files, const RecordReadOptions& options) {
 void check_input(const std::string& input) {
   SingleFileSystem files(input);
   for (const CrcCheck crc : {CrcCheck::once, CrcCheck::never}) {
-    // With the compression detected from the bytes: reading ends.
+    // First with the compression detected from the bytes: this pass must only come to an end.
     read_stream(files, {.crc = crc, .max_record_size = 1 << 20});
 
     const RecordReadOptions plain = {.compression = Compression::none, .crc = crc};

@@ -1,5 +1,5 @@
-// Any bytes as a safetensors file: rejected, or its tensors fill the file without gaps or overlaps
-// and have the sizes of their shapes.
+// Reads any bytes as a safetensors file: the file is rejected, or its tensors fill it without gaps
+// or overlaps and have the sizes of their shapes.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

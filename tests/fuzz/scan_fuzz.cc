@@ -1,5 +1,5 @@
-// Any bytes scanned for intact records: by one thread and by many, mapped and as a stream, compared
-// with trying every position.
+// Scans any bytes for intact records with one thread and with many, mapped and as a stream, and
+// compares the results with those of a search at every position.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,10 +1,10 @@
 // Runs a fuzzer's entry point without a fuzzer: on each file of the corpus folders, then on damaged
-// copies of them. The copies are the same in every run.
+// copies of these files. The copies are the same in every run.
 //
 //     record_fuzz [-runs=N] [-seed=N] [FILE or FOLDER]...
 //
 // With RECORDPIPE_FUZZ_SECONDS in the environment it runs for this time instead of N copies, with
-// different copies in every run; it prints the seed that reproduces them.
+// different copies in every run; it prints the seed that reproduces the copies.
 //
 // A failure ends the process and leaves the input that caused it as crash-FUZZER in the current
 // folder. With clang, link the entry point with -fsanitize=fuzzer instead of this file.

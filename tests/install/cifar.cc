@@ -1,4 +1,4 @@
-// Batches from missing files.
+// Prints the plan of batches from a file, and the error for missing files.
 #include <cstdio>
 
 #include "recordpipe/cifar/cifar10_dataset.h"

@@ -1,4 +1,4 @@
-// The SHA-256 of no bytes.
+// Prints the SHA-256 of no bytes.
 #include <cstdio>
 
 #include "recordpipe/sha256.h"

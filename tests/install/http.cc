@@ -1,4 +1,4 @@
-// A download that is rejected because of its URL.
+// Prints the error of a download that is rejected because of its URL.
 #include <cstdio>
 
 #include "recordpipe/error.h"

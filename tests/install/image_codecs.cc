@@ -1,4 +1,4 @@
-// The size of the image in a file.
+// Decodes image files, and prints their numbers of channels and values.
 #include <cstddef>
 #include <cstdio>
 #include <fstream>

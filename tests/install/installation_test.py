@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The installation, used by programs outside the tree.
+"""Tests the installation with programs outside the tree.
 
-usage: installation_test.py --install BUILD    installs to BUILD/installed, which the others use
+usage: installation_test.py --install BUILD    installs to BUILD/installed, for the cases
        installation_test.py CASE [unittest options]
 
 A case is a program and its components. It is configured, built and run twice: with find_package,
@@ -64,7 +64,7 @@ CASES = {
                          [ROOT / "data/images/rgb444.jpg", ROOT / "data/images/rgb8.png"]),
     "pipeline": Case(ROOT / "examples/save_and_resume.cc", ["pipeline"], *PIPELINE,
                      r"(batch \d: .*\n){2}", [GOLDEN / "examples.tfrecords", "state", "2"]),
-    # Users' headers may have the names of the library's, in folders with the same names.
+    # Users' headers and their folders may have the same names as the library's.
     "own_folders": Case(HERE / "own_folders.cc", ["pipeline", "record"], *PIPELINE, r"one\ntwo\n",
                         headers={"base/error.h": own_header("error"),
                                  "dataset/dataset.h": own_header("dataset"),
@@ -85,7 +85,7 @@ CASES = {
                         TRAINER[1] | {"mpi", "mpi_cxx"},
                         r"(cpu, .*|.* built without MPI.*)\n"),
 }
-# Otherwise a linker may drop libraries that aren't needed.
+# Without this option, a linker may drop libraries that aren't needed.
 LINK_ALL = "-Wl,--no-as-needed"
 ALL_PACKAGES = set().union(*(case.packages for case in CASES.values()))
 COMPILERS_OWN = {"c", "gcc_s", "ld-linux-x86-64", "ld-linux-aarch64", "m", "pthread", "stdc++"}
@@ -107,7 +107,7 @@ def needed(program):
 
 
 def install(build):
-    # First to another place: an installation can be moved.
+    # Installs to another folder first, then moves it: an installation must be relocatable.
     first, prefix = build / "installed.first", build / "installed"
     for folder in (first, prefix):
         shutil.rmtree(folder, ignore_errors=True)
@@ -169,7 +169,7 @@ class Installation(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
-    """Each can be included alone, with the warnings that users may enable."""
+    """Each header can be included alone, with the warnings that users may enable."""
 
     def error_of(self, header, flags):
         result = subprocess.run(

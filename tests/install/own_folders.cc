@@ -1,6 +1,6 @@
-// Writes two records and reads them as a dataset, in a project whose own headers have the names of
-// the library's: installation_test.py makes them, with a constant in each, and this file includes
-// them.
+// Writes two records and reads them as a dataset, in a project whose own headers have the same
+// names as the library's. installation_test.py writes these headers, with a constant in each, and
+// adds their includes to this file.
 #include <cstdio>
 #include <span>
 #include <string_view>

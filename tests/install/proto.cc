@@ -1,4 +1,4 @@
-// An Example as protobuf's class.
+// Fills an Example through protobuf's class, and prints it.
 #include <cstdio>
 
 #include "recordpipe/proto/example.pb.h"

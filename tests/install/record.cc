@@ -1,4 +1,4 @@
-// Writes two records, reads them back.
+// Writes two records and reads them back.
 #include <cstddef>
 #include <cstdio>
 #include <span>

@@ -1,4 +1,4 @@
-// The header of an array of images, and their pixel layout.
+// Writes the header of an array of images, and guesses the shape of their pixels.
 #include <cstdint>
 #include <cstdio>
 #include <span>

@@ -1,4 +1,4 @@
-// Joins the processes started together; this one is alone.
+// Joins the processes that were started together; here, there is only one.
 #include <cstdio>
 
 #include "recordpipe/error.h"

@@ -1,4 +1,4 @@
-"""The trainer's checkpoints, read by the official package safetensors. Part of interop_test.py.
+"""Reads the trainer's checkpoints with the official package safetensors. Part of interop_test.py.
 
 RECORDPIPE_GENERATE and RECORDPIPE_CIFAR10_TRAIN are the programs.
 """
@@ -35,7 +35,7 @@ class CheckpointFiles(unittest.TestCase):
                 values = tensors[name + suffix]
                 self.assertEqual((values.shape, values.dtype), (shape, np.float32))
                 self.assertTrue(np.isfinite(values).all())
-        # Drawn at random, and changed by two steps only.
+        # The weights are drawn at random, and only two steps have changed them.
         self.assertAlmostEqual(float(tensors["local3/weights"].std()), 0.04 * 0.774**0.5, places=3)
         self.assertEqual(tensors["input_pipeline/state"].dtype, np.uint8)
         with safe_open(path, "numpy") as checkpoint:

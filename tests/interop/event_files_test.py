@@ -1,4 +1,4 @@
-"""The trainer's event files, read by TensorFlow and TensorBoard. Part of interop_test.py.
+"""Reads the trainer's event files with TensorFlow and TensorBoard. Part of interop_test.py.
 
 RECORDPIPE_WRITE_EVENTS is the program of write_events.cc.
 """
@@ -17,14 +17,14 @@ from tfrecord_test_case import TfrecordTest
 
 
 def random_values():
-    """Of both signs and all magnitudes; no zero, which TensorFlow counts in the bucket above."""
+    """Values of both signs and all magnitudes; no zero: TensorFlow counts it one bucket higher."""
     random = np.random.default_rng(1)
     values = random.standard_normal(5000) * 10.0 ** random.integers(-14, 22, 5000)
     return values.astype("<f4")
 
 
 def random_images():
-    """The first has negative values, the second has none, and the third's are not all finite."""
+    """The first has negative values, the second has none, and the third has infinity and NaN."""
     images = np.random.default_rng(2).standard_normal((5, 8, 6, 3)).astype("<f4")
     images[1] = np.abs(images[1])
     images[2, 3, 2, 1] = np.inf
@@ -101,7 +101,7 @@ class EventFiles(TfrecordTest):
             self.assertEqual((image.step, image.height, image.width), (8, 8, 6))
 
     def test_tensorboards_plugins_understand_them(self):
-        """They use TensorBoard's converted form: tensors."""
+        """The plugins use TensorBoard's converted form: tensors."""
         events = PluginEventAccumulator(str(self.logs))
         events.Reload()
         self.assertEqual([tf.make_ndarray(event.tensor_proto) for event in events.Tensors("loss")],

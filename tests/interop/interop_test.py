@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Exchange of files between recordpipe and TensorFlow, TensorBoard and the packages tfrecord and
-safetensors.
+"""Tests the exchange of files between recordpipe and TensorFlow, TensorBoard and the packages
+tfrecord and safetensors.
 
 Run by ./run, which sets RECORDPIPE_TFRECORD, RECORDPIPE_GENERATE, RECORDPIPE_WRITE_EVENTS and
 RECORDPIPE_CIFAR10_TRAIN, the programs.
@@ -31,7 +31,7 @@ COMPRESSIONS = {"none": "", "gzip": "GZIP", "zlib": "ZLIB"}
 
 
 def comparable(value):
-    """JSON in a form where any NaN equals any other, and floats are compared as float32."""
+    """Converts JSON into a form in which all NaNs are equal, and floats are compared as float32."""
     if isinstance(value, dict):
         return {name: comparable(of) for name, of in value.items()}
     if isinstance(value, list):
@@ -67,12 +67,12 @@ def written(values):
 
 
 def create_index(path, index):
-    """With the package tfrecord, in another process: its messages conflict with TensorFlow's."""
+    """Uses the package tfrecord in another process: its messages conflict with TensorFlow's."""
     subprocess.run([sys.executable, "-m", "tfrecord.tools.tfrecord2idx", path, index], check=True)
 
 
 def tensorflow_records(path, compression=""):
-    """The records read by tf.data, and whether it fails after them."""
+    """Returns the records that tf.data reads, and whether it fails after them."""
     records = []
     try:
         for record in tf.data.TFRecordDataset(str(path), compression):
@@ -95,7 +95,7 @@ class Interop(TfrecordTest):
 
 
 class ReadHere(Interop):
-    """Files of TensorFlow, read here."""
+    """Reads files of TensorFlow with recordpipe."""
 
     def test_every_kind_of_example(self):
         golden.make(self.folder / "golden")
@@ -109,7 +109,7 @@ class ReadHere(Interop):
         values = json.loads((self.folder / "golden/values.json").read_text())["sequences"]
         for suffix in ("", ".gz", ".zz"):
             lines = self.json("show", "--json", f"golden/sequences.tfrecords{suffix}")
-            # The last one has no feature lists, so it looks like an Example.
+            # The last message has no feature lists, so it looks like an Example.
             self.assertEqual([line.get("context", line.get("features")) for line in lines],
                              [value["context"] for value in values])
             self.assertEqual([line.get("feature_lists", {}) for line in lines],
@@ -137,7 +137,7 @@ class ReadHere(Interop):
 
 
 class ReadThere(Interop):
-    """Files written here, read by TensorFlow."""
+    """Reads files of recordpipe with TensorFlow."""
 
     def test_every_compression(self):
         payloads = [*map(written, random_examples(2, 300)), b"", b"not an Example"]
@@ -148,7 +148,7 @@ class ReadThere(Interop):
                              (payloads, False))
 
     def test_gzip_of_several_members(self):
-        """Larger than one compressed unit."""
+        """The content is larger than one compressed unit."""
         payloads = [random.Random(i).randbytes(300_000) for i in range(40)]
         self.write_with_tensorflow("plain", payloads)
         self.run_it("convert", "plain", "-o", "packed", "--compression", "gzip")
@@ -251,7 +251,7 @@ class Numpy(Interop):
 
 
 class Damage(Interop):
-    """Both read the same records of a damaged file, and then both fail."""
+    """recordpipe and TensorFlow read the same records of a damaged file, and then both fail."""
 
     def expect_same(self, content, what):
         path = self.folder / "damaged"
@@ -275,7 +275,7 @@ class Damage(Interop):
     def test_a_cut_anywhere(self):
         size = len(self.whole) // 3
         for length in range(len(self.whole)):
-            # A torn header is a clean end for TensorFlow, and an error here.
+            # A torn header is a clean end for TensorFlow, and an error for recordpipe.
             if 0 < length % size < 12:
                 path = self.folder / "torn"
                 path.write_bytes(self.whole[:length])

@@ -1,8 +1,8 @@
-// Event files of a run that crashed and was resumed, for event_files_test.py.
+// Writes the event files of a run that crashed and was resumed, for event_files_test.py.
 //
 // usage: write_events FOLDER VALUES IMAGES
 //
-// VALUES: float32 numbers, for a histogram. IMAGES: float32 images of 8x6x3.
+// VALUES: file of float32 values, for a histogram. IMAGES: file of float32 images of 8x6x3.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>

@@ -19,8 +19,8 @@ size_t allocations() { return count; }
 
 #ifdef RECORDPIPE_SANITIZED
 
-// Sanitizers replace operator new, and the program must not override it; they report each
-// allocation, including malloc's.
+// Sanitizers replace operator new, and the program must not override it. The hooks are called for
+// each allocation, including malloc's.
 namespace {
 
 void count_allocation(const volatile void* /*memory*/, size_t /*size*/) { ++count; }
@@ -42,7 +42,7 @@ void* counted(void* memory) {
 
 }  // namespace recordpipe
 
-// The array and nothrow forms call these.
+// The array and nothrow forms call these operators.
 void* operator new(size_t size) { return recordpipe::counted(std::malloc(size ? size : 1)); }
 
 void* operator new(size_t size, std::align_val_t alignment) {

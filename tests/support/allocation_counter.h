@@ -1,4 +1,4 @@
-// Counts allocations: in a program linked with allocation_counter.cc, operator new is counted.
+// Counts the allocations of a program that is linked with allocation_counter.cc.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@ namespace recordpipe {
 // malloc.
 size_t allocations();
 
-// Whether `count` consecutive calls of `step` eventually run without an allocation. Not at once:
-// now and then a queue grows longer than before, or a thread works in a chunk for the first time.
-// Recurring allocations are detected.
+// Returns whether `count` consecutive calls of `step` eventually run without an allocation. The
+// first calls may allocate: a queue may grow longer than before, or a thread may work in a chunk
+// for the first time. Recurring allocations are detected.
 template <class Step>
 bool comes_to_take_no_memory(size_t count, Step step) {
   for (int tries = 0; tries < 40; ++tries) {

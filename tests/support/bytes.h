@@ -1,4 +1,4 @@
-// Byte strings for tests: text and hex as bytes, and sources and sinks in memory.
+// Converts text and hex to bytes for tests, and provides sources and sinks in memory.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline std::string as_text(std::span<const std::byte> data) {
   return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
-// "0a ff" → "\x0a\xff"; spaces are left out.
+// "0a ff" → "\x0a\xff"; spaces are ignored.
 inline std::string from_hex(std::string_view hex) {
   const auto digit = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
   std::string bytes;
@@ -70,7 +70,7 @@ class MemorySource final : public ByteSource {
   size_t used_ = 0;
 };
 
-// The same, one byte at a time, as from a slow pipe.
+// Like MemorySource, but returns one byte at a time, like a slow pipe.
 class TrickleSource final : public ByteSource {
  public:
   explicit TrickleSource(std::string content, std::string path = "memory")

@@ -50,7 +50,7 @@ struct AsSequence {
 };
 
 // The expected result of a record: an error that names a feature, or the values of features by
-// name, and those of feature lists step by step.
+// name, and the values of feature lists step by step.
 struct Expected {
   std::optional<ErrorKind> error;
   std::string culprit;
@@ -167,7 +167,7 @@ std::string difference(const Expected& expected, const std::optional<Error>& err
   return what.find(expected.culprit) == std::string::npos ? "another culprit: " + what : "";
 }
 
-// Decodes `rows` to `batch` and compares each row with its expected result.
+// Decodes `rows` into `batch` and compares each row with its expected result.
 template <class As, class Collator>
 std::string difference(const std::vector<std::span<const std::byte>>& rows,
                        const SequenceExampleSchema& schema, const Collator& collator,
@@ -206,8 +206,8 @@ std::string difference(const std::vector<std::span<const std::byte>>& rows,
 // Half of the features that may have a fixed shape get one.
 bool is_even(const std::string& name) { return (name.size() + name[0]) % 2 == 0; }
 
-// The existing features of a message, and a missing one. If the kinds differ between steps, nothing
-// matches; then the first one is requested.
+// Returns a schema of the existing features of a message, and a missing one. If the kinds differ
+// between the steps of a list, no kind fits; then the first kind is requested.
 SequenceExampleSchema fitting_schema(const proto::Features& features,
                                      const proto::FeatureLists& lists) {
   SequenceExampleSchema schema;
@@ -240,7 +240,7 @@ SequenceExampleSchema fitting_schema(const proto::Features& features,
   return schema;
 }
 
-// One feature each, with a kind and shape that may or may not match.
+// Returns schemas of one feature each, with a kind and shape that may or may not fit.
 std::vector<SequenceExampleSchema> other_schemas(bool lists) {
   std::vector<SequenceExampleSchema> schemas;
   for (const char* name : {"a", "label"}) {

@@ -1,4 +1,4 @@
-// Protobuf messages serialised with their map entries in a fixed order, so that bytes compare.
+// Serialises protobuf messages with map entries in a fixed order, so that bytes can be compared.
 #pragma once
 
 #include <string>

@@ -34,7 +34,7 @@ std::vector<std::string> as_texts(const std::vector<std::span<const std::byte>>&
   return texts;
 }
 
-// Compares NaNs too.
+// Returns floats as bits, so that NaNs can be compared.
 std::vector<uint32_t> bits_of(std::span<const float> values) {
   std::vector<uint32_t> bits;
   for (const float value : values) bits.push_back(std::bit_cast<uint32_t>(value));

@@ -1,4 +1,4 @@
-// The wire view of an Example against protobuf's own parser.
+// Compares the wire view of an Example with protobuf's own parser.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace recordpipe {
 
-// The difference between the two on `bytes`: only one accepts, or features or values differ. Empty
-// if they agree.
+// Returns the difference between the wire view and protobuf for `bytes`: only one of them accepts
+// the Example, or features or values differ. Empty if they agree.
 std::string difference_from_protobuf(std::span<const std::byte> bytes);
 
 }  // namespace recordpipe

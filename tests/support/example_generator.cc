@@ -8,7 +8,7 @@ std::string ExampleGenerator::varint(uint64_t value) {
   std::string out;
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
   out += static_cast<char>(value);
-  // Longer than necessary, like the reserved lengths of some writers.
+  // Sometimes longer than necessary, like the reserved lengths of some writers.
   if (out.size() < 4 && one_in(16)) {
     out.back() = static_cast<char>(out.back() | 0x80);
     out += '\0';

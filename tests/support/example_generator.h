@@ -1,4 +1,5 @@
-// Random encodings of Examples and SequenceExamples: each rule of the wire format is used.
+// Generates random encodings of Examples and SequenceExamples that use every rule of the wire
+// format.
 #pragma once
 
 #include <string>
@@ -7,10 +8,10 @@
 
 namespace recordpipe {
 
-// Serialised messages that a protobuf parser must accept: packed and unpacked lists, lists in
-// pieces, lists of two kinds in one feature, values and keys that are repeated or missing, features
-// in several messages, unknown fields and groups, and tags, lengths and varints longer than
-// necessary.
+// Generates serialised messages that a protobuf parser must accept: packed and unpacked lists,
+// lists in pieces, lists of two kinds in one feature, values and keys that are repeated or missing,
+// features in several messages, unknown fields and groups, and tags, lengths and varints longer
+// than necessary.
 class ExampleGenerator {
  public:
   explicit ExampleGenerator(uint64_t seed) : random_(seed) {}

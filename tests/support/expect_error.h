@@ -7,7 +7,7 @@
 
 namespace recordpipe {
 
-// Runs `action`, which must throw Error; otherwise the test fails and an empty Error is returned.
+// Runs `action`, which must throw Error; otherwise, fails the test and returns Error{cancelled}.
 template <typename Action>
 Error error_of(Action action) {
   try {

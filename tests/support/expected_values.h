@@ -1,4 +1,4 @@
-// The values of a protobuf Feature and of a column in one comparable form.
+// Converts the values of a protobuf Feature and of a column into one comparable form.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,8 @@
 
 namespace recordpipe {
 
-// In the order of FeatureKind. Floats as bits, to compare NaNs too.
+// The alternatives have the order of FeatureKind. Floats are stored as bits, so that NaNs can be
+// compared.
 using ExpectedValues = std::variant<std::monostate, std::vector<std::string>, std::vector<uint32_t>,
                                     std::vector<int64_t>>;
 
@@ -86,7 +87,7 @@ inline DefaultValues some_defaults(FeatureKind kind, size_t size) {
   return std::vector<int64_t>(size, -987654321);
 }
 
-// Calls action(std::integral_constant<FeatureKind, kind>), for templates with a kind.
+// Calls action(std::integral_constant<FeatureKind, kind>), for templates whose parameter is a kind.
 template <typename Action>
 auto with_kind(FeatureKind kind, Action action) {
   if (kind == FeatureKind::bytes) {

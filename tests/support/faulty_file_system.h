@@ -1,4 +1,4 @@
-// A file system whose nth call fails, or during whose nth call the process dies.
+// Implements a file system whose nth call fails or kills the process.
 //
 //     for_every_fault(posix_file_system(), EIO,
 //                     [&](FileSystem& files) { convert(files, archive, target); },
@@ -17,20 +17,21 @@
 
 namespace recordpipe {
 
-// Counts every call, including those of the files it opens (read, read_at, write, copy_permissions,
-// sync, close), and forwards it to another file system. Thread-safe.
+// Counts every call, including the calls of the files that it opens (read, read_at, write,
+// copy_permissions, sync, close), and forwards it to another file system. Thread-safe.
 class FaultyFileSystem final : public FileSystem {
  public:
   enum class Fault {
     error,       // the call throws the Error of an errno; a write first stores half of its data
     no_memory,   // the call throws std::bad_alloc
     kill,        // SIGKILL instead of the call (in a write: after half of the data)
-    power_loss,  // the same, and unsynced data is lost
+    power_loss,  // like kill, and unsynced data is lost
   };
 
   explicit FaultyFileSystem(FileSystem& base) : base_(base) {}
 
-  // The nth call from the start (n = 1: the first) gets `fault`; `code` is used for errors.
+  // The nth call from the start (n = 1: the first) gets `fault`; `code` is the errno of
+  // Fault::error.
   void fail_call(uint64_t n, Fault fault, int code);
 
   uint64_t calls() const;
@@ -68,21 +69,21 @@ class FaultyFileSystem final : public FileSystem {
   Fault fault_ = Fault::error;
   int code_ = 0;
   std::string failed_call_;
-  // The synced bytes of each file that was written and not removed, by its current name.
+  // The number of synced bytes of each file that was written and not removed, by its current name.
   std::map<std::string, uint64_t> synced_;
 };
 
-// Runs `action` with its first call failing, then with its second, and so on until it completes
-// without reaching the fault; that run must not throw. `check` is called after every run, `reset`
-// (to restore the initial state) before it. An action that reaches the fault must throw, unless
-// failures of that call may be ignored (`may_ignore`, for example "remove"). Returns the number of
-// runs. Failures are reported through GoogleTest.
+// Runs `action` with a fault in its first call, then in its second call, and so on until it
+// completes without reaching the fault; that run must not throw. Calls `reset` (to restore the
+// initial state) before every run, and `check` after it. An action that reaches the fault must
+// throw, unless failures of that call may be ignored (`may_ignore`, for example "remove"). Returns
+// the number of runs. Failures are reported through GoogleTest.
 uint64_t for_every_fault(
     FileSystem& base, int code, const std::function<void(FileSystem&)>& action,
     const std::function<void(const FaultyFileSystem&)>& check,
     const std::function<void()>& reset = [] {}, const std::vector<std::string>& may_ignore = {});
 
-// The same with the process killed: each run is a separate child process.
+// Like for_every_fault(), but kills the process: each run is a separate child process.
 uint64_t for_every_kill(
     FileSystem& base, FaultyFileSystem::Fault fault, const std::function<void(FileSystem&)>& action,
     const std::function<void()>& check, const std::function<void()>& reset = [] {});

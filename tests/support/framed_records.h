@@ -1,4 +1,4 @@
-// Framed records, for scans.
+// Makes framed records, for tests of scans.
 #pragma once
 
 #include <cstdint>

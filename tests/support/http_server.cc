@@ -21,7 +21,8 @@ struct Pipe {
   int write = -1;
 };
 
-// Not inherited by other programs: the server must get the end of its standard input.
+// Makes a pipe that other programs don't inherit: the server must see the end of its standard
+// input.
 Pipe make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe2");
@@ -71,7 +72,7 @@ void HttpServer::put(const std::string& name, std::string_view content) {
 }
 
 void HttpServer::misbehave(const std::string& how) {
-  // Written beside, then renamed: the server never reads an incomplete command.
+  // Writes a new file, then renames it: the server never reads an incomplete order.
   write_file(folder_ / "misbehaviour.new", std::to_string(++orders_) + "\n" + how);
   std::filesystem::rename(folder_ / "misbehaviour.new", folder_ / "misbehaviour");
 }

@@ -1,4 +1,4 @@
-// The misbehaving HTTP server of http_server.py, for the duration of a test.
+// Runs the misbehaving HTTP server of http_server.py for the duration of a test.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ class HttpServer {
  public:
   enum class Tls { no, yes };
 
-  // Serves the files of a new folder at 127.0.0.1; with Tls::yes over https too.
+  // Serves the files of a new folder at 127.0.0.1; with Tls::yes, also over https.
   explicit HttpServer(Tls tls = Tls::no);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

@@ -1,32 +1,32 @@
 #!/usr/bin/env python3
-"""A local HTTP server that misbehaves as it is told to. For tests; standard library only.
+"""A local HTTP server for tests, which misbehaves on request. Standard library only.
 
 usage: http_server.py DIR [--tls]
 
 Serves the files of DIR/files on 127.0.0.1, with Range, If-Range, a strong ETag (of the content) and
-an old Last-Modified, as a well-behaved server does. Prints the port; with --tls it also serves
-https with a certificate made for it, DIR/cert.pem, which the client must trust, and prints that
-port too. Appends a JSON line for each request to DIR/log, before it answers. Ends when its standard
-input does, so that it never outlives whoever started it.
+an old Last-Modified, as a well-behaved server does. Prints the port. With --tls, it also serves
+https with a new certificate, DIR/cert.pem, which the client must trust, and prints that port as
+well. Appends a JSON line for each request to DIR/log, before it answers. Ends when its standard
+input ends, so that it never outlives the process that started it.
 
-What goes wrong is said by the query of the URL or, for a URL without one, by the second line of
-DIR/misbehaviour (the first is a number, new for each order):
+The query of the URL selects what goes wrong; for a URL without a query, the second line of
+DIR/misbehaviour does (the first line is a number, new for each order):
 
-  times=N          only with the first N requests of this URL since it was said; then all is well
+  times=N          only for the first N requests of this URL since the order; then behaves well
   drop             closes the connection without an answer
-  cut=K            closes it after K bytes of the body
+  cut=K            closes the connection after K bytes of the body
   stall=K          sends K bytes of the body, then nothing
-  drip=K           sends K bytes of the body a tenth of a second
+  drip=K           sends K bytes of the body every tenth of a second
   endless          sends the file over and over again (chunked)
-  status=S         answers S with a short page
+  status=S         answers with status S and a short page
   retry_after=T    … and Retry-After: T
-  redirect=URL     answers 302; {http} and {https} in it stand for this server's two origins
-  no_range         answers Range with 200
-  range=TEXT       sends this Content-Range; {first}, {last}, {size} stand for the right numbers
-  total=N          with a 416: the size it says the file has, in place of the right one
-  etag=weak|none   sends such an ETag
-  modified=now|none
-  changed          answers from FILE.new, after the `times` requests from FILE if they are given
+  redirect=URL     answers 302; {http} and {https} in the URL stand for this server's two origins
+  no_range         answers a Range request with status 200
+  range=TEXT       sends TEXT as Content-Range; {first}, {last}, {size} stand for the right numbers
+  total=N          with a 416: gives N as the size of the file
+  etag=weak|none   sends a weak ETag, or none
+  modified=now|none  sends the current time as Last-Modified, or none
+  changed          answers from FILE.new; with times=N, only after N requests answered from FILE
   stubborn         ignores If-Range
   chunked, close   frames the body in chunks, or by the end of the connection: without a length
   announce=N       announces N bytes more than it sends

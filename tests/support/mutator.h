@@ -1,4 +1,4 @@
-// Damages byte strings as fuzzers do, deterministically by seed.
+// Damages byte strings like a fuzzer. The same seed gives the same damage.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@ class Mutator {
  public:
   explicit Mutator(uint64_t seed) : random_(seed) {}
 
-  // A number below n > 0.
+  // Returns a number below n > 0.
   size_t below(size_t n) { return static_cast<size_t>(random_() % n); }
 
-  // `bytes` with one to four changes: flipped bits, set, removed, repeated or inserted bytes, a
-  // truncated end, a part of `other` inserted.
+  // Returns `bytes` with one to four changes: flipped bits, set, removed, repeated or inserted
+  // bytes, a truncated end, a part of `other` inserted.
   std::string mutate(std::string bytes, std::string_view other) {
     for (size_t changes = 1 + below(4); changes > 0; --changes) change(bytes, other);
     return bytes;
@@ -56,7 +56,7 @@ class Mutator {
     }
   }
 
-  // Bytes that are significant in length prefixes, varints and tags, more often than others.
+  // Returns a random byte, often one that is significant in length prefixes, varints and tags.
   char edge_byte() {
     static constexpr std::string_view kEdges("\x00\x01\x7f\x80\xff\x0a\x12\x1a\x08\x0b\x0c\x78",
                                              12);

@@ -14,7 +14,7 @@
 namespace recordpipe {
 namespace {
 
-// The size of the record at `at`, if it is intact.
+// Returns the size of the record at `at`, if it is intact.
 std::optional<uint64_t> intact_size(std::span<const std::byte> content, uint64_t at) {
   const auto rest = content.subspan(at);
   if (rest.size() < kRecordOverhead) return std::nullopt;

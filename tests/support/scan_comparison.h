@@ -1,4 +1,4 @@
-// All ways of scanning content for intact records, and a naive one.
+// Scans content for intact records in all ways and in a naive one, and compares the results.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,22 @@ struct ScanWithReasons {
   bool operator==(const ScanWithReasons&) const = default;
 };
 
-// Tries every record at every position.
+// Looks for an intact record at every position.
 Scan scan_naively(const std::string& content);
 
-// With RecordScanner and ParallelRecordScanner; `content` is what the file had when it was opened.
+// Scan with RecordScanner and ParallelRecordScanner; `content` is the content of the file when it
+// was opened.
 ScanWithReasons scan_serially(const RandomAccessFile& file);
 ScanWithReasons scan_in_parallel(const RandomAccessFile& file, const std::string& content,
                                  size_t threads, uint64_t chunk_size);
 
-// With RecordScanner, on a mapped file and on a stream.
+// Scan `content` as a mapped file, as a stream, and as a mapped file in parallel.
 ScanWithReasons scan_mapped(const std::string& content);
 ScanWithReasons scan_stream(const std::string& content);
 ScanWithReasons scan_in_parallel(const std::string& content, size_t threads, uint64_t chunk_size);
 
-// The differences between these, also of a file that is not stable(); empty if there are none.
-// Chunks are small, so that there are many.
+// Returns the differences between all scans, including scans of a file that is not stable(); empty
+// if there are none. Chunks are small, so that there are many.
 std::string compare_scans(const std::string& content);
 
 }  // namespace recordpipe

@@ -1,4 +1,4 @@
-// A file system in memory with one readable file, as a stream or mapped.
+// Implements a file system in memory with one file, which can be read as a stream or mapped.
 #pragma once
 
 #include <memory>

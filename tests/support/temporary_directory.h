@@ -1,4 +1,4 @@
-// A separate folder for a test, removed with all its contents at the end.
+// Creates a separate folder for a test, and removes it with all its contents at the end.
 #pragma once
 
 #include <cstdlib>
@@ -28,7 +28,7 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   const std::string& path() const { return path_; }
-  // The path of `name` in it.
+  // The path of `name` in the folder.
   std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
 
  private:

@@ -1,4 +1,5 @@
-// A file that is not stable(), as that at a URL: its views lie in the caller's memory.
+// Implements a file that is not stable(), like a file at a URL: its views are in the caller's
+// memory.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +15,14 @@
 
 namespace recordpipe {
 
-// What happens to an UnstableFile from its nth read on (n = 1: the first).
+// The fault of an UnstableFile from its nth read on (n = 1: the first).
 struct UnstableFileFault {
   uint64_t at_read = 0;  // 0: never
-  uint64_t cut_to = 0;   // another program cuts the file to this size, or
+  uint64_t cut_to = 0;   // another program truncates the file to this size, or
   bool fails = false;    // reads throw Error{io}
 };
 
-// All of `scratch` that a read doesn't fill gets other bytes: nothing of an earlier read stays.
+// A read overwrites all of `scratch`, so that no bytes of an earlier read remain.
 class UnstableFile final : public RandomAccessFile {
  public:
   UnstableFile(std::string content, std::string path, UnstableFileFault fault = {})
@@ -52,7 +53,7 @@ class UnstableFile final : public RandomAccessFile {
   mutable std::atomic<bool> cut_ = false;
 };
 
-// As a file system of URLs: nothing can be mapped.
+// Like a file system of URLs: files can't be mapped.
 class UnstableFileSystem final : public SingleFileSystem {
  public:
   using SingleFileSystem::SingleFileSystem;

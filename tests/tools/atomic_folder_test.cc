@@ -1,4 +1,5 @@
-// AtomicFolder: a complete folder or none after any failure; files of others are never touched.
+// Tests AtomicFolder: after any failure, the folder is complete or missing; files outside of it are
+// never touched.
 #include "tools/tfrecord/io/atomic_folder.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// Every subcommand declares the files on its command line.
+// Tests that every subcommand declares the files on its command line.
 #include "tools/tfrecord/command_line/command_app.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ bool is_declared(const CommandApp& app, const Option& option) {
          std::ranges::find(app.outputs(), option, &OutputOption::option) != app.outputs().end();
 }
 
-// Whether an option's value is a file, or an argument that isn't one of a set of words.
+// Whether the option's value is a file. A positional argument is one, unless it accepts only a set
+// of words.
 bool names_a_file(const OptionFacts& facts) {
   if (facts.type_name.find('|') != facts.type_name.npos) return false;
   return facts.is_argument || facts.type_name.find("FILE") != facts.type_name.npos;

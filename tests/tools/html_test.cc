@@ -1,4 +1,4 @@
-// Text from a file stays text in a page.
+// Tests that text from a file stays text in an HTML page.
 #include <cmath>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Which feature is the image, and how its bytes are interpreted.
+// Tests which feature ImageFinder selects as the image, and how it interprets the bytes.
 #include "tools/tfrecord/view/image_finder.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class FindsTest : public testing::Test {
  protected:
-  // The image found in an Example with these features.
+  // Returns the image found in `example`.
   std::optional<FoundImage> find(ImageFinder& finder, const ExampleBuilder& example) {
     bytes_ = example.serialize();
     message_.read(as_bytes(bytes_));

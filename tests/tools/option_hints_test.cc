@@ -1,4 +1,4 @@
-// Maps the library's hints to options, by the kind of remedy and not by the text.
+// Tests that the library's hints are mapped to options by the kind of remedy, not by the text.
 #include <array>
 
 #include <gtest/gtest.h>

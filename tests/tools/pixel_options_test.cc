@@ -1,4 +1,4 @@
-// --shape.
+// Tests the parser of --shape.
 #include <gtest/gtest.h>
 
 #include "tools/tfrecord/command_line/command.h"

@@ -1,4 +1,4 @@
-// Samples of long streams: the first records, or evenly spaced ones, up to the capacity.
+// Tests samples of long streams: the first records, or evenly spaced records, up to the capacity.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace recordpipe {
 namespace {
 
-// Offers records "0", "1", ...; `offered` counts those offered before the sample was full.
+// Offers records "0", "1", ...; `offered` counts the records offered before the sample was full.
 struct Offered {
   RecordSample sample;
   size_t offered = 0;
@@ -32,7 +32,7 @@ TEST(RecordSample, TakesTheFirstThatFit) {
   const Offered result = offer(RecordSample(Sampling::first, 30, 35), 100, padding);
   EXPECT_EQ(result.sample.texts().size(), 3u);
   EXPECT_TRUE(result.sample.lacks_room());
-  // At least one must be shown, however large.
+  // At least one record must be shown, however large it is.
   EXPECT_EQ(offer(RecordSample(Sampling::first, 30, 5), 100, padding).sample.texts().size(), 1u);
 }
 
@@ -43,7 +43,7 @@ TEST(RecordSample, SpreadsEvenlyOverAnyNumber) {
     ASSERT_EQ(texts.size(), std::min<size_t>(records, 10));
     ASSERT_EQ(sample.size(), texts.size());
     ASSERT_FALSE(sample.lacks_room());
-    // Each is near the beginning of its tenth of all records.
+    // Each text is near the beginning of its tenth of all records.
     for (size_t i = 0; i < texts.size(); ++i) {
       const double place = std::stod(std::string(texts[i])) / double(records);
       ASSERT_NEAR(place, double(i) / double(texts.size()), 0.1) << records;

@@ -38,11 +38,11 @@ class Document(html.parser.HTMLParser):
 
 
 class Browsing:
-    """For a unittest.TestCase with its pages in self.folder."""
-    screenshots = pathlib.Path()  # their folder
+    """A mixin for a unittest.TestCase with its pages in self.folder."""
+    screenshots = pathlib.Path()  # folder of the screenshots
 
     def browse(self, page, *options):
-        """Chromium's standard output and error for a page of the test's folder."""
+        """Returns Chromium's standard output for a page, which must not log any message."""
         command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                    "--enable-logging=stderr", f"--user-data-dir={self.folder}/profile", *options,
                    (self.folder / page).as_uri()]
@@ -64,7 +64,7 @@ class Browsing:
         return "changed.html"
 
     def measure(self, page, width, height):
-        """The message posted by changed.html in a window of this size (an inner frame, because
+        """Returns the message that `page` posts in a window of this size (an inner frame, because
         Chromium's windows have at least 500 pixels)."""
         (self.folder / "frame.html").write_text(
             "<body><script>onmessage = (event) => { document.body.dataset.found = event.data; };"
@@ -73,7 +73,7 @@ class Browsing:
         return json.loads(body["data-found"])
 
     def photograph(self, page, name):
-        """In a wide and a narrow window, light and dark."""
+        """Takes screenshots in a wide and a narrow window, light and dark."""
         for width, height in ((1280, 1000), (400, 800)):
             for theme, options in (("light", ["--blink-settings=preferredColorScheme=1"]),
                                    ("dark", ["--blink-settings=preferredColorScheme=0"])):

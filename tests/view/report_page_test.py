@@ -2,9 +2,10 @@
 """Opens pages of training reports in headless Chromium.
 
 usage: report_page_test.py SCREENSHOTS
-Environment: RECORDPIPE_REPORT_PAGES, the program that writes them; CHROMIUM, the browser (chromium).
+Environment: RECORDPIPE_REPORT_PAGES, the program that writes the pages; CHROMIUM, the browser
+(chromium).
 
-Writes SCREENSHOTS/report-*.png, for somebody to look at. Standard library only, but for the browser.
+Writes SCREENSHOTS/report-*.png, for visual inspection. Standard library only, except the browser.
 """
 import os
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The page of a training report, parsed without a browser: it is well formed and complete, has no
-NaN, loads nothing, and escapes text.
+"""Tests the page of a training report without a browser: the page is well formed and complete, has
+no NaN, loads nothing, and escapes text.
 
 Run by CTest. Environment: RECORDPIPE_REPORT_PAGES, the program that writes reports. Standard
 library only.
@@ -35,14 +35,14 @@ class Element:
         self.parts.append(child)
 
     def all(self, tag, **attributes):
-        """The elements below it, in page order."""
+        """The elements below this element, in page order."""
         for child in self.children:
             if child.tag == tag and attributes.items() <= child.attributes.items():
                 yield child
             yield from child.all(tag, **attributes)
 
     def shown(self):
-        """Its text, without that of drawings."""
+        """The text of the element, without the text of drawings."""
         return "" if self.tag in ("style", "svg") else "".join(
             part if isinstance(part, str) else part.shown() for part in self.parts)
 

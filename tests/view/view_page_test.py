@@ -4,7 +4,7 @@
 usage: view_page_test.py SCREENSHOTS
 Environment: RECORDPIPE_TFRECORD, the program; CHROMIUM, the browser (chromium).
 
-Writes SCREENSHOTS/view-*.png, for somebody to look at. Standard library only, but for the browser.
+Writes SCREENSHOTS/view-*.png, for visual inspection. Standard library only, except the browser.
 """
 import pathlib
 import random
@@ -57,7 +57,7 @@ class Pages(Browsing, TfrecordTest):
         self.photograph("page.html", "view-images")
 
     def test_one_record(self):
-        """Its buttons stay visible, for any window and record."""
+        """The buttons of the dialog stay visible, for any window and record."""
         name = "image/object/bbox/a name that is rather long/xmin"
         self.write("a.tfrecords", *[
             named_example({"image": [smooth_image(i)], "label": ["a long label " * (i * 4)],

@@ -36,7 +36,7 @@ struct Step {
   double rate;            // content bytes per second
 };
 
-// Content bytes per byte of the file.
+// Returns the number of content bytes per byte of the file.
 double expansion(const FileRates& rates) {
   return static_cast<double>(rates.content_bytes) / static_cast<double>(rates.file_bytes);
 }

@@ -1,4 +1,4 @@
-// All subcommands of tfrecord, each defined in the file of its name.
+// Declares all subcommands of tfrecord; each one is defined in the file of its name.
 #pragma once
 
 #include <vector>

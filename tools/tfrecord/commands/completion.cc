@@ -19,7 +19,7 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
   return text;
 }
 
-// In single quotes, valid in both shells.
+// Returns `text` in single quotes, valid in bash and zsh.
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) c == '\'' ? out += "'\\''" : out += c;
@@ -55,7 +55,7 @@ constexpr char kBashTail[] = R"(  esac
 complete -F _tfrecord tfrecord
 )";
 
-// The completion of a value of `option`; "" if the values are unknown.
+// Returns the command that completes a value of `option`; "" if the values are unknown.
 std::string bash_values(const OptionText& option) {
   if (!option.choices.empty()) {
     return fmt::format("_tfrecord_words {} \"$current\"", quoted(joined(option.choices, " ")));
@@ -116,7 +116,7 @@ else
 fi
 )";
 
-// For _arguments and _describe, in which brackets and colons have a meaning.
+// Escapes `text` for _arguments and _describe, in which brackets and colons have a meaning.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -151,7 +151,7 @@ std::string zsh_case(const CommandText& command) {
   return text + " ;;\n";
 }
 
-// For bash 4.4 and later, with nothing else installed.
+// For bash 4.4 and later; needs no other package.
 std::string bash_completion(const std::vector<CommandText>& commands) {
   std::string text = kBashHead;
   std::vector<std::string> names;
@@ -164,7 +164,7 @@ std::string bash_completion(const std::vector<CommandText>& commands) {
   return text + kBashTail;
 }
 
-// For zsh with compinit: sourced, or as _tfrecord in a folder of fpath.
+// For zsh with compinit: to be sourced, or installed as _tfrecord in a folder of fpath.
 std::string zsh_completion(const std::vector<CommandText>& commands) {
   std::string text = kZshHead;
   for (const CommandText& command : commands) {

@@ -1,5 +1,5 @@
-// tfrecord convert: changes the compression, number of files or order, or selects records and
-// features.
+// tfrecord convert: changes the compression, the number of files or the order of records, or
+// selects records and features.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -43,7 +43,7 @@ struct ConvertArguments {
   bool json = false;
 };
 
-// Empty if no feature was named: all are kept.
+// Returns nullopt, which keeps all features, if no feature was named.
 std::optional<FeatureNames> selected(const std::vector<std::string>& names) {
   if (names.empty()) return std::nullopt;
   return FeatureNames(names.begin(), names.end());
@@ -177,7 +177,7 @@ class Conversion {
                           : given,
          .seed = arguments_.seed});
     select("shuffle", [&](RecordPieces record) { shuffle.add(record); });
-    // The first records of a random order are a sample, too.
+    // The first records of a random order are also a random sample.
     const uint64_t wanted =
         std::min(arguments_.sample_count.value_or(shuffle.size()), shuffle.size());
     RecordOutput output(context_, arguments_.output, wanted);
@@ -198,7 +198,7 @@ class Conversion {
   const ConvertArguments& arguments_;
   RecordSelection selection_;
   InputReading input_;
-  bool counting_ = false;  // counting pass: skipped regions occur again in the next one
+  bool counting_ = false;  // counting pass: the next pass reports the skipped regions
   Skipped skipped_;
   std::optional<uint64_t> read_in_vain_;
 };

@@ -1,4 +1,5 @@
-// tfrecord create: creates TFRecord files from other formats, one class each (example_source.h).
+// tfrecord create: creates TFRecord files from other formats, with one class per format
+// (example_source.h).
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -106,7 +107,7 @@ std::unique_ptr<ExampleSource> open_source(const CommandContext& context,
   return cifar_source(context, paths);
 }
 
-// If it must be known before the first record is written.
+// Returns the number of records if it must be known before the first record is written.
 std::optional<uint64_t> count_records(const CommandContext& context, ExampleSource& source,
                                       const CreateArguments& arguments) {
   if (arguments.output.shards == 0) return std::nullopt;

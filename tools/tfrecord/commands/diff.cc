@@ -33,7 +33,7 @@ struct DiffArguments {
   bool json = false;
 };
 
-// One side: a file, or several files separated by commas.
+// Splits one side of the comparison: a file, or several files separated by commas.
 std::vector<std::string> parts_of(FileSystem& files, const std::string& given) {
   std::vector<std::string> parts;
   const bool is_name = given.find(',') == std::string::npos || files.status(given).has_value();
@@ -84,7 +84,7 @@ class Diff {
     return a;
   }
 
-  // The next selected record of a side; `records` counts them.
+  // Returns the next selected record of a side, and counts it in `records`.
   std::optional<Record> next(InputRecords& side, uint64_t& records) {
     if (records == arguments_.limit) return std::nullopt;
     while (const auto record = side.next()) {

@@ -35,7 +35,7 @@ std::string index_of(const Arguments& arguments, const std::string& path) {
   return arguments.index.empty() ? record_index_path(path) : arguments.index;
 }
 
-// The indexes that will be written.
+// Returns the paths of the indexes that will be written.
 std::vector<std::string> indexes_of(const Arguments& arguments, FileSystem& files) {
   std::vector<std::string> indexes;
   if (arguments.check) return indexes;
@@ -90,7 +90,7 @@ uint64_t check_index(const Arguments& arguments, const CommandContext& context,
   require_plain(path, detect_compression(context.files, path));
   RecordIndexReader index(open_input(context, index_of(arguments, path)));
   const auto file = context.files.open_random(path);
-  // Checking all headers would take a request for each record.
+  // Checking all headers would take an HTTP request for each record.
   const bool distant = is_http_url(path);
   return check_record_index(index, *file, distant ? IndexedHeaders::some : IndexedHeaders::all);
 }

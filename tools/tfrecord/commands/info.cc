@@ -29,7 +29,7 @@ struct Arguments {
   bool json = false;
 };
 
-// The sum of all files, as a single file.
+// Adds up the facts of all files, as if they were a single file.
 FileFacts total_of(const std::vector<FileFacts>& files) {
   FileFacts total;
   for (const FileFacts& file : files) {
@@ -54,7 +54,7 @@ Json sizes_json(const Distribution& sizes) {
   return json;
 }
 
-// Fields that a file and the total share. Unknown values are null.
+// Adds the fields that a file and the total have in common. Unknown values are null.
 void add_json(const FileFacts& facts, Json& json) {
   if (!facts.was_read) {
     for (const char* const name : {"records", "bytes", "content_bytes", "record_sizes", "kind",
@@ -76,7 +76,7 @@ void add_json(const FileFacts& facts, Json& json) {
   json["sampled_records"] = facts.sample.records;
 }
 
-// One line per file; with several files, one for the total.
+// Returns one line per file and, for several files, a line for the total.
 std::string as_json(const std::vector<FileFacts>& files) {
   std::string lines;
   for (const FileFacts& file : files) {

@@ -14,7 +14,7 @@
 namespace recordpipe {
 namespace {
 
-// Text (of one or more lines) that roff takes literally.
+// Escapes `text` (one or more lines), so that roff prints it literally.
 std::string escaped(const std::string& text) {
   std::string out;
   bool line_begins = true;
@@ -35,7 +35,8 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-// (Hyphenated or spread-out names could not be copied into a shell.)
+// Turns off hyphenation (.nh) and justification (.ad l): otherwise, names could not be copied into
+// a shell.
 std::string heading(const std::string& title) {
   std::string upper = title;
   for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -43,7 +44,7 @@ std::string heading(const std::string& title) {
          " 1 \"\" \"recordpipe " RECORDPIPE_VERSION "\" \"User Commands\"\n.nh\n.ad l\n";
 }
 
-// Refilled paragraphs, tables with an aligned second column, and literal lines.
+// Formats refilled paragraphs, tables with an aligned second column, and literal lines.
 std::string paragraphs(const std::string& text) {
   std::string out;
   auto last = TextBlock::Kind::paragraph;
@@ -81,7 +82,7 @@ std::string item(const OptionText& option) {
 
 std::string verbatim(const std::string& text) { return ".nf\n" + escaped(text) + "\n.fi\n"; }
 
-// tfrecord-NAME(1).
+// The man page tfrecord-NAME(1).
 std::string man_page(const CommandText& command) {
   std::string summary = command.summary;
   summary[0] = static_cast<char>(summary[0] | 0x20);  // lower case, as in whatis
@@ -98,7 +99,7 @@ std::string man_page(const CommandText& command) {
          escaped(exit_statuses(command.answers_no)) + "\n.SH SEE ALSO\n.BR tfrecord (1)\n";
 }
 
-// tfrecord(1).
+// The man page tfrecord(1).
 std::string man_page(const std::vector<CommandText>& commands) {
   std::string page =
       heading("tfrecord") +

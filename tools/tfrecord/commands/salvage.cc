@@ -34,8 +34,8 @@ struct Arguments {
   bool json = false;
 };
 
-// Copies from a mapping: the file may be truncated meanwhile, and write() from the mapping would
-// fail.
+// Copies records out of the mapping before writing them: if the file is truncated meanwhile,
+// write() from the mapping would fail.
 void write_copied(std::span<const std::byte> framed, uint64_t count, RecordWriter& writer) {
   constexpr size_t kPiece = size_t{256} << 10;
   std::vector<std::byte> copy;

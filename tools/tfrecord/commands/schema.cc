@@ -105,7 +105,7 @@ std::string kinds_text(const InferredSchema& schema) {
   return text;
 }
 
-// A decoder is only possible for records of one kind, with features.
+// Code can be generated only for records of one kind, and only if this kind has features.
 void require_decodable(const InferredSchema& schema) {
   if (schema.records == 0) return;
   const auto kind = schema.kind();

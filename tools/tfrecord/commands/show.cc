@@ -58,7 +58,7 @@ Format chosen_format(const Arguments& arguments) {
   return arguments.format == "raw" ? Format::raw : Format::text;
 }
 
-// "A:B"; A and B may be omitted.
+// Parses "A:B"; A and B may be omitted.
 RecordRange parse_range(std::string_view text) {
   const size_t colon = text.find(':');
   const auto number = [&](std::string_view digits, uint64_t otherwise) {
@@ -84,11 +84,11 @@ RecordRange chosen_range(const Arguments& arguments) {
   return arguments.range.empty() ? RecordRange() : parse_range(arguments.range);
 }
 
-// Printed records, and the end of each in the text.
+// The text of printed records, and the end of each record in the text.
 struct Printed {
   std::string text;
   std::vector<size_t> ends;
-  FeatureNames found;  // names of --feature in all records read, also unselected ones
+  FeatureNames found;  // names of --feature in all records read, selected or not
 };
 
 class Show {
@@ -115,7 +115,7 @@ class Show {
       if (left_ == 0) break;
       show_file(path, progress, paths.size() > 1 ? without_secrets(path) : "");
     }
-    // Unread records may have features that the others lack.
+    // Unread records may have features that the records read so far lack.
     const bool looked_at_all = left_ > 0 && range_.all();
     if (where_) where_->require_possible(looked_at_all);
     if (any_) require_found(features_, found_, present_.all(), looked_at_all);
@@ -151,7 +151,7 @@ class Show {
     return record;
   }
 
-  // Whether the message is selected; if so, keeps only the requested features.
+  // Returns whether the message is selected; if it is, keeps only the requested features.
   bool wanted(MessageView& message, FeatureNames& found) const {
     find_names(message, features_, found);
     if (where_ && !where_->matches(message)) return false;
@@ -181,7 +181,7 @@ class Show {
     return printed;
   }
 
-  // All formats but JSON.
+  // Appends a record in any format but JSON.
   void append(const ShownRecord& shown, std::string& out) const {
     if (format_ == Format::text) {
       out += record_text(shown);

@@ -32,7 +32,7 @@ struct Arguments {
 // The contribution of a block of records.
 struct Part {
   StatisticsPart statistics = {};
-  FeatureNames found = {};  // requested names in all records read, also unselected ones
+  FeatureNames found = {};  // requested names in all records read, selected or not
 };
 
 ExitCode run(const CommandContext& context, const Arguments& arguments) {

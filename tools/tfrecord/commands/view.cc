@@ -60,7 +60,7 @@ class View {
       throw UsageError("a page is not printed on a terminal: give -o page.html");
     }
     check_json_summary(arguments_.json, arguments_.output);
-    Output out(context_, arguments_.output);  // fails early: before hours of reading
+    Output out(context_, arguments_.output);  // fails early, before hours of reading
     const std::vector<std::string> paths = expand_inputs(context_.files, arguments_.inputs.files);
     InputProgress progress(context_, "view", paths);
     for (const std::string& path : paths) {
@@ -121,7 +121,7 @@ class View {
     }
     if (where_ && !where_->matches(message_)) return;
     overview_.add(message_, record.data.size());
-    // The label is needed for the counts, whether the record is shown or not.
+    // The first label determines the label feature, whether its record is shown or not.
     std::optional<std::string> label = labels_.label(message_);
     if (!sample_.wants_next()) return;
     sample_.add(card_json({.file = files_.size() - 1,
@@ -132,8 +132,8 @@ class View {
                            .image = images_.find(message_)}));
   }
 
-  // Otherwise a mistyped name would remain unnoticed, and a wrong shape would give a page without
-  // images.
+  // Throws if no record matches --image, --label or --shape. Otherwise, a mistyped name would go
+  // unnoticed, and a wrong shape would give a page without images.
   void require_what_was_named() const {
     if (overview_.schema.records == 0) return;
     if (!images_.found_any()) require_feature(arguments_.image);
@@ -170,7 +170,7 @@ class View {
     return fmt::format("{} of {}", grouped(shown), counted(overview_.schema.records, "record"));
   }
 
-  // Describes the records on the page.
+  // Describes which records are on the page.
   std::string sampling() const {
     const std::string which = arguments_.where.empty() ? "" : " that " + arguments_.where;
     if (shows_all()) {

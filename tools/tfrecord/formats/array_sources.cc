@@ -1,6 +1,6 @@
-// Records from .npy and .npz files (numpy.h), and from CIFAR's archives: batch by batch, in the
-// archive's order, with a notice: the published archives are not in any order, and include the test
-// images.
+// Reads records from .npy and .npz files (numpy.h), and from CIFAR's archives, batch by batch in
+// the archive's order. A notice reports this order: the batches of the published archives are not
+// sorted, and include the test images.
 #include <set>
 #include <span>
 #include <string_view>

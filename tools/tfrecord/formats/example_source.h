@@ -1,4 +1,4 @@
-// The sources of `create`'s records: one class per format.
+// Reads the records for `create` from other formats, with one class per format.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,16 @@ class ExampleSource {
   using Consume = std::function<void(std::span<const std::byte> record)>;
 
   virtual ~ExampleSource() = default;
-  // The number of records, if it is known without reading them all.
+  // The number of records, if the source can find it without run().
   virtual std::optional<uint64_t> count() { return std::nullopt; }
-  // Calls consume(record) for each record, in order; each call starts at the beginning.
+  // Calls consume(record) for each record, in order. Each call of run() starts at the first record.
   virtual void run(const Consume& consume) = 0;
 };
 
 struct SourceOptions {
   size_t threads = 0;                    // 0: all cores
   FeatureTypes types = {};               // JSON and CSV
-  std::string temporary_directory = {};  // for data that is read twice or exceeds memory
+  std::string temporary_directory = {};  // for data that is read twice or doesn't fit into memory
 };
 
 // JSON lines (json_examples.h).

@@ -1,5 +1,5 @@
-// Records as a folder of images: encoded images unchanged, pixels as PNG. Only letters, digits, -
-// and _ and non-ASCII characters of a record become part of a path.
+// Exports records as a folder of images: encoded images unchanged, raw pixels as PNG. Of the text
+// in a record, only letters, digits, -, _ and non-ASCII characters become part of a path.
 #include <algorithm>
 #include <map>
 #include <set>

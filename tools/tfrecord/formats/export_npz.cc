@@ -1,4 +1,4 @@
-// Records as NumPy arrays: for features with the same shape in all records.
+// Exports records as NumPy arrays. Each feature must have the same number of values in all records.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -19,15 +19,15 @@ namespace recordpipe {
 namespace {
 
 constexpr size_t kBufferSize = size_t{256} << 10;
-// All strings in an array are padded to the longest. Limits on this: total bytes, or the ratio to
-// the unpadded size.
+// All strings in an array are padded to the longest. An array is refused if its padded size exceeds
+// the first limit, and the ratio of its padded to its unpadded size exceeds the second.
 constexpr uint64_t kMostPadded = uint64_t{64} << 20;
 constexpr uint64_t kMostPaddedTimes = 16;
 
-// Properties of a feature, known after the pass over all records.
+// Properties of a feature, known after the first pass over all records.
 struct Column {
   FeatureKind kind = FeatureKind::none;
-  size_t values = 0;    // in each record
+  size_t values = 0;    // per record
   size_t shortest = 0;  // bytes
   size_t longest = 0;   // bytes
   bool ends_with_nul = false;
@@ -40,7 +40,7 @@ struct Column {
   }
 };
 
-// A column's rows, buffered for the archive.
+// Stores a column's rows in a temporary file until they are written to the archive.
 class Rows {
  public:
   explicit Rows(const std::string& directory) : file_(directory) {}

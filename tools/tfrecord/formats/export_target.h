@@ -1,4 +1,4 @@
-// The targets of `export`: one class per format.
+// Writes the records of `export` in other formats, with one class per format.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ namespace recordpipe {
 struct ExportedRecord {
   uint64_t number = 0;                   // index among the exported records, from 0
   std::span<const std::byte> data = {};  // the unchanged record
-  const MessageView& message;            // with the requested features
+  const MessageView& message;            // with only the requested features
 };
 
 class ExportTarget {
  public:
   virtual ~ExportTarget() = default;
-  // Whether all records must be seen (look()) before the first one is written.
+  // Whether look() must see all records before the first record is written.
   virtual bool looks_first() const { return false; }
   virtual void look(const ExportedRecord& /*record*/) {}
-  // End of the pass of look(). Throws if the records can't be written together.
+  // Ends the pass of look(). Throws if the records can't be written together.
   virtual void end_look() {}
   virtual void write(const ExportedRecord& record) = 0;
   // Completes the output, which then appears.
@@ -40,10 +40,10 @@ void require_example(const ExportedRecord& record, const std::string& hint = "")
 
 struct TargetOptions {
   std::string output = {};
-  std::string image = {};  // the features' names; default: the usual ones
+  std::string image = {};  // names of the features; default: the usual names
   std::string label = {};
-  // For raw pixels. Default: guessed for images; none for .npz files, in which pixels with a shape
-  // are assumed to be interleaved.
+  // Describes raw pixels. By default, image folders guess the shape and layout, and .npz files use
+  // none; with only a shape, .npz files assume interleaved pixels.
   PixelOptions pixels = {};
   std::string temporary_directory = {};  // .npz: for the arrays until close()
 };

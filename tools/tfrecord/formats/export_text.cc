@@ -1,4 +1,4 @@
-// Records as JSON lines and as CSV.
+// Exports records as JSON lines or as CSV.
 #include <set>
 #include <string_view>
 
@@ -68,7 +68,7 @@ class CsvTarget final : public ExportTarget {
       first = false;
       const FeatureView* const feature = record.message.find_feature(column);
       const bool is_empty = !feature || feature->kind() == FeatureKind::none;
-      // An empty row would be an empty line, which doesn't count as a row.
+      // A row with one empty cell would be an empty line, which doesn't count as a row.
       if (is_empty && columns_.size() == 1) {
         throw Error(
             {.kind = ErrorKind::unsupported,

@@ -1,7 +1,7 @@
-// Examples from a folder of images with one folder per class: DIR/cat/1.jpg. Nothing outside of DIR
-// is read, also through links. The list of images is made at the start; an image that is missing
-// later is an error. Memory holds the names of one class at a time; a temporary file holds all of
-// them.
+// Makes Examples from a folder of images with one folder per class: DIR/cat/1.jpg. Reads nothing
+// outside of DIR, not even through links. The list of images is made at the start; an image that is
+// missing later is an error. Memory holds the names of one class at a time; a temporary file holds
+// all names.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -45,7 +45,7 @@ struct ImageFile {
   size_t label;
 };
 
-// A sequence of any number of names, in a temporary file.
+// Stores any number of names in a temporary file.
 class NameList {
  public:
   explicit NameList(const std::string& directory) : file_(directory) {}
@@ -69,7 +69,7 @@ class NameList {
   TemporaryFile file_;
 };
 
-// The entries of the folder that don't become records.
+// Counts the entries of the folder that don't become records, and names the first of them.
 struct LeftOut {
   static constexpr size_t kNamed = 3;
 
@@ -121,7 +121,7 @@ class ImageFolder final : public ExampleSource {
         const std::string name = classes_[label].name + "/" + names_.next(place);
         const ImageFile image = {directory_ + "/" + name, name, label};
         throw_if_stopped(context_.stop, image.path);
-        require_inside(image.path);  // it may have become a link meanwhile
+        require_inside(image.path);  // the file may have become a link meanwhile
         const auto source = context_.files.open_source(image.path);
         const std::vector<std::byte> content = read_all(*source, kLargestImage);
         const std::string example = example_of(image, content);
@@ -165,7 +165,7 @@ class ImageFolder final : public ExampleSource {
     classes_.push_back({.name = name});
   }
 
-  // Refuses links to the outside here, at the start, rather than after hours.
+  // Refuses links that lead out of the folder now, rather than after hours of reading.
   void list_images(ImageClass& its) {
     for (const std::string& file : context_.files.list(directory_ + "/" + its.name)) {
       const std::string path = directory_ + "/" + its.name + "/" + file;
@@ -210,7 +210,7 @@ class ImageFolder final : public ExampleSource {
   const CommandContext& context_;
   const std::string directory_;
   const std::filesystem::path root_;
-  std::vector<ImageClass> classes_;  // sorted: labels are indexes in it
+  std::vector<ImageClass> classes_;  // sorted; labels are indexes into it
   NameList names_;                   // of the images, by class, without their folders
   uint64_t bytes_ = 0;               // total size of the images
   LeftOut left_out_;

@@ -1,5 +1,6 @@
-// Records from text: CSV files (csv_examples.h), read twice, first for the types of columns and the
-// number of rows (a pipe is stored for the second reading); and files of JSON lines, on all cores.
+// Reads records from CSV files (csv_examples.h) and JSON lines. CSV files are read twice, first for
+// the types of columns and the number of rows (a pipe is stored for the second pass). JSON lines
+// are parsed on all cores.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -79,7 +80,7 @@ class CsvSource final : public ExampleSource {
   }
 
   // Infers the types of columns that --types doesn't name, and counts the rows. A pipe that needs
-  // no second reading is read only once, and not counted.
+  // no second pass is read only once, and its rows are not counted.
   void look(bool must_count) {
     if (std::exchange(looked_, true)) return;
     rows_ = 0;
@@ -168,7 +169,8 @@ class JsonSource final : public ExampleSource {
   }
 
  private:
-  // Otherwise a mistyped name would remain unnoticed.
+  // Throws if --types names a feature that no record has. Otherwise, a mistyped name would go
+  // unnoticed.
   void require_typed() const {
     for (const auto& [name, type] : types_.kinds) {
       if (survey_.features().empty() || survey_.features().contains(name)) continue;
@@ -176,7 +178,8 @@ class JsonSource final : public ExampleSource {
                    .reason = "--types names " + printable(name) + ", which no record has"});
     }
   }
-  // Readers of the records expect one kind; and many programs write 1.0 as 1.
+  // Warns about features of several kinds: readers of the records expect one kind, and many
+  // programs write 1.0 as 1.
   void warn_of_mixed() {
     for (const auto& [name, kinds] : survey_.features()) {
       if (kinds.size() < 2 || !warned_.insert(name).second) continue;

@@ -1,5 +1,5 @@
-// The usual names of images and labels in data sets: by default, the first of these that a record
-// has.
+// Lists the usual names of images and labels in data sets. By default, the first of these names
+// that a record has is used.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ inline constexpr std::array<std::string_view, 5> kUsualImageFeatures = {
     "image/encoded", "image", "image_raw", "image/raw", "img",
 };
 
-// Text features before numbers.
+// The text of a class comes before its number.
 inline constexpr std::array<std::string_view, 9> kUsualLabelFeatures = {
     "image/class/text",
     "label",

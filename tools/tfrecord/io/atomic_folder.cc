@@ -11,7 +11,7 @@ void remove_tree(FileSystem& files, const std::string& path) {
   try {
     return files.remove(path);  // removes a link, but not its target
   } catch (const Error& error) {
-    // Only a folder gives invalid_argument; other errors are not about folders.
+    // remove() throws invalid_argument only for a folder.
     if (error.kind() != ErrorKind::invalid_argument) throw;
   }
   for (const std::string& name : files.list(path)) remove_tree(files, path + "/" + name);
@@ -65,13 +65,13 @@ void AtomicFolder::discard() noexcept {
   unlock();
 }
 
-// The lock's file is removed while it is held: a waiting process detects this
+// Removes the lock file before releasing the lock: a process that waits for the lock detects this
 // (posix_file_system.cc).
 void AtomicFolder::unlock() noexcept {
   try {
     files_.remove(partial_ + ".lock");
   } catch (const Error&) {
-    // It stays, like the lock file of a killed process.
+    // The lock file stays, like that of a killed process.
   }
   lock_.reset();
 }

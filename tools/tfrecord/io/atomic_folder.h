@@ -1,4 +1,4 @@
-// A folder that appears under its name when it is complete, or not at all.
+// Writes a folder that appears under its name when it is complete, or not at all.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,13 @@
 
 namespace recordpipe {
 
-// Filled as ".NAME.partial" beside the target, under a lock: a second process with the same target
-// gets Error{busy}. A dangling symbolic link is kept: the folder appears at its target. The
-// destructor removes everything, unless commit() was called; the next process removes the files of
-// a killed one.
+// The folder is filled as ".NAME.partial" beside the target, under a lock: a second process with
+// the same target gets Error{busy}. A dangling symbolic link is kept: the folder appears at its
+// target. The destructor removes everything, unless commit() was called. If a process is killed,
+// the next process with the same target removes its files.
 //
-// The files in it are not synced, which would dominate the time for many small ones: after a loss
-// of power soon after commit(), some of them may be truncated.
+// The files in the folder are not synced: for many small files, syncing would take most of the
+// time. After a power failure soon after commit(), some files may be truncated.
 class AtomicFolder {
  public:
   // Throws Error{already_exists} if `path` exists.

@@ -12,7 +12,7 @@ namespace recordpipe {
 namespace {
 
 constexpr uint64_t kBytesBetweenSigns = uint64_t{256} << 10;
-// Each URL's size takes a request.
+// With more URLs, the total is unknown: finding the size of each URL takes an HTTP request.
 constexpr std::ptrdiff_t kMostUrls = 8;
 
 std::optional<uint64_t> size_of_all(const CommandContext& context,

@@ -1,4 +1,4 @@
-// The progress of a command over all its inputs, in bytes as they are stored.
+// Reports a command's progress over all its inputs, in bytes as they are stored.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace recordpipe {
 std::unique_ptr<ByteSource> tapped(std::unique_ptr<ByteSource> source,
                                    std::function<void(std::span<const std::byte>)> after);
 
-// Reports to `context.progress`. Thread-safe.
+// Reports to `context.progress`. add() is thread-safe.
 class InputProgress {
  public:
   // The total is the sum of the inputs' sizes if all of them are files (a few may be URLs), and

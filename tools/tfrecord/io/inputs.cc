@@ -41,7 +41,8 @@ class StoppableSource final : public ByteSource {
   const std::stop_token stop_;
 };
 
-// FILE.idx if FILE is also among these sorted paths: it is FILE's index, and isn't indexed itself.
+// Returns whether `path` is FILE.idx and FILE is among these sorted paths: then `path` is FILE's
+// index and not an input.
 bool is_index_of_one(const std::string& path, const std::vector<std::string>& sorted) {
   const std::string ending = record_index_path("");
   return path.ends_with(ending) &&
@@ -118,7 +119,7 @@ bool is_read_once(FileSystem& files, const std::string& path) {
 void require_readable_twice(FileSystem& files, const std::vector<std::string>& paths,
                             const std::string& instead) {
   for (const std::string& path : paths) {
-    // If it doesn't exist or is a folder, opening it reports the error.
+    // If the path doesn't exist or is a folder, opening it reports the error.
     if (!is_read_once(files, path)) continue;
     throw UsageError((is_standard_input(path) ? "standard input" : printable(path)) +
                      " must be read twice, which requires a file: "

@@ -1,4 +1,4 @@
-// A subcommand's input files, and the options for reading them.
+// Expands and opens a subcommand's input files, and adds the options for reading them.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +30,17 @@ void add_inputs(CommandApp& app, InputArguments& arguments);
 void add_files(CommandApp& app, std::vector<std::string>& files);
 // Adds --input-compression and --max-record-size, for commands that identify records by their CRCs.
 void add_format_options(ArgumentParser& app, RecordReadOptions& reading);
-// Adds the same and --no-crc.
+// Adds --input-compression, --max-record-size and --no-crc.
 void add_reading_options(ArgumentParser& app, RecordReadOptions& reading);
 
 bool is_standard_input(std::string_view path);
 
-// The inputs one by one, in the given order. Patterns are replaced by the matching paths, sorted;
-// an index FILE.idx is left out if FILE matches, too. Throws Error{not_found} for a pattern without
-// a match, and UsageError if standard input is named twice.
+// Returns the inputs one by one, in the given order. Replaces each pattern by the matching paths,
+// sorted; leaves out an index FILE.idx if FILE matches as well. Throws Error{not_found} for a
+// pattern without a match, and UsageError if standard input is named twice.
 std::vector<std::string> expand_inputs(FileSystem& files, const std::vector<std::string>& given);
 
-// True for standard input, a FIFO or the like.
+// Returns true for standard input, a FIFO or another device.
 bool is_read_once(FileSystem& files, const std::string& path);
 // Throws UsageError if an input can be read only once; `instead` names the alternatives.
 void require_readable_twice(FileSystem& files, const std::vector<std::string>& paths,
@@ -49,25 +49,25 @@ void require_readable_twice(FileSystem& files, const std::vector<std::string>& p
 // Opens any input as a stream. After a stop request, reads throw Error{cancelled}, also while they
 // wait for a silent pipe.
 std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std::string& path);
-// Reports the bytes read to `progress`.
+// Opens an input as records, and reports the bytes read to `progress`.
 RecordReader open_records(const CommandContext& context, const std::string& path,
                           const RecordReadOptions& reading, InputProgress& progress);
 
-// A regular file, or a URL whose server supports ranges. Null if the input can only be read as a
-// stream.
+// Opens a regular file, or a URL whose server supports ranges. Returns null if the input can only
+// be read as a stream.
 std::unique_ptr<RandomAccessFile> open_random_input(FileSystem& files, const std::string& path);
 
-// Whether it is a plain file on this machine.
+// Whether the input is a local regular file that is not compressed.
 bool can_be_mapped(FileSystem& files, const std::string& path, const RecordReadOptions& reading);
 
-// The compression, detected by the first bytes.
+// Returns the given compression, or else detects it from the first bytes.
 Compression compression_of(const RandomAccessFile& file, const RecordReadOptions& reading);
 
-// Whether a regular file PATH.idx exists and matches `file`, checked by a few headers.
+// Whether a regular file PATH.idx exists and matches `file`; checks only a few headers.
 bool index_fits(FileSystem& files, const std::string& path, const RandomAccessFile& file);
 
-// Calls `action` for each path and returns the highest exit code. An Error of one path is printed,
-// and its exit code is `code_of` its kind; Error{cancelled} is rethrown.
+// Calls `action` for each path and returns the highest exit code. If `action` throws an Error,
+// prints it, and `code_of` maps its kind to the exit code of the path; rethrows Error{cancelled}.
 ExitCode for_each_input(
     const CommandContext& context, std::string_view command, const std::vector<std::string>& paths,
     const std::function<ExitCode(const std::string& path)>& action,

@@ -1,4 +1,4 @@
-// The output of --json: JSON objects on standard output, one a line.
+// Prints the output of --json: JSON objects on standard output, one per line.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace recordpipe {
 
-// `json` on one line, without a newline. Bytes that are not valid UTF-8 (file names may contain
-// any) become U+FFFD.
+// Returns `json` on one line, without a newline. Bytes that are not valid UTF-8 (file names may
+// contain any bytes) become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& json);
-// json_text() and a newline.
+// Returns json_text() and a newline.
 std::string json_line(const nlohmann::ordered_json& json);
 
 // Returns the line for an unreadable file, in commands that print one object per file.
 std::string error_line(const std::string& path, const std::string& error);
 
-// Adds --json for a summary of what was written.
+// Adds --json, which prints the summary as JSON.
 void add_json_summary(CommandApp& app, bool& json);
 
 // Throws UsageError if both the result and the summary would go to standard output.

@@ -109,11 +109,11 @@ class FileIdentities {
   std::set<FileIdentity> files_;
 };
 
-// Links are followed. Empty if the file doesn't exist.
 FileIdentity identity_of(const struct stat& info) {
   return {.device = info.st_dev, .inode = info.st_ino, .type = info.st_mode & S_IFMT};
 }
 
+// Follows links. Empty if the file doesn't exist.
 std::optional<FileIdentity> identity_of(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0) return std::nullopt;
@@ -134,11 +134,11 @@ bool FileIdentities::contains(const std::optional<FileIdentity>& file) const {
   return file && files_.contains(*file);
 }
 
-// The names of standard output in Linux.
+// The names of standard output on Linux.
 constexpr std::array<std::string_view, 3> kStandardOutput = {"/dev/stdout", "/dev/fd/1",
                                                              "/proc/self/fd/1"};
 
-// The file that standard input or output is redirected to.
+// Returns the regular file, if any, that standard input or output is redirected to.
 std::optional<FileIdentity> regular_file(int descriptor) {
   const auto file = identity_of(descriptor);
   return file && file->type == S_IFREG ? file : std::nullopt;
@@ -162,7 +162,8 @@ FileIdentities inputs_of(FileSystem& files, const CommandApp& app) {
   return inputs;
 }
 
-// A terminal or /dev/null may also be standard output: these are allowed under their own names.
+// Standard output may also be a terminal or /dev/null. Character devices are allowed under their
+// own names.
 bool is_standard_output(const std::string& output) {
   if (std::ranges::find(kStandardOutput, output) != kStandardOutput.end()) return true;
   const auto file = identity_of(output);
@@ -172,7 +173,7 @@ bool is_standard_output(const std::string& output) {
 void require_sound(FileSystem& files, const FileIdentities& inputs, const OutputOption& output) {
   const std::string given = output.option.was_given() ? output.option.text() : "-";
   if (given.empty()) throw UsageError("-o names no file");
-  // The command would take it for a file and print its summary into it.
+  // The command would treat standard output as a file, and print its summary there as well.
   if (given != "-" && is_standard_output(given)) {
     throw UsageError("standard output is written with -o -");
   }

@@ -1,5 +1,5 @@
-// The destination of a subcommand's result: a file that appears completely or not at all; or
-// standard output, a FIFO or a device, to which it is written directly.
+// Writes a subcommand's result: to a file that appears completely or not at all, or directly to
+// standard output, a FIFO or a device.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,12 @@ namespace recordpipe {
 // Adds -o, --output; "-", the default, is standard output.
 Option add_output(CommandApp& app, std::string& path);
 
-// Standard output for "-"; the FIFO or device if `path` leads to one; null if a file is to be
-// written.
+// Opens standard output for "-", or the FIFO or device that `path` leads to. Returns null if `path`
+// is to be written as a file.
 std::unique_ptr<ByteSink> open_if_stream(const CommandContext& context, const std::string& path);
 
-// The directory for temporary files: that of `output` if it is a file, otherwise $TMPDIR, or /tmp.
+// Returns the directory for temporary files: the directory of `output` if `output` is a file,
+// otherwise $TMPDIR or, if that is not set, /tmp.
 std::string temporary_directory_for(FileSystem& files, const std::string& output);
 
 // Buffers small writes. Data written to standard output before an exception is flushed; a file that
@@ -45,12 +46,12 @@ class Output final : public ByteSink {
   std::string buffer_;
 };
 
-// To be called after parsing. Throws UsageError if an output's name is empty or leads to standard
-// output, or if an input file would be replaced by the result or one of its shards, or grow by data
-// written to standard output. Files are compared by identity, not by name.
+// Must be called after parsing. Throws UsageError if an output's name is empty or leads to standard
+// output, if the result or one of its shards would replace an input file, or if standard output is
+// redirected to an input file. Compares files by identity, not by name.
 void require_sound_output(FileSystem& files, const CommandApp& app);
 
-// On standard error.
+// Prints the summary on standard error.
 void print_summary(const CommandContext& context, const std::string& text);
 
 }  // namespace recordpipe

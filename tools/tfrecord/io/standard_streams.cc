@@ -52,8 +52,8 @@ class StopEvent {
   std::optional<std::stop_callback<Signal>> on_stop_;
 };
 
-// Reads the available bytes; if there are none, waits for some or for a stop. Doesn't own the
-// descriptor.
+// Reads the available bytes; if there are none, waits for bytes or for a stop request. Doesn't own
+// the descriptor.
 class WaitingReader {
  public:
   WaitingReader(int fd, std::stop_token stop) : fd_(fd), stop_(std::move(stop)), stopped_(stop_) {}
@@ -63,7 +63,7 @@ class WaitingReader {
       wait(path);
       const ssize_t count = ::read(fd_, out.data(), out.size());
       if (count > 0) return static_cast<size_t>(count);
-      if (count == 0) ended_ = true;  // a terminal could be read after its end
+      if (count == 0) ended_ = true;  // a terminal could be read again after its end of file
       if (count < 0 && errno != EINTR && errno != EAGAIN) throw system_error(errno, "read", path);
     }
     return 0;
@@ -99,7 +99,7 @@ class StandardInput final : public ByteSource {
 
 class DeviceSource final : public ByteSource {
  public:
-  // O_NONBLOCK: open(2) would wait for a FIFO's writer.
+  // Without O_NONBLOCK, open(2) would wait for a FIFO's writer.
   DeviceSource(const std::string& path, std::stop_token stop)
       : descriptor_(path, O_RDONLY | O_NONBLOCK), reader_(descriptor_.get(), std::move(stop)) {}
 
@@ -112,7 +112,7 @@ class DeviceSource final : public ByteSource {
 };
 
 // Waits until a non-blocking descriptor accepts data. (O_NONBLOCK belongs to the open file
-// description, which a shell or ssh may share.)
+// description: a shell or ssh that shares the description may have set the flag.)
 void wait_until_writable(int fd, const std::string& path) {
   pollfd waited = {.fd = fd, .events = POLLOUT, .revents = 0};
   if (::poll(&waited, 1, -1) < 0 && errno != EINTR) throw system_error(errno, "wait for", path);
@@ -148,8 +148,7 @@ bool is_fifo(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode);
 }
 
-// Like open(2) with O_WRONLY, but without blocking: that would wait for a FIFO's reader and ignore
-// stop requests.
+// Like open(2) with O_WRONLY, but responds to stop requests while it waits for a FIFO's reader.
 int open_for_writing(const std::string& path, const std::stop_token& stop) {
   while (true) {
     throw_if_stopped(stop, path);

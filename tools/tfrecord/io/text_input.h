@@ -1,4 +1,5 @@
-// Text files by lines, compressed or not; and storage for pipes that are read twice.
+// Reads text files line by line, compressed or not. Stores the content of pipes that must be read
+// twice.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +15,22 @@
 
 namespace recordpipe {
 
-// A file, URL or standard input as text; gzip and zstd are decompressed. The bytes read are
-// reported to `progress`.
+// Opens a file, URL or standard input as text; decompresses gzip and zstd. Reports the bytes read
+// to `progress`.
 std::unique_ptr<ByteSource> open_text(const CommandContext& context, const std::string& path,
                                       InputProgress& progress);
 
 class LineReader {
  public:
-  // Longer lines are refused: Error{limit_exceeded}.
+  // For longer lines, next() throws Error{limit_exceeded}.
   static constexpr size_t kLongestLine = size_t{1} << 30;
 
   explicit LineReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 
-  // The next line without its end ("\n", "\r\n", or that of the file), valid until the next call.
+  // Returns the next line without its terminator ("\n" or "\r\n"; the last line may have none). The
+  // view is valid until the next call. Returns nullopt at the end of the file.
   std::optional<std::string_view> next();
-  // The number of the line from next(), starting at 1.
+  // The number of the line that next() returned last, starting at 1.
   uint64_t number() const { return number_; }
   const std::string& path() const { return source_->path(); }
 
@@ -40,7 +42,8 @@ class LineReader {
   uint64_t number_ = 0;
 };
 
-// Must outlive its sources; not movable. Throws the errors of TemporaryFile.
+// Stores the bytes of a pipe in a temporary file, so that they can be read again. Must outlive the
+// sources that keep() and open() return; not movable. Throws the errors of TemporaryFile.
 class Spool {
  public:
   explicit Spool(const std::string& directory) : file_(directory) {}

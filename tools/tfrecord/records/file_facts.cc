@@ -16,7 +16,7 @@
 namespace recordpipe {
 namespace {
 
-// The interval of progress reports, in records.
+// The interval of checks for a stop request, in records.
 constexpr uint64_t kProgressInterval = 4096;
 
 class FactFinder {
@@ -83,7 +83,7 @@ class FactFinder {
   }
   template <typename Entries>
   void read_plain(const RandomAccessFile& file, Entries& entries) {
-    // An unreadable record is an error of the sample; it is counted all the same.
+    // An unreadable record is an error of the sample, but counts as a record.
     while (const std::optional<RecordIndexEntry> entry = entries.read()) {
       count(entry->length());
       progress_.add(entry->size);

@@ -1,4 +1,4 @@
-// The facts of `tfrecord info` about a file, found with the minimum of reading.
+// Finds the facts that `tfrecord info` prints about a file, and reads as little of it as possible.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ struct FileFacts {
   std::optional<Compression> compression = {};  // if the file was read
   Distribution sizes = Distribution(65'536);    // of the records' data
   InferredSchema sample = {};                   // of the first records
-  bool indexed = false;                         // number of records is from PATH.idx
+  bool indexed = false;                         // the number of records is from PATH.idx
   bool ended_early = false;                     // there may be more records
-  std::string error = {};                       // the reason, or the error in the sample
-  ErrorKind error_kind = {};                    // of `error`, unless that is empty
+  std::string error = {};                       // why reading ended, or the error in the sample
+  ErrorKind error_kind = {};                    // valid if `error` is not empty
 };
 
-// The sample is the first records, up to this number or this many bytes, but at least one.
+// The sample takes the first records until it has this many records or bytes, but at least one.
 inline constexpr uint64_t kSampledRecords = 100;
 inline constexpr uint64_t kSampledBytes = uint64_t{1} << 20;
 
-// For a plain file: reads its headers, or only a matching index beside it. Any other file is read
-// as a stream, with every CRC checked. Errors about the file are returned in `error`, with the
-// facts found before; only Error{cancelled} is thrown.
+// For a plain file: reads the sample, and the record headers or only a matching index beside the
+// file. Reads any other file as a stream, and checks CRCs as `reading` says. Returns errors about
+// the file in `error`, with the facts found before the error; throws only Error{cancelled}.
 FileFacts find_file_facts(const CommandContext& context, const std::string& path,
                           const RecordReadOptions& reading, InputProgress& progress);
 

@@ -21,12 +21,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kRegion = uint64_t{256} << 20;  // of the file: certain to stay in the cache
-constexpr size_t kInMemory = size_t{8} << 20;      // of the file, and of its content
+constexpr uint64_t kRegion = uint64_t{256} << 20;  // of the file; stays in the page cache
+constexpr size_t kInMemory = size_t{8} << 20;      // bytes of the file, and of its content
 constexpr size_t kBlock = size_t{1} << 20;
 constexpr size_t kMeasurements = 9;
 
-// Bytes in memory as a source.
+// A source that reads from memory.
 class MemorySource final : public ByteSource {
  public:
   explicit MemorySource(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -77,7 +77,7 @@ class Measurement {
   }
 
  private:
-  // Bytes per second of one pass, which ends with the slice at the latest.
+  // Returns the bytes per second of one pass, which ends with its time slice at the latest.
   double once(const std::function<uint64_t()>& pass) {
     throw_if_stopped(options_.stop, path_);
     const Clock::time_point start = Clock::now();
@@ -87,8 +87,8 @@ class Measurement {
     return bytes == 0 ? 0 : static_cast<double>(bytes) / std::max(took.count(), 1e-9);
   }
 
-  // The fastest of all passes that fit into the slice: other load on the machine can only slow them
-  // down.
+  // Returns the rate of the fastest pass within the time slice: other load on the machine can only
+  // slow a pass down.
   double fastest(const std::function<uint64_t()>& pass) {
     const Clock::time_point end = Clock::now() + slice_;
     double best = 0;
@@ -112,7 +112,8 @@ class Measurement {
     return bytes;
   }
 
-  // Returns the number of content bytes. Keeps the first bytes, and the facts of the longest pass.
+  // Returns the number of content bytes. Keeps the first records in memory, and the facts of the
+  // longest pass.
   uint64_t read_records(MessageView* message) {
     uint64_t file_bytes = 0;
     RecordReader reader(
@@ -170,7 +171,7 @@ class Measurement {
     measure_on_bytes();
   }
 
-  // Measures on the file's first bytes, held in memory.
+  // Measures inflation and framing on the file's first bytes, which are held in memory.
   void measure_on_bytes() {
     std::vector<std::byte> head(kInMemory);
     head.resize(read_fully(*files_.open_source(path_), head));

@@ -45,7 +45,7 @@ void InputRecords::open() {
 }
 
 void InputRecords::close() {
-  // A record in the truncated part was returned as zeros.
+  // A returned record may have contained zeros in place of the truncated part.
   if (mapped_ && mapped_->damaged()) throw cut_while_mapped(path(), scanner_->offset());
   reader_.reset();
   scanner_.reset();

@@ -1,5 +1,5 @@
-// The records of inputs: of several in sequence, for convert, export and diff; or of one input from
-// a given record on, for show.
+// Reads the records of several inputs in sequence, for convert, export and diff; or of one input,
+// from a given record on, for show, schema and stats.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,22 @@
 
 namespace recordpipe {
 
-// Called for a part of an input without any intact record.
+// Called for each region of an input that contains no intact record.
 using OnDamage = std::function<void(const std::string& path, const DamagedRegion& region)>;
 
 class InputRecords {
  public:
-  // `progress` must outlive this object. With `on_damage`, all intact records are returned, as in
-  // salvage (record_scanner.h), and it is called for each damaged region between them; without it,
-  // damage is thrown.
+  // `progress` must outlive this object. With `on_damage`, next() returns all intact records, as
+  // salvage does (record_scanner.h), and calls `on_damage` for each damaged region. Without
+  // `on_damage`, next() throws an Error for damage.
   InputRecords(const CommandContext& context, std::vector<std::string> paths,
                const RecordReadOptions& reading, InputProgress& progress,
                OnDamage on_damage = nullptr);
   InputRecords(const InputRecords&) = delete;
   InputRecords& operator=(const InputRecords&) = delete;
 
-  // The next record, with the path of its input, valid until the next call; empty at the end of the
-  // last input. Throws the errors of RecordReader, and Error{cancelled}.
+  // Returns the next record, with the path of its input, valid until the next call; nullopt at the
+  // end of the last input. Throws the errors of RecordReader, and Error{cancelled}.
   std::optional<Record> next();
 
  private:
@@ -52,7 +52,7 @@ class InputRecords {
   InputProgress& progress_;
   const OnDamage on_damage_;
   size_t file_ = 0;
-  // The current input: read in order, or scanned, mapped if possible.
+  // The current input: either read by `reader_`, or scanned by `scanner_`, mapped if possible.
   std::optional<RecordReader> reader_;
   std::unique_ptr<MappedFile> mapped_;
   std::optional<RecordScanner> scanner_;
@@ -65,7 +65,7 @@ struct InputReading {
   OnDamage on_damage = nullptr;
 };
 
-// select_records() on all inputs. `activity` is the label of the progress bar.
+// Calls select_records() on all inputs. `activity` is the label of the progress bar.
 SelectionReport select_inputs(const CommandContext& context, const InputReading& input,
                               const RecordSelection& selection, const std::string& activity,
                               const std::function<void(RecordPieces)>& consume);
@@ -80,13 +80,14 @@ struct RecordRange {
 
 class RecordCursor {
  public:
-  // A stream is read from its start. If not all records of a plain file or URL are wanted, those
-  // before the first are skipped by a matching FILE.idx, otherwise by their headers. The bytes read
-  // are reported to `progress`.
+  // Reads a stream from its start. If `range` doesn't contain all records of a plain file or URL,
+  // skips the records before range.first with the help of a matching FILE.idx, or else by reading
+  // their headers. Reports the bytes read to `progress`.
   RecordCursor(const CommandContext& context, const std::string& path,
                const RecordReadOptions& reading, RecordRange range, InputProgress& progress);
 
-  // The next record of the range, valid until the next call; empty at the end of the range or file.
+  // Returns the next record of the range, valid until the next call; nullopt at the end of the
+  // range or file.
   std::optional<Record> read();
   // The index of the record that read() returns next.
   uint64_t next() const { return next_; }
@@ -101,7 +102,7 @@ class RecordCursor {
   const RecordRange range_;
   InputProgress& progress_;
   uint64_t next_ = 0;
-  // One of: a stream; a file and its index; a file and its headers.
+  // The input: a stream, a file with its index, or a file whose headers are read.
   std::optional<RecordReader> stream_;
   std::unique_ptr<RandomAccessFile> file_;
   std::optional<RecordIndexReader> index_;

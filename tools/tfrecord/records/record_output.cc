@@ -26,8 +26,8 @@ namespace {
 constexpr size_t kBufferSize = size_t{256} << 10;
 constexpr size_t kMostShards = 100'000;  // five digits
 
-// Images, floats and numbers hardly compress further: CIFAR-10's records stay at 92 % on every
-// level of zlib, and level 6 takes 50 % more time.
+// Higher levels hardly help for images, floats and integers: CIFAR-10's records shrink to 92 % at
+// every zlib level, and level 6 takes 50 % more time.
 constexpr int kDefaultLevel = 1;
 constexpr int kDefaultZstdLevel = 3;
 
@@ -62,8 +62,8 @@ std::string shard_name(const std::string& path, size_t shard, size_t shards) {
   return fmt::format("{}-{:05}-of-{:05}", path, shard, shards);
 }
 
-// The files that the result replaces: NAME, or the existing files NAME-00000-of-00003, ...; with
-// --max-bytes all that may be replaced.
+// Returns the files that the result replaces: NAME, or the existing files NAME-00000-of-00003, ...;
+// with --max-bytes, all files that it may replace.
 std::vector<std::string> replaced_files(FileSystem& files, const RecordOutputArguments& arguments) {
   const std::string& output = arguments.path;
   if (!arguments.many()) return {output};
@@ -211,7 +211,7 @@ struct RecordOutput::State {
   }
 
   void begin_file() {
-    // With --max-bytes the number of files is unknown; they get their names at the end.
+    // With --max-bytes, the number of files is unknown; the files get their names at the end.
     ByteSink& sink = stream ? *stream : files.begin(path_of(written.size(), arguments.shards));
     open.emplace(sink, deflate_options(arguments));
   }
@@ -221,7 +221,7 @@ struct RecordOutput::State {
     open.reset();
   }
 
-  // The number of records up to the end of this file.
+  // The number of records up to the end of the current file.
   uint64_t shard_end() const { return total * (written.size() + 1) / arguments.shards; }
 
   void next_file_if_full(size_t size) {

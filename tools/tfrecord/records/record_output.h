@@ -1,4 +1,4 @@
-// The TFRecord files written by convert and create: one, or several that appear together.
+// Writes the TFRecord files of convert and create: one file, or several that appear together.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +29,11 @@ struct RecordOutputArguments {
   bool many() const { return shards > 0 || max_bytes > 0; }
 };
 
-// Adds -o, --compression, --level, --shards, --max-bytes and --threads. `may_replace_input` as in
-// OutputOption.
+// Adds -o, --compression, --level, --shards, --max-bytes and --threads. For `may_replace_input`,
+// see OutputOption.
 void add_record_output(CommandApp& app, RecordOutputArguments& arguments,
                        std::function<bool()> may_replace_input = {});
-// Checks the arguments in combination; throws UsageError.
+// Throws UsageError if the arguments contradict each other.
 void check_record_output(const RecordOutputArguments& arguments);
 
 struct WrittenFile {
@@ -48,9 +48,9 @@ struct WrittenFile {
 //                                   the concatenated shards equal a single file
 //     NAME-00000-of-00003, ...      --max-bytes: a new file is started if the next record would
 //                                   exceed the limit, counted before compression
-// All files are complete and synced before the first one gets its name; without close() none does.
-// Their number may exceed the open file limit (atomic_file_set.h). A NAME that is a FIFO or a
-// device is written directly.
+// All files are complete and synced before the first one gets its name; without close(), no file
+// appears. The number of files may exceed the open file limit (atomic_file_set.h). If NAME is a
+// FIFO or a device, the records are written to it directly.
 class RecordOutput {
  public:
   // `records`: the number of records that will be written; needed for shards.
@@ -60,10 +60,10 @@ class RecordOutput {
   RecordOutput(const RecordOutput&) = delete;
   RecordOutput& operator=(const RecordOutput&) = delete;
 
-  // A record as consecutive pieces.
+  // Writes a record that is given as consecutive pieces.
   void write(std::span<const std::span<const std::byte>> pieces);
   void write(std::span<const std::byte> data) { write(std::span(&data, 1)); }
-  // Throws Error{corrupted} if the number of records differs from the announced one.
+  // With shards, throws Error{corrupted} if the number of records differs from `records`.
   std::vector<WrittenFile> close();
 
  private:

@@ -23,7 +23,7 @@
 namespace recordpipe {
 namespace {
 
-// Forwards to the sinks, and counts.
+// Forwards to the sinks, and adds up the totals.
 class CountedSinks {
  public:
   explicit CountedSinks(const ScanSinks& sinks) : sinks_(sinks) {}
@@ -62,7 +62,7 @@ void scan_mapped(const CommandContext& context, const std::string& path, size_t 
     if (const auto* intact = std::get_if<IntactRecords>(&*stretch)) {
       const uint64_t size = intact->end - intact->begin;
       sinks.intact(bytes.subspan(intact->begin, size), intact->records);
-      // A sink may have read the whole range.
+      // The sink may have loaded the whole range into memory.
       file->hint(intact->begin, size, ReadHint::done);
     } else {
       sinks.damaged(std::get<DamagedRegion>(*stretch));
@@ -77,7 +77,7 @@ void scan_stream(const CommandContext& context, const std::string& path,
   DetectedSource detected = detect_source(progress.counted(open_input(context, path)), reading,
                                           {.read_on_after_damage = true});
   sinks.opened(detected.compression);
-  // Inflating and the CRCs run on separate threads.
+  // Decompression and CRC checks run on separate threads.
   detected.source = std::make_unique<ReadAhead>(
       std::move(detected.source), ReadAheadOptions{.read_on_after_damage = detected.reads_on});
   RecordScanner scanner(std::move(detected), reading.max_record_size, context.stop);

@@ -20,8 +20,8 @@ namespace recordpipe {
 struct ScanSinks {
   // Called first. May be empty.
   std::function<void(Compression)> opened = {};
-  // `count` consecutive intact records with framing, as in the file's content. Valid during the
-  // call.
+  // Receives `count` consecutive intact records with framing, as in the file's content. `framed` is
+  // valid only during the call.
   std::function<void(std::span<const std::byte> framed, uint64_t count)> intact = {};
   std::function<void(const DamagedRegion&)> damaged = {};
 };
@@ -29,18 +29,18 @@ struct ScanSinks {
 struct ScanTotals {
   Compression compression = Compression::none;
   uint64_t bytes = 0;    // of the content
-  uint64_t records = 0;  // that are intact
+  uint64_t records = 0;  // intact records
   uint64_t regions = 0;
-  uint64_t lost = 0;  // bytes in regions
-  // The file was truncated while it was read: the sinks may have received other bytes than were
-  // checked.
+  uint64_t lost = 0;  // bytes in damaged regions
+  // The file was truncated while it was read: the sinks may have received bytes other than those
+  // that were checked.
   bool cut = false;
 
   bool intact() const { return regions == 0; }
 };
 
-// Calls the sinks in the file's order, on this thread. On return, the terminal shows no progress
-// bar.
+// Calls the sinks in the order of the file, on the calling thread. On return, the terminal shows no
+// progress bar.
 ScanTotals scan_file(const CommandContext& context, const std::string& path,
                      const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks,
                      InputProgress& progress);
@@ -85,7 +85,7 @@ class DamageReport {
   const std::function<void(std::string_view)> write_;
   std::string path_;
   uint64_t records_ = 0;       // up to the last region
-  uint64_t since_damage_ = 0;  // after it
+  uint64_t since_damage_ = 0;  // after the last region
   uint64_t regions_ = 0;
 };
 

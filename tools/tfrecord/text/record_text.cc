@@ -29,7 +29,7 @@ std::string_view as_view(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// In quotes; control characters are escaped.
+// Returns `text` in quotes, with control characters escaped; shortens a long text.
 std::string quoted(std::string_view text) {
   std::string_view shown = text;
   if (text.size() > kMostText) {
@@ -44,7 +44,7 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
-// `more`: the text in place of the bytes after the first few.
+// `more` stands for the bytes after the first few.
 std::string hex(std::span<const std::byte> bytes, std::string_view more = " ...") {
   std::string out = byte_count(bytes.size());
   if (bytes.empty()) return out;
@@ -55,7 +55,7 @@ std::string hex(std::span<const std::byte> bytes, std::string_view more = " ..."
   return bytes.size() > kMostHex ? out.append(more) : out;
 }
 
-// The first `most` values of a feature, on one line.
+// Returns the first `most` values of a feature, on one line.
 template <typename ShowBytes, typename ShowFloat>
 std::string first_values(const FeatureView& feature, size_t most, ShowBytes show_bytes,
                          ShowFloat show_float) {

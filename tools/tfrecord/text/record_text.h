@@ -1,4 +1,4 @@
-// Records and their values as text, for show and for view's page.
+// Formats records and their values as text, for show and for view's page.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace recordpipe {
 
-// A bytes value: "cat" (text; long text is shortened), "PNG 32x32, 2,048 bytes", "JPEG 640x480,
-// ...", or "3,072 bytes: 00 07 0e 15 ...".
+// Describes a bytes value: "cat" (text; long text is shortened), "PNG 32x32, 2,048 bytes",
+// "JPEG 640x480, ...", or "3,072 bytes: 00 07 0e 15 ...".
 std::string describe_bytes(std::span<const std::byte> bytes);
 
-// One line about the record, then one line per feature with its first values.
+// Returns one line about the record, then one line per feature with its first values.
 std::string record_text(const ShownRecord& shown);
 
-// Text as it is ("" in quotes if empty), other bytes by their type ("PNG file, 32 x 32, 1,234
-// bytes") or their first bytes; about `longest` characters at most.
+// Returns text as it is (cut after about `longest` bytes; "" in quotes if empty), and describes
+// other bytes by their type ("png file, 1,234 bytes") or their first bytes.
 std::string bytes_text(std::span<const std::byte> value, size_t longest);
-// A feature's values, shortened after the first few.
+// Returns the first few values of a feature and, if there are more, the number of all.
 std::string values_text(const FeatureView& feature);
-// "3 steps: [1, 2], [], [5]": the same for the first few steps.
+// "3 steps: [1, 2], [], [5]": values_text() of the first few steps.
 std::string steps_text(const FeatureListView& list);
 
 }  // namespace recordpipe

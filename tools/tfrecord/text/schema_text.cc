@@ -32,7 +32,7 @@ nlohmann::ordered_json range_json(uint64_t min, uint64_t max) {
   return {{"min", min}, {"max", max}};
 }
 
-// Appends a new name without a search: operator[] would compare all others first.
+// Appends a new name without a search: operator[] would compare it with all other names first.
 void add_new(nlohmann::ordered_json& object, const std::string& name,
              nlohmann::ordered_json value) {
   object.get_ref<nlohmann::ordered_json::object_t&>().emplace_back(name, std::move(value));
@@ -102,8 +102,8 @@ namespace {
 std::string number_text(int64_t value) { return std::to_string(value); }
 std::string number_text(float value) { return shortest_text(value); }
 
-// A block of a height proportional to `bin`; `most` gives the full height, and any count above 0 is
-// visible.
+// Returns a block whose height is proportional to `bin`. A `bin` equal to `most` has the full
+// height, and every `bin` above 0 is visible.
 std::string_view bar(uint64_t bin, uint64_t most) {
   constexpr std::array<std::string_view, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const double part = most > 0 ? static_cast<double>(bin) / static_cast<double>(most) : 0;
@@ -123,7 +123,7 @@ std::string histogram_text(const Distribution& distribution) {
                      short_number(distribution.finite_max()));
 }
 
-// For a few distinct integers (labels, for example), one bar each: "0 █, 1 ▅".
+// For a few distinct integers (for example labels), draws one bar each: "0 █, 1 ▅".
 std::string histogram_text(const NumberStatistics<int64_t>& numbers) {
   if (!numbers.frequent.exact() || numbers.frequent.distinct() > kHistogramBins) {
     return histogram_text(numbers.distribution);
@@ -218,7 +218,7 @@ std::string bytes_text(const BytesStatistics& bytes) {
   return out + frequent_text(bytes.frequent, bytes.count, short_value_text);
 }
 
-// The kind of the records that may have features.
+// Names the kinds of the records that may have features.
 std::string_view records_text(const FeatureStatistics& statistics) {
   if (statistics.sequences == 0) return "Examples";
   return statistics.sequences == statistics.with_features ? "SequenceExamples"

@@ -1,4 +1,4 @@
-// Inferred schemas and statistics of features as text, and schemas as JSON.
+// Formats inferred schemas and feature statistics as text, and schemas as JSON.
 #pragma once
 
 #include <string>
@@ -13,13 +13,14 @@ namespace recordpipe {
 
 // "Example", ..., "mixed" for records of several kinds, "unknown".
 std::string_view kind_text(const InferredSchema& schema);
-// "1 value", "3 values", "0 to 7 values"; empty if there is no list.
+// "1 value", "3 values", "0 to 7 values"; empty if no record has a list.
 std::string values_text(const InferredFeature& feature);
-// Aligned lines, one per feature: name, kind, number of values, share of the records that have it.
+// Returns aligned lines, one per feature: name, kind, number of values, share of the records that
+// have it.
 std::string features_text(const InferredSchema& schema, std::string_view indent);
 
 // {"image": {"kind": "bytes", "values": 1, "share": 1.0}, ...}; "values" is {"min": 0, "max": 7} if
-// it varies, null if there is no list.
+// it varies, null if no record has a list.
 nlohmann::ordered_json features_json(const InferredSchema& schema);
 // {"frames": {"kind": ..., "values": ..., "share": ..., "steps": 5}, ...}; "steps" has the form of
 // "values".

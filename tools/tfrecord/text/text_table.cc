@@ -39,7 +39,7 @@ std::string share_text(uint64_t part, uint64_t whole) {
 std::string short_number(double number) { return fmt::format("{:.6g}", number); }
 
 size_t text_width(std::string_view text) {
-  // Bytes that continue a sequence begin with the bits 10.
+  // Continuation bytes of UTF-8 begin with the bits 10.
   return static_cast<size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }

@@ -1,4 +1,4 @@
-// Aligned columns and readable numbers.
+// Formats aligned columns and readable numbers.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace recordpipe {
 
-// "1,234 bytes"; from 10 KiB on with the size in a larger unit: "30,890,000 bytes (29.5 MiB)".
+// "1,234 bytes"; from 10 KiB on, also in a larger unit: "30,890,000 bytes (29.5 MiB)".
 std::string byte_count(uint64_t bytes);
-// "100 %", "33.3 %": of `whole` > 0. Never 100 % for less than all, nor 0 % for more than none.
+// "100 %", "33.3 %". `whole` must be > 0. Never 100 % if part < whole, never 0 % if part > 0.
 std::string share_text(uint64_t part, uint64_t whole);
 // At most six digits: "3", "0.25", "1.5e+20", "nan".
 std::string short_number(double number);
-// "2020-09-10 17:39:46 UTC", from seconds since 1970; as a number before 1970 and from the year
+// "2020-09-10 17:39:46 UTC", from seconds since 1970; a plain number before 1970 and from the year
 // 10000 on.
 std::string time_text(double seconds);
 // The width of `text` (UTF-8) on a terminal: its number of code points, as if all had the same
@@ -32,7 +32,7 @@ class TextTable {
 
   // Adds a row with at most as many cells as there are columns.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  // Lines that begin with `indent`, without trailing spaces.
+  // Returns lines that begin with `indent`, without trailing spaces.
   std::string text(std::string_view indent = "") const;
 
  private:

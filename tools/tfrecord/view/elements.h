@@ -1,5 +1,5 @@
-// The elements of the page: records for its script, histograms and bars; escaped, whatever they
-// contain.
+// Builds the elements of the HTML page: JSON records for its script, SVG histograms, and bar lists.
+// All text in them is escaped.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,18 @@
 
 namespace recordpipe {
 
-// JSON for a <script> element: escaped so that it can't end the element.
+// Escapes `json` for a <script> element, so that it can't end the element.
 std::string script_json(std::string json);
 
-// A histogram as an inline SVG with a text description. `numbers` must not be empty.
+// Returns a histogram as an inline SVG with a text description; "" if a number is infinite.
+// `numbers` must not be empty.
 std::string histogram_svg(const Distribution& numbers, std::string_view what);
 
 struct Bar {
   std::string name = {};
   uint64_t count = 0;
 };
-// A list of bars with their names and counts, in HTML.
+// Returns an HTML list of bars with their names and counts.
 std::string bar_list(const std::vector<Bar>& bars);
 
 struct Card {
@@ -40,7 +41,8 @@ struct Card {
 
 // {"file", "record", "offset", "bytes", "kind", "label", "image": {"type", "data", "width",
 // "height"} or {"problem"}, "features": [[name, kind, text], ...]}; missing values are omitted. For
-// TensorBoard's Events, "features" are the time, the step, and the values by their tags.
+// TensorBoard's Events, "features" are the time, the step, and the values with their tags. A record
+// without features has "content" in their place.
 std::string card_json(const Card& card);
 
 }  // namespace recordpipe

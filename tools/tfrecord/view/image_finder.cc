@@ -40,7 +40,7 @@ std::optional<FoundImage> ImageFinder::find(const MessageView& record) {
       return image;
     }
   }
-  size_t nearest = 0;  // size of the largest mismatch
+  size_t nearest = 0;  // size of the largest value that is not an image
   const bool is_first = misfit_.empty();
   for (const auto& [name, feature] : record.features()) {
     std::optional<FoundImage> image = find_in(record, feature);
@@ -72,7 +72,7 @@ std::string ImageFinder::how() const {
   return how + (how.empty() ? "" : "; ") + "raw pixels, " + pixels;
 }
 
-// Empty if the feature holds no image.
+// Returns nullopt if the feature holds no image.
 std::optional<FoundImage> ImageFinder::find_in(const MessageView& record,
                                                const FeatureView& feature) {
   const auto value = feature.single_bytes();

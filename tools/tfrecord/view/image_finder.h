@@ -16,7 +16,7 @@
 namespace recordpipe {
 
 struct ImageFinderOptions {
-  // "" selects the first feature that holds an image; the usual ones (usual_features.h) come first.
+  // "" selects the first feature that holds an image, after the usual names (usual_features.h).
   std::string feature = {};
   PixelOptions pixels = {};          // given properties of raw pixels
   size_t largest = size_t{3} << 20;  // larger images (files or pixels) are not shown
@@ -24,15 +24,15 @@ struct ImageFinderOptions {
 
 // A record's image for the browser.
 struct FoundImage {
-  std::string type = {};  // "image/png"; "" if it can't be shown
+  std::string type = {};  // "image/png"; "" if the image can't be shown
   std::vector<std::byte> file = {};
   size_t height = 0;  // 0 if unknown
   size_t width = 0;
-  std::string problem = {};  // the reason why it can't be shown
+  std::string problem = {};  // why the image can't be shown
 };
 
-// The first record with an image determines the feature and the layout of raw pixels for all
-// others.
+// The first record with an image determines the feature and the layout of raw pixels for all other
+// records.
 class ImageFinder {
  public:
   explicit ImageFinder(ImageFinderOptions options = {});
@@ -44,13 +44,13 @@ class ImageFinder {
   const std::optional<std::string>& feature() const { return feature_; }
   bool feature_was_said() const { return !options_.feature.empty(); }
   bool feature_is_usual() const;
-  // Whether there was an image, even one that can't be shown.
+  // Whether any record had an image, even one that can't be shown.
   bool found_any() const { return found_any_; }
   // A description of the images: "jpeg and png files, as they are", "raw pixels, 32 x 32 x 3,
-  // planar (chw); guessed from …", or both. "" if none was shown yet.
+  // planar (chw); guessed from …", or both. "" before the first image that is shown.
   std::string how() const;
-  // The closest mismatch in the first record without an image; text counts only if its feature was
-  // given: "feature x has 5 bytes, not the 3072 of 32x32x3". "" if there is none.
+  // The closest mismatch in the first record that has one but no image: "feature x has 5 bytes, not
+  // the 3072 of 32x32x3". Text is a mismatch only if its feature was given. "" if there is none.
   const std::string& misfit() const { return misfit_; }
 
  private:

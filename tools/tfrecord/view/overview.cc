@@ -17,8 +17,8 @@
 namespace recordpipe {
 namespace {
 
-// The entry of `name`; a copy of `made` if it is new and there are fewer than `most`; otherwise
-// null.
+// Returns the entry of `name`. If there is none, adds a copy of `made`, or returns null if the map
+// has `most` entries.
 template <typename Map>
 typename Map::mapped_type* entry(Map& map, std::string_view name, size_t most,
                                  const typename Map::mapped_type& made = {}) {
@@ -53,7 +53,7 @@ void ValueCounts::give_up() {
 void Overview::add(const MessageView& record, size_t size) {
   schema.add(record, size);
   for (const auto& [name, feature] : record.features()) {
-    // (A name that is too long for the schema isn't here either.)
+    // (A name that the schema leaves out is left out here as well.)
     if (feature.size() == 0 || !schema.features.contains(name)) continue;
     if (feature.kind() != FeatureKind::floats) {
       if (ValueCounts* counts = entry(values, name, kMostFeatures)) counts->add(feature);

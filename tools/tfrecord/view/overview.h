@@ -1,5 +1,5 @@
-// The data that the page needs from the records: totals over all records, the sample that is shown,
-// and labels.
+// Collects the data that the page needs from the records: totals over all records, the sample that
+// is shown, and labels.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 
 namespace recordpipe {
 
-// The counts of a feature's values, while they are few.
+// Counts a feature's distinct values, as long as they are few.
 struct ValueCounts {
   static constexpr size_t kMost = 64;         // distinct values
   static constexpr size_t kLongestText = 60;  // bytes
 
   std::map<std::string, uint64_t, std::less<>> texts = {};
   std::map<int64_t, uint64_t> integers = {};
-  bool too_many = false;  // or too long: the counts are dropped
+  bool too_many = false;  // or too long, or not text; the counts are dropped
 
   void add(const FeatureView& feature);
 
@@ -36,8 +36,8 @@ struct ValueCounts {
 };
 
 struct Overview {
-  // Limits on the number of features; further ones are only in the schema. A distribution takes up
-  // to 128 KiB.
+  // Limits on the number of features; further features are only in the schema. A distribution takes
+  // up to 128 KiB.
   static constexpr size_t kMostFeatures = 200;
   static constexpr size_t kMostDistributions = 40;
 
@@ -45,7 +45,7 @@ struct Overview {
   std::map<std::string, Distribution, std::less<>> numbers = {};
   std::map<std::string, ValueCounts, std::less<>> values = {};
 
-  // `size`: of the record, in bytes.
+  // `size` is the record's size in bytes.
   void add(const MessageView& record, size_t size);
 };
 
@@ -57,9 +57,9 @@ enum class Sampling {
 // Keeps a sample of texts, one per record, in order.
 //
 // Spread: keeps every 2^k-th record, for the smallest k that gives at most twice the wanted number
-// and no more bytes than the limit. Of those, the wanted number is selected at equal distances. So
-// the sample has the wanted size if there are enough records, or takes at least about half of the
-// byte limit.
+// and no more bytes than the limit. Of these records, texts() selects the wanted number at equal
+// distances. So the sample has the wanted size if there are enough records, or takes at least about
+// half of the byte limit.
 class RecordSample {
  public:
   RecordSample(Sampling sampling, size_t most_records, size_t most_bytes)
@@ -67,7 +67,7 @@ class RecordSample {
 
   // Whether no more records are needed: reading may stop.
   bool is_full() const { return full_; }
-  // Whether the next record is wanted; otherwise it counts as skipped.
+  // Returns whether the next record is wanted; if it is not, skips it.
   bool wants_next() {
     if (!full_ && seen_ % stride_ == 0) return true;
     ++seen_;
@@ -126,7 +126,8 @@ class RecordSample {
   bool full_ = false;
 };
 
-// NAME,NAME,... or a file with one name per line. Throws UsageError for anything else.
+// Reads label names from NAME,NAME,... or from a file with one name per line. Throws UsageError for
+// anything else.
 std::vector<std::string> read_label_names(FileSystem& files, const std::string& given);
 
 class Labels {
@@ -134,8 +135,8 @@ class Labels {
   // `feature`: "" selects the first of the usual label features.
   Labels(std::string feature, std::vector<std::string> names);
 
-  // "cat", or "3" if it has no name; empty if the record has no label. Several values are joined by
-  // commas.
+  // Returns "cat", or "3" if the value has no name; nullopt if the record has no label. Joins
+  // several values by commas.
   std::optional<std::string> label(const MessageView& record);
   // Whether any record had a label.
   bool found_any() const { return found_any_; }

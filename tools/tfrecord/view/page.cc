@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kMostNamedFiles = 40;
 constexpr size_t kMostBars = 20;  // of a feature other than the label
 
-// 'sha256-...', for the content security policy.
+// Returns 'sha256-...' for the content security policy.
 std::string source_hash(std::string_view content) {
   Sha256 hash;
   hash.update(std::as_bytes(std::span(content)));
@@ -90,7 +90,7 @@ std::string intro(const PageContent& content) {
   return text + "</header>\n";
 }
 
-// The features chosen for the image and the label, and the reason.
+// Names the features chosen for the image and the label, and the reason.
 std::string choices(const PageContent& content) {
   const ImageFinder& images = content.images;
   const Labels& labels = content.labels;
@@ -128,7 +128,7 @@ std::string records_section(const PageContent& content) {
                      feature_count(content.overview.schema));
 }
 
-// Bars for few distinct values, a histogram for many numbers, otherwise nothing.
+// Draws bars for few distinct values or a histogram for many numbers; otherwise returns "".
 std::string picture_of(const PageContent& content, const std::string& name) {
   const bool is_label = name == content.labels.feature();
   const auto counts = content.overview.values.find(name);

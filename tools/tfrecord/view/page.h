@@ -1,5 +1,5 @@
-// The page of `tfrecord view`: a self-contained HTML file; its content security policy forbids
-// loading anything else.
+// Writes the page of `tfrecord view`: a self-contained HTML file, whose content security policy
+// forbids loading anything else.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Shows the records that stand in the page as JSON, a page of them at a time. Text from the data
-// goes into the document as text only.
+// Shows the records, which the page contains as JSON, one page at a time. Text from the data goes
+// into the document only as text.
 "use strict";
 (() => {
   const records = JSON.parse(document.getElementById("data").textContent);
@@ -10,9 +10,9 @@
   const perPage = hasImages ? 120 : 50;
   const collator = new Intl.Collator(undefined, { numeric: true });
 
-  let shown = records; // those with the label that is chosen
+  let shown = records; // the records with the chosen label
   let page = 0;
-  let open = -1; // in `shown`
+  let open = -1; // index in `shown`
 
   const make = (tag, properties = {}, ...children) => {
     const element = Object.assign(document.createElement(tag), properties);
@@ -47,8 +47,8 @@
     return button;
   };
 
-  // The features most records have, for columns; how many there are, shown or not. (A card that has
-  // no room for all of its features says so in a row called ….)
+  // The features that most records have, as columns; and the number of all features, shown or not.
+  // (A card that has no room for all of its features has a last row with the name ….)
   const mostColumns = 12;
   const [columns, featureCount] = (() => {
     const counts = new Map();
@@ -126,7 +126,7 @@
     byId("detail-previous").disabled = index === 0;
     byId("detail-next").disabled = index + 1 >= shown.length;
     if (!byId("detail").open) byId("detail").showModal();
-    // A button that can't be used any more would swallow the arrow keys.
+    // A disabled button that has the focus would swallow the arrow keys.
     if (document.activeElement.disabled) byId("detail-close").focus();
   };
   const step = (by) => {
