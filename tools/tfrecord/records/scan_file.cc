@@ -5,6 +5,7 @@
 #include <variant>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "dataset/base/available_cpus.h"
 #include "dataset/io/read_ahead.h"
@@ -17,7 +18,7 @@
 #include "recordpipe/toolkit/record_scanner.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/io/inputs.h"
-#include "tools/tfrecord/io/output.h"
+#include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
