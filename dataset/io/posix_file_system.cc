@@ -27,7 +27,7 @@ class PosixSource final : public ByteSource {
     while (true) {
       const ssize_t count = ::read(descriptor_.get(), out.data(), out.size());
       if (count >= 0) {
-        ended_ = count == 0;  // a terminal could be read after its end
+        ended_ = count == 0;  // a terminal can return data after the end
         return static_cast<size_t>(count);
       }
       if (errno != EINTR) throw system_error(errno, "read", descriptor_.path());

@@ -104,8 +104,8 @@ class PosixMapping final : public MappedFile {
     }
   }
 
-  // Detects a truncation that causes no signal: the end of the last page reads as zeros. Uses the
-  // path, so that a mapping needs no descriptor.
+  // Detects a truncation within the last page, which raises no SIGBUS: the bytes after the new end
+  // read as zeros. Compares sizes by path, so that a mapping needs no descriptor.
   bool was_cut() const {
     struct stat now = {};
     return ::stat(path_.c_str(), &now) == 0 && is_mapped_one(now) && now.st_size < opened_.st_size;

@@ -94,7 +94,7 @@ class Turns {
 
   Turn turn(const std::string& word, size_t steps) {
     if (word != "held" && word != "loaded" && word != "fed")
-      throw std::invalid_argument("no turn " + word);
+      throw std::invalid_argument("unknown word \"" + word + "\": held, loaded or fed");
     if (word == "fed" && !iterator_) iterator_.emplace(batches_.iterate());
     wait_for_device();
     const Clock::time_point start = Clock::now();

@@ -223,8 +223,8 @@ class Endings(SyncTest):
         return newest
 
     def test_sigterm_to_mpirun(self):
-        # mpirun soon kills its processes, has its own exit status and may lose output that is
-        # printed now: only the earlier checkpoints are reliable.
+        # After SIGTERM, mpirun kills its processes within moments and returns an exit status of its
+        # own. It may lose output printed after the signal: only earlier checkpoints are reliable.
         status, _ = self.end(lambda process, _: process.send_signal(signal.SIGTERM))
         self.assertNotEqual(status, 0)
         self.assertGreaterEqual(self.goes_on(), 2)

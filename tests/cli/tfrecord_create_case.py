@@ -1,4 +1,4 @@
-"""Provides what the tests of `tfrecord create` share: output byte by byte, .npy files and PNGs."""
+"""Helpers for the tests of `tfrecord create`: comparison of the output, .npy files and PNGs."""
 import os
 import struct
 import zlib

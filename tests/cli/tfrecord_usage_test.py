@@ -314,7 +314,7 @@ class Values(TfrecordTest):
     def test_sizes(self):
         self.write("a", named_example({"label": [3]}))
         for size in ("12x", "0", "-1", "many"):
-            self.assertIn(f"--max-bytes: {size} is no size: 4096, 100MB and 1GiB are",
+            self.assertIn(f"--max-bytes: {size} is not a size, for example 4096, 100MB or 1GiB",
                           self.run_it("convert", "a", "-o", "out", f"--max-bytes={size}", status=2))
         for size in ("1MB", "1mb", "2KiB", "4096"):
             self.run_it("convert", "a", "-o", "out", "--max-bytes", size)

@@ -19,11 +19,11 @@ PROGRAMS = os.environ.get("RECORDPIPE_PROGRAMS")
 
 LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
 CODE = re.compile(r"`([^`]+)`")
-# In code: "TEST_PROGRAM Suite.Name" or "Suite.*", for trainer_test if no program is named;
+# "TEST_PROGRAM Suite.Name" or "TEST_PROGRAM Suite.*"; TEST_PROGRAM is trainer_test by default.
 GOOGLE_TEST = re.compile(r"(?:(\w+_test) )?([A-Z]\w+)\.(\w+|\*)")
-# "FILE.Class.test_method" or "FILE.Class", the file's name without .py;
+# "FILE.Class.test_method" or "FILE.Class", with the file's name without .py.
 PYTHON_TEST = re.compile(r"(\w+_test)\.([A-Z]\w+)(?:\.(test_\w+))?")
-# "PROGRAM --flag ...", MPI's starter and its options before it;
+# "PROGRAM --flag ...", optionally preceded by mpirun and its options.
 COMMAND = re.compile(r"(?:mpirun -n \w+ )?(cifar10_\w+|generate_cifar10_tfrecords)( .*)")
 # "tests/... arguments"
 SCRIPT = re.compile(r"((?:tests|data|tools|\.ci)/\S+).*")

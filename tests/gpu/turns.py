@@ -85,7 +85,7 @@ def peer_command(args, network, precision, starts):
 
 
 def disagreement(precision, mine, theirs):
-    """Returns the difference between two trainings that should be equal, or None."""
+    """Returns how two training runs that should be equal differ; None if they agree."""
     if mine[0] != theirs[0]:
         return f"{mine[0]} parameters, PyTorch has {theirs[0]}"
     for step, (a, b) in enumerate(zip(mine[1:], theirs[1:])):
@@ -120,7 +120,7 @@ class Peer:
 
     @contextlib.contextmanager
     def _may_fail(self):
-        """Without measurements, or with too few, there is no comparison: the row has only ours."""
+        """Records the error of a failed measurement of PyTorch and drops PyTorch's measurements."""
         try:
             yield
         except (Failed, OSError, ValueError) as failure:

@@ -1,5 +1,5 @@
-// Tests that ReadAhead returns the bytes of its source with bounded memory, and throws a failure
-// after the bytes that precede it.
+// Tests that ReadAhead returns its source's bytes, uses bounded memory, and rethrows an exception
+// after all bytes that precede it.
 #include "dataset/io/read_ahead.h"
 
 #include <atomic>
@@ -146,7 +146,7 @@ TEST(ReadAhead, ReadsNoFurtherThanItsBlocks) {
     ReadAhead source(std::make_unique<CountingSource>(count), {.block_size = 10, .blocks = 4});
     source.next();
     source.next();
-    while (count < 50) std::this_thread::yield();  // one block was used, four are ready or in use
+    while (count < 50) std::this_thread::yield();  // one consumed, four ready or in use
     EXPECT_EQ(count, 50u);
   }
   EXPECT_EQ(count, 50u);

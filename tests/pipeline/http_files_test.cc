@@ -70,7 +70,7 @@ class HttpFiles : public HttpReadingTest {
         .concatenate(tfrecord_files(files, {url}).global_shuffle(1));
   }
   size_t requests() const { return server.requests().size(); }
-  // Waits until `count` requests were made. Returns the number of requests so far.
+  // Waits until `count` requests have been made. Returns the number of requests so far.
   size_t wait_for_requests(size_t count) const {
     while (requests() < count) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return requests();

@@ -1,6 +1,6 @@
-// Tests what Plan guarantees for every operator: the reason why a call returned fewer tickets, the
-// sticky end and errors, and that advance() equals planning and discarding. The plan under test
-// follows a list of steps.
+// Tests the guarantees of Plan for every operator: a call that returns fewer tickets than requested
+// gives the reason; the end is sticky; errors repeat until a restart; advance() equals planning and
+// discarding. The plan under test follows a list of steps.
 #include "dataset/pipeline/engine/plan.h"
 
 #include <cstddef>

@@ -128,8 +128,8 @@ TEST(ReferenceLayers, LocalResponseNormDividesByTheNeighboursSquares) {
   EXPECT_THAT(dx, are_near({10 + 2.5 / 12.25, 10 - 2 / 12.25, 10}));
 }
 
-// With the tutorial's constants, a window has nine of sixteen channels in the middle and five at
-// the ends.
+// With the tutorial's constants and sixteen channels, a window covers nine channels, but only five
+// at the first and the last channel.
 TEST(ReferenceLayers, LocalResponseNormsWindowEndsWithTheChannels) {
   const size_t pixels = 2;
   Numbers x(16 * pixels), y(x.size());

@@ -80,8 +80,8 @@ class Iterator {
   // recordpipe.IteratorState (proto/iterator_state.proto). Maximum size: 16 KiB, plus 8 bytes for
   // each element in a shuffle's buffer, about 10 bytes for each open input of an interleave, 16
   // bytes for each file that inputs have opened, and a scan's state. The first call queries the
-  // sizes of files that were not opened yet; no call reads a file. Throws Error{invalid_argument}
-  // after an error, because there is no position to resume from.
+  // sizes of files that have not been opened yet; no call reads a file. Throws
+  // Error{invalid_argument} after an error, because there is no position to resume from.
   std::string state() const { return iterator_.state(); }
 
   // Resumes at the position and epoch of `state`, regardless of this iterator's epoch. `state` may

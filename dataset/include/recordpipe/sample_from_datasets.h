@@ -13,9 +13,9 @@ enum class StopOnEmptyDataset { no, yes };
 
 // Mixes `datasets` (at least one) at random, with the options and the epoch of the first dataset.
 // `weights` are the sampling probabilities, up to a common factor; empty: uniform. The elements of
-// each input keep their order. An exhausted input is not sampled again; with
-// StopOnEmptyDataset::yes, the mixture ends when an exhausted input is sampled (tf.data's
-// stop_on_empty_dataset; default: no, as in tf.data). An input of weight 0 is never sampled. Any
+// each input keep their order. With StopOnEmptyDataset::no (the default, as in tf.data), exhausted
+// inputs are no longer sampled. With StopOnEmptyDataset::yes, the mixture ends when an exhausted
+// input is sampled (tf.data's stop_on_empty_dataset). An input of weight 0 is never sampled. Any
 // other weight is rounded to a positive multiple of 2^-62 of the sum of the weights. Throws
 // Error{invalid_argument} for invalid weights.
 template <Element T>

@@ -28,17 +28,18 @@ class Node {
 
   // The type of the elements.
   const ElementOps& element() const { return element_; }
-  // Makes the stage that runs the operator and its inputs; measured if the context has a monitor.
+  // Makes the stage that runs the operator and its inputs. If the context has a monitor, the stage
+  // is measured.
   Stage make_stage(const StageContext& context) const;
 
   // Describes the operator and its inputs.
   PlanDescription describe() const;
   // The number of operators up to this one that draw random numbers. It separates the random
-  // streams of two shuffles with the same seed. With several inputs, it is the maximum; inputs that
-  // use the same streams differ in their epochs.
+  // streams of two shuffles with the same seed. For several inputs, the maximum: inputs may share a
+  // stream, because each input has its own epoch.
   virtual uint64_t random_operators() const;
-  // The name of the first operator, up to this one, whose elements can be accessed in one order
-  // only; empty if all have random access (Plan::tickets_at).
+  // The name of the first operator, up to and including this one, that supports only sequential
+  // access; empty if all operators support random access (Plan::tickets_at).
   virtual std::string sequential_operator() const { return describe_operator().name; }
 
  protected:
@@ -47,7 +48,7 @@ class Node {
   virtual PlanDescription describe_operator() const = 0;
   // Completes `plan`, which already describes the inputs, with the parts that depend on them.
   virtual void describe_with_inputs(PlanDescription& /*plan*/) const {}
-  // Calls make_stage(context) of the inputs.
+  // Builds the operator's stage; calls make_stage(context) on each input.
   virtual Stage build_stage(const StageContext& context) const = 0;
 
  private:
@@ -58,7 +59,7 @@ class Node {
 // A Node with one input.
 class UnaryNode : public Node {
  public:
-  // The elements have the input's type, or another type.
+  // Without `element`, the elements have the input's type.
   explicit UnaryNode(const NodePtr& input) : UnaryNode(input, input->element()) {}
   UnaryNode(NodePtr input, const ElementOps& element) : Node(element, {std::move(input)}) {}
 
@@ -74,7 +75,7 @@ class UnaryNode : public Node {
   }
 };
 
-// A Node with one or more inputs, of the same type or of other types.
+// A Node with one or more inputs, whose elements may have different types.
 class MultiNode : public Node {
  public:
   MultiNode(std::vector<NodePtr> inputs, const ElementOps& element)

@@ -1,6 +1,6 @@
 // Implements the in-memory sources (from_vector, range), which compute elements by index.
 //
-// Yields the elements in order, with random access. Saved state: the index of the next element.
+// Yields the elements in order; also has random access. Saved state: the index of the next element.
 #include <algorithm>
 #include <span>
 #include <string>

@@ -20,8 +20,7 @@ constexpr size_t kDeepest = 8;
 // JSON in which NaN, Infinity and -Infinity are replaced by numbers of the same length.
 struct FiniteJson {
   std::string text = {};
-  // The replaced words. The key is the index, among all numbers of the text, of the number that
-  // replaces the word.
+  // The replaced words, by the position of the replacement among all numbers of the text.
   std::map<size_t, std::string_view> words = {};
 };
 

@@ -69,8 +69,8 @@ struct PassOptions {
 // Calls consume(work(block)) for blocks of records, and large(number, record) for each record above
 // large_size. consume() and large() run on the calling thread, in the order of the records, until
 // one of them returns false; work() runs on several threads. `read` returns the records, which are
-// numbered from `first`; an exception from `read` is thrown after all earlier records were
-// consumed.
+// numbered from `first`; an exception from `read` is rethrown after all earlier records have
+// been consumed.
 template <typename Output>
 void pass_over_records(const std::function<std::optional<Record>()>& read, uint64_t first,
                        size_t threads, const std::function<Output(RecordBlock)>& work,

@@ -54,7 +54,7 @@ Option::Check whole_number(uint64_t least, uint64_t most) {
       return std::string();
     }
     return most == UINT64_MAX
-               ? fmt::format("{} is not a whole number from {} on", text, least)
+               ? fmt::format("{} is not a whole number of at least {}", text, least)
                : fmt::format("{} is not a whole number from {} to {}", text, least, most);
   };
 }
@@ -65,7 +65,8 @@ Option::Transform byte_size() {
     // (A negative number would wrap around to a large one.)
     const bool is_size =
         !given.starts_with('-') && size_to_bytes(text, /*kb_is_1000=*/true).empty() && text != "0";
-    return is_size ? std::string() : fmt::format("{} is no size: 4096, 100MB and 1GiB are", given);
+    return is_size ? std::string()
+                   : fmt::format("{} is not a size, for example 4096, 100MB or 1GiB", given);
   };
 }
 
@@ -107,11 +108,12 @@ void add_features(ArgumentParser& app, std::vector<std::string>& names,
 PixelShape parse_pixel_shape(std::string_view text) {
   if (const auto shape = parse(text)) return *shape;
   throw UsageError("--shape: " + printable(text) +
-                   " is not HEIGHTxWIDTH or HEIGHTxWIDTHxCHANNELS, 32x32x3 for one");
+                   " is not HEIGHTxWIDTH or HEIGHTxWIDTHxCHANNELS (for example, 32x32x3)");
 }
 
 void add_pixel_options(ArgumentParser& app, PixelArguments& arguments) {
-  app.add_option("--shape", arguments.shape, "The shape of raw pixels: 32x32x3, 28x28; see above")
+  app.add_option("--shape", arguments.shape,
+                 "The shape of raw pixels, for example 32x32x3 or 28x28; see above")
       .type_name("HxW[xC]");
   app.add_option("--layout", arguments.layout,
                  "The layout of raw pixels: planar (chw) or interleaved (hwc); see above")
