@@ -179,7 +179,7 @@ void define_options(ArgumentParser& app, Arguments& arguments) {
                  "Memory limit for batches and buffers; K, M and G stand for KiB, MiB and GiB")
       .check(check_number<uint64_t>)
       .transform([](std::string& text) { return size_to_bytes(text, /*kb_is_1000=*/false); })
-      .type_name("BYTES:SIZE [b, kb(=1024b), ...]");
+      .type_name("BYTES");
   app.add_flag("--digest", arguments.digest, "Print a line for each batch");
   app.add_flag("--stats", arguments.stats, "Print speed, CPU time, memory and the stages");
   app.add_option("--trace", arguments.trace, "Write a timeline of the threads here")

@@ -22,7 +22,7 @@ std::vector<Record> records_of(const std::vector<std::string>& messages) {
   return records;
 }
 
-// Expects that passes after the first ones, over the same batches of 16 records, don't allocate.
+// Expects that passes after the first, over the same batches of 16 records, don't allocate.
 template <class Collator, class Parse>
 void expect_no_allocations(const std::vector<Record>& records, const Collator& collator,
                            Parse parse) {

@@ -32,7 +32,8 @@ LAYERS = {
     "trainer/programs": ["trainer", "dataset/applications/command_line",
                          "dataset/applications/process"],
     "tools": ["dataset/applications/cifar", "dataset/applications/command_line",
-              "dataset/applications/html", "dataset/applications/process", "dataset/http", "dataset/toolkit"],
+              "dataset/applications/html", "dataset/applications/process", "dataset/http",
+              "dataset/toolkit"],
     "examples": ["trainer"],
     "tests": ["trainer/programs", "tools"],
 }

@@ -79,6 +79,7 @@ std::vector<Operator> operators() {
       same("scan", [=](const auto& in) { return in.scan(uint32_t{1}, sum); }),
       same("cache", [](const auto& in) { return in.cache(); }),
       same("shuffle", [](const auto& in) { return in.shuffle(10, 1); }),
+      same("shuffle_many", [](const auto& in) { return in.repeat(30).shuffle(300, 1); }),
       same("repeat", [](const auto& in) { return in.shuffle(3, 1).repeat(3); }),
       same("take", [](const auto& in) { return in.take(25); }),
       same("take_0", [](const auto& in) { return in.take(0); }),

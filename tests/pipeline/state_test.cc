@@ -1,7 +1,9 @@
 // Tests that a pipeline saved anywhere and restored into a fresh iterator continues as if it had
 // not been interrupted.
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +21,7 @@
 #include "recordpipe/parameter.h"
 #include "recordpipe/philox.h"
 #include "recordpipe/proto/iterator_state.pb.h"
+#include "recordpipe/range.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
 #include "tests/support/bytes.h"
@@ -262,6 +265,82 @@ TEST(IteratorState, OfAPassThatThereIsNotIsRefused) {
     } else {
       iterator.restore(state);
       EXPECT_EQ(rest_of(iterator).size(), 4u) << "the last pass that has a number";
+    }
+  }
+}
+
+// Edits the numbers of a saved shuffle: how many elements were drawn, how many were taken from the
+// input, whether the input has ended, and the position of each element in the buffer.
+std::string with_numbers(const std::string& state, const std::vector<uint64_t>& numbers) {
+  proto::IteratorState message;
+  message.ParseFromString(state);
+  message.mutable_place()->set_passed_over(0);
+  message.mutable_place()->mutable_numbers()->Assign(numbers.begin(), numbers.end());
+  return with_crc(message);
+}
+
+std::vector<uint64_t> numbers_of(const std::string& state) {
+  proto::IteratorState message;
+  message.ParseFromString(state);
+  return {message.place().numbers().begin(), message.place().numbers().end()};
+}
+
+TEST(IteratorState, OfAShuffleThatThereIsNotIsRefused) {
+  const auto dataset = from_vector(numbers(1000)).shuffle(400, 1);
+  Iterator<int> iterator = dataset.with_options({.chunk_size = 1}).iterate();
+  for (int i = 0; i < 300; ++i) iterator.next();
+  const std::vector<uint64_t> good = numbers_of(iterator.state());
+  ASSERT_EQ(good.size(), 3u + 400u);
+  using Numbers = std::vector<uint64_t>;
+  const std::vector<std::function<void(Numbers&)>> edits = {
+      [](Numbers& n) { n[3] = n[4]; },
+      [](Numbers& n) { n[3] = *std::max_element(n.begin() + 4, n.end()); },
+      [](Numbers& n) { std::fill(n.begin() + 3, n.end(), n[3]); },
+      [](Numbers& n) { n[3] = n[1]; },
+      [](Numbers& n) { n[3] = 999'999; },
+      [](Numbers& n) { n[3] = UINT64_MAX; },
+      [](Numbers& n) { n.pop_back(); },
+      [](Numbers& n) { n.push_back(0); },
+      [](Numbers& n) { n[0] = n[1] + 1; },
+      [](Numbers& n) { n[2] = 2; },
+      [](Numbers& n) { n[0] += 100'000, n[1] += 100'000; },
+      [](Numbers& n) { n.resize(2); },
+  };
+  for (size_t i = 0; i < edits.size(); ++i) {
+    Numbers bad = good;
+    edits[i](bad);
+    const std::string state = with_numbers(iterator.state(), bad);
+    Iterator<int> other = dataset.iterate();
+    EXPECT_EQ(error_of([&] { other.restore(state); }).kind(), ErrorKind::invalid_argument)
+        << "edit " << i;
+    EXPECT_EQ(rest_of(other), collect(dataset)) << "edit " << i;
+  }
+}
+
+TEST(IteratorState, OfAShuffleAtTheLastNumberIsRefused) {
+  const auto dataset = range(INT64_MIN, INT64_MAX).repeat().shuffle(4, 1);
+  Iterator<int64_t> iterator = dataset.iterate();
+  const std::string state =
+      with_numbers(iterator.state(), {UINT64_MAX - 1, UINT64_MAX, 0, UINT64_MAX});
+  EXPECT_EQ(error_of([&] { iterator.restore(state); }).kind(), ErrorKind::invalid_argument);
+}
+
+// The buffer's elements are found again whatever lies between them.
+TEST(IteratorState, OfAShuffleMayHaveGapsOfAnyLength) {
+  for (const uint64_t step : {1, 2, 32, 33, 34, 35, 255, 256, 257, 300}) {
+    for (const uint64_t size : {1, 2, 7, 8, 9, 255, 256, 257, 400}) {
+      const uint64_t taken = (size - 1) * step + 1;
+      const auto dataset = range(0, static_cast<int64_t>(taken) + 500).shuffle(400, 1);
+      std::vector<uint64_t> state = {taken - size, taken, 0};
+      std::vector<int64_t> expected;
+      for (uint64_t i = size; i > 0; --i) state.push_back((i - 1) * step);
+      for (uint64_t i = 0; i < size; ++i) expected.push_back(static_cast<int64_t>(i * step));
+      for (uint64_t i = 0; i < 500; ++i) expected.push_back(static_cast<int64_t>(taken + i));
+      Iterator<int64_t> iterator = dataset.iterate();
+      iterator.restore(with_numbers(iterator.state(), state));
+      std::vector<int64_t> rest = rest_of(iterator);
+      std::ranges::sort(rest);
+      ASSERT_EQ(rest, expected) << size << " elements, each " << step << " after the last";
     }
   }
 }

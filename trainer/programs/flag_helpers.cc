@@ -51,9 +51,7 @@ template Option add_number(ArgumentParser&, const std::string&, double&, double,
 
 Option add_choice(ArgumentParser& app, const std::string& name, std::string& value,
                   const std::vector<std::string>& choices, const std::string& text) {
-  return app.add_option(name, value, text)
-      .one_of(choices)
-      .type_name(fmt::format("TEXT:{{{}}}", fmt::join(choices, ",")));
+  return app.add_option(name, value, text).one_of(choices);
 }
 
 void add_boolean(ArgumentParser& app, const std::string& name, bool& value,

@@ -94,7 +94,7 @@ void ArgumentParser::let_last_win() {
   app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
-void ArgumentParser::add_subcommand(const ArgumentParser& command) {
+void ArgumentParser::add_subcommand(ArgumentParser& command) {
   app_->require_subcommand(1);
   app_->add_subcommand(command.app_);
 }

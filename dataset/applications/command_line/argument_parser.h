@@ -37,7 +37,7 @@ class ArgumentParser {
   const std::string& name() const;
 
   // `names` are separated by commas: "-o,--output"; without hyphens it is a positional argument.
-  // Referenced variables and functions are used while parsing.
+  // Variables are referenced and must live until parsing. Functions are copied.
 
   // T: bool, int64_t, uint64_t, double, std::string, std::vector<std::string>,
   // std::optional<uint64_t> or std::optional<double>. For other types there is no definition.
@@ -63,14 +63,14 @@ class ArgumentParser {
   void show_defaults();
   void let_last_win();
 
-  // `command`, which must live as long as this parser, reads the arguments after its name. One
-  // subcommand is required.
-  void add_subcommand(const ArgumentParser& command);
+  // `command` reads the arguments after its name. One subcommand is required.
+  void add_subcommand(ArgumentParser& command);
   // Whether the name of this subcommand was reached.
   bool parsed() const;
 
-  // Without --help.
+  // All options except --help.
   std::vector<Option> options() const;
+  // By a name with its hyphens, also --help; empty if there is no such option.
   std::optional<Option> find(const std::string& name) const;
 
   // Returns the text that --help or --version prints; empty if neither was given. Throws

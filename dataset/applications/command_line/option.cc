@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
+#include <CLI/CLI.hpp>
 
 namespace recordpipe {
 namespace {

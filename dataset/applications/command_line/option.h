@@ -63,7 +63,7 @@ class Option {
 
   OptionFacts facts() const;
 
-  // After parsing: whether the option was given, and its first value's text.
+  // After parsing: whether the option was given, and, only if it was, its first value's text.
   bool was_given() const;
   const std::string& text() const;
 
@@ -74,7 +74,8 @@ class Option {
 };
 
 // A Transform with an additional argument: replaces a size ("4096", "100MB" or "1GiB") by its
-// number of bytes. KiB are 1024 bytes; KB are too, unless `kb_is_1000`.
+// number of bytes. KiB are 1024 bytes; KB are too, unless `kb_is_1000`. An error may change `text`,
+// too.
 std::string size_to_bytes(std::string& text, bool kb_is_1000);
 
 }  // namespace recordpipe

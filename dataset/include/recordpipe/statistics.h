@@ -12,9 +12,11 @@ namespace recordpipe {
 // that it does on the elements. Times are in seconds, summed over threads. The time of the datasets
 // that flat_map or interleave opens counts for that operator.
 struct StageStatistics {
-  std::string name;              // as in explain(), without its parameters
-  size_t depth = 0;              // 0 on the path to the consumer; +1 inside each of several inputs
-  uint64_t elements = 0;         // planned output elements; may be ahead of the consumer
+  std::string name;  // as in explain(), without its parameters
+  size_t depth = 0;  // 0 on the path to the consumer; +1 inside each of several inputs
+  // Planned output elements: may be ahead of the consumer, and counts those that restoring a
+  // shuffle passes over.
+  uint64_t elements = 0;
   double planning = 0;           // sequential work, on one thread at a time
   double computing = 0;          // parallel work, on all threads
   double waiting_for_input = 0;  // for elements that other threads compute

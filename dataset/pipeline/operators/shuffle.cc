@@ -78,10 +78,13 @@ class ShufflePlan final : public OrderPlan {
     drawn_ = numbers.next();
     const uint64_t taken = numbers.next();
     const bool input_ended = numbers.next_bool();
-    if (numbers.rest().size() > std::min<uint64_t>(buffer_size_, taken)) fail_state();
-    places_.assign(numbers.rest().begin(), numbers.rest().end());
-    refill();
-    if (taken < taken_) fail_state();
+    const std::span<const uint64_t> places = numbers.rest();
+    // What was taken was drawn, or is in the buffer.
+    if (drawn_ > taken || places.size() != taken - drawn_ || places.size() > buffer_size_) {
+      fail_state();
+    }
+    places_.assign(places.begin(), places.end());
+    refill(taken);
     pass_over(taken - taken_);
     input_ended_ = input_ended;
   }
@@ -105,34 +108,37 @@ class ShufflePlan final : public OrderPlan {
     taken_ += count;
   }
 
-  // Plans the tickets for places_ again, in the order of the input.
-  void refill() {
+  // Plans the tickets for places_, all below `taken`, again, in the order of the input.
+  void refill(uint64_t taken) {
     struct Slot {
       uint64_t place;
-      size_t number;
+      size_t index;  // in places_
     };
     std::vector<Slot> slots(places_.size());
     for (size_t i = 0; i < slots.size(); ++i) slots[i] = {places_[i], i};
     std::ranges::sort(slots, {}, &Slot::place);
+    const bool twice = std::ranges::adjacent_find(slots, {}, &Slot::place) != slots.end();
+    if (twice || (!slots.empty() && slots.back().place >= taken)) fail_state();
     buffer_.reserve(slots.size());
     charge();
     inputs_.resize(kInputs);
-    for (size_t first = 0; first < slots.size();) {
-      size_t end = first + 1;
-      while (end < slots.size() && slots[end].place - slots[end - 1].place <= kShortGap &&
-             slots[end].place - slots[first].place < kInputs) {
+    for (size_t next = 0; next < slots.size();) {
+      // A run of places with short gaps.
+      const size_t begin = next;
+      size_t end = begin + 1;
+      while (end < slots.size() && slots[end].place - slots[end - 1].place <= kShortGap + 1 &&
+             slots[end].place - slots[begin].place < kInputs) {
         ++end;
       }
-      if (slots[first].place < taken_) fail_state();  // a duplicate
-      pass_over(slots[first].place - taken_);
+      pass_over(slots[begin].place - taken_);
       for (const uint64_t last = slots[end - 1].place; taken_ <= last;) {
         const Planned planned =
             input().plan(std::span(inputs_).first(last + 1 - taken_), Wait::yes);
         size_t unwanted = 0;
         for (size_t i = 0; i < planned.count; ++i, ++taken_) {
-          if (slots[first].place == taken_) {
+          if (slots[next].place == taken_) {
             buffer_.push_back(inputs_[i]);
-            ++first;
+            ++next;
           } else {
             inputs_[unwanted++] = inputs_[i];
           }
@@ -143,7 +149,7 @@ class ShufflePlan final : public OrderPlan {
     }
     // Reordered only now: after an exception, restart() discards the tickets in the buffer.
     std::vector<Ticket> in_place(buffer_.size());
-    for (size_t i = 0; i < slots.size(); ++i) in_place[slots[i].number] = buffer_[i];
+    for (size_t i = 0; i < slots.size(); ++i) in_place[slots[i].index] = buffer_[i];
     buffer_ = std::move(in_place);
   }
 

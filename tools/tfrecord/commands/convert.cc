@@ -211,9 +211,9 @@ ExitCode convert(const CommandContext& context, const ConvertArguments& argument
                           describe_damage(report.skipped.regions, report.skipped.bytes));
   }
   if (arguments.json) {
-    print_summary(context, {{"files", to_json(report.files)},
-                            {"regions_skipped", report.skipped.regions},
-                            {"bytes_skipped", report.skipped.bytes}});
+    print_json_summary(context, {{"files", to_json(report.files)},
+                                 {"regions_skipped", report.skipped.regions},
+                                 {"bytes_skipped", report.skipped.bytes}});
   } else if (arguments.output.path != "-") {
     const std::string why =
         report.read_in_vain

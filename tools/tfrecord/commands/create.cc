@@ -127,7 +127,7 @@ ExitCode create(const CommandContext& context, const CreateArguments& arguments)
   source->run([&](std::span<const std::byte> record) { output.write(record); });
   const std::vector<WrittenFile> written = output.close();
   if (arguments.json) {
-    print_summary(context, {{"files", to_json(written)}});
+    print_json_summary(context, {{"files", to_json(written)}});
   } else if (arguments.output.path != "-") {
     print_summary(context, describe(written));
   }

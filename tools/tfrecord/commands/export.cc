@@ -113,7 +113,7 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   target->close();
   const std::string& path = arguments.target.output;
   if (arguments.json) {
-    print_summary(context, {{"path", path}, {"format", format}, {"records", report.taken}});
+    print_json_summary(context, {{"path", path}, {"format", format}, {"records", report.taken}});
   } else if (path != "-") {
     print_summary(context,
                   fmt::format("wrote {} to {}", counted(report.taken, "record"), printable(path)));

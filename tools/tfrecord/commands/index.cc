@@ -103,7 +103,7 @@ ExitCode index_file(const Arguments& arguments, const CommandContext& context,
   const uint64_t records = arguments.check ? check_index(arguments, context, path)
                                            : write_index(arguments, context, path, progress);
   if (arguments.json) {
-    print_summary(
+    print_json_summary(
         context,
         {{"path", without_secrets(path)}, {"index", without_secrets(index)}, {"records", records}});
   } else if (arguments.check) {

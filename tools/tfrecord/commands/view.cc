@@ -83,8 +83,8 @@ class View {
                                             .labels = labels_});
     out.close();
     if (arguments_.json) {
-      print_summary(context_,
-                    {{"path", arguments_.output}, {"records", sample_.size()}, {"bytes", bytes}});
+      print_json_summary(
+          context_, {{"path", arguments_.output}, {"records", sample_.size()}, {"bytes", bytes}});
     } else if (arguments_.output != "-") {
       print_summary(context_, fmt::format("wrote {}, {}, to {}", shown_records(), byte_count(bytes),
                                           printable(arguments_.output)));

@@ -27,7 +27,7 @@ void check_json_summary(bool json, const std::string& output) {
   throw UsageError("--json and the result can't both go to standard output: give -o a name");
 }
 
-void print_summary(const CommandContext& context, const nlohmann::ordered_json& json) {
+void print_json_summary(const CommandContext& context, const nlohmann::ordered_json& json) {
   context.progress.clear();
   print(json_line(json));
 }

@@ -1,4 +1,4 @@
-// Prints the output of --json: JSON objects on standard output, one per line.
+// --json: the option, objects as lines of text, and the summary of what was written.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ void add_json_summary(CommandApp& app, bool& json);
 // Throws UsageError if both the result and the summary would go to standard output.
 void check_json_summary(bool json, const std::string& output);
 
-// Prints the summary as a line of JSON.
-void print_summary(const CommandContext& context, const nlohmann::ordered_json& json);
+// Prints the summary as a line of JSON on standard output.
+void print_json_summary(const CommandContext& context, const nlohmann::ordered_json& json);
 
 }  // namespace recordpipe
