@@ -2,7 +2,9 @@
 
 # Parsing the standard library's headers takes half of the compile time of most files. A precompiled
 # nlohmann/json.hpp costs each file half a second and saves less.
-option(RECORDPIPE_PRECOMPILED_HEADERS "Compile with precompiled standard headers" OFF)
+set(RECORDPIPE_PRECOMPILED_HEADERS OFF CACHE STRING
+    "Compile with precompiled standard headers: ON; TESTS, for the tests only; OFF")
+set_property(CACHE RECORDPIPE_PRECOMPILED_HEADERS PROPERTY STRINGS ON TESTS OFF)
 set(recordpipe_standard_headers
   <algorithm> <array> <atomic> <chrono> <condition_variable> <cstddef> <cstdint> <cstring>
   <exception> <functional> <map> <memory> <mutex> <numeric> <optional> <ranges> <set> <span> <sstream>
@@ -14,7 +16,12 @@ set(recordpipe_standard_headers
 # ones.
 function(recordpipe_precompile target)
   cmake_parse_arguments(arg "" "AS" "" ${ARGN})
-  if(NOT RECORDPIPE_PRECOMPILED_HEADERS)
+  set(is_test OFF)
+  if("${target};${arg_AS}" MATCHES "recordpipe_test_headers")
+    set(is_test ON)
+  endif()
+  if(NOT RECORDPIPE_PRECOMPILED_HEADERS OR
+     (RECORDPIPE_PRECOMPILED_HEADERS STREQUAL TESTS AND NOT is_test))
     return()
   endif()
   if(arg_AS)

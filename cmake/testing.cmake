@@ -55,26 +55,28 @@ function(recordpipe_test name)
                        ${properties})
 endfunction()
 
-# recordpipe_command_test(NAME COMMAND ... ENVIRONMENT NAME=VALUE... PROPERTIES NAME VALUE...):
-# defines a CTest test that runs a command.
+# recordpipe_command_test(NAME COMMAND ... COST SECONDS ENVIRONMENT NAME=VALUE... PROPERTIES NAME
+# VALUE...): defines a CTest test that runs a command. CTest starts tests of a higher COST first
+# (default: 1), so that no long test runs alone at the end. GoogleTest's tests have none.
 function(recordpipe_command_test name)
-  cmake_parse_arguments(arg "" "" "COMMAND;ENVIRONMENT;PROPERTIES" ${ARGN})
-  add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
-  if(arg_PROPERTIES)
-    set_tests_properties(${name} PROPERTIES ${arg_PROPERTIES})
+  cmake_parse_arguments(arg "" "COST" "COMMAND;ENVIRONMENT;PROPERTIES" ${ARGN})
+  if(NOT arg_COST)
+    set(arg_COST 1)
   endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+  set_tests_properties(${name} PROPERTIES COST ${arg_COST} ${arg_PROPERTIES})
   if(arg_ENVIRONMENT)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
   endif()
 endfunction()
 
-# recordpipe_python_tests(NAME SCRIPT CLASS... ENVIRONMENT ... PROPERTIES ...): defines CTest tests
-# NAME.CLASS that each run one class of a Python unittest script; without CLASS, one test NAME that
-# runs the whole script.
+# recordpipe_python_tests(NAME SCRIPT CLASS... COST ... ENVIRONMENT ... PROPERTIES ...): defines
+# CTest tests NAME.CLASS that each run one class of a Python unittest script; without CLASS, one
+# test NAME that runs the whole script.
 function(recordpipe_python_tests name script)
-  cmake_parse_arguments(arg "" "" "ENVIRONMENT;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(arg "" "COST" "ENVIRONMENT;PROPERTIES" ${ARGN})
   set(command Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/${script})
-  set(rest ENVIRONMENT ${arg_ENVIRONMENT} PROPERTIES ${arg_PROPERTIES})
+  set(rest COST ${arg_COST} ENVIRONMENT ${arg_ENVIRONMENT} PROPERTIES ${arg_PROPERTIES})
   foreach(class IN LISTS arg_UNPARSED_ARGUMENTS)
     recordpipe_command_test(${name}.${class} COMMAND ${command} ${class} ${rest})
   endforeach()
