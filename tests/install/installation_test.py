@@ -44,12 +44,12 @@ RECORD = ({"Threads", "ZLIB"}, {"isal", "z", "zstd"})
 PROTO = ({"Protobuf", "Threads"}, {"protobuf"})
 DIGEST = (RECORD[0] | {"OpenSSL"}, RECORD[1] | {"crypto"})
 IMAGE = (RECORD[0] | {"hwy"}, RECORD[1] | {"hwy"})
-PIPELINE = (RECORD[0] | PROTO[0] | {"TBB"}, RECORD[1] | PROTO[1] | {"tbb"})
+PIPELINE = (RECORD[0] | {"TBB"}, RECORD[1] | {"tbb"})
 CIFAR = (PIPELINE[0] | IMAGE[0] | DIGEST[0] | {"LibArchive"},
          PIPELINE[1] | IMAGE[1] | DIGEST[1] | {"archive"})
 
-TRAINER = (PIPELINE[0] | IMAGE[0] | {"dnnl", "JPEG", "OpenCL", "OpenMP", "PNG", "fmt"},
-           PIPELINE[1] | IMAGE[1] | {"dnnl", "fmt", "gomp", "jpeg", "OpenCL", "png16"})
+TRAINER = (PIPELINE[0] | PROTO[0] | IMAGE[0] | {"dnnl", "JPEG", "OpenCL", "OpenMP", "PNG", "fmt"},
+           PIPELINE[1] | PROTO[1] | IMAGE[1] | {"dnnl", "fmt", "gomp", "jpeg", "OpenCL", "png16"})
 
 CASES = {
     "record": Case(HERE / "record.cc", ["record"], *RECORD, r"one\ntwo\n"),

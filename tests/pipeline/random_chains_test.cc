@@ -129,6 +129,10 @@ TEST_P(RandomChains, EqualTheirTwinsAndResumeAnywhere) {
     const Rest expected = rest_of(chain.twin());
     const PipelineOptions options = draw_options(random);
     SCOPED_TRACE("trial " + std::to_string(trial) + "\n" + chain.dataset().explain());
+    const Cardinality cardinality = chain.dataset().cardinality();
+    if (expected.error.empty() && cardinality != kUnknownCardinality) {
+      ASSERT_EQ(cardinality, static_cast<Cardinality>(expected.values.size()));
+    }
     Iterator<Value> iterator = chain.dataset().with_options(options).iterate();
     ASSERT_EQ(rest_of(iterator), expected)
         << options.threads << " threads, chunks of " << options.chunk_size;

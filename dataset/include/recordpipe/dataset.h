@@ -50,6 +50,7 @@
 
 #include "recordpipe/cache.h"
 #include "recordpipe/cache_codec.h"
+#include "recordpipe/cardinality.h"
 #include "recordpipe/collator.h"
 #include "recordpipe/element.h"
 #include "recordpipe/file.h"
@@ -319,6 +320,13 @@ class Dataset {
   std::string explain() const { return internal::explain(node_); }
   // Returns a hash of the operators and their parameters, but not of the code of functions.
   uint64_t plan_hash() const { return internal::plan_hash(node_); }
+
+  // Returns the number of elements of a pass without computing them: kInfiniteCardinality for
+  // repeat(-1), kUnknownCardinality after filter, flat_map, interleave, unbatch, ignore_errors and
+  // from_generator, for sample_from_datasets with stop_on_empty_dataset, and for compressed files.
+  // Counts the records of plain files by their indexes or headers, at each call, and throws the
+  // errors of opening them. If an element can't be computed, a pass ends earlier.
+  Cardinality cardinality() const { return internal::cardinality(node_); }
 
   // Starts a new pass, for example iterate({.epoch = 3}).
   Iterator<T> iterate(const IterateOptions& options = {}) const {

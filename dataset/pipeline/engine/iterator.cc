@@ -126,5 +126,6 @@ MemoryUse AnyIterator::memory() const { return pass_->context.memory->use(); }
 uint64_t random_operators(const NodePtr& node) { return node->random_operators(); }
 std::string explain(const NodePtr& node) { return node->describe().text(); }
 uint64_t plan_hash(const NodePtr& node) { return node->describe().hash(); }
+Cardinality cardinality(const NodePtr& node) { return node->cardinality(); }
 
 }  // namespace recordpipe::internal

@@ -4,19 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include <google/protobuf/io/coded_stream.h>
-
-#include "recordpipe/crc32c.h"
+#include "dataset/pipeline/engine/iterator_state_codec.h"
 #include "recordpipe/error.h"
 #include "recordpipe/file.h"
 #include "recordpipe/internal/url_path.h"
 #include "recordpipe/philox.h"
-#include "recordpipe/proto/iterator_state.pb.h"
 
 namespace recordpipe::internal {
 namespace {
@@ -24,8 +22,6 @@ namespace {
 constexpr uint32_t kVersion = 3;
 constexpr size_t kMaxFingerprints = 1024;  // 8 KiB
 constexpr size_t kMaxText = 4096;
-constexpr size_t kTailSize = 5;  // the field crc32c
-constexpr int kMaxDepth = 1000;  // of nested messages; protobuf's default is 100
 
 constexpr char kHint[] = "restore it into the pipeline it was saved from, over the same files";
 
@@ -40,7 +36,7 @@ constexpr char kHasChanged[] =
     "is another file than the state was saved with, or has changed since";
 
 // The indexes of the opened files as ranges [begin, end): begin, end, begin, end, ...
-using Runs = google::protobuf::RepeatedField<uint32_t>;
+using Runs = std::vector<uint32_t>;
 
 // The number of files that one fingerprint covers.
 size_t files_per_fingerprint(size_t files) {
@@ -52,7 +48,7 @@ Runs opened_runs(std::span<const SourceFile> files, const FileFingerprints& know
   bool in_run = false;
   for (size_t i = 0; i <= files.size(); ++i) {
     const bool is_open = i < files.size() && known.was_opened(*files[i].file_system, files[i].path);
-    if (is_open != std::exchange(in_run, is_open)) runs.Add(static_cast<uint32_t>(i));
+    if (is_open != std::exchange(in_run, is_open)) runs.push_back(static_cast<uint32_t>(i));
   }
   return runs;
 }
@@ -61,7 +57,7 @@ Runs opened_runs(std::span<const SourceFile> files, const FileFingerprints& know
 std::vector<uint64_t> fingerprints(std::span<const SourceFile> files, const Runs& opened,
                                    size_t per_fingerprint, FileFingerprints& known) {
   std::vector<uint64_t> all;
-  int run = 0;  // index in `opened` of the next bound
+  size_t run = 0;  // index in `opened` of the next bound
   for (size_t i = 0; i < files.size(); ++i) {
     while (run < opened.size() && opened[run] <= i) ++run;
     const auto& [file_system, path] = files[i];
@@ -83,33 +79,6 @@ std::vector<uint64_t> input_files(std::span<const SourceFile> sources,
   std::vector<uint64_t> out;
   for (const auto& [name, content] : inputs) out.insert(out.end(), {name, content});
   return out;
-}
-
-void write(const PlanState& from, proto::PlanState& to, int depth = 1) {
-  if (depth >= kMaxDepth) {
-    throw Error({.kind = ErrorKind::unsupported,
-                 .reason = "a state of more than " + std::to_string(kMaxDepth - 1) +
-                           " operators in a row can't be saved"});
-  }
-  to.mutable_numbers()->Assign(from.numbers.begin(), from.numbers.end());
-  for (const PlanState& input : from.inputs) write(input, *to.add_inputs(), depth + 1);
-  to.set_passed_over(from.passed_over);
-}
-
-bool parse(std::string_view serialized, proto::IteratorState& state) {
-  if (serialized.size() < kTailSize || serialized.size() > INT32_MAX) return false;
-  google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(serialized.data()),
-                                               static_cast<int>(serialized.size()));
-  input.SetRecursionLimit(kMaxDepth);
-  return state.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
-}
-
-PlanState read(const proto::PlanState& from) {
-  PlanState to;
-  to.numbers.assign(from.numbers().begin(), from.numbers().end());
-  for (const proto::PlanState& input : from.inputs()) to.inputs.push_back(read(input));
-  to.passed_over = from.passed_over();
-  return to;
 }
 
 [[noreturn]] void refuse_version(uint32_t version) {
@@ -142,21 +111,18 @@ PlanState read(const proto::PlanState& from) {
   refuse("a state of another plan");
 }
 
-void check_files(const PlanDescription& plan, const proto::IteratorState& state,
-                 FileFingerprints& known) {
+void check_files(const PlanDescription& plan, const IteratorState& state, FileFingerprints& known) {
   const std::vector<SourceFile> files = plan.source_files();
   const size_t per_fingerprint = files_per_fingerprint(files.size());
-  const auto& saved = state.file_fingerprints();
-  if (state.files_per_fingerprint() != per_fingerprint) {
+  const std::vector<uint64_t>& saved = state.file_fingerprints;
+  if (state.files_per_fingerprint != per_fingerprint) {
     refuse("a state of another number of files");
   }
   const std::vector<uint64_t> here =
-      fingerprints(files, state.opened_files(), per_fingerprint, known);
-  if (static_cast<size_t>(saved.size()) != here.size()) {
-    refuse("a state of another number of files");
-  }
+      fingerprints(files, state.opened_files, per_fingerprint, known);
+  if (saved.size() != here.size()) refuse("a state of another number of files");
   for (size_t i = 0; i < here.size(); ++i) {
-    if (saved[static_cast<int>(i)] == here[i]) continue;
+    if (saved[i] == here[i]) continue;
     const size_t first = i * per_fingerprint;
     const size_t last = std::min(first + per_fingerprint, files.size()) - 1;
     refuse(first == last ? kHasChanged
@@ -166,11 +132,10 @@ void check_files(const PlanDescription& plan, const proto::IteratorState& state,
   }
 }
 
-void expect_input_files(const google::protobuf::RepeatedField<uint64_t>& files,
-                        FileFingerprints& known) {
+void expect_input_files(const std::vector<uint64_t>& files, FileFingerprints& known) {
   if (files.size() % 2 != 0) refuse("not a saved iterator state");
   std::multimap<uint64_t, uint64_t> contents_by_name;
-  for (int i = 0; i < files.size(); i += 2) contents_by_name.emplace(files[i], files[i + 1]);
+  for (size_t i = 0; i < files.size(); i += 2) contents_by_name.emplace(files[i], files[i + 1]);
   known.expect(std::move(contents_by_name));
 }
 
@@ -180,42 +145,33 @@ std::string save_iterator_state(const PlanDescription& plan, const IteratorPlace
                                 FileFingerprints& known) {
   const std::vector<SourceFile> files = plan.source_files();
   const size_t per_fingerprint = files_per_fingerprint(files.size());
-  proto::IteratorState state;
-  state.set_version(kVersion);
-  state.set_plan_hash(plan.hash());
-  state.set_plan_text(plan.text(/*with_free=*/false).substr(0, kMaxText));
-  *state.mutable_opened_files() = opened_runs(files, known);
-  for (const uint64_t hash : fingerprints(files, state.opened_files(), per_fingerprint, known)) {
-    state.add_file_fingerprints(hash);
-  }
-  state.set_files_per_fingerprint(static_cast<uint32_t>(per_fingerprint));
-  for (const uint64_t number : input_files(files, known)) state.add_input_files(number);
-  write(place.plan, *state.mutable_place());
-  state.set_position(place.position);
-  state.set_epoch(place.epoch);
-  std::string serialized = state.SerializeAsString();
-  proto::IteratorState tail;
-  tail.set_crc32c(crc32c(std::as_bytes(std::span(serialized))));
-  tail.AppendToString(&serialized);
-  return serialized;
+  IteratorState state{.version = kVersion,
+                      .plan_hash = plan.hash(),
+                      .plan_text = plan.text(/*with_free=*/false).substr(0, kMaxText),
+                      .files_per_fingerprint = static_cast<uint32_t>(per_fingerprint),
+                      .place = place.plan,
+                      .position = place.position,
+                      .epoch = place.epoch,
+                      .opened_files = opened_runs(files, known)};
+  state.file_fingerprints = fingerprints(files, state.opened_files, per_fingerprint, known);
+  state.input_files = input_files(files, known);
+  return serialize(state);
 }
 
 IteratorPlace load_iterator_state(const PlanDescription& plan, std::string_view serialized,
                                   FileFingerprints& known) {
-  proto::IteratorState state;
-  if (!parse(serialized, state)) refuse("not a saved iterator state");
-  const std::string_view body = serialized.substr(0, serialized.size() - kTailSize);
-  if (state.crc32c() != crc32c(std::as_bytes(std::span(body)))) {
-    refuse("a damaged iterator state");
-  }
-  if (state.version() != kVersion) refuse_version(state.version());
-  if (state.plan_hash() != plan.hash()) {
-    refuse_plan(state.plan_text(), plan.text(/*with_free=*/false).substr(0, kMaxText));
+  std::optional<ParsedIteratorState> parsed = parse_iterator_state(serialized);
+  if (!parsed) refuse("not a saved iterator state");
+  if (!parsed->is_intact) refuse("a damaged iterator state");
+  IteratorState& state = parsed->state;
+  if (state.version != kVersion) refuse_version(state.version);
+  if (state.plan_hash != plan.hash()) {
+    refuse_plan(state.plan_text, plan.text(/*with_free=*/false).substr(0, kMaxText));
   }
   known.forget_unopened();
   check_files(plan, state, known);
-  expect_input_files(state.input_files(), known);
-  return {read(state.place()), state.position(), state.epoch()};
+  expect_input_files(state.input_files, known);
+  return {std::move(state.place), state.position, state.epoch};
 }
 
 void require_input_files(FileFingerprints& known) {

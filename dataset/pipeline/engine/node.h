@@ -11,12 +11,24 @@
 #include "dataset/pipeline/engine/plan_description.h"
 #include "dataset/pipeline/engine/stage.h"
 #include "dataset/pipeline/engine/stage_context.h"
+#include "recordpipe/cardinality.h"
 #include "recordpipe/internal/element_ops.h"
 
 namespace recordpipe::internal {
 
 class Node;
 using NodePtr = std::shared_ptr<const Node>;
+
+// `count` elements; unknown if int64_t can't hold that.
+constexpr Cardinality finite(uint64_t count) {
+  return count <= INT64_MAX ? static_cast<int64_t>(count) : kUnknownCardinality;
+}
+
+constexpr Cardinality sum(Cardinality a, Cardinality b) {
+  if (a == kUnknownCardinality || b == kUnknownCardinality) return kUnknownCardinality;
+  if (a == kInfiniteCardinality || b == kInfiniteCardinality) return kInfiniteCardinality;
+  return finite(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
 
 class Node {
  public:
@@ -41,6 +53,8 @@ class Node {
   // The name of the first operator, up to and including this one, that supports only sequential
   // access; empty if all operators support random access (Plan::tickets_at).
   virtual std::string sequential_operator() const { return describe_operator().name; }
+  // The number of elements of a pass.
+  virtual Cardinality cardinality() const { return kUnknownCardinality; }
 
  protected:
   const std::vector<NodePtr>& inputs() const { return inputs_; }

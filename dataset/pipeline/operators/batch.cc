@@ -273,6 +273,13 @@ class BatchNode final : public UnaryNode {
         batch_size_(batch_size),
         drop_remainder_(drop_remainder),
         collator_(std::move(collator)) {}
+  Cardinality cardinality() const override {
+    const Cardinality rows = input().cardinality();
+    if (rows < 0) return rows;
+    const uint64_t whole = static_cast<uint64_t>(rows) / batch_size_;
+    const bool remainder = !drop_remainder_ && static_cast<uint64_t>(rows) % batch_size_ > 0;
+    return finite(whole + (remainder ? 1 : 0));
+  }
 
  protected:
   PlanDescription describe_operator() const override { return {collator_->name()}; }

@@ -169,6 +169,7 @@ class CacheNode final : public UnaryNode {
       : UnaryNode(std::move(input)),
         copy_(copy),
         contents_(std::make_unique<CacheContents>(element(), options.max_bytes)) {}
+  Cardinality cardinality() const override { return input().cardinality(); }
 
  protected:
   PlanDescription describe_operator() const override { return {"cache", {}}; }

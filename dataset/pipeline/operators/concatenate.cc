@@ -99,6 +99,11 @@ class ConcatenateNode final : public MultiNode {
   explicit ConcatenateNode(std::vector<NodePtr> inputs, const ElementOps& element)
       : MultiNode(std::move(inputs), element) {}
   std::string sequential_operator() const override { return first_sequential_operator(); }
+  Cardinality cardinality() const override {
+    Cardinality total = 0;
+    for (const NodePtr& input : inputs()) total = sum(total, input->cardinality());
+    return total;
+  }
 
  protected:
   PlanDescription describe_operator() const override { return {"concatenate", {}}; }

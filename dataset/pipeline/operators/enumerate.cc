@@ -151,6 +151,7 @@ class EnumerateNode final : public UnaryNode {
   EnumerateNode(NodePtr input, int64_t start, const PairOps& pair)
       : UnaryNode(std::move(input), pair.pair), start_(start), pair_(pair) {}
   std::string sequential_operator() const override { return input().sequential_operator(); }
+  Cardinality cardinality() const override { return input().cardinality(); }
 
  protected:
   PlanDescription describe_operator() const override { return {"enumerate", {{"start", start_}}}; }

@@ -247,6 +247,7 @@ class FileCacheNode final : public UnaryNode {
         file_system_(file_system),
         path_(std::move(path)),
         codec_(std::move(codec)) {}
+  Cardinality cardinality() const override { return input().cardinality(); }
 
  protected:
   PlanDescription describe_operator() const override {

@@ -80,6 +80,7 @@ class GlobalShuffleNode final : public UnaryNode {
  public:
   GlobalShuffleNode(NodePtr input, uint64_t seed) : UnaryNode(std::move(input)), seed_(seed) {}
   uint64_t random_operators() const override { return input().random_operators() + 1; }
+  Cardinality cardinality() const override { return input().cardinality(); }
 
  protected:
   PlanDescription describe_operator() const override {

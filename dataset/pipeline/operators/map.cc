@@ -59,6 +59,7 @@ class MapNode final : public UnaryNode {
     return input().random_operators() + (seed_ ? 1 : 0);
   }
   std::string sequential_operator() const override { return input().sequential_operator(); }
+  Cardinality cardinality() const override { return input().cardinality(); }
 
  protected:
   PlanDescription describe_operator() const override {

@@ -178,6 +178,7 @@ class PrefetchPlan final : public StorePlan {
 class PrefetchNode final : public UnaryNode {
  public:
   PrefetchNode(NodePtr input, size_t depth) : UnaryNode(std::move(input)), depth_(depth) {}
+  Cardinality cardinality() const override { return input().cardinality(); }
 
  protected:
   PlanDescription describe_operator() const override {

@@ -113,6 +113,14 @@ class SampleNode final : public MultiNode {
         seed_(seed),
         stop_on_empty_(stop_on_empty) {}
   uint64_t random_operators() const override { return MultiNode::random_operators() + 1; }
+  Cardinality cardinality() const override {
+    if (stop_on_empty_) return kUnknownCardinality;
+    Cardinality total = 0;
+    for (size_t i = 0; i < inputs().size(); ++i) {
+      if (weights_[i] > 0) total = sum(total, inputs()[i]->cardinality());
+    }
+    return total;
+  }
 
  protected:
   PlanDescription describe_operator() const override {

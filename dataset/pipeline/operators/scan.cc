@@ -95,6 +95,7 @@ class ScanNode final : public UnaryNode {
  public:
   ScanNode(NodePtr input, std::unique_ptr<const ScanFunction> function, const ElementOps& output)
       : UnaryNode(std::move(input), output), function_(std::move(function)) {}
+  Cardinality cardinality() const override { return input().cardinality(); }
 
  protected:
   PlanDescription describe_operator() const override { return {"scan", {}}; }

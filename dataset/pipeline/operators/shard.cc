@@ -152,6 +152,13 @@ class ShardNode final : public UnaryNode {
         index_(index),
         drop_remainder_(drop_remainder) {}
   std::string sequential_operator() const override { return input().sequential_operator(); }
+  Cardinality cardinality() const override {
+    const Cardinality all = input().cardinality();
+    if (all < 0) return all;
+    const uint64_t whole = static_cast<uint64_t>(all) / num_shards_;
+    const uint64_t rest = static_cast<uint64_t>(all) % num_shards_;
+    return finite(whole + (!drop_remainder_ && index_ < rest ? 1 : 0));
+  }
 
  protected:
   PlanDescription describe_operator() const override {

@@ -197,6 +197,7 @@ class ShuffleNode final : public UnaryNode {
   ShuffleNode(NodePtr input, size_t buffer_size, uint64_t seed)
       : UnaryNode(std::move(input)), buffer_size_(buffer_size), seed_(seed) {}
   uint64_t random_operators() const override { return input().random_operators() + 1; }
+  Cardinality cardinality() const override { return input().cardinality(); }
 
  protected:
   PlanDescription describe_operator() const override {

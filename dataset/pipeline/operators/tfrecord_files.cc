@@ -27,6 +27,12 @@ namespace recordpipe {
 namespace internal {
 namespace {
 
+// Whether a file that can't be mapped for this reason can be read as a stream.
+bool is_for_stream(ErrorKind kind) {
+  return kind == ErrorKind::unsupported || kind == ErrorKind::truncated ||
+         kind == ErrorKind::corrupted;
+}
+
 class RecordPlan final : public Plan {
  public:
   RecordPlan(FileSystem& file_system, const std::vector<std::string>& paths,
@@ -164,10 +170,7 @@ class RecordPlan final : public Plan {
       keep(number, map(number, opened_records_->stop.token()));
       return true;
     } catch (const Error& error) {
-      const ErrorKind kind = error.kind();
-      const bool is_for_stream = kind == ErrorKind::unsupported || kind == ErrorKind::truncated ||
-                                 kind == ErrorKind::corrupted;
-      if (!is_for_stream) throw;
+      if (!is_for_stream(error.kind())) throw;
       return false;
     }
   }
@@ -335,6 +338,14 @@ class RecordNode final : public Node {
         options_(options) {}
   // Claims random access. If a file has none, size() throws when it opens the file.
   std::string sequential_operator() const override { return {}; }
+  Cardinality cardinality() const override {
+    try {
+      return finite(build_stage(make_stage_context({})).plan->size());
+    } catch (const Error& error) {
+      if (!is_for_stream(error.kind())) throw;
+      return kUnknownCardinality;
+    }
+  }
 
  protected:
   PlanDescription describe_operator() const override {

@@ -171,6 +171,15 @@ class WindowNode final : public UnaryNode {
         shift_(shift),
         drop_remainder_(drop_remainder),
         copy_(copy) {}
+  Cardinality cardinality() const override {
+    const Cardinality elements = input().cardinality();
+    if (elements <= 0) return elements;
+    // The positions at which a window may start.
+    const auto count = static_cast<uint64_t>(elements);
+    if (drop_remainder_ && count < size_) return 0;
+    const uint64_t last = drop_remainder_ ? count - size_ : count - 1;
+    return finite(last / shift_ + 1);
+  }
 
  protected:
   PlanDescription describe_operator() const override {

@@ -270,6 +270,15 @@ class ZipNode final : public MultiNode {
   ZipNode(std::vector<NodePtr> inputs, const TupleOps& tuple)
       : MultiNode(std::move(inputs), tuple.tuple), tuple_(tuple) {}
   std::string sequential_operator() const override { return first_sequential_operator(); }
+  Cardinality cardinality() const override {
+    Cardinality least = kInfiniteCardinality;
+    for (const NodePtr& input : inputs()) {
+      const Cardinality one = input->cardinality();
+      if (one == kUnknownCardinality) return one;
+      if (one >= 0) least = least < 0 ? one : std::min(least, one);
+    }
+    return least;
+  }
 
  protected:
   PlanDescription describe_operator() const override { return {"zip", {}}; }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "recordpipe/cardinality.h"
 #include "recordpipe/internal/element_ops.h"
 #include "recordpipe/internal/functions.h"
 #include "recordpipe/internal/tuple_ops.h"
@@ -30,6 +31,7 @@ using NodePtr = std::shared_ptr<const Node>;
 uint64_t random_operators(const NodePtr& node);
 std::string explain(const NodePtr& node);
 uint64_t plan_hash(const NodePtr& node);
+Cardinality cardinality(const NodePtr& node);
 
 NodePtr indexed(std::string name, std::vector<Parameter> parameters,
                 std::shared_ptr<const IndexedValues> values, const ElementOps& element);

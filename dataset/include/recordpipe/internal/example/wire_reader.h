@@ -49,8 +49,9 @@ inline constexpr uint32_t kListValue = 1;
 
 class WireReader {
  public:
-  explicit WireReader(std::span<const std::byte> message)
-      : WireReader(message.data(), message, kMaxDepth) {}
+  // `depth`: the levels of nested groups and messages that are allowed.
+  explicit WireReader(std::span<const std::byte> message, int depth = kMaxDepth)
+      : WireReader(message.data(), message, depth) {}
 
   bool done() const { return next_ == end_; }
   // Returns the tag (field number and wire type) of the next field. Throws at an end-group tag.
@@ -67,6 +68,11 @@ class WireReader {
     const std::byte* from = next_;
     advance(sizeof(uint32_t));
     return load_little_endian<uint32_t>(from);
+  }
+  uint64_t read_fixed64() {
+    const std::byte* from = next_;
+    advance(sizeof(uint64_t));
+    return load_little_endian<uint64_t>(from);
   }
   std::span<const std::byte> read_bytes() {
     const size_t length = read_length();
