@@ -63,7 +63,7 @@ for layer, names in {
                        "message_view parse_example parse_sequence_example",
     "dataset/pipeline": "internal/element_ops internal/element_type_name internal/functions "
                         "internal/operators internal/ticket internal/tuple_ops cache cache_codec "
-                        "chrome_trace collator dataset element from_generator from_vector "
+                        "cardinality chrome_trace collator dataset element from_generator from_vector "
                         "ignore_errors iterator memory_use options padded_batch range "
                         "sample_from_datasets statistics tfrecord_files zip",
 }.items():

@@ -31,6 +31,8 @@ constexpr uint32_t kCrc32c = 15;
 
 constexpr size_t kTailSize = 1 + sizeof(uint32_t);  // the field crc32c
 
+constexpr uint8_t kCrcTag = wire_tag(kCrc32c, WireType::fixed32);
+
 constexpr uint32_t varint_tag(uint32_t field) { return wire_tag(field, WireType::varint); }
 constexpr uint32_t fixed64_tag(uint32_t field) { return wire_tag(field, WireType::fixed64); }
 
@@ -109,7 +111,7 @@ PlanState read_place(WireReader message) {
   return place;
 }
 
-IteratorState read_state(WireReader message, uint32_t& crc) {
+IteratorState read_state(WireReader message) {
   IteratorState state;
   while (!message.done()) {
     const uint32_t tag = message.read_tag();
@@ -146,9 +148,6 @@ IteratorState read_state(WireReader message, uint32_t& crc) {
       case length_delimited_tag(kInputFiles):
         read_fixed64s(message.read_packed(), state.input_files);
         break;
-      case wire_tag(kCrc32c, WireType::fixed32):
-        crc = message.read_fixed32();
-        break;
       default:
         message.skip(tag);
     }
@@ -174,7 +173,7 @@ std::string serialize(const IteratorState& state) {
   append_varints(kOpenedFiles, state.opened_files, out);
   append_fixed64s(kInputFiles, state.input_files, out);
   const uint32_t crc = crc32c(std::as_bytes(std::span(out)));
-  append_varint(wire_tag(kCrc32c, WireType::fixed32), out);
+  append_varint(kCrcTag, out);
   append_fixed(crc, out);
   return out;
 }
@@ -182,11 +181,12 @@ std::string serialize(const IteratorState& state) {
 std::optional<ParsedIteratorState> parse_iterator_state(std::string_view serialized) {
   if (serialized.size() < kTailSize) return std::nullopt;
   const auto bytes = std::as_bytes(std::span(serialized));
-  uint32_t crc = 0;
+  const auto body = bytes.first(bytes.size() - kTailSize);
+  const auto tail = bytes.last(kTailSize);
+  const bool is_intact = tail[0] == std::byte{kCrcTag} &&
+                         load_little_endian<uint32_t>(tail.data() + 1) == crc32c(body);
   try {
-    IteratorState state = read_state(WireReader(bytes, kMaxStateDepth), crc);
-    const bool is_intact = crc == crc32c(bytes.first(bytes.size() - kTailSize));
-    return ParsedIteratorState{std::move(state), is_intact};
+    return ParsedIteratorState{read_state(WireReader(bytes, kMaxStateDepth)), is_intact};
   } catch (const Error&) {
     return std::nullopt;
   }
