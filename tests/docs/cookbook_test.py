@@ -83,7 +83,7 @@ class Shell:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="recordpipe-"))
         prepare(self.folder)
         handler = functools.partial(Handler, directory=str(self.folder))
-        self._server = http.server.ThreadingHTTPServer(("localhost", 0), handler)
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self._environment = {**os.environ, "no_proxy": "*", "LC_ALL": "C.UTF-8"}
         folders = [str(pathlib.Path(program).resolve().parent) for program in PROGRAMS]

@@ -3,6 +3,7 @@
 #include "recordpipe/cardinality.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
@@ -52,6 +53,10 @@ TEST(Cardinality, OfSeveralInputs) {
   const auto forever = range(0, 5).repeat();
   EXPECT_EQ(ten.concatenate(ten).cardinality(), 20);
   EXPECT_EQ(ten.concatenate(forever).cardinality(), kInfiniteCardinality);
+  const auto some = ten.filter([](int64_t x) { return x > 3; });
+  EXPECT_EQ(some.concatenate(forever).cardinality(), kInfiniteCardinality);
+  EXPECT_EQ(some.concatenate(ten).cardinality(), kUnknownCardinality);
+  EXPECT_EQ(some.repeat().cardinality(), kUnknownCardinality);
   EXPECT_EQ(zip(ten, range(0, 3), forever).cardinality(), 3);
   EXPECT_EQ(zip(forever, forever).cardinality(), kInfiniteCardinality);
   EXPECT_EQ(sample_from_datasets<int64_t>({ten, forever}, {1, 0}, 1).cardinality(), 10);
@@ -106,8 +111,14 @@ TEST(Cardinality, OfFilesCountsTheirRecords) {
   EXPECT_EQ(tfrecord_files({directory / "train-*"}).batch(10).cardinality(), 13);
   EXPECT_EQ(tfrecord_files({directory / "train-0", directory / "compressed"}).cardinality(),
             kUnknownCardinality);
-  EXPECT_EQ(error_of([&] { tfrecord_files({directory / "missing"}).cardinality(); }).kind(),
-            ErrorKind::not_found);
+  const auto missing = tfrecord_files({directory / "missing"});
+  EXPECT_EQ(error_of([&] { missing.cardinality(); }).kind(), ErrorKind::not_found);
+  EXPECT_EQ(missing.take(0).cardinality(), 0);
+  EXPECT_EQ(missing.repeat(0).cardinality(), 0);
+  std::filesystem::resize_file(directory / "train-1", 100);
+  EXPECT_EQ(tfrecord_files({directory / "train-1"}).cardinality(), kUnknownCardinality);
+  std::filesystem::create_directory(directory / "folder");
+  EXPECT_EQ(tfrecord_files({directory / "folder"}).cardinality(), kUnknownCardinality);
 }
 
 }  // namespace

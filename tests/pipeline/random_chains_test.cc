@@ -123,6 +123,7 @@ class RandomChains : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(RandomChains, EqualTheirTwinsAndResumeAnywhere) {
   const TemporaryDirectory directory;
+  uint64_t known = 0;  // chains whose cardinality is known
   for (uint64_t trial = 0; trial < trial_count(); ++trial) {
     Random random(derive_key(2026, GetParam()), 0, trial);
     const Chain chain = Chain::draw(random, 9, directory.path());
@@ -130,14 +131,19 @@ TEST_P(RandomChains, EqualTheirTwinsAndResumeAnywhere) {
     const PipelineOptions options = draw_options(random);
     SCOPED_TRACE("trial " + std::to_string(trial) + "\n" + chain.dataset().explain());
     const Cardinality cardinality = chain.dataset().cardinality();
-    if (expected.error.empty() && cardinality != kUnknownCardinality) {
-      ASSERT_EQ(cardinality, static_cast<Cardinality>(expected.values.size()));
+    const auto yielded = static_cast<Cardinality>(expected.values.size());
+    if (cardinality != kUnknownCardinality) {
+      ++known;
+      // An error ends a pass early.
+      ASSERT_TRUE(expected.error.empty() ? cardinality == yielded : cardinality >= yielded)
+          << cardinality << " instead of " << yielded;
     }
     Iterator<Value> iterator = chain.dataset().with_options(options).iterate();
     ASSERT_EQ(rest_of(iterator), expected)
         << options.threads << " threads, chunks of " << options.chunk_size;
     ASSERT_NO_FATAL_FAILURE(expect_resumes(chain.dataset(), expected, random));
   }
+  EXPECT_GT(known, trial_count() / 20);
 }
 
 TEST_P(RandomChains, YieldInALoopOverEpochsWhatRepeatYields) {

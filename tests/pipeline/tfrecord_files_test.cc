@@ -2,6 +2,7 @@
 #include "recordpipe/tfrecord_files.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -226,6 +227,21 @@ TEST_F(TfrecordFiles, AFifoIsReadAsAStream) {
     std::ofstream(fifo, std::ios::binary) << std::ifstream(source, std::ios::binary).rdbuf();
   });
   EXPECT_EQ(texts(tfrecord_files({fifo})), expected({100}));
+}
+
+// Opening a FIFO and closing it again would end its writer with SIGPIPE.
+TEST_F(TfrecordFiles, AFifoBehindAFileIsNotOpenedAhead) {
+  const std::string file = write("a", 0, 100);
+  const std::string source = write("b", 1, 100);
+  const std::string fifo = directory / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  std::jthread writer([&] {
+    std::ofstream(fifo, std::ios::binary) << std::ifstream(source, std::ios::binary).rdbuf();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the writer waits for a reader
+  const auto records = tfrecord_files({file, fifo}).with_options({.threads = 4});
+  EXPECT_EQ(records.cardinality(), kUnknownCardinality);
+  EXPECT_EQ(texts(records), expected({100, 100}));
 }
 
 TEST_F(TfrecordFiles, WithAnIndexADamagedHeaderIsOneElementThatFails) {

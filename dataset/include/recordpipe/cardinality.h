@@ -1,4 +1,4 @@
-// The number of elements of a Dataset: Dataset::cardinality(), as tf.data's.
+// The number of elements of a Dataset: the result of Dataset::cardinality(), like tf.data's.
 #pragma once
 
 #include <cstdint>

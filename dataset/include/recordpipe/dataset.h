@@ -321,11 +321,15 @@ class Dataset {
   // Returns a hash of the operators and their parameters, but not of the code of functions.
   uint64_t plan_hash() const { return internal::plan_hash(node_); }
 
-  // Returns the number of elements of a pass without computing them: kInfiniteCardinality for
-  // repeat(-1), kUnknownCardinality after filter, flat_map, interleave, unbatch, ignore_errors and
-  // from_generator, for sample_from_datasets with stop_on_empty_dataset, and for compressed files.
-  // Counts the records of plain files by their indexes or headers, at each call, and throws the
-  // errors of opening them. If an element can't be computed, a pass ends earlier.
+  // Returns the number of elements of a pass without computing them. If an element can't be
+  // computed, the pass ends earlier.
+  //   - kInfiniteCardinality: repeat(-1) of an input that is known not to be empty.
+  //   - kUnknownCardinality: after filter, flat_map, interleave, unbatch, ignore_errors and
+  //     from_generator; for sample_from_datasets with StopOnEmptyDataset::yes; for files whose
+  //     records can't be counted without reading them all (compressed, damaged, not regular, or at
+  //     a URL without range requests); beyond INT64_MAX.
+  // Each call counts the records of files anew, by their indexes or headers, on the calling thread,
+  // and throws the errors of opening them. At a URL without an index, this takes many requests.
   Cardinality cardinality() const { return internal::cardinality(node_); }
 
   // Starts a new pass, for example iterate({.epoch = 3}).

@@ -30,6 +30,8 @@ constexpr uint32_t kInputFiles = 10;
 constexpr uint32_t kCrc32c = 15;
 
 constexpr size_t kTailSize = 1 + sizeof(uint32_t);  // the field crc32c
+constexpr size_t kMaxPlaceSize = size_t{1} << 30;   // messages of 2 GiB can't be parsed
+constexpr size_t kRoom = 1024;                      // for most states, for all other fields
 
 constexpr uint8_t kCrcTag = wire_tag(kCrc32c, WireType::fixed32);
 
@@ -70,19 +72,39 @@ void append_fixed64s(uint32_t field, const std::vector<uint64_t>& values, std::s
   for (const uint64_t value : values) append_fixed(value, out);
 }
 
-std::string serialize(const PlanState& place, int depth) {
+size_t varints_size(const std::vector<uint64_t>& values) {
+  size_t size = 0;
+  for (const uint64_t value : values) size += varint_size(value);
+  return size;
+}
+
+// Returns the size of a serialised place. Appends the sizes of the place and of its inputs, in the
+// order in which append_place() needs them.
+size_t place_size(const PlanState& place, std::vector<size_t>& sizes, int depth) {
   if (depth >= kMaxStateDepth) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = "a state of more than " + std::to_string(kMaxStateDepth - 1) +
                            " operators in a row can't be saved"});
   }
-  std::string out;
+  const size_t index = sizes.size();
+  sizes.push_back(0);
+  size_t size = place.numbers.empty() ? 0 : field_size(varints_size(place.numbers));
+  for (const PlanState& input : place.inputs) {
+    size += field_size(place_size(input, sizes, depth + 1));
+  }
+  if (place.passed_over > 0) size += 1 + varint_size(place.passed_over);
+  sizes[index] = size;
+  return size;
+}
+
+void append_place(const PlanState& place, const size_t*& size, std::string& out) {
+  ++size;
   append_varints(kNumbers, place.numbers, out);
   for (const PlanState& input : place.inputs) {
-    append_bytes(kInputs, serialize(input, depth + 1), out);
+    append_length_header(kInputs, *size, out);
+    append_place(input, size, out);
   }
   append_number(kPassedOver, place.passed_over, out);
-  return out;
 }
 
 template <class T>
@@ -94,21 +116,19 @@ void read_fixed64s(WireReader numbers, std::vector<uint64_t>& out) {
   while (!numbers.done()) out.push_back(numbers.read_fixed64());
 }
 
-PlanState read_place(WireReader message) {
-  PlanState place;
+void read_place(WireReader message, PlanState& place) {
   while (!message.done()) {
     const uint32_t tag = message.read_tag();
     if (tag == length_delimited_tag(kNumbers)) {
       read_varints(message.read_packed(), place.numbers);
     } else if (tag == length_delimited_tag(kInputs)) {
-      place.inputs.push_back(read_place(message.read_message()));
+      read_place(message.read_message(), place.inputs.emplace_back());
     } else if (tag == varint_tag(kPassedOver)) {
       place.passed_over = message.read_varint();
     } else {
       message.skip(tag);
     }
   }
-  return place;
 }
 
 IteratorState read_state(WireReader message) {
@@ -134,7 +154,7 @@ IteratorState read_state(WireReader message) {
         state.files_per_fingerprint = static_cast<uint32_t>(message.read_varint());
         break;
       case length_delimited_tag(kPlace):
-        state.place = read_place(message.read_message());
+        read_place(message.read_message(), state.place);
         break;
       case varint_tag(kPosition):
         state.position = message.read_varint();
@@ -158,7 +178,15 @@ IteratorState read_state(WireReader message) {
 }  // namespace
 
 std::string serialize(const IteratorState& state) {
+  std::vector<size_t> sizes;
+  const size_t place = place_size(state.place, sizes, 1);
+  if (place > kMaxPlaceSize) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "a state of more than 1 GiB can't be saved",
+                 .hint = "use global_shuffle, or a smaller shuffle buffer"});
+  }
   std::string out;
+  out.reserve(place + state.plan_text.size() + kRoom);
   append_number(kVersion, state.version, out);
   if (state.plan_hash != 0) {
     append_varint(fixed64_tag(kPlanHash), out);
@@ -167,13 +195,15 @@ std::string serialize(const IteratorState& state) {
   if (!state.plan_text.empty()) append_bytes(kPlanText, state.plan_text, out);
   append_fixed64s(kFileFingerprints, state.file_fingerprints, out);
   append_number(kFilesPerFingerprint, state.files_per_fingerprint, out);
-  append_bytes(kPlace, serialize(state.place, 1), out);
+  append_length_header(kPlace, place, out);
+  const size_t* size = sizes.data();
+  append_place(state.place, size, out);
   append_number(kPosition, state.position, out);
   append_number(kEpoch, state.epoch, out);
   append_varints(kOpenedFiles, state.opened_files, out);
   append_fixed64s(kInputFiles, state.input_files, out);
   const uint32_t crc = crc32c(std::as_bytes(std::span(out)));
-  append_varint(kCrcTag, out);
+  append_varint(kCrcTag, out);  // also if the CRC is 0, unlike libprotobuf
   append_fixed(crc, out);
   return out;
 }

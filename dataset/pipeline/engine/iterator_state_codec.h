@@ -32,14 +32,15 @@ struct IteratorState {
 inline constexpr int kMaxStateDepth = 1000;
 
 // Returns the same bytes as libprotobuf, and crc32c at the end. Throws Error{unsupported} if more
-// operators are nested.
+// operators are nested, or for more than 1 GiB.
 std::string serialize(const IteratorState& state);
 
 struct ParsedIteratorState {
   IteratorState state = {};
   bool is_intact = false;  // the CRC is correct
 };
-// Nothing if `serialized` is not an IteratorState.
+// Returns nothing if `serialized` is not an IteratorState. Repeated numbers must be packed, as they
+// are written.
 std::optional<ParsedIteratorState> parse_iterator_state(std::string_view serialized);
 
 }  // namespace recordpipe::internal

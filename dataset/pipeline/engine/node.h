@@ -19,15 +19,14 @@ namespace recordpipe::internal {
 class Node;
 using NodePtr = std::shared_ptr<const Node>;
 
-// `count` elements; unknown if int64_t can't hold that.
-constexpr Cardinality finite(uint64_t count) {
+// Returns unknown if int64_t can't hold `count`.
+constexpr Cardinality known_cardinality(uint64_t count) {
   return count <= INT64_MAX ? static_cast<int64_t>(count) : kUnknownCardinality;
 }
-
-constexpr Cardinality sum(Cardinality a, Cardinality b) {
-  if (a == kUnknownCardinality || b == kUnknownCardinality) return kUnknownCardinality;
+constexpr Cardinality sum_of_cardinalities(Cardinality a, Cardinality b) {
   if (a == kInfiniteCardinality || b == kInfiniteCardinality) return kInfiniteCardinality;
-  return finite(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  if (a == kUnknownCardinality || b == kUnknownCardinality) return kUnknownCardinality;
+  return known_cardinality(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
 class Node {

@@ -278,7 +278,7 @@ class BatchNode final : public UnaryNode {
     if (rows < 0) return rows;
     const uint64_t whole = static_cast<uint64_t>(rows) / batch_size_;
     const bool remainder = !drop_remainder_ && static_cast<uint64_t>(rows) % batch_size_ > 0;
-    return finite(whole + (remainder ? 1 : 0));
+    return known_cardinality(whole + (remainder ? 1 : 0));
   }
 
  protected:

@@ -101,7 +101,7 @@ class ConcatenateNode final : public MultiNode {
   std::string sequential_operator() const override { return first_sequential_operator(); }
   Cardinality cardinality() const override {
     Cardinality total = 0;
-    for (const NodePtr& input : inputs()) total = sum(total, input->cardinality());
+    for (const NodePtr& input : inputs()) total = sum_of_cardinalities(total, input->cardinality());
     return total;
   }
 

@@ -98,7 +98,7 @@ class IndexedNode final : public Node {
         parameters_(std::move(parameters)),
         values_(std::move(values)) {}
   std::string sequential_operator() const override { return {}; }
-  Cardinality cardinality() const override { return finite(values_->size()); }
+  Cardinality cardinality() const override { return known_cardinality(values_->size()); }
 
  protected:
   PlanDescription describe_operator() const override {

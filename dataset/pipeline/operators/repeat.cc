@@ -91,9 +91,8 @@ class RepeatNode final : public UnaryNode {
  public:
   RepeatNode(NodePtr input, int64_t count) : UnaryNode(std::move(input)), count_(count) {}
   Cardinality cardinality() const override {
-    const Cardinality once = input().cardinality();
-    if (once == 0 || count_ == 0) return 0;
-    if (once < 0) return once;
+    const Cardinality once = count_ == 0 ? 0 : input().cardinality();
+    if (once <= 0) return once;
     if (count_ < 0) return kInfiniteCardinality;
     return once <= INT64_MAX / count_ ? once * count_ : kUnknownCardinality;
   }

@@ -117,7 +117,7 @@ class SampleNode final : public MultiNode {
     if (stop_on_empty_) return kUnknownCardinality;
     Cardinality total = 0;
     for (size_t i = 0; i < inputs().size(); ++i) {
-      if (weights_[i] > 0) total = sum(total, inputs()[i]->cardinality());
+      if (weights_[i] > 0) total = sum_of_cardinalities(total, inputs()[i]->cardinality());
     }
     return total;
   }

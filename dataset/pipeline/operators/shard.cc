@@ -157,7 +157,7 @@ class ShardNode final : public UnaryNode {
     if (all < 0) return all;
     const uint64_t whole = static_cast<uint64_t>(all) / num_shards_;
     const uint64_t rest = static_cast<uint64_t>(all) % num_shards_;
-    return finite(whole + (!drop_remainder_ && index_ < rest ? 1 : 0));
+    return known_cardinality(whole + (!drop_remainder_ && index_ < rest ? 1 : 0));
   }
 
  protected:

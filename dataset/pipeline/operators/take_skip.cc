@@ -44,9 +44,11 @@ class CountPlan : public OrderPlan {
 class TakePlan final : public CountPlan {
  public:
   using CountPlan::CountPlan;
-  static Cardinality cardinality(Cardinality input, uint64_t count) {
-    if (input == kUnknownCardinality && count > 0) return kUnknownCardinality;
-    return input < 0 ? finite(count) : finite(std::min<uint64_t>(count, input));
+  static Cardinality cardinality(const Node& input, uint64_t count) {
+    if (count == 0) return 0;
+    const Cardinality all = input.cardinality();
+    if (all == kUnknownCardinality) return all;
+    return known_cardinality(all < 0 ? count : std::min<uint64_t>(count, all));
   }
   uint64_t size() override { return std::min(count_, input().size()); }
 
@@ -80,8 +82,9 @@ class TakePlan final : public CountPlan {
 class SkipPlan final : public CountPlan {
  public:
   using CountPlan::CountPlan;
-  static Cardinality cardinality(Cardinality input, uint64_t count) {
-    return input < 0 ? input : input - finite(std::min<uint64_t>(count, input));
+  static Cardinality cardinality(const Node& input, uint64_t count) {
+    const Cardinality all = input.cardinality();
+    return all < 0 ? all : known_cardinality(all - std::min<uint64_t>(count, all));
   }
   uint64_t size() override {
     const uint64_t all = input().size();
@@ -125,7 +128,7 @@ class CountNode final : public UnaryNode {
   CountNode(NodePtr input, const char* name, uint64_t count)
       : UnaryNode(std::move(input)), name_(name), count_(count) {}
   std::string sequential_operator() const override { return input().sequential_operator(); }
-  Cardinality cardinality() const override { return P::cardinality(input().cardinality(), count_); }
+  Cardinality cardinality() const override { return P::cardinality(input(), count_); }
 
  protected:
   PlanDescription describe_operator() const override { return {name_, {{"count", count_}}}; }

@@ -49,8 +49,10 @@ class RecordPlan final : public Plan {
         store_(opened_records_->streamed) {
     if (!context.pool || paths.size() < 2) return;
     ahead_ = std::make_shared<OpenAhead>(
-        context.pool,
-        [this](size_t number, const std::stop_token& stop) { return map(number, stop); });
+        context.pool, [this](size_t number, const std::stop_token& stop) {
+          // Opening a FIFO and closing it again would end its writer.
+          return is_regular(paths_[number]) ? map(number, stop) : nullptr;
+        });
   }
 
   ~RecordPlan() override {
@@ -63,6 +65,16 @@ class RecordPlan final : public Plan {
       ends_.push_back((number == 0 ? 0 : ends_.back()) + mapped_file(number).size());
     }
     return ends_.empty() ? 0 : ends_.back();
+  }
+
+  // Counts the records of all files; keeps no file open.
+  uint64_t count() {
+    uint64_t total = 0;
+    for (size_t number = 0; number < paths_.size(); ++number) {
+      total += mapped_file(number).size();
+      mapped_[number].reset();
+    }
+    return total;
   }
 
   void save(PlanState& state) const override { state.reset(0).numbers = {file_, record_, index_}; }
@@ -340,7 +352,9 @@ class RecordNode final : public Node {
   std::string sequential_operator() const override { return {}; }
   Cardinality cardinality() const override {
     try {
-      return finite(build_stage(make_stage_context({})).plan->size());
+      return known_cardinality(make_plan(make_stage_context({.threads = 1}),
+                                         std::make_shared<OpenedRecords>(paths_.size()))
+                                   ->count());
     } catch (const Error& error) {
       if (!is_for_stream(error.kind())) throw;
       return kUnknownCardinality;
@@ -356,12 +370,17 @@ class RecordNode final : public Node {
   }
   Stage build_stage(const StageContext& context) const override {
     auto opened = std::make_shared<OpenedRecords>(paths_.size());
-    auto plan = std::make_unique<RecordPlan>(file_system_, paths_, options_, context, opened);
+    auto plan = make_plan(context, opened);
     auto work = std::make_shared<RecordWork>(std::move(opened), options_.crc != CrcCheck::never);
     return {std::move(plan), std::move(work), context.chunk_size};
   }
 
  private:
+  std::unique_ptr<RecordPlan> make_plan(const StageContext& context,
+                                        std::shared_ptr<OpenedRecords> opened) const {
+    return std::make_unique<RecordPlan>(file_system_, paths_, options_, context, std::move(opened));
+  }
+
   FileSystem& file_system_;
   std::vector<std::string> paths_;
   RecordReadOptions options_;

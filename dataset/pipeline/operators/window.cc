@@ -178,7 +178,7 @@ class WindowNode final : public UnaryNode {
     const auto count = static_cast<uint64_t>(elements);
     if (drop_remainder_ && count < size_) return 0;
     const uint64_t last = drop_remainder_ ? count - size_ : count - 1;
-    return finite(last / shift_ + 1);
+    return known_cardinality(last / shift_ + 1);
   }
 
  protected:
