@@ -11,7 +11,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/crc32c.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/file.h"
 #include "recordpipe/from_generator.h"
@@ -24,6 +23,7 @@
 #include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
+#include "tests/pipeline/sealed_state.h"
 #include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
@@ -177,16 +177,6 @@ TEST(Epoch, AStateGoesOnInItsEpoch) {
   restored.restore(restored.state());
   EXPECT_EQ(restored.position(), 11u);
   EXPECT_TRUE(rest_of(restored) == rest_of(saving));
-}
-
-// Serialises `state` as state() does.
-std::string sealed(proto::IteratorState state) {
-  state.clear_crc32c();
-  std::string serialized = state.SerializeAsString();
-  proto::IteratorState tail;
-  tail.set_crc32c(crc32c(as_bytes(serialized)));
-  tail.AppendToString(&serialized);
-  return serialized;
 }
 
 TEST(Epoch, AStateThatIsRefusedLeavesTheIteratorInItsOwn) {

@@ -9,11 +9,10 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/crc32c.h"
 #include "recordpipe/philox.h"
 #include "recordpipe/proto/iterator_state.pb.h"
+#include "tests/pipeline/sealed_state.h"
 #include "tests/pipeline/trials.h"
-#include "tests/support/bytes.h"
 #include "tests/support/expect_error.h"
 
 namespace recordpipe::internal {
@@ -73,11 +72,7 @@ std::string serialize_by_protobuf(const IteratorState& state) {
   message.set_epoch(state.epoch);
   message.mutable_opened_files()->Assign(state.opened_files.begin(), state.opened_files.end());
   message.mutable_input_files()->Assign(state.input_files.begin(), state.input_files.end());
-  std::string serialized = message.SerializeAsString();
-  proto::IteratorState tail;
-  tail.set_crc32c(crc32c(as_bytes(serialized)));
-  tail.AppendToString(&serialized);
-  return serialized;
+  return sealed(std::move(message));
 }
 
 TEST(IteratorStateCodec, WritesAndReadsTheBytesOfProtobuf) {

@@ -14,7 +14,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recordpipe/crc32c.h"
 #include "recordpipe/dataset.h"
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
@@ -24,7 +23,7 @@
 #include "recordpipe/range.h"
 #include "tests/pipeline/collect.h"
 #include "tests/pipeline/resume.h"
-#include "tests/support/bytes.h"
+#include "tests/pipeline/sealed_state.h"
 #include "tests/support/expect_error.h"
 
 namespace recordpipe {
@@ -199,16 +198,6 @@ TEST(IteratorState, ParametersMayBeAnyBytes) {
   }
 }
 
-// Serialises `state` as state() does.
-std::string with_crc(proto::IteratorState state) {
-  state.clear_crc32c();
-  std::string serialized = state.SerializeAsString();
-  proto::IteratorState tail;
-  tail.set_crc32c(crc32c(as_bytes(serialized)));
-  tail.AppendToString(&serialized);
-  return serialized;
-}
-
 TEST(IteratorState, WhatIsNoStateIsRefused) {
   const auto dataset = from_vector(numbers(100)).shuffle(20, 1).repeat(2).batch(4);
   Iterator<std::vector<int>> saved = dataset.iterate();
@@ -233,7 +222,7 @@ TEST(IteratorState, WhatIsNoStateIsRefused) {
   for (const uint32_t version : {2, 4}) {
     other.set_version(version);
     EXPECT_THAT(
-        refuse(with_crc(other)),
+        refuse(sealed(other)),
         AllOf(HasSubstr("a state of version " + std::to_string(version)), HasSubstr("version 3")));
   }
 }
@@ -246,7 +235,7 @@ TEST(IteratorState, AfterAPlaceThatIsNotThereItStartsOver) {
   proto::IteratorState far;
   far.ParseFromString(iterator.state());
   far.mutable_place()->set_passed_over(100'000);
-  EXPECT_EQ(error_of([&] { iterator.restore(with_crc(far)); }).kind(), ErrorKind::invalid_argument);
+  EXPECT_EQ(error_of([&] { iterator.restore(sealed(far)); }).kind(), ErrorKind::invalid_argument);
   EXPECT_EQ(iterator.position(), 0u);
   EXPECT_TRUE(rest_of(iterator) == collect(dataset));
 }
@@ -259,7 +248,7 @@ TEST(IteratorState, OfAPassThatThereIsNotIsRefused) {
     proto::IteratorState last;
     last.ParseFromString(iterator.state());
     last.mutable_place()->set_numbers(0, UINT64_MAX);
-    const std::string state = with_crc(last);
+    const std::string state = sealed(last);
     if (count >= 0) {
       EXPECT_EQ(error_of([&] { iterator.restore(state); }).kind(), ErrorKind::invalid_argument);
     } else {
@@ -276,7 +265,7 @@ std::string with_numbers(const std::string& state, const std::vector<uint64_t>& 
   message.ParseFromString(state);
   message.mutable_place()->set_passed_over(0);
   message.mutable_place()->mutable_numbers()->Assign(numbers.begin(), numbers.end());
-  return with_crc(message);
+  return sealed(message);
 }
 
 std::vector<uint64_t> numbers_of(const std::string& state) {
