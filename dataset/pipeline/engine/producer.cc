@@ -1,8 +1,16 @@
 #include "dataset/pipeline/engine/producer.h"
 
+#include <algorithm>
+
 #include "dataset/pipeline/engine/stage_monitor.h"
+#include "recordpipe/internal/functions.h"
 
 namespace recordpipe::internal {
+
+void merge_failures(Failures& failures, size_t known) {
+  std::ranges::inplace_merge(failures, failures.begin() + static_cast<std::ptrdiff_t>(known), {},
+                             &Failure::at);
+}
 
 void Producer::observe(const std::shared_ptr<MemoryAccount>& account, StageMonitor* monitor,
                        const ElementOps& ops) {

@@ -3,7 +3,6 @@
 // which amortises the cost of a virtual call.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -42,6 +41,9 @@ std::vector<Parameter> parameters_of(const F& function) {
   }
 }
 
+// Sorts `failures`, whose first `known` elements and whose others are sorted.
+void merge_failures(Failures& failures, size_t known);
+
 // Calls visit(i) for each i < `count` that is not in `failures`, and adds the exceptions of visit()
 // to `failures`, in order.
 template <class Visit>
@@ -59,11 +61,7 @@ void for_each_good(size_t count, Failures& failures, const Visit& visit) {
       failures.push_back({i, std::current_exception()});
     }
   }
-  if (known > 0 && failures.size() > known) {
-    std::inplace_merge(failures.begin(), failures.begin() + static_cast<std::ptrdiff_t>(known),
-                       failures.end(),
-                       [](const Failure& a, const Failure& b) { return a.at < b.at; });
-  }
+  if (known > 0 && failures.size() > known) merge_failures(failures, known);
 }
 
 // The function of map.
