@@ -75,7 +75,10 @@ void TestRun::run(std::optional<uint64_t> last_step, Hooks hooks) {
   std::ranges::move(more_hooks(checkpoints), std::back_inserter(hooks));
   TrainingSession session(
       trainer, checkpoints,
-      {.batches = [this](uint64_t data_seed) { return pictures(data_seed, batch_size, on_image); },
+      {.batches =
+           [this](uint64_t data_seed) {
+             return pictures(data_seed, batch_size, on_image).with_options(options);
+           },
        .learning_rate = [this](uint64_t) { return learning_rate; },
        .seed = seed,
        .settings = settings,

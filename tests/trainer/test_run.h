@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "recordpipe/options.h"
 #include "recordpipe/trainer/checkpoint/checkpoint_folder.h"
 #include "recordpipe/trainer/session/training_session.h"
 #include "tests/support/temporary_directory.h"
@@ -70,6 +71,7 @@ class TestRun {
   CheckpointSettings settings = {};
   FileSystem* files = &posix_file_system();
   std::function<void()> on_image = [] {};  // called by the pipeline for each image
+  PipelineOptions options = {};            // of the pipeline
   // Returns additional hooks. Called with the folder that run() has opened.
   std::function<Hooks(CheckpointFolder&)> more_hooks = [](CheckpointFolder&) { return Hooks(); };
 
