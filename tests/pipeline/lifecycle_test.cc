@@ -18,9 +18,11 @@
 #include "recordpipe/file.h"
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
+#include "recordpipe/range.h"
 #include "recordpipe/sample_from_datasets.h"
 #include "recordpipe/zip.h"
 #include "tests/pipeline/collect.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/temporary_directory.h"
 
 namespace recordpipe {
@@ -53,6 +55,48 @@ TEST(Lifecycle, IteratorsMayBeDroppedAtAnyElement) {
       { const auto dropped = std::move(iterator); }
       EXPECT_EQ(running, 0) << "work continues after the iterator is destroyed";
     }
+  }
+}
+
+// The rest is equal wherever the stop comes: before the first element, in an element, after the
+// last.
+TEST(Lifecycle, AStoppedIteratorGoesOnWhereItWas) {
+  for (const size_t threads : {1, 3}) {
+    const auto dataset = from_vector(numbers(60))
+                             .filter([](int x) { return x % 3 != 0; })
+                             .shuffle(10, 1)
+                             .batch(4)
+                             .prefetch(2)
+                             .with_options({.threads = threads, .chunk_size = 5});
+    const auto whole = collect(dataset);
+    for (size_t taken = 0; taken <= whole.size(); ++taken) {
+      auto iterator = dataset.iterate();
+      for (size_t i = 0; i < taken; ++i) ASSERT_NE(iterator.next(), nullptr);
+      iterator.request_stop();
+      for (int twice = 0; twice < 2; ++twice) {
+        EXPECT_EQ(error_of([&] { iterator.next(); }).kind(), ErrorKind::cancelled);
+      }
+      EXPECT_EQ(iterator.position(), taken);
+      iterator.restore(iterator.state());
+      for (size_t i = taken; i < whole.size(); ++i) EXPECT_EQ(*iterator.next(), whole[i]);
+      EXPECT_EQ(iterator.next(), nullptr);
+    }
+  }
+}
+
+TEST(Lifecycle, AStopEndsAWaitOfAnyLength) {
+  for (const bool prefetched : {false, true}) {
+    std::atomic<int64_t> seen = 0;
+    const auto none = range(INT64_MAX).filter([&seen](int64_t) {
+      ++seen;
+      return false;
+    });
+    auto iterator = (prefetched ? none.prefetch(1) : none).iterate();
+    const std::jthread stopper([&] {
+      while (seen < 1000) std::this_thread::yield();
+      iterator.request_stop();
+    });
+    EXPECT_EQ(error_of([&] { iterator.next(); }).kind(), ErrorKind::cancelled);
   }
 }
 

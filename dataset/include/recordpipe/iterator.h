@@ -41,8 +41,10 @@ class AnyIterator {
     if (at_ == count_ && !fetch()) return nullptr;
     return values_ + size_ * at_++;
   }
+  size_t ready() const { return count_ - at_; }
   std::string state() const;
   void restore(std::string_view state);
+  void request_stop();
   uint64_t epoch() const;
   uint64_t position() const;
   SkippedReport skipped() const;
@@ -75,6 +77,9 @@ class Iterator {
   // errors.
   T* next() { return static_cast<T*>(iterator_.next()); }
 
+  // The number of elements that the next calls of next() return without computing or waiting.
+  size_t ready() const { return iterator_.ready(); }
+
   // Saves the iterator's position and epoch. The position is after the last element that next()
   // returned, regardless of planned or prefetched elements. Format: a serialised
   // recordpipe.IteratorState (proto/iterator_state.proto). Maximum size: 16 KiB, plus 8 bytes for
@@ -97,6 +102,12 @@ class Iterator {
   // interleave or flat_map has changed), throws the error that occurred on the way to the position.
   // The iterator then starts its own epoch again.
   void restore(std::string_view state) { iterator_.restore(state); }
+
+  // Makes the running call of next(), and each later call, return soon and throw Error{cancelled};
+  // a read that waits for data is not interrupted. The position stays after the last element that
+  // next() returned: restore(state()) goes on from there. May be called by any thread while the
+  // iterator exists and is not moved.
+  void request_stop() { iterator_.request_stop(); }
 
   // The epoch of this pass; after restore(), the epoch of the state.
   uint64_t epoch() const { return iterator_.epoch(); }

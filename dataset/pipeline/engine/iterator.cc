@@ -1,6 +1,7 @@
 // Implements AnyIterator: a pass over a Dataset, computed by an Executor of its last stage.
 #include "recordpipe/iterator.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -56,12 +57,26 @@ struct AnyIterator::Pass {
     executor.restart(epoch);
   }
 
+  // Like Executor::next(), except that it throws after a stop.
+  Chunk next() {
+    try {
+      if (const Chunk chunk = executor.next(); !chunk.empty() || !is_stopping) return chunk;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::cancelled || !is_stopping) throw;
+    }
+    has_failed = false;  // the position can still be saved
+    throw Error({.kind = ErrorKind::cancelled,
+                 .reason = "the iterator was stopped",
+                 .hint = "restore(state()) goes on"});
+  }
+
   const NodePtr node;
   const StageContext context;
   Executor executor;
   uint64_t epoch;
   uint64_t earlier = 0;     // number of elements before those that the executor counts
   bool has_failed = false;  // next() has thrown
+  std::atomic<bool> is_stopping = false;  // after request_stop(), until restore()
 };
 
 AnyIterator::AnyIterator(NodePtr node, const PipelineOptions& options, uint64_t epoch)
@@ -76,7 +91,7 @@ bool AnyIterator::fetch() {
   PipelineMonitor& monitor = *pass_->context.monitor;
   monitor.asked();
   pass_->has_failed = true;
-  const Chunk chunk = pass_->executor.next();
+  const Chunk chunk = pass_->next();
   pass_->has_failed = false;
   pass_->executor.release(pass_->executor.position());
   values_ = static_cast<std::byte*>(chunk.values);
@@ -101,7 +116,7 @@ void AnyIterator::restore(std::string_view state) {
   const IteratorPlace place =
       load_iterator_state(pass_->node->describe(), state, *pass_->context.files);
   at_ = count_ = 0;
-  pass_->has_failed = false;
+  pass_->has_failed = pass_->is_stopping = false;
   try {
     pass_->executor.restore(place.plan, place.epoch);
     require_input_files(*pass_->context.files);
@@ -113,6 +128,11 @@ void AnyIterator::restore(std::string_view state) {
   }
   pass_->epoch = place.epoch;
   pass_->earlier = place.position - pass_->executor.position();
+}
+
+void AnyIterator::request_stop() {
+  pass_->is_stopping = true;
+  pass_->executor.request_stop();
 }
 
 uint64_t AnyIterator::epoch() const { return pass_->epoch; }
