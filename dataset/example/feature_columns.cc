@@ -43,6 +43,11 @@ void check(const WantedFeature& feature, const FeatureSize& size) {
                            std::to_string(feature.size),
                  .hint = "use Ragged in the schema if the number varies"});
   }
+  if (feature.value_bytes && size.bytes != *feature.value_bytes) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = name() + "holds " + std::to_string(size.bytes) + " bytes, not " +
+                           std::to_string(*feature.value_bytes)});
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/example/values_buffer.h"
 #include "recordpipe/parameter.h"
 
 namespace recordpipe {
@@ -46,6 +47,16 @@ void check_default(const WantedFeature& feature) {
       feature.default_values);
 }
 
+void check_value_bytes(const WantedFeature& feature) {
+  if (!feature.value_bytes) return;
+  if (feature.kind != FeatureKind::bytes || !feature.shape.empty()) {
+    refuse(feature.name, "value_bytes, which needs kind bytes and shape {}");
+  }
+  if (!feature.required && bytes_of(feature.default_values) != *feature.value_bytes) {
+    refuse(feature.name, "a default value of another size than value_bytes");
+  }
+}
+
 struct Want {
   const std::string& name;
 
@@ -56,8 +67,10 @@ struct Want {
                           .required = fixed.default_values.index() == 0,
                           .shape = fixed.shape,
                           .size = values_of(name, fixed.shape),
-                          .default_values = fixed.default_values};
+                          .default_values = fixed.default_values,
+                          .value_bytes = fixed.value_bytes};
     check_default(feature);
+    check_value_bytes(feature);
     return feature;
   }
   WantedFeature operator()(const FixedLenSequence& fixed) const {
@@ -111,6 +124,7 @@ std::string text_of(const WantedFeature& feature) {
   if (!feature.fixed) text += "ragged ";
   text += to_string(feature.kind);
   if (!feature.shape.empty()) text += list(feature.shape);
+  if (feature.value_bytes) text += " of " + std::to_string(*feature.value_bytes);
   if (feature.fixed && !feature.required) text += " or " + text_of(feature.default_values);
   return text;
 }

@@ -96,6 +96,27 @@ TEST(ParseExample, ShapesAreRowMajorPerExample) {
   EXPECT_THAT(column.row(1), ElementsAre(10, 11, 12, 13, 14, 15));
 }
 
+TEST(ParseExample, ColumnsAreAligned) {
+  std::vector<std::string> examples;
+  for (const int64_t i : {1, 2, 3}) {
+    examples.push_back(ExampleBuilder()
+                           .set_int64("label", i)
+                           .set_float("weight", 0.5f)
+                           .set_bytes("image", as_bytes("pixels"))
+                           .serialize());
+  }
+  const ExampleBatch batch = parse(examples, {{"label", FixedLen{FeatureKind::int64s}},
+                                              {"weight", Ragged{FeatureKind::floats}},
+                                              {"image", Ragged{FeatureKind::bytes}}});
+  const auto weights = batch.ragged<FeatureKind::floats>("weight");
+  const auto images = batch.ragged<FeatureKind::bytes>("image");
+  for (const void* const start : std::initializer_list<const void*>{
+           batch.dense<FeatureKind::int64s>("label").values.data(), weights.values.data(),
+           weights.row_splits.data(), images.values.bytes(), images.values.splits().data()}) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(start) % 64, 0u);
+  }
+}
+
 TEST(ParseExample, WhatIsMissingGetsItsDefaults) {
   const ExampleSchema schema = {
       {"bytes", FixedLen{FeatureKind::bytes, {2}, std::vector<std::string>{"a", "bc"}}},
@@ -155,6 +176,24 @@ TEST(ParseExample, AnotherNumberIsRefusedAndNamed) {
   }
   // As in TensorFlow, a feature with an empty list is present.
   EXPECT_THAT(refusal(example_of_k("1a00"), fixed({})).what(), HasSubstr("0 values, not 1"));
+}
+
+TEST(ParseExample, ValuesOfAFixedSizeAreOneBlock) {
+  const auto of = [](size_t bytes) {
+    return ExampleSchema{{"k", FixedLen{.kind = FeatureKind::bytes, .value_bytes = bytes}}};
+  };
+  const auto image = [](std::string_view pixels) {
+    return ExampleBuilder().set_bytes("k", pixels).serialize();
+  };
+  const ExampleBatch batch = parse({image("abc"), image("def")}, of(3));
+  const auto values = batch.dense<FeatureKind::bytes>("k").values;
+  EXPECT_EQ(as_text({values.bytes(), 6}), "abcdef");
+  const Error error = error_of([&] { parse({image("abc"), image("de")}, of(3)); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_THAT(error.what(), HasSubstr("feature 'k' holds 2 bytes, not 3"));
+  EXPECT_THAT(parse({image("")}, of(0)).dense<FeatureKind::bytes>("k").values[0], IsEmpty());
+  EXPECT_NE(ExampleCollator(of(2)).parameters().front().value,
+            ExampleCollator(of(3)).parameters().front().value);
 }
 
 TEST(ParseExample, PackedUnpackedAndInPieces) {
@@ -299,6 +338,11 @@ TEST(ParseExample, SchemasThatMakeNoSenseAreRefused) {
   refused(FixedLen{FeatureKind::int64s, {size_t{1} << 16, size_t{1} << 16, size_t{1} << 32}});
   refused(FixedLen{FeatureKind::int64s, {2}, std::vector<int64_t>{1}});
   refused(FixedLen{FeatureKind::int64s, {1}, std::vector<float>{1}});
+  refused(FixedLen{.kind = FeatureKind::int64s, .value_bytes = 8});
+  refused(FixedLen{.kind = FeatureKind::bytes, .shape = {2}, .value_bytes = 8});
+  refused(FixedLen{.kind = FeatureKind::bytes,
+                   .default_values = std::vector<std::string>{"abc"},
+                   .value_bytes = 2});
   EXPECT_THROW(ExampleCollator({{"k", Ragged{FeatureKind::none}}}), Error);
 }
 

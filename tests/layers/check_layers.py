@@ -35,6 +35,7 @@ LAYERS = {
               "dataset/applications/html", "dataset/applications/process", "dataset/http",
               "dataset/toolkit"],
     "examples": ["trainer"],
+    "python": ["dataset/pipeline"],
     "tests": ["trainer/programs", "tools"],
 }
 
@@ -52,8 +53,8 @@ PUBLIC_LAYERS = {
     "recordpipe/trainer/": "trainer",
 }
 for layer, names in {
-    "dataset/base": "error internal/endian internal/permutation internal/url_path internal/utf8 "
-                    "parameter philox progress stop version",
+    "dataset/base": "error internal/aligned_allocator internal/endian internal/permutation "
+                    "internal/url_path internal/utf8 parameter philox progress stop version",
     "dataset/checksum": "crc32c",
     "dataset/io": "atomic_file atomic_file_set compression file glob parallel_deflate sha256 "
                   "temporary_file",
@@ -98,6 +99,7 @@ LIBRARIES = {
     "cuda_": ["trainer/backend/cuda/"],
     "cudnn.h": ["trainer/backend/cuda/"],
     "nccl.h": ["trainer/backend/cuda/nccl_"],
+    "nanobind/": ["python/native/"],
     "fmt/": ["trainer/", "tools/", "dataset/applications/process/"],
     "spdlog/": ["trainer/programs/log.cc"],
     "CLI/": ["dataset/applications/command_line/"],

@@ -1,7 +1,8 @@
 // Columns: the values of one feature over a batch of records, contiguous in memory.
 //
 // Columns are views into a batch (parse_example.h), valid until the batch is reset, assigned to or
-// destroyed. The batch holds copies of the values; no column points into a record.
+// destroyed. The batch holds copies of the values; no column points into a record. The values and
+// splits of a column start at a multiple of 64 bytes.
 #pragma once
 
 #include <array>

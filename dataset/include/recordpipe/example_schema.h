@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -38,6 +39,10 @@ struct FixedLen {
   // The values for an Example without the feature; their number must match the shape. Default:
   // none; the feature is required.
   DefaultValues default_values = {};
+  // For kind bytes and shape {}: the size of the value in bytes; another size is an error. The
+  // values of a batch are then one array [batch, value_bytes], for example of raw pixels
+  // (tf.io.decode_raw). Default: any size.
+  std::optional<size_t> value_bytes = {};
 };
 
 // Any number of values; none if the feature is missing. tf.io.RaggedFeature.

@@ -69,8 +69,8 @@ class ExampleCollator {
   using Batch = ExampleBatch;
 
   // Throws Error{invalid_argument} for an invalid schema: a feature without a kind, a dimension of
-  // 0, a shape of 2^31 values or more, or default values whose kind or number differs from the
-  // feature's.
+  // 0, a shape of 2^31 values or more, default values whose kind, number or size differs from the
+  // feature's, or value_bytes for another kind than bytes or another shape than {}.
   explicit ExampleCollator(const ExampleSchema& schema);
 
   // Starts a batch of `rows` rows.
@@ -80,7 +80,7 @@ class ExampleCollator {
   //   corrupted       the record is not an Example
   //   limit_exceeded  the record has 2 GiB or more
   //   not_found       a required feature is missing
-  //   unsupported     a feature has another kind or number of values
+  //   unsupported     a feature has another kind or number of values, or a value another size
   // After an error, the batch is empty until the next reset().
   void set(ExampleBatch& batch, size_t row, Record record) const;
   // Builds the columns, after all rows were set.

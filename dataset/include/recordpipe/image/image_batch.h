@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "recordpipe/image/half.h"
+#include "recordpipe/internal/aligned_allocator.h"
 #include "recordpipe/parameter.h"
 
 namespace recordpipe {
@@ -65,19 +65,6 @@ class ImageBatch {
   void set_label(size_t row, int32_t label) { labels_[row] = label; }
 
  private:
-  template <class T>
-  struct AlignedAllocator {
-    using value_type = T;
-    AlignedAllocator() = default;
-    template <class U>
-    explicit AlignedAllocator(const AlignedAllocator<U>&) {}
-    T* allocate(size_t n) {
-      return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64}));
-    }
-    void deallocate(T* p, size_t) { ::operator delete (p, std::align_val_t{64}); }
-    bool operator==(const AlignedAllocator&) const { return true; }
-  };
-
   // Returns all values as T. Throws unless the dtype is `wanted`.
   template <class T>
   std::span<const T> values(DType wanted) const;
@@ -87,7 +74,7 @@ class ImageBatch {
   }
 
   ImageFormat format_;
-  std::vector<std::byte, AlignedAllocator<std::byte>> data_;
+  internal::AlignedVector<std::byte> data_;
   std::vector<int32_t> labels_;
 };
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "recordpipe/columns.h"
+#include "recordpipe/internal/aligned_allocator.h"
 #include "recordpipe/internal/example/feature_reader.h"
 #include "recordpipe/internal/example/values_buffer.h"
 #include "recordpipe/internal/example/wanted_features.h"
@@ -30,8 +31,8 @@ class ColumnTable {
  protected:
   struct Column {
     ValuesBuffer values;
-    std::vector<int64_t> step_splits;  // of lists with ragged steps only
-    std::vector<int64_t> row_splits;   // of ragged features, and of lists
+    internal::AlignedVector<int64_t> step_splits;  // of lists with ragged steps only
+    internal::AlignedVector<int64_t> row_splits;   // of ragged features, and of lists
   };
 
   // `fixed_form` and `what` are the schema's words for a fixed column, for example "FixedLen" and

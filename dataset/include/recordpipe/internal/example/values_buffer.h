@@ -12,6 +12,7 @@
 
 #include "recordpipe/columns.h"
 #include "recordpipe/example_schema.h"
+#include "recordpipe/internal/aligned_allocator.h"
 #include "recordpipe/internal/example/feature_reader.h"
 
 namespace recordpipe {
@@ -114,17 +115,17 @@ class ValuesBuffer {
   }
 
   template <typename T>
-  static Place copy(const std::vector<T>& values, Place from, std::vector<T>& out) {
+  static Place copy(const std::vector<T>& values, Place from, internal::AlignedVector<T>& out) {
     std::ranges::copy(values, out.begin() + static_cast<std::ptrdiff_t>(from.value));
     from.value += values.size();
     return from;
   }
 
   // Only the buffers of the column's kind are used.
-  std::vector<float> floats_;
-  std::vector<int64_t> int64s_;
-  std::vector<std::byte> bytes_;
-  std::vector<int64_t> splits_;  // value i is bytes_[splits_[i], splits_[i + 1])
+  internal::AlignedVector<float> floats_;
+  internal::AlignedVector<int64_t> int64s_;
+  internal::AlignedVector<std::byte> bytes_;
+  internal::AlignedVector<int64_t> splits_;  // value i is bytes_[splits_[i], splits_[i + 1])
 };
 
 // Returns the total size of the bytes values in `values`.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,14 +20,16 @@ struct WantedFeature {
   std::vector<size_t> shape = {};  // if fixed
   size_t size = 0;                 // the number of values of the shape
   DefaultValues default_values = {};
+  std::optional<size_t> value_bytes = {};
 };
 
 class WantedFeatures {
  public:
   WantedFeatures() = default;
   // Both constructors throw Error{invalid_argument}, with the feature's name, for a feature without
-  // a kind, a dimension of 0, a shape of 2^31 values or more (no Example can hold them), or default
-  // values whose kind or number differs from the feature's.
+  // a kind, a dimension of 0, a shape of 2^31 values or more (no Example can hold them), default
+  // values whose kind, number or size differs from the feature's, or value_bytes for another kind
+  // than bytes or another shape than {}.
   explicit WantedFeatures(const ExampleSchema& schema);
   explicit WantedFeatures(const FeatureListSchema& schema);
 
