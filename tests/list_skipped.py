@@ -10,7 +10,7 @@ import sys
 def skips(log):
     reason = []
     for line in log.splitlines():
-        if found := re.match(r"(test\w+) \((?:__main__\.)?(\w+)\S*\).* skipped ['\"](.*)['\"]$", line):
+        if found := re.match(r"(test\w+|setUpClass) \((?:__main__\.)?(\w+)\S*\).* skipped ['\"](.*)['\"]$", line):
             yield f"{found[2]}.{found[1]}", found[3]
         elif re.match(r"\[ RUN ", line):
             reason = []

@@ -1,14 +1,17 @@
 """Headless Chromium for tests of pages: the parsed page, its layout in windows, and screenshots for
 inspection. Standard library only, except for the browser.
 
-Environment: CHROMIUM, the browser (chromium).
+Environment: CHROMIUM, the browser (chromium); RECORDPIPE_SCREENSHOTS, the folder of the
+screenshots.
 """
 import html.parser
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import unittest
 
 BROWSER = os.environ.get("CHROMIUM", "chromium")
 
@@ -39,7 +42,14 @@ class Document(html.parser.HTMLParser):
 
 class Browsing:
     """A mixin for a unittest.TestCase with its pages in self.folder."""
-    screenshots = pathlib.Path()  # folder of the screenshots
+
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which(BROWSER):
+            raise unittest.SkipTest("no Chromium: tools/install_packages.sh --ci installs it")
+        super().setUpClass()
+        cls.screenshots = pathlib.Path(os.environ["RECORDPIPE_SCREENSHOTS"])
+        cls.screenshots.mkdir(parents=True, exist_ok=True)
 
     def browse(self, page, *options):
         """Returns Chromium's standard output for a page, which must not log any message."""

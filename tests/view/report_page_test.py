@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
 """Opens pages of training reports in headless Chromium.
 
-usage: report_page_test.py SCREENSHOTS
 Environment: RECORDPIPE_REPORT_PAGES, the program that writes the pages; CHROMIUM, the browser
 (chromium).
 
-Writes SCREENSHOTS/report-*.png, for visual inspection. Standard library only, except the browser.
+Writes screenshots (browser.py). Standard library only, except the browser.
 """
 import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -67,6 +65,4 @@ class Reports(Browsing, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Browsing.screenshots = pathlib.Path(sys.argv.pop(1)).resolve()
-    Browsing.screenshots.mkdir(parents=True, exist_ok=True)
-    unittest.main()
+    unittest.main(verbosity=2)

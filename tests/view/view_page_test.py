@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Opens pages of `tfrecord view` in headless Chromium and reads them back.
 
-usage: view_page_test.py SCREENSHOTS
 Environment: RECORDPIPE_TFRECORD, the program; CHROMIUM, the browser (chromium).
 
-Writes SCREENSHOTS/view-*.png, for visual inspection. Standard library only, except the browser.
+Writes screenshots (browser.py). Standard library only, except the browser.
 """
 import pathlib
 import random
@@ -196,6 +195,4 @@ class Pages(Browsing, TfrecordTest):
 
 
 if __name__ == "__main__":
-    Browsing.screenshots = pathlib.Path(sys.argv.pop(1)).resolve()
-    Browsing.screenshots.mkdir(parents=True, exist_ok=True)
-    unittest.main()
+    unittest.main(verbosity=2)
