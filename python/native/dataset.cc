@@ -1,0 +1,211 @@
+#include "python/native/dataset.h"
+
+#include <utility>
+
+#include "python/native/errors.h"
+#include "recordpipe/error.h"
+#include "recordpipe/sample_from_datasets.h"
+
+namespace recordpipe::python {
+namespace {
+
+Dataset<PythonObject> mapped(const Dataset<PythonObject>& input,
+                             std::unique_ptr<internal::MapFunction> function,
+                             std::optional<uint64_t> seed = {}) {
+  return input.with<PythonObject>(internal::map(input.node(), std::move(function),
+                                                internal::element_ops<PythonObject>(), seed));
+}
+
+PythonDataset collected(const Dataset<std::vector<PythonObject>>& vectors, SharedObject collect) {
+  return PythonDataset(
+      vectors.with<PythonObject>(internal::map(vectors.node(), python_collate(std::move(collect)),
+                                               internal::element_ops<PythonObject>(), {})));
+}
+
+DropRemainder drop(bool remainder) { return remainder ? DropRemainder::yes : DropRemainder::no; }
+
+bool equal_specs(const ParseSpec* a, const ParseSpec* b) {
+  if (!a || !b) return a == b;
+  const std::vector<Parameter> of_a = a->collator.parameters();
+  const std::vector<Parameter> of_b = b->collator.parameters();
+  if (of_a.size() != of_b.size() || a->outputs.size() != b->outputs.size()) return false;
+  for (size_t i = 0; i < of_a.size(); ++i) {
+    if (of_a[i].name != of_b[i].name || of_a[i].value != of_b[i].value) return false;
+  }
+  for (size_t i = 0; i < a->outputs.size(); ++i) {
+    if (a->outputs[i].name != b->outputs[i].name) return false;
+  }
+  return true;
+}
+
+bool same_elements(const PythonDataset& a, const PythonDataset& b) {
+  return a.elements().index() == b.elements().index() &&
+         equal_specs(a.spec().get(), b.spec().get());
+}
+
+}  // namespace
+
+PythonDataset PythonDataset::parse(std::shared_ptr<const ParseSpec> spec) const {
+  if (spec_)
+    throw Error({.kind = ErrorKind::invalid_argument, .reason = "parse() comes only once"});
+  if (!std::holds_alternative<Dataset<Record>>(elements_)) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "parse() needs the bytes of records",
+                 .hint = "call it before map, batch and other operators that change elements"});
+  }
+  return PythonDataset(elements_, std::move(spec));
+}
+
+PythonDataset PythonDataset::batch(size_t batch_size, bool drop_remainder,
+                                   SharedObject stack) const {
+  if (rows()) {
+    return PythonDataset(std::get<Dataset<Record>>(elements_).batch(
+                             batch_size, drop(drop_remainder), spec_->collator),
+                         spec_);
+  }
+  return collected(objects().batch(batch_size, drop(drop_remainder)), std::move(stack));
+}
+
+PythonDataset PythonDataset::map(PythonFunction function) const {
+  return PythonDataset(mapped(objects(), python_map(std::move(function))));
+}
+
+PythonDataset PythonDataset::random_map(PythonFunction function, uint64_t seed) const {
+  const Dataset<PythonObject> input = objects();
+  const uint64_t key = derive_key(seed, internal::random_operators(input.node()));
+  return PythonDataset(mapped(input, python_random_map(std::move(function), key), seed));
+}
+
+PythonDataset PythonDataset::flat_map(PythonFunction function) const {
+  const Dataset<PythonObject> input = objects();
+  return PythonDataset(input.with<PythonObject>(
+      internal::flat_map(input.node(), python_flat_map(std::move(function)),
+                         internal::element_ops<std::vector<PythonObject>>())));
+}
+
+PythonDataset PythonDataset::filter(PythonFunction predicate) const {
+  const Dataset<PythonObject> input = objects();
+  return PythonDataset(input.with<PythonObject>(
+      internal::filter(input.node(), python_filter(std::move(predicate)))));
+}
+
+PythonDataset PythonDataset::interleave(PythonFunction function, size_t cycle_length,
+                                        size_t block_length) const {
+  const Dataset<PythonObject> input = objects();
+  return PythonDataset(input.with<PythonObject>(internal::interleave(
+      input.node(), python_interleave(std::move(function)), internal::element_ops<PythonObject>(),
+      "interleave", cycle_length, block_length)));
+}
+
+PythonDataset PythonDataset::scan(nb::object initial_state, PythonFunction function) const {
+  return PythonDataset(objects().scan(
+      PythonObject(std::move(initial_state)),
+      [function = std::move(function)](const PythonObject& state, PythonObject element) {
+        const nb::gil_scoped_acquire gil;
+        try {
+          const auto result =
+              nb::cast<nb::tuple>(function.function->get()(state.get(), element.get()));
+          return std::pair(PythonObject(result[0]), PythonObject(result[1], element.origin()));
+        } catch (nb::python_error& error) {
+          throw PythonException(error);
+        }
+      }));
+}
+
+PythonDataset PythonDataset::window(size_t size, std::optional<size_t> shift, bool drop_remainder,
+                                    SharedObject collect) const {
+  return collected(objects().window(size, shift, drop(drop_remainder)), std::move(collect));
+}
+
+PythonDataset PythonDataset::enumerate(int64_t start) const {
+  return PythonDataset(objects().enumerate(start).map([](Enumerated<PythonObject> numbered) {
+    const nb::gil_scoped_acquire gil;
+    return PythonObject(nb::make_tuple(numbered.first, numbered.second.get()),
+                        numbered.second.origin());
+  }));
+}
+
+PythonDataset PythonDataset::zip(const std::vector<PythonDataset>& datasets, SharedObject collect) {
+  if (datasets.empty()) {
+    throw Error({.kind = ErrorKind::invalid_argument, .reason = "zip needs at least one dataset"});
+  }
+  using Members = std::vector<PythonObject>;
+  static const internal::TupleOps ops{internal::element_ops<Members>(),
+                                      [](void* tuple, size_t index) -> void* {
+                                        Members& members = *static_cast<Members*>(tuple);
+                                        if (members.size() <= index) members.resize(index + 1);
+                                        return &members[index];
+                                      }};
+  std::vector<internal::NodePtr> inputs;
+  for (const PythonDataset& dataset : datasets) inputs.push_back(dataset.objects().node());
+  return collected(datasets.front().objects().with<Members>(internal::zip(std::move(inputs), ops)),
+                   std::move(collect));
+}
+
+PythonDataset PythonDataset::cache(std::string path) const {
+  if (const auto* records = std::get_if<Dataset<Record>>(&elements_)) {
+    return PythonDataset(records->cache(std::move(path)), spec_);
+  }
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "a cache file keeps records, not Python objects or batches",
+               .hint = "call cache(path) before map and batch, or cache() in memory"});
+}
+
+PythonDataset PythonDataset::concatenate(const PythonDataset& next) const {
+  if (!same_elements(*this, next)) {
+    return PythonDataset(objects().concatenate(next.objects()));
+  }
+  return reorder([&]<class T>(const Dataset<T>& elements) {
+    return elements.concatenate(std::get<Dataset<T>>(next.elements_));
+  });
+}
+
+PythonDataset PythonDataset::sample(const std::vector<PythonDataset>& datasets,
+                                    std::vector<double> weights, uint64_t seed,
+                                    bool stop_on_empty) {
+  if (datasets.empty()) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "sample_from_datasets needs at least one dataset"});
+  }
+  bool same = true;
+  for (const PythonDataset& dataset : datasets) {
+    same = same && same_elements(datasets.front(), dataset);
+  }
+  const auto sampled = [&]<class T>(std::vector<Dataset<T>> inputs) {
+    return recordpipe::sample_from_datasets(
+        inputs, std::move(weights), seed,
+        stop_on_empty ? StopOnEmptyDataset::yes : StopOnEmptyDataset::no);
+  };
+  if (!same) {
+    std::vector<Dataset<PythonObject>> inputs;
+    for (const PythonDataset& dataset : datasets) inputs.push_back(dataset.objects());
+    return PythonDataset(sampled(std::move(inputs)));
+  }
+  return datasets.front().reorder([&]<class T>(const Dataset<T>&) {
+    std::vector<Dataset<T>> inputs;
+    for (const PythonDataset& dataset : datasets) {
+      inputs.push_back(std::get<Dataset<T>>(dataset.elements_));
+    }
+    return sampled(std::move(inputs));
+  });
+}
+
+PythonDataset PythonDataset::computed() const {
+  if (!rows()) return *this;
+  return PythonDataset(
+      std::get<Dataset<Record>>(elements_).batch(1, DropRemainder::no, spec_->collator), spec_);
+}
+
+Dataset<PythonObject> PythonDataset::objects() const {
+  const auto converted = [](const auto& elements, std::unique_ptr<internal::MapFunction> function) {
+    return elements.template with<PythonObject>(internal::map(
+        elements.node(), std::move(function), internal::element_ops<PythonObject>(), {}));
+  };
+  if (const auto* objects = std::get_if<Dataset<PythonObject>>(&elements_)) return *objects;
+  if (!spec_) return converted(std::get<Dataset<Record>>(elements_), records_to_python());
+  const bool single = rows();
+  return converted(std::get<Dataset<ParsedBatch>>(computed().elements_),
+                   batches_to_python(spec_, std::make_shared<LeasePool>(), single));
+}
+
+}  // namespace recordpipe::python

@@ -1,0 +1,81 @@
+// The Dataset of the Python module: a C++ Dataset whose elements are records, batches or Python
+// objects.
+//
+// Operators that only order elements are those of the C++ Dataset. parse() computes nothing: it is
+// remembered, and becomes the collator of batch(). Only functions in Python turn elements into
+// Python objects.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "python/native/lease.h"
+#include "python/native/parse_spec.h"
+#include "python/native/python_function.h"
+#include "recordpipe/dataset.h"
+
+namespace recordpipe::python {
+
+class PythonDataset {
+ public:
+  // A dataset of Records with a ParseSpec yields dicts of the values of one record.
+  using Elements = std::variant<Dataset<Record>, Dataset<ParsedBatch>, Dataset<PythonObject>>;
+
+  explicit PythonDataset(Elements elements, std::shared_ptr<const ParseSpec> spec = nullptr)
+      : elements_(std::move(elements)), spec_(std::move(spec)) {}
+
+  PythonDataset parse(std::shared_ptr<const ParseSpec> spec) const;
+  PythonDataset batch(size_t batch_size, bool drop_remainder, SharedObject stack) const;
+
+  // Elements become Python objects.
+  PythonDataset map(PythonFunction function) const;
+  PythonDataset random_map(PythonFunction function, uint64_t seed) const;
+  PythonDataset flat_map(PythonFunction function) const;
+  PythonDataset filter(PythonFunction predicate) const;
+  PythonDataset interleave(PythonFunction function, size_t cycle_length, size_t block_length) const;
+  PythonDataset scan(nb::object initial_state, PythonFunction function) const;
+  // `collect` makes an object of a list of elements.
+  PythonDataset window(size_t size, std::optional<size_t> shift, bool drop_remainder,
+                       SharedObject collect) const;
+  PythonDataset enumerate(int64_t start) const;
+  static PythonDataset zip(const std::vector<PythonDataset>& datasets, SharedObject collect);
+  // Elements that are not plain records have no encoding in a file.
+  PythonDataset cache(std::string path) const;
+
+  // Returns the same elements in another order: change(Dataset<T>) -> Dataset<T>.
+  template <class Change>
+  PythonDataset reorder(const Change& change) const {
+    return std::visit(
+        [&](const auto& elements) { return PythonDataset(Elements(change(elements)), spec_); },
+        elements_);
+  }
+  PythonDataset concatenate(const PythonDataset& next) const;
+  static PythonDataset sample(const std::vector<PythonDataset>& datasets,
+                              std::vector<double> weights, uint64_t seed, bool stop_on_empty);
+
+  // Calls visit(Dataset<T>).
+  template <class Visit>
+  auto visit(const Visit& visit) const {
+    return std::visit(visit, elements_);
+  }
+  const Elements& elements() const { return elements_; }
+  const std::shared_ptr<const ParseSpec>& spec() const { return spec_; }
+
+  // What an iterator runs: without pending parse.
+  PythonDataset computed() const;
+  // Whether elements are dicts of single records.
+  bool rows() const { return spec_ && std::holds_alternative<Dataset<Record>>(elements_); }
+  Dataset<PythonObject> objects() const;
+
+ private:
+  Elements elements_;
+  std::shared_ptr<const ParseSpec> spec_;
+};
+
+}  // namespace recordpipe::python

@@ -1,0 +1,56 @@
+#include "python/native/errors.h"
+
+#include <memory>
+#include <string>
+
+#include <nanobind/nanobind.h>
+
+#include "recordpipe/error.h"
+
+namespace recordpipe::python {
+namespace {
+
+nb::object text_or_none(const std::string& text) {
+  if (text.empty()) return nb::none();
+  // A path may contain any bytes: as in os.fsdecode().
+  return nb::steal(
+      PyUnicode_DecodeFSDefaultAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+}
+
+nb::object traceback_of(const nb::python_error& error) {
+  nb::object traceback = error.traceback();
+  return traceback ? traceback : nb::none();
+}
+
+}  // namespace
+
+PythonException::PythonException(nb::python_error& error)
+    : value_(std::make_shared<const PythonObject>(nb::borrow(error.value()))),
+      traceback_(std::make_shared<const PythonObject>(traceback_of(error))) {}
+
+void PythonException::raise() const {
+  const nb::object value = value_->get();
+  // Raising adds the callers to the exception's traceback: begin without those of earlier times.
+  PyException_SetTraceback(value.ptr(), traceback_->get().ptr());
+  PyErr_SetObject(value.type().ptr(), value.ptr());
+}
+
+void translate_errors() {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const PythonException& exception) {
+      exception.raise();
+    } catch (const Error& error) {
+      const nb::object make = nb::module_::import_("recordpipe.errors").attr("_make");
+      const std::string kind(to_string(error.kind()));
+      const nb::object offset =
+          error.offset() ? nb::object(nb::int_(*error.offset())) : nb::object(nb::none());
+      const nb::object exception = make(kind.c_str(), error.what(), text_or_none(error.path()),
+                                        offset, error.reason().c_str(), error.hint().c_str());
+      PyErr_SetObject(exception.type().ptr(), exception.ptr());
+    }
+  });
+}
+
+}  // namespace recordpipe::python

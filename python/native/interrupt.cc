@@ -1,0 +1,75 @@
+#include "python/native/interrupt.h"
+
+#include <csignal>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace recordpipe::python {
+namespace {
+
+struct sigaction previous;  // Python's; set while handle() is installed
+sem_t interrupts;           // sem_post() is safe in a signal handler; condition variables are not
+std::mutex mutex;
+std::function<void()> stop_wait;  // of the current scope
+pid_t watched_process = 0;        // whose thread waits for interrupts
+
+void handle(int signal) {
+  previous.sa_handler(signal);
+  sem_post(&interrupts);
+}
+
+void watch() {
+  while (true) {
+    while (sem_wait(&interrupts) != 0) continue;
+    const std::lock_guard lock(mutex);
+    if (stop_wait) std::exchange(stop_wait, nullptr)();
+  }
+}
+
+// Starts the thread that calls stop_wait(); again in a forked process, which has no threads.
+void start_watching() {
+  if (watched_process == getpid()) return;
+  sem_init(&interrupts, 0, 0);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread handles no signals
+  std::thread(watch).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  watched_process = getpid();
+}
+
+}  // namespace
+
+InterruptScope::InterruptScope(std::function<void()> stop) {
+  if (getpid() != syscall(SYS_gettid)) return;
+  struct sigaction action;
+  sigaction(SIGINT, nullptr, &action);
+  // handle: this is a call from a function that an outer scope waits for.
+  if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler == SIG_DFL ||
+      action.sa_handler == SIG_IGN || action.sa_handler == handle) {
+    return;
+  }
+  start_watching();
+  {
+    const std::lock_guard lock(mutex);
+    stop_wait = std::move(stop);
+  }
+  previous = action;
+  action.sa_handler = handle;
+  sigaction(SIGINT, &action, nullptr);
+  is_active_ = true;
+}
+
+InterruptScope::~InterruptScope() {
+  if (!is_active_) return;
+  sigaction(SIGINT, &previous, nullptr);
+  const std::lock_guard lock(mutex);
+  stop_wait = nullptr;
+}
+
+}  // namespace recordpipe::python

@@ -1,0 +1,138 @@
+#include "python/native/iterator.h"
+
+#include <atomic>
+#include <type_traits>
+#include <utility>
+
+#include "python/native/interrupt.h"
+#include "recordpipe/error.h"
+
+namespace recordpipe::python {
+
+PythonIterator::PythonIterator(const PythonDataset& dataset, std::optional<uint64_t> epoch,
+                               nb::object at_end)
+    : spec_(dataset.spec()), rows_(dataset.rows()), at_end_(std::move(at_end)) {
+  const PythonDataset computed = dataset.computed();
+  const nb::gil_scoped_release no_gil;
+  computed.visit([&](const auto& elements) {
+    plan_hash_ = elements.plan_hash();
+    pass_ = elements.iterate({.epoch = epoch});
+  });
+}
+
+PythonIterator::~PythonIterator() { close(); }
+
+void PythonIterator::close() {
+  // The threads that are waited for may need the GIL.
+  const nb::gil_scoped_release no_gil;
+  is_closing_ = true;
+  {
+    const std::lock_guard lock(close_mutex_);
+    std::visit(
+        [](auto& pass) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {
+            pass.request_stop();
+          }
+        },
+        pass_);
+  }
+  const std::scoped_lock locks(mutex_, close_mutex_);
+  pass_ = std::monostate();
+}
+
+template <class Function>
+auto PythonIterator::locked(const Function& function) {
+  const nb::gil_scoped_release no_gil;
+  const std::lock_guard lock(mutex_);
+  using Result = std::invoke_result_t<const Function&, Iterator<Record>&>;
+  return std::visit(
+      [&](auto& pass) -> Result {
+        if constexpr (std::is_same_v<std::decay_t<decltype(pass)>, std::monostate>) {
+          throw Error({.kind = ErrorKind::invalid_argument, .reason = "the iterator is closed"});
+        } else {
+          return function(pass);
+        }
+      },
+      pass_);
+}
+
+template <class T>
+T* PythonIterator::next_of(Iterator<T>& pass) {
+  if (pass.ready() > 0) return pass.next();
+  while (true) {
+    if (std::exchange(is_interrupted_, false)) {
+      const nb::gil_scoped_release no_gil;
+      pass.restore(pass.state());
+    }
+    std::atomic<bool> interrupted = false;
+    try {
+      const InterruptScope scope([&] {
+        interrupted = true;
+        pass.request_stop();
+      });
+      // A signal that came before the scope is noticed here.
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      const nb::gil_scoped_release no_gil;
+      T* const element = pass.next();
+      is_interrupted_ = interrupted;  // too late for this element
+      return element;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::cancelled || !(interrupted || is_closing_)) throw;
+    }
+    if (is_closing_) return nullptr;
+    is_interrupted_ = true;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+}
+
+nb::object PythonIterator::next() {
+  // A thread that waits for the lock doesn't hold the GIL, so the holder of the lock may wait for
+  // the GIL.
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) {
+    const nb::gil_scoped_release no_gil;
+    lock.lock();
+  }
+  if (auto* const records = std::get_if<Iterator<Record>>(&pass_)) {
+    if (const Record* const record = next_of(*records)) {
+      return nb::bytes(record->data.data(), record->data.size());
+    }
+  } else if (auto* const batches = std::get_if<Iterator<ParsedBatch>>(&pass_)) {
+    if (ParsedBatch* const batch = next_of(*batches)) {
+      std::unique_ptr<ParsedBatch> lent = pool_->lend(*batch);
+      lock.unlock();
+      return to_python(std::move(lent), pool_, *spec_, rows_);
+    }
+  } else if (auto* const objects = std::get_if<Iterator<PythonObject>>(&pass_)) {
+    if (const PythonObject* const object = next_of(*objects)) return object->get();
+  }
+  lock.unlock();
+  if (!at_end_.is_none()) at_end_();
+  throw nb::stop_iteration();
+}
+
+std::string PythonIterator::statistics() {
+  return locked([](auto& pass) { return pass.statistics().text(); });
+}
+
+nb::bytes PythonIterator::state() {
+  const std::string state = locked([](auto& pass) { return pass.state(); });
+  return nb::bytes(state.data(), state.size());
+}
+
+void PythonIterator::restore(std::string_view state) {
+  locked([&](auto& pass) {
+    pass.restore(state);
+    return 0;
+  });
+}
+
+uint64_t PythonIterator::epoch() {
+  return locked([](auto& pass) { return pass.epoch(); });
+}
+
+uint64_t PythonIterator::position() {
+  return locked([](auto& pass) { return pass.position(); });
+}
+
+}  // namespace recordpipe::python

@@ -1,0 +1,66 @@
+// One pass over a PythonDataset.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "python/native/dataset.h"
+#include "python/native/lease.h"
+#include "recordpipe/iterator.h"
+
+namespace recordpipe::python {
+
+// All functions are called with the GIL, and release it while they wait. Calls from several threads
+// wait for each other.
+class PythonIterator {
+ public:
+  // Calls at_end(), unless it is None, when the pass has ended.
+  PythonIterator(const PythonDataset& dataset, std::optional<uint64_t> epoch, nb::object at_end);
+  ~PythonIterator();
+
+  // Throws nb::stop_iteration at the end. Ctrl-C ends a wait with KeyboardInterrupt; the next call
+  // goes on after the last element.
+  nb::object next();
+  nb::bytes state();
+  void restore(std::string_view state);
+  uint64_t epoch();
+  uint64_t position();
+  uint64_t plan_hash() const { return plan_hash_; }
+  LeasePool::Counts leases() const { return pool_->counts(); }
+  // The profile of the operators, as text.
+  std::string statistics();
+  // Stops the threads, and ends the iteration: next(), also a call that waits on another thread,
+  // throws nb::stop_iteration. Other calls throw Error{invalid_argument}.
+  void close();
+
+ private:
+  using Pass =
+      std::variant<std::monostate, Iterator<Record>, Iterator<ParsedBatch>, Iterator<PythonObject>>;
+
+  // Returns pass.next(), without the GIL if it must wait. Goes on after a signal whose handler has
+  // not raised an exception. Needs the lock.
+  template <class T>
+  T* next_of(Iterator<T>& pass);
+  // Calls function(Iterator<T>&) without the GIL, while no other thread uses the pass.
+  template <class Function>
+  auto locked(const Function& function);
+
+  std::shared_ptr<const ParseSpec> spec_;
+  bool rows_;
+  nb::object at_end_;
+  uint64_t plan_hash_ = 0;
+  std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
+  std::mutex mutex_;
+  std::mutex close_mutex_;  // held while pass_ is replaced, or stopped without mutex_
+  Pass pass_;
+  bool is_interrupted_ = false;
+  std::atomic<bool> is_closing_ = false;
+};
+
+}  // namespace recordpipe::python

@@ -1,0 +1,179 @@
+#include "python/native/lease.h"
+
+#include <span>
+#include <utility>
+
+#include <nanobind/ndarray.h>
+
+namespace recordpipe::python {
+namespace {
+
+// Enough for the batches that a training step and its transfer to a device hold at a time.
+constexpr size_t kMaxSpare = 8;
+
+class Lease {
+ public:
+  Lease(std::shared_ptr<LeasePool> pool, std::unique_ptr<ParsedBatch> batch)
+      : pool_(std::move(pool)), batch_(std::move(batch)) {}
+  ~Lease() { pool_->give_back(std::move(batch_)); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  const ParsedBatch& batch() const { return *batch_; }
+
+ private:
+  const std::shared_ptr<LeasePool> pool_;
+  std::unique_ptr<ParsedBatch> batch_;
+};
+
+nb::object numpy() { return nb::module_::import_("numpy"); }
+
+template <class T>
+nb::object array(std::span<const T> values, const std::vector<size_t>& shape, nb::handle owner) {
+  // Python is the only user of the memory, so it may write.
+  return nb::cast(
+      nb::ndarray<nb::numpy, T>(const_cast<T*>(values.data()), shape.size(), shape.data(), owner));
+}
+
+// An array of bytes objects: NumPy has no type for byte strings of different lengths.
+nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb::handle) {
+  nb::list list;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::span<const std::byte> value = values[i];
+    list.append(nb::bytes(value.data(), value.size()));
+  }
+  nb::object flat = numpy().attr("array")(list, nb::arg("dtype") = "O");
+  nb::list dimensions;
+  for (const size_t dimension : shape) dimensions.append(dimension);
+  return flat.attr("reshape")(nb::tuple(dimensions));
+}
+
+// The values of all rows are one block.
+nb::object raw_array(const BytesValues& values, size_t rows, const OutputFeature& feature,
+                     nb::handle owner) {
+  std::vector<size_t> shape{rows};
+  shape.insert(shape.end(), feature.shape.begin(), feature.shape.end());
+  return nb::cast(nb::ndarray<nb::numpy>(const_cast<std::byte*>(values.bytes()), shape.size(),
+                                         shape.data(), owner, nullptr, feature.dtype));
+}
+
+nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle owner) {
+  nb::object row_splits = array(splits, {splits.size()}, owner);
+  return nb::module_::import_("recordpipe.ragged").attr("Ragged")(values, row_splits);
+}
+
+// Makes columns into arrays that keep `owner` alive.
+class Columns {
+ public:
+  Columns(nb::handle owner, bool single) : owner_(owner), single_(single) {}
+
+  // `columns` is an ExampleBatch or FeatureColumns.
+  template <FeatureKind kind, class Features>
+  nb::object of(const Features& columns, size_t rows, const OutputFeature& feature) const {
+    if (feature.form == FeatureForm::ragged) {
+      const auto column = columns.template ragged<kind>(feature.name);
+      return rows_of(column.values, {column.values.size()}, column.row_splits);
+    }
+    const auto column = columns.template dense<kind>(feature.name);
+    nb::object values;
+    if constexpr (kind == FeatureKind::bytes) {
+      if (feature.form == FeatureForm::raw) {
+        values = raw_array(column.values, rows, feature, owner_);
+      }
+    }
+    if (!values) values = array(column.values, with_shape(rows, column.shape), owner_);
+    return single_ ? nb::object(values[0]) : values;
+  }
+
+  template <FeatureKind kind>
+  nb::object of(const FeatureListColumns& columns, size_t, const OutputFeature& feature) const {
+    if (feature.form == FeatureForm::fixed_sequence) {
+      const auto column = columns.dense<kind>(feature.name);
+      const size_t steps = static_cast<size_t>(column.row_splits.back());
+      return rows_of(column.values, with_shape(steps, column.shape), column.row_splits);
+    }
+    const auto column = columns.ragged<kind>(feature.name);
+    nb::object steps =
+        ragged(array(column.values, {column.values.size()}, owner_), column.step_splits, owner_);
+    return single_ ? steps : ragged(steps, column.row_splits, owner_);
+  }
+
+  template <class Features>
+  nb::dict dict(const Features& columns, size_t rows,
+                const std::vector<OutputFeature>& outputs) const {
+    nb::dict result;
+    for (const OutputFeature& feature : outputs) {
+      nb::object value =
+          feature.kind == FeatureKind::floats   ? of<FeatureKind::floats>(columns, rows, feature)
+          : feature.kind == FeatureKind::int64s ? of<FeatureKind::int64s>(columns, rows, feature)
+                                                : of<FeatureKind::bytes>(columns, rows, feature);
+      result[feature.name.c_str()] = value;
+    }
+    return result;
+  }
+
+ private:
+  static std::vector<size_t> with_shape(size_t rows, std::span<const size_t> shape) {
+    std::vector<size_t> all{rows};
+    all.insert(all.end(), shape.begin(), shape.end());
+    return all;
+  }
+
+  // With one row, its values; else a Ragged.
+  template <class ColumnValues>
+  nb::object rows_of(const ColumnValues& values, const std::vector<size_t>& shape,
+                     std::span<const int64_t> row_splits) const {
+    nb::object all = array(values, shape, owner_);
+    return single_ ? all : ragged(all, row_splits, owner_);
+  }
+
+  nb::handle owner_;
+  bool single_;
+};
+
+}  // namespace
+
+std::unique_ptr<ParsedBatch> LeasePool::take() {
+  const std::lock_guard lock(mutex_);
+  ++counts_.batches;
+  ++counts_.lent;
+  if (spare_.empty()) {
+    ++counts_.allocated;
+    return std::make_unique<ParsedBatch>();
+  }
+  std::unique_ptr<ParsedBatch> taken = std::move(spare_.back());
+  spare_.pop_back();
+  return taken;
+}
+
+std::unique_ptr<ParsedBatch> LeasePool::lend(ParsedBatch& batch) {
+  std::unique_ptr<ParsedBatch> lent = take();
+  std::swap(*lent, batch);
+  return lent;
+}
+
+void LeasePool::give_back(std::unique_ptr<ParsedBatch> batch) noexcept {
+  const std::lock_guard lock(mutex_);
+  --counts_.lent;
+  if (spare_.size() < kMaxSpare) spare_.push_back(std::move(batch));
+}
+
+LeasePool::Counts LeasePool::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
+                     const ParseSpec& spec, bool single) {
+  auto lease = std::make_unique<Lease>(pool, std::move(lent));
+  const ParsedBatch& batch = lease->batch();
+  const nb::capsule owner(lease.release(), [](void* p) noexcept { delete static_cast<Lease*>(p); });
+  const Columns columns(owner, single);
+  if (!spec.collator.is_sequence()) {
+    return columns.dict(batch.example, batch.example.size(), spec.outputs);
+  }
+  const size_t rows = batch.sequence.size();
+  return nb::make_tuple(columns.dict(batch.sequence.context(), rows, spec.outputs),
+                        columns.dict(batch.sequence.feature_lists(), rows, spec.feature_lists));
+}
+
+}  // namespace recordpipe::python

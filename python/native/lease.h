@@ -1,0 +1,52 @@
+// Lends batches to Python without copying them.
+//
+// The arrays of a batch point into its columns. While one of them lives, the memory belongs to
+// Python: it is not overwritten, and the consumer may write to it. The last array to die returns
+// the memory to the pool, from which the pipeline gets memory in exchange for its next batch. A
+// consumer that keeps batches gets new memory for each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include "python/native/parse_spec.h"
+#include "python/native/parsed_batch.h"
+
+namespace recordpipe::python {
+
+namespace nb = nanobind;
+
+// Thread-safe.
+class LeasePool {
+ public:
+  struct Counts {
+    uint64_t batches = 0;    // lent so far
+    uint64_t allocated = 0;  // of these, with new memory
+    uint64_t lent = 0;       // that Python holds now
+  };
+
+  // Returns a batch whose memory was returned, or an empty one.
+  std::unique_ptr<ParsedBatch> take();
+  // Swaps `batch` for one of take().
+  std::unique_ptr<ParsedBatch> lend(ParsedBatch& batch);
+  void give_back(std::unique_ptr<ParsedBatch> batch) noexcept;
+  Counts counts() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<ParsedBatch>> spare_;
+  Counts counts_;
+};
+
+// Returns a dict of arrays that point into `lent`; for SequenceExamples, a tuple of the dicts of
+// the context and of the feature lists. The last array to die gives `lent` back. Needs the GIL.
+// `single`: the batch has one row; returns its values without the batch dimension.
+nb::object to_python(std::unique_ptr<ParsedBatch> lent, const std::shared_ptr<LeasePool>& pool,
+                     const ParseSpec& spec, bool single);
+
+}  // namespace recordpipe::python

@@ -1,0 +1,324 @@
+// The extension module recordpipe._native. The package's Python files document its classes, and
+// translate arguments; nothing else uses this module.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/native/dataset.h"
+#include "python/native/errors.h"
+#include "python/native/iterator.h"
+#include "python/native/random_generator.h"
+#include "python/native/record_file_writer.h"
+#include "python/native/record_files.h"
+#include "recordpipe/error.h"
+#include "recordpipe/from_generator.h"
+#include "recordpipe/from_vector.h"
+#include "recordpipe/glob.h"
+#include "recordpipe/range.h"
+#include "recordpipe/tfrecord_files.h"
+#include "recordpipe/version.h"
+
+namespace recordpipe::python {
+namespace {
+
+using namespace nb::literals;
+
+SharedObject shared(nb::object object) {
+  return std::make_shared<const PythonObject>(std::move(object));
+}
+
+PythonFunction named(nb::object function, std::string name) {
+  return {shared(std::move(function)), std::move(name)};
+}
+
+// "none", "gzip", "zlib" or "zstd".
+Compression compression_of(const std::string& name) {
+  for (const Compression compression : {Compression::gzip, Compression::zlib, Compression::zstd}) {
+    if (to_string(compression) == name) return compression;
+  }
+  return Compression::none;
+}
+
+// `compression`: "" finds it out.
+RecordReadOptions read_options(bool check_crc, const std::string& compression) {
+  RecordReadOptions options;
+  if (!check_crc) options.crc = CrcCheck::never;
+  if (!compression.empty()) options.compression = compression_of(compression);
+  return options;
+}
+
+// The files that patterns stand for.
+std::vector<std::string> expand(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!has_glob_characters(path) || posix_file_system().status(path)) {
+      files.push_back(path);
+      continue;
+    }
+    const std::vector<std::string> found = glob(posix_file_system(), path);
+    if (found.empty()) {
+      throw Error(
+          {.kind = ErrorKind::not_found, .path = path, .reason = "no file matches this pattern"});
+    }
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+PythonDataset tfrecords(std::vector<std::string> paths, bool check_crc,
+                        const std::string& compression, size_t cycle_length, size_t block_length) {
+  const RecordReadOptions options = read_options(check_crc, compression);
+  if (cycle_length == 1) return PythonDataset(tfrecord_files(std::move(paths), options));
+  return PythonDataset(
+      from_vector(expand(paths))
+          .interleave(
+              [options](std::string path) { return tfrecord_files({std::move(path)}, options); },
+              cycle_length, block_length));
+}
+
+PythonDataset from_list(const nb::list& list) {
+  std::vector<PythonObject> values;
+  for (const nb::handle value : list) values.emplace_back(nb::borrow(value));
+  return PythonDataset(from_vector(std::move(values)));
+}
+
+[[noreturn]] void throw_python_exception() {
+  nb::python_error error;
+  throw PythonException(error);
+}
+
+// The elements of iter(factory()).
+class PythonGenerator {
+ public:
+  explicit PythonGenerator(nb::object iterator) : iterator_(shared(std::move(iterator))) {}
+  std::optional<PythonObject> operator()() {
+    const nb::gil_scoped_acquire gil;
+    nb::object value = nb::steal(PyIter_Next(iterator_->get().ptr()));
+    if (value) return PythonObject(std::move(value));
+    if (PyErr_Occurred()) throw_python_exception();
+    return std::nullopt;
+  }
+
+ private:
+  SharedObject iterator_;
+};
+
+PythonDataset generator(nb::object factory) {
+  return PythonDataset(from_generator([factory = shared(std::move(factory))] {
+    const nb::gil_scoped_acquire gil;
+    try {
+      nb::object iterator = nb::steal(PyObject_GetIter(factory->get()().ptr()));
+      if (!iterator) throw nb::python_error();
+      return PythonGenerator(std::move(iterator));
+    } catch (nb::python_error& error) {
+      throw PythonException(error);
+    }
+  }));
+}
+
+void define_dataset(nb::module_& module) {
+  nb::class_<ParseSpec>(module, "ParseSpec");
+  module.def("example_spec", [](const nb::list& features) {
+    return std::make_shared<ParseSpec>(example_spec(features));
+  });
+  module.def("sequence_example_spec", [](const nb::list& context, const nb::list& feature_lists) {
+    return std::make_shared<ParseSpec>(sequence_example_spec(context, feature_lists));
+  });
+
+  using Self = const PythonDataset&;
+  nb::class_<PythonDataset>(module, "Dataset")
+      .def("parse", [](Self self, std::shared_ptr<ParseSpec> spec) { return self.parse(spec); })
+      .def("batch",
+           [](Self self, size_t size, bool drop_remainder, nb::object stack) {
+             return self.batch(size, drop_remainder, shared(std::move(stack)));
+           })
+      .def("map", [](Self self, nb::object function,
+                     std::string name) { return self.map(named(std::move(function), name)); })
+      .def("random_map",
+           [](Self self, nb::object function, uint64_t seed, std::string name) {
+             return self.random_map(named(std::move(function), name), seed);
+           })
+      .def("flat_map",
+           [](Self self, nb::object function, std::string name) {
+             return self.flat_map(named(std::move(function), name));
+           })
+      .def("filter",
+           [](Self self, nb::object predicate, std::string name) {
+             return self.filter(named(std::move(predicate), name));
+           })
+      .def("interleave",
+           [](Self self, nb::object function, size_t cycle_length, size_t block_length,
+              std::string name) {
+             return self.interleave(named(std::move(function), name), cycle_length, block_length);
+           })
+      .def(
+          "scan",
+          [](Self self, nb::object state, nb::object function, std::string name) {
+            return self.scan(std::move(state), named(std::move(function), name));
+          },
+          nb::arg().none(), nb::arg(), nb::arg())
+      .def("window",
+           [](Self self, size_t size, std::optional<size_t> shift, bool drop_remainder,
+              nb::object collect) {
+             return self.window(size, shift, drop_remainder, shared(std::move(collect)));
+           })
+      .def("enumerate", &PythonDataset::enumerate)
+      .def("cache",
+           [](Self self, std::optional<std::string> path, uint64_t max_bytes) {
+             if (path) return self.cache(*path);
+             return self.reorder([&](const auto& d) { return d.cache({.max_bytes = max_bytes}); });
+           })
+      .def("shuffle",
+           [](Self self, size_t buffer_size, uint64_t seed) {
+             return self.reorder([&](const auto& d) { return d.shuffle(buffer_size, seed); });
+           })
+      .def("global_shuffle",
+           [](Self self, uint64_t seed) {
+             return self.reorder([&](const auto& d) { return d.global_shuffle(seed); });
+           })
+      .def("repeat",
+           [](Self self, int64_t count) {
+             return self.reorder([&](const auto& d) { return d.repeat(count); });
+           })
+      .def("take",
+           [](Self self, uint64_t count) {
+             return self.reorder([&](const auto& d) { return d.take(count); });
+           })
+      .def("skip",
+           [](Self self, uint64_t count) {
+             return self.reorder([&](const auto& d) { return d.skip(count); });
+           })
+      .def("shard",
+           [](Self self, size_t num_shards, size_t index, bool drop_remainder) {
+             return self.reorder([&](const auto& d) {
+               return d.shard(num_shards, index,
+                              drop_remainder ? DropRemainder::yes : DropRemainder::no);
+             });
+           })
+      .def("prefetch",
+           [](Self self, std::optional<size_t> size) {
+             return self.reorder(
+                 [&](const auto& d) { return d.prefetch(size.value_or(kAutotune)); });
+           })
+      .def("ignore_errors",
+           [](Self self, uint64_t max_count, double max_rate) {
+             return self.reorder([&](const auto& d) {
+               return d.ignore_errors({.max_count = max_count, .max_rate = max_rate});
+             });
+           })
+      .def("with_options",
+           [](Self self, size_t threads, size_t chunk_size, uint64_t memory_limit) {
+             PipelineOptions options;
+             options.threads = threads;
+             options.chunk_size = chunk_size;
+             options.memory_limit = memory_limit;
+             return self.reorder([&](const auto& d) { return d.with_options(options); });
+           })
+      .def("epoch",
+           [](Self self, uint64_t epoch) {
+             return self.reorder([&](const auto& d) { return d.epoch(epoch); });
+           })
+      .def("concatenate", &PythonDataset::concatenate)
+      .def("cardinality",
+           [](Self self) {
+             const nb::gil_scoped_release no_gil;
+             return self.visit([](const auto& d) { return d.cardinality(); });
+           })
+      .def("explain", [](Self self) {
+        return self.computed().visit([](const auto& d) { return d.explain(); });
+      });
+
+  module.def("tfrecords", &tfrecords);
+  module.def("from_list", &from_list);
+  module.def("from_generator", &generator);
+  module.def("sample", &PythonDataset::sample);
+  module.def("zip", [](const std::vector<PythonDataset>& datasets, nb::object collect) {
+    return PythonDataset::zip(datasets, shared(std::move(collect)));
+  });
+}
+
+void define_record_files(nb::module_& module) {
+  nb::class_<RecordFiles>(module, "RecordFiles")
+      .def("__init__",
+           [](RecordFiles* self, const std::vector<std::string>& paths, bool check_crc,
+              const std::string& compression) {
+             new (self) RecordFiles(expand(paths), read_options(check_crc, compression));
+           })
+      .def("__len__", &RecordFiles::size)
+      .def("get", &RecordFiles::get)
+      .def("get_many", &RecordFiles::get_many)
+      .def("parse_many", [](const RecordFiles& self, const std::vector<uint64_t>& indexes,
+                            std::shared_ptr<ParseSpec> spec,
+                            bool single) { return self.parse_many(indexes, *spec, single); });
+}
+
+void define_writer(nb::module_& module) {
+  module.def("encode_example", [](const nb::dict& features) {
+    const std::string example = encode_example(features);
+    return nb::bytes(example.data(), example.size());
+  });
+  nb::class_<RecordFileWriter>(module, "RecordFileWriter")
+      .def("__init__",
+           [](RecordFileWriter* self, const std::string& path, const std::string& compression,
+              int level, bool index) {
+             new (self) RecordFileWriter(path, {compression_of(compression), level}, index);
+           })
+      .def("write",
+           [](RecordFileWriter& self, const nb::bytes& record) {
+             const std::span data(static_cast<const std::byte*>(record.data()), record.size());
+             const nb::gil_scoped_release no_gil;
+             self.write(data);
+           })
+      .def("close", &RecordFileWriter::close, nb::call_guard<nb::gil_scoped_release>())
+      .def("abort", &RecordFileWriter::abort)
+      .def_prop_ro("records", &RecordFileWriter::records);
+}
+
+void define_iterator(nb::module_& module) {
+  nb::class_<PythonIterator>(module, "Iterator")
+      .def(nb::init<const PythonDataset&, std::optional<uint64_t>, nb::object>(), nb::arg(),
+           nb::arg().none(), nb::arg().none())
+      .def("__iter__", [](nb::handle self) { return self; })
+      .def("__next__", &PythonIterator::next)
+      .def("_state", &PythonIterator::state)
+      .def("_restore",
+           [](PythonIterator& self, const nb::bytes& state) {
+             self.restore({state.c_str(), state.size()});
+           })
+      .def("_leases",
+           [](const PythonIterator& self) {
+             const LeasePool::Counts counts = self.leases();
+             return nb::make_tuple(counts.batches, counts.allocated, counts.lent);
+           })
+      .def_prop_ro("_plan_hash", &PythonIterator::plan_hash)
+      .def("_statistics", &PythonIterator::statistics)
+      .def("close", &PythonIterator::close)
+      .def_prop_ro("epoch", &PythonIterator::epoch)
+      .def_prop_ro("position", &PythonIterator::position);
+}
+
+}  // namespace
+}  // namespace recordpipe::python
+
+NB_MODULE(_native, module) {
+  using namespace recordpipe::python;
+  translate_errors();
+  define_random(module);
+  define_dataset(module);
+  define_record_files(module);
+  define_writer(module);
+  define_iterator(module);
+  module.attr("version") = RECORDPIPE_VERSION;
+  module.attr("INFINITE_CARDINALITY") = recordpipe::kInfiniteCardinality;
+  module.attr("UNKNOWN_CARDINALITY") = recordpipe::kUnknownCardinality;
+}

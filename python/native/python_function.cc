@@ -1,0 +1,242 @@
+#include "python/native/python_function.h"
+
+#include <utility>
+
+#include "python/native/dataset.h"
+#include "python/native/errors.h"
+#include "python/native/random_generator.h"
+#include "recordpipe/error.h"
+
+namespace recordpipe::python {
+namespace {
+
+using internal::Failures;
+using internal::MapFunction;
+using internal::Ticket;
+
+// Adds to a Python exception where the element comes from.
+void add_note(nb::python_error& error, const Origin& origin, const Ticket* ticket) {
+  std::string note;
+  if (origin.path) {
+    note = "recordpipe: the record of " + printable(*origin.path) + " at offset " +
+           std::to_string(origin.offset);
+  } else if (ticket) {
+    note = "recordpipe: element " + std::to_string(ticket->id.index) + " of its source";
+  } else {
+    return;
+  }
+  nb::object value = nb::borrow(error.value());
+  value.attr("add_note")(note.c_str());
+}
+
+// Calls visit(i) for each element that has not failed, under the GIL.
+template <class Visit, class OriginOf>
+void visit_each(std::span<const Ticket> tickets, size_t count, Failures& failures,
+                const OriginOf& origin_of_element, const Visit& visit) {
+  const nb::gil_scoped_acquire gil;
+  internal::for_each_good(count, failures, [&](size_t i) {
+    try {
+      visit(i);
+    } catch (nb::python_error& error) {
+      add_note(error, origin_of_element(i), i < tickets.size() ? &tickets[i] : nullptr);
+      throw PythonException(error);
+    }
+  });
+}
+
+template <class Call>
+class PythonMap final : public MapFunction {
+ public:
+  PythonMap(PythonFunction function, Call call)
+      : function_(std::move(function)), call_(std::move(call)) {}
+
+  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
+             Failures& failures) const override {
+    auto* const in = static_cast<PythonObject*>(inputs);
+    auto* const out = static_cast<PythonObject*>(outputs);
+    visit_each(
+        tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
+        [&](size_t i) {
+          out[i] = PythonObject(call_(function_.function->get(), in[i].get(), tickets[i]),
+                                in[i].origin());
+        });
+  }
+  std::vector<Parameter> parameters() const override { return function_.parameters(); }
+
+ private:
+  PythonFunction function_;
+  Call call_;
+};
+
+template <class Call>
+std::unique_ptr<MapFunction> make_map(PythonFunction function, Call call) {
+  return std::make_unique<PythonMap<Call>>(std::move(function), std::move(call));
+}
+
+class PythonFlatMap final : public MapFunction {
+ public:
+  explicit PythonFlatMap(PythonFunction function) : function_(std::move(function)) {}
+
+  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
+             Failures& failures) const override {
+    auto* const in = static_cast<PythonObject*>(inputs);
+    auto* const out = static_cast<std::vector<PythonObject>*>(outputs);
+    visit_each(
+        tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
+        [&](size_t i) {
+          out[i].clear();
+          for (nb::handle value : function_.function->get()(in[i].get())) {
+            out[i].emplace_back(nb::borrow(value), in[i].origin());
+          }
+        });
+  }
+  std::vector<Parameter> parameters() const override { return function_.parameters(); }
+
+ private:
+  PythonFunction function_;
+};
+
+class PythonInterleave final : public MapFunction {
+ public:
+  explicit PythonInterleave(PythonFunction function) : function_(std::move(function)) {}
+
+  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
+             Failures& failures) const override {
+    auto* const in = static_cast<PythonObject*>(inputs);
+    auto* const out = static_cast<internal::NodePtr*>(outputs);
+    visit_each(
+        tickets, tickets.size(), failures, [&](size_t i) { return in[i].origin(); },
+        [&](size_t i) {
+          const nb::object dataset = function_.function->get()(in[i].get());
+          out[i] = nb::cast<const PythonDataset&>(dataset.attr("_native")).objects().node();
+        });
+  }
+  std::vector<Parameter> parameters() const override { return function_.parameters(); }
+
+ private:
+  PythonFunction function_;
+};
+
+class PythonFilter final : public internal::Predicate {
+ public:
+  explicit PythonFilter(PythonFunction predicate) : predicate_(std::move(predicate)) {}
+
+  void test(size_t count, const void* values, uint8_t* kept, Failures& failures) const override {
+    const auto* const in = static_cast<const PythonObject*>(values);
+    visit_each(
+        {}, count, failures, [&](size_t i) { return in[i].origin(); },
+        [&](size_t i) {
+          const nb::object result = predicate_.function->get()(in[i].get());
+          const int truth = PyObject_IsTrue(result.ptr());
+          if (truth < 0) throw nb::python_error();
+          kept[i] = static_cast<uint8_t>(truth);
+        });
+  }
+
+ private:
+  PythonFunction predicate_;
+};
+
+class Collate final : public MapFunction {
+ public:
+  explicit Collate(SharedObject function) : function_(std::move(function)) {}
+
+  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
+             Failures& failures) const override {
+    auto* const in = static_cast<std::vector<PythonObject>*>(inputs);
+    auto* const out = static_cast<PythonObject*>(outputs);
+    visit_each(
+        tickets, tickets.size(), failures, [](size_t) { return Origin(); },
+        [&](size_t i) {
+          nb::list rows;
+          for (const PythonObject& row : in[i]) rows.append(row.get());
+          out[i] = PythonObject(function_->get()(rows));
+        });
+  }
+  std::vector<Parameter> parameters() const override { return {}; }
+
+ private:
+  SharedObject function_;
+};
+
+class RecordsToPython final : public MapFunction {
+ public:
+  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
+             Failures& failures) const override {
+    const auto* const in = static_cast<const Record*>(inputs);
+    auto* const out = static_cast<PythonObject*>(outputs);
+    std::shared_ptr<const std::string> path;
+    visit_each(
+        tickets, tickets.size(), failures, [](size_t) { return Origin(); },
+        [&](size_t i) { out[i] = to_python(in[i], path); });
+  }
+  std::vector<Parameter> parameters() const override { return {}; }
+};
+
+class BatchesToPython final : public MapFunction {
+ public:
+  BatchesToPython(std::shared_ptr<const ParseSpec> spec, std::shared_ptr<LeasePool> pool,
+                  bool single)
+      : spec_(std::move(spec)), pool_(std::move(pool)), single_(single) {}
+
+  void apply(std::span<const Ticket> tickets, void* inputs, void* outputs,
+             Failures& failures) const override {
+    auto* const in = static_cast<ParsedBatch*>(inputs);
+    auto* const out = static_cast<PythonObject*>(outputs);
+    visit_each(
+        tickets, tickets.size(), failures, [](size_t) { return Origin(); },
+        [&](size_t i) {
+          out[i] = PythonObject(to_python(pool_->lend(in[i]), pool_, *spec_, single_));
+        });
+  }
+  std::vector<Parameter> parameters() const override { return {}; }
+
+ private:
+  std::shared_ptr<const ParseSpec> spec_;
+  std::shared_ptr<LeasePool> pool_;
+  bool single_;
+};
+
+}  // namespace
+
+std::vector<Parameter> PythonFunction::parameters() const {
+  if (name.empty()) return {};
+  return {{"name", name}};
+}
+
+std::unique_ptr<MapFunction> python_map(PythonFunction function) {
+  return make_map(std::move(function), [](const nb::object& f, const nb::object& element,
+                                          const Ticket&) { return f(element); });
+}
+
+std::unique_ptr<MapFunction> python_random_map(PythonFunction function, uint64_t key) {
+  return make_map(std::move(function), [key](const nb::object& f, const nb::object& element,
+                                             const Ticket& ticket) {
+    return f(element, numpy_generator(Random(key, ticket.id.epoch, ticket.id.index)));
+  });
+}
+
+std::unique_ptr<internal::Predicate> python_filter(PythonFunction predicate) {
+  return std::make_unique<PythonFilter>(std::move(predicate));
+}
+
+std::unique_ptr<MapFunction> python_flat_map(PythonFunction function) {
+  return std::make_unique<PythonFlatMap>(std::move(function));
+}
+
+std::unique_ptr<MapFunction> python_interleave(PythonFunction function) {
+  return std::make_unique<PythonInterleave>(std::move(function));
+}
+
+std::unique_ptr<MapFunction> python_collate(SharedObject function) {
+  return std::make_unique<Collate>(std::move(function));
+}
+
+std::unique_ptr<MapFunction> records_to_python() { return std::make_unique<RecordsToPython>(); }
+
+std::unique_ptr<MapFunction> batches_to_python(std::shared_ptr<const ParseSpec> spec,
+                                               std::shared_ptr<LeasePool> pool, bool single) {
+  return std::make_unique<BatchesToPython>(std::move(spec), std::move(pool), single);
+}
+
+}  // namespace recordpipe::python

@@ -1,0 +1,18 @@
+// numpy.random.Generator over the random numbers of one element.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "recordpipe/philox.h"
+
+namespace recordpipe::python {
+
+namespace nb = nanobind;
+
+// Returns a numpy.random.Generator that draws from `random`. Needs the GIL.
+nb::object numpy_generator(const Random& random);
+
+// Defines the bit generator's class.
+void define_random(nb::module_& module);
+
+}  // namespace recordpipe::python

@@ -1,0 +1,89 @@
+#include "python/native/record_file_writer.h"
+
+#include <vector>
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include "recordpipe/error.h"
+#include "recordpipe/example_builder.h"
+#include "recordpipe/record_format.h"
+
+namespace recordpipe::python {
+namespace {
+
+std::span<const std::byte> bytes_of(nb::handle bytes) {
+  const auto value = nb::cast<nb::bytes>(bytes);
+  return {static_cast<const std::byte*>(value.data()), value.size()};
+}
+
+// `values`: an int64 or float32 array, a list of bytes, or None.
+void set_values(ExampleBuilder& example, const std::string& name, nb::handle values) {
+  if (values.is_none()) return;
+  if (nb::isinstance<nb::list>(values)) {
+    std::vector<std::span<const std::byte>> list;
+    for (const nb::handle value : values) list.push_back(bytes_of(value));
+    example.set_bytes_list(name, list);
+    return;
+  }
+  const auto array = nb::cast<nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig>>(values);
+  if (array.dtype() == nb::dtype<int64_t>()) {
+    example.set_int64s(name, {static_cast<const int64_t*>(array.data()), array.size()});
+  } else {
+    example.set_floats(name, {static_cast<const float*>(array.data()), array.size()});
+  }
+}
+
+}  // namespace
+
+std::string encode_example(const nb::dict& features) {
+  ExampleBuilder example;
+  const nb::object as_values = nb::module_::import_("recordpipe.writer").attr("as_values");
+  for (const auto& [key, value] : features) {
+    const std::string name = nb::str(key).c_str();
+    if (value.is_none()) continue;
+    if (nb::isinstance<nb::bytes>(value)) {
+      example.set_bytes(name, bytes_of(value));
+    } else if (PyFloat_CheckExact(value.ptr())) {
+      example.set_float(name, static_cast<float>(nb::cast<double>(value)));
+    } else {
+      set_values(example, name, as_values(name, value));
+    }
+  }
+  return example.serialize();
+}
+
+RecordFileWriter::RecordFileWriter(const std::string& path, const RecordWriteOptions& options,
+                                   bool index) {
+  if (index && options.compression != Compression::none) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = path,
+                 .reason = "a compressed file can't have an index"});
+  }
+  writer_.emplace(posix_file_system(), path, options);
+  if (index) index_ = std::make_unique<Index>(record_index_path(path));
+}
+
+void RecordFileWriter::write(std::span<const std::byte> record) {
+  if (!writer_) {
+    throw Error({.kind = ErrorKind::invalid_argument, .reason = "the writer is closed"});
+  }
+  writer_->write(record);
+  if (index_) index_->writer.write(kRecordOverhead + record.size());
+  ++records_;
+}
+
+void RecordFileWriter::close() {
+  if (!writer_) return;
+  if (index_) index_->writer.close();
+  writer_->close();
+  if (index_) index_->file.commit();
+  abort();
+}
+
+void RecordFileWriter::abort() {
+  writer_.reset();
+  index_.reset();
+}
+
+}  // namespace recordpipe::python

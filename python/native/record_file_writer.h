@@ -1,0 +1,49 @@
+// Writes one TFRecord file, and its index.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <nanobind/nanobind.h>
+
+#include "recordpipe/atomic_file.h"
+#include "recordpipe/record_index.h"
+#include "recordpipe/record_writer.h"
+
+namespace recordpipe::python {
+
+namespace nb = nanobind;
+
+// Returns the serialised Example of a dict of values (recordpipe/writer.py says which). Needs the
+// GIL.
+std::string encode_example(const nb::dict& features);
+
+// The files appear whole at close(), or not at all. Not thread-safe.
+class RecordFileWriter {
+ public:
+  RecordFileWriter(const std::string& path, const RecordWriteOptions& options, bool index);
+
+  void write(std::span<const std::byte> record);
+  // Commits the file, then the index.
+  void close();
+  // Leaves no file behind. close() without abort() before it commits.
+  void abort();
+  uint64_t records() const { return records_; }
+
+ private:
+  struct Index {
+    explicit Index(const std::string& path) : file(posix_file_system(), path), writer(file) {}
+    AtomicFile file;
+    RecordIndexWriter writer;
+  };
+
+  std::optional<RecordWriter> writer_;
+  std::unique_ptr<Index> index_;
+  uint64_t records_ = 0;
+};
+
+}  // namespace recordpipe::python

@@ -1,0 +1,82 @@
+#include "python/native/record_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "recordpipe/file.h"
+
+namespace recordpipe::python {
+
+RecordFiles::RecordFiles(const std::vector<std::string>& paths, const RecordReadOptions& options) {
+  const nb::gil_scoped_release no_gil;
+  for (const std::string& path : paths) {
+    files_.emplace_back(posix_file_system(), path, options, RecordMapOptions{.use_index = true});
+    first_records_.push_back(first_records_.back() + files_.back().size());
+  }
+}
+
+RecordFiles::Place RecordFiles::place(uint64_t index) const {
+  const auto next = std::ranges::upper_bound(first_records_, index);
+  const auto file = static_cast<size_t>(next - first_records_.begin()) - 1;
+  return {&files_[file], index - first_records_[file]};
+}
+
+nb::bytes RecordFiles::get(uint64_t index) const {
+  Record record;
+  {
+    const nb::gil_scoped_release no_gil;
+    const Place at = place(index);
+    record = at.file->read(at.record);
+  }
+  return nb::bytes(record.data.data(), record.data.size());
+}
+
+std::vector<Record> RecordFiles::read_many(const std::vector<uint64_t>& indexes) const {
+  // Far enough ahead for a page of memory to arrive while other records are checked.
+  constexpr size_t kAhead = 8;
+  std::vector<Record> records;
+  records.reserve(indexes.size());
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    if (i + kAhead < indexes.size()) {
+      const Place ahead = place(indexes[i + kAhead]);
+      ahead.file->prefetch(ahead.record);
+    }
+    const Place at = place(indexes[i]);
+    records.push_back(at.file->read(at.record));
+  }
+  return records;
+}
+
+nb::list RecordFiles::get_many(const std::vector<uint64_t>& indexes) const {
+  std::vector<Record> records;
+  {
+    const nb::gil_scoped_release no_gil;
+    records = read_many(indexes);
+  }
+  nb::list result;
+  for (const Record& record : records) {
+    result.append(nb::bytes(record.data.data(), record.data.size()));
+  }
+  return result;
+}
+
+nb::object RecordFiles::parse_many(const std::vector<uint64_t>& indexes, const ParseSpec& spec,
+                                   bool single) const {
+  std::unique_ptr<ParsedBatch> lent;
+  {
+    const nb::gil_scoped_release no_gil;
+    const std::vector<Record> records = read_many(indexes);
+    lent = pool_->take();
+    try {
+      spec.collator.reset(*lent, records.size());
+      for (size_t row = 0; row < records.size(); ++row) spec.collator.set(*lent, row, records[row]);
+      spec.collator.finish(*lent);
+    } catch (...) {
+      pool_->give_back(std::move(lent));
+      throw;
+    }
+  }
+  return to_python(std::move(lent), pool_, spec, single);
+}
+
+}  // namespace recordpipe::python

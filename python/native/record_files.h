@@ -1,0 +1,52 @@
+// Random access to the records of plain files: dataset[i].
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include "python/native/lease.h"
+#include "python/native/parse_spec.h"
+#include "recordpipe/record_reader.h"
+
+namespace recordpipe::python {
+
+namespace nb = nanobind;
+
+// The files stay open and mapped. Thread-safe: all functions are called with the GIL, and release
+// it while they read.
+class RecordFiles {
+ public:
+  // Opens all files, and reads their indexes or headers. Throws Error{unsupported} for a compressed
+  // file.
+  RecordFiles(const std::vector<std::string>& paths, const RecordReadOptions& options);
+
+  RecordFiles(const RecordFiles&) = delete;
+  RecordFiles& operator=(const RecordFiles&) = delete;
+
+  uint64_t size() const { return first_records_.back(); }
+  // Indexes must be less than size().
+  nb::bytes get(uint64_t index) const;
+  nb::list get_many(const std::vector<uint64_t>& indexes) const;
+  // Parses the records into one batch.
+  nb::object parse_many(const std::vector<uint64_t>& indexes, const ParseSpec& spec,
+                        bool single) const;
+
+ private:
+  struct Place {
+    const MappedRecordFile* file;
+    size_t record;
+  };
+  Place place(uint64_t index) const;
+  std::vector<Record> read_many(const std::vector<uint64_t>& indexes) const;
+
+  std::vector<MappedRecordFile> files_;
+  std::vector<uint64_t> first_records_ = {0};  // of each file; at the end, the number of records
+  std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
+};
+
+}  // namespace recordpipe::python

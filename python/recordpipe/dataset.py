@@ -1,0 +1,555 @@
+"""Dataset: a description of a pipeline of elements, modelled on tf.data.
+
+ds = (rp.tfrecords("train-*.tfrecord")
+        .parse({"image": rp.FixedLenFeature([], "bytes"),
+                "label": rp.FixedLenFeature([], "int64")})
+        .shuffle(16_384, seed=7)
+        .batch(128, drop_remainder=True)
+        .prefetch())
+for epoch in range(10):
+    for batch in ds.epoch(epoch):
+        train(batch["image"], batch["label"])
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from recordpipe import _native as native
+from recordpipe import stack
+from recordpipe.features import Feature, ListFeature, known_compression, native_features
+from recordpipe.iterator import Iterator
+from recordpipe.random_access import RandomAccess
+
+__all__ = ["Dataset", "from_generator", "from_list", "sample_from_datasets", "tfrecords", "zip"]
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+class Dataset:
+    """A lazy, immutable description of a pipeline; a source and operators on it.
+
+    A Dataset may be shared, pickled, and iterated any number of times, also concurrently. Nothing
+    is read until it is iterated. Elements, their order and their bytes depend only on the sources,
+    the operators, the seeds and the epoch, never on the number of threads, on prefetching or on
+    timing.
+
+    **Elements.** Records are ``bytes``. After :meth:`parse`, an element is a dict of the features'
+    values, and after :meth:`batch` a dict of arrays with one row per record. An array's memory
+    belongs to you: recordpipe doesn't overwrite it while any array made from it lives, also in
+    torch or JAX.
+
+    **Functions in Python** (of :meth:`map`, :meth:`filter` and others) run on the pipeline's
+    threads, one at a time, because they hold the GIL; everything else runs without it. Their
+    exceptions are raised where the element would have been returned, after all elements before it,
+    with a note that names the record.
+
+    **Errors** are raised in order, for the same element at any number of threads
+    (:class:`recordpipe.Error`).
+    """
+
+    __slots__ = ("_access", "_ended", "_native", "_random", "_recipe")
+    _native: native.Dataset
+    _recipe: tuple[Any, ...]  # the call that makes this Dataset again: a function, its arguments
+    _random: bool  # whether epochs differ
+    _ended: bool | None  # whether a pass has ended; None: the user chose the epoch
+    _access: RandomAccess | None
+
+    def __init__(self) -> None:
+        raise TypeError(
+            "make a Dataset with recordpipe.tfrecords(), from_list() or from_generator()"
+        )
+
+    # Elements
+
+    def parse(self, features: Mapping[str, Feature]) -> Dataset:
+        """Turns each record, a tf.train.Example, into a dict of the values of ``features``.
+
+        Computes nothing by itself: values are decoded when a batch is built, column by column.
+        Other features of a record are ignored. Raises for an element: :class:`NotFoundError` if a
+        feature without default is missing, :class:`UnsupportedError` if it has another type or
+        number of values, :class:`DataLossError` if the record is not an Example.
+
+        Args:
+            features: by name, which becomes the key: :class:`FixedLenFeature`,
+                :class:`RaggedFeature` or :class:`VarLenFeature`.
+        """
+        spec = native.example_spec(native_features(features))
+        return self._parsed("parse", (dict(features),), spec)
+
+    def parse_sequence_example(
+        self,
+        context: Mapping[str, Feature] | None = None,
+        feature_lists: Mapping[str, ListFeature] | None = None,
+    ) -> Dataset:
+        """Turns each record, a tf.train.SequenceExample, into a tuple of two dicts.
+
+        The first dict has the values of ``context``, as after :meth:`parse`; the second those of
+        ``feature_lists``. The bytes of an Example are a SequenceExample with only a context.
+
+        Args:
+            feature_lists: :class:`FixedLenSequenceFeature`: in a batch, a :class:`Ragged` of
+                arrays [steps, *shape]; :class:`RaggedFeature`: a :class:`Ragged` of Raggeds, any
+                number of steps with any number of values each.
+        """
+        context, feature_lists = dict(context or {}), dict(feature_lists or {})
+        spec = native.sequence_example_spec(
+            native_features(context), native_features(feature_lists)
+        )
+        return self._parsed("parse_sequence_example", (context, feature_lists), spec)
+
+    def _parsed(self, method: str, arguments: tuple[Any, ...], spec: native.ParseSpec) -> Dataset:
+        parsed = self._derive(method, arguments, lambda: self._native.parse(spec))
+        if self._access is not None:
+            parsed._access = self._access.parsed(spec)
+        return parsed
+
+    def map(self, function: Callable[[Any], Any], *, name: str = "") -> Dataset:
+        """Applies ``function(element)`` to each element; results are in input order.
+
+        Args:
+            name: becomes part of the plan: a state that was saved with another name is refused.
+                Give the function a new name when you change it.
+        """
+        return self._derive("map", (function,), lambda: self._native.map(function, name), name=name)
+
+    def random_map(self, function: Callable[..., Any], seed: int, *, name: str = "") -> Dataset:
+        """Like :meth:`map`, with ``function(element, rng)``.
+
+        ``rng`` is a ``numpy.random.Generator`` that draws the element's own random numbers: they
+        depend on the seed, the epoch and the element's place in its source only.
+        """
+        return self._derive(
+            "random_map",
+            (function, seed),
+            lambda: self._native.random_map(function, seed, name),
+            random=True,
+            name=name,
+        )
+
+    def filter(self, predicate: Callable[[Any], Any], *, name: str = "") -> Dataset:
+        """Keeps the elements for which ``predicate(element)`` is true."""
+        return self._derive(
+            "filter", (predicate,), lambda: self._native.filter(predicate, name), name=name
+        )
+
+    def flat_map(self, function: Callable[[Any], Iterable[Any]], *, name: str = "") -> Dataset:
+        """Concatenates the elements of the iterables that ``function(element)`` returns."""
+        return self._derive(
+            "flat_map", (function,), lambda: self._native.flat_map(function, name), name=name
+        )
+
+    def interleave(
+        self,
+        function: Callable[[Any], Dataset],
+        cycle_length: int,
+        block_length: int = 1,
+        *,
+        name: str = "",
+    ) -> Dataset:
+        """Takes ``block_length`` elements in turn from the Datasets that ``function`` returns.
+
+        ``cycle_length`` (1 to 65,536) of them are open at a time. For files, the parameters of
+        :func:`tfrecords` do the same without a function.
+        """
+        return self._derive(
+            "interleave",
+            (function, cycle_length, block_length),
+            lambda: self._native.interleave(function, cycle_length, block_length, name),
+            name=name,
+        )
+
+    def scan(
+        self, initial_state: Any, function: Callable[[Any, Any], tuple[Any, Any]], *, name: str = ""
+    ) -> Dataset:
+        """Calls ``function(state, element) -> (state, output)`` in order; yields the outputs.
+
+        A restore computes the state again from the first element.
+        """
+        return self._derive(
+            "scan",
+            (initial_state, function),
+            lambda: self._native.scan(initial_state, function, name),
+            name=name,
+        )
+
+    def enumerate(self, start: int = 0) -> Dataset:
+        """Yields tuples of a number, counted from ``start``, and the element."""
+        return self._derive("enumerate", (start,), lambda: self._native.enumerate(start))
+
+    # Batches
+
+    def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
+        """Combines ``batch_size`` elements into one, with a new first dimension.
+
+        After :meth:`parse`: a dict of arrays [batch, ...], and :class:`Ragged` for features of any
+        length. Other elements: numbers, arrays, strings and bytes are stacked to arrays; dicts,
+        tuples and lists of such values member by member.
+
+        Args:
+            drop_remainder: leaves out the last batch if it is smaller.
+        """
+        return self._derive(
+            "batch",
+            (batch_size, drop_remainder),
+            lambda: self._native.batch(batch_size, drop_remainder, stack.stack),
+        )
+
+    def padded_batch(
+        self, batch_size: int, drop_remainder: bool = False, *, padding: Any = 0
+    ) -> Dataset:
+        """Like :meth:`batch`; arrays of different shapes are filled up with ``padding``."""
+        padded = stack.PaddedStack(padding)
+        return self._derive(
+            "padded_batch",
+            (batch_size, drop_remainder),
+            lambda: self._native.batch(batch_size, drop_remainder, padded),
+            padding=padding,
+        )
+
+    def unbatch(self) -> Dataset:
+        """The inverse of :meth:`batch`: yields the rows of each batch."""
+        return self._derive("unbatch", (), lambda: self._native.flat_map(stack.unstack, "unbatch"))
+
+    def window(self, size: int, shift: int | None = None, drop_remainder: bool = False) -> Dataset:
+        """Yields lists of ``size`` elements; list k starts at element k * ``shift``.
+
+        Args:
+            shift: default ``size``.
+            drop_remainder: leaves out the last lists if they are shorter.
+        """
+        return self._derive(
+            "window",
+            (size, shift, drop_remainder),
+            lambda: self._native.window(size, shift, drop_remainder, list),
+        )
+
+    # Order
+
+    def shuffle(self, buffer_size: int | None = None, *, seed: int = 0) -> Dataset:
+        """Shuffles, in another order in each epoch.
+
+        Args:
+            buffer_size: elements are drawn from a buffer of this size. Without it, all elements
+                are shuffled, in O(1) memory: this requires random access, which plain TFRecord
+                files have.
+            seed: the order depends on the seed and the epoch only.
+        """
+        if buffer_size is None:
+            return self._derive(
+                "shuffle", (), lambda: self._native.global_shuffle(seed), random=True, seed=seed
+            )
+        return self._derive(
+            "shuffle",
+            (buffer_size,),
+            lambda: self._native.shuffle(buffer_size, seed),
+            random=True,
+            seed=seed,
+        )
+
+    def repeat(self, count: int | None = None) -> Dataset:
+        """Repeats the input ``count`` times (default: without end). Each pass is an epoch."""
+        times = -1 if count is None else count
+        return self._derive("repeat", (count,), lambda: self._native.repeat(times))
+
+    def take(self, count: int) -> Dataset:
+        """Yields the first ``count`` elements."""
+        return self._derive("take", (count,), lambda: self._native.take(count))
+
+    def skip(self, count: int) -> Dataset:
+        """Yields all elements after the first ``count``, which are not computed."""
+        return self._derive("skip", (count,), lambda: self._native.skip(count))
+
+    def shard(self, num_shards: int, index: int, *, drop_remainder: bool = False) -> Dataset:
+        """Yields element ``index`` of each group of ``num_shards`` elements.
+
+        The shards of all workers are disjoint, and together they are the whole input. Place it
+        after shuffle and repeat, and before batch: a state that was saved by one of 4 workers can
+        then be restored by each of 2.
+
+        Args:
+            drop_remainder: leaves out the last group if it is incomplete, so that all workers
+                have the same number of elements.
+        """
+        return self._derive(
+            "shard",
+            (num_shards, index),
+            lambda: self._native.shard(num_shards, index, drop_remainder),
+            drop_remainder=drop_remainder,
+        )
+
+    def concatenate(self, dataset: Dataset) -> Dataset:
+        """Yields all elements of this Dataset, then all of ``dataset``."""
+        return self._derive(
+            "concatenate",
+            (dataset,),
+            lambda: self._native.concatenate(dataset._native),
+            random=dataset._random,
+        )
+
+    # Execution
+
+    def cache(
+        self, path: str | os.PathLike[str] | None = None, *, max_bytes: int = 2**64 - 1
+    ) -> Dataset:
+        """Computes the elements once and keeps them for all later passes.
+
+        Args:
+            path: keeps records in this file, also for later runs. Default: in memory.
+            max_bytes: in memory, the limit after which :class:`LimitExceededError` is raised.
+        """
+        file = None if path is None else os.fspath(path)
+        return self._derive(
+            "cache", (file,), lambda: self._native.cache(file, max_bytes), max_bytes=max_bytes
+        )
+
+    def prefetch(self, buffer_size: int | None = None) -> Dataset:
+        """A thread keeps up to ``buffer_size`` elements ready (default: tuned automatically)."""
+        size = None if buffer_size == -1 else buffer_size  # tf.data.AUTOTUNE
+        return self._derive("prefetch", (buffer_size,), lambda: self._native.prefetch(size))
+
+    def ignore_errors(self, *, max_count: int = 2**64 - 1, max_rate: float = 1.0) -> Dataset:
+        """Skips elements that failed with :class:`Error`; raises beyond a limit.
+
+        Exceptions of functions in Python are not skipped.
+
+        Args:
+            max_count: of skipped elements.
+            max_rate: ratio of skipped to all elements, 0 to 1, after the first 100 elements.
+        """
+        return self._derive(
+            "ignore_errors",
+            (),
+            lambda: self._native.ignore_errors(max_count, max_rate),
+            max_count=max_count,
+            max_rate=max_rate,
+        )
+
+    def with_options(
+        self, *, threads: int = 0, chunk_size: int = 64, memory_limit: int = 2**64 - 1
+    ) -> Dataset:
+        """Sets how the pipeline runs; never changes its elements. Replaces earlier options.
+
+        Args:
+            threads: that compute elements, including the one that iterates. 0: as many as needed,
+                at most one per available core.
+            chunk_size: source elements per unit of work.
+            memory_limit: in bytes, of elements and buffers; beyond it, iterating raises
+                :class:`LimitExceededError`. Batches that you hold don't count.
+        """
+        return self._derive(
+            "with_options",
+            (),
+            lambda: self._native.with_options(threads, chunk_size, memory_limit),
+            threads=threads,
+            chunk_size=chunk_size,
+            memory_limit=memory_limit,
+        )
+
+    def epoch(self, epoch: int) -> Dataset:
+        """The same Dataset with its passes in ``epoch`` (default: 0).
+
+        Each epoch has its own order and random numbers. The elements of epochs 0 to n - 1, one
+        after another, are those of ``repeat(n)``, bit for bit.
+        """
+        derived = self._derive("epoch", (epoch,), lambda: self._native.epoch(epoch))
+        derived._ended = None
+        return derived
+
+    # Iteration
+
+    def __iter__(self) -> Iterator:
+        """Starts a pass: in epoch 0, or in that of :meth:`epoch`."""
+        if not self._random or self._ended is None:
+            return Iterator(self._native, None, None)
+        if self._ended:
+            warnings.warn(
+                "this Dataset is random, and a second pass over it repeats the order of epoch 0; "
+                "iterate over dataset.epoch(k) for epoch k",
+                stacklevel=2,
+            )
+            return Iterator(self._native, None, None)
+        return Iterator(self._native, None, self._ended_once)
+
+    def _ended_once(self) -> None:
+        self._ended = True
+
+    def cardinality(self) -> int:
+        """The number of elements of a pass, or INFINITE_CARDINALITY or UNKNOWN_CARDINALITY.
+
+        Reads the headers of files, or their indexes.
+        """
+        return self._native.cardinality()
+
+    def __len__(self) -> int:
+        """The number of elements of a pass. Raises TypeError if it is infinite or unknown."""
+        count = self.cardinality()
+        if count == native.INFINITE_CARDINALITY:
+            raise TypeError("the Dataset is infinite")
+        if count == native.UNKNOWN_CARDINALITY:
+            raise TypeError("the number of elements is unknown before they are computed")
+        return count
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, index: int | slice) -> Any:
+        """Record ``index`` of plain files, also after :meth:`parse`; a list for a slice.
+
+        Opens the files once, and keeps them open. A record's CRC is checked when it is first read.
+        Thread-safe.
+        """
+        access = self._random_access()
+        if isinstance(index, slice):
+            return access.get_many(list(range(*index.indices(len(access)))))
+        return access.get(index)
+
+    def __getitems__(self, indexes: Sequence[int]) -> list[Any]:
+        """The elements at ``indexes``, faster than one by one; PyTorch's DataLoader calls it."""
+        return self._random_access().get_many(list(indexes))
+
+    def _random_access(self) -> RandomAccess:
+        if self._access is None:
+            raise TypeError(
+                "only tfrecords(...) of plain files, and parse() after it, have elements "
+                "by number; use skip(n) for others"
+            )
+        return self._access
+
+    def explain(self) -> str:
+        """The operators and their parameters, a line for each, in the order in which data flows."""
+        return self._native.explain()
+
+    def __repr__(self) -> str:
+        return f"<recordpipe.Dataset\n{self.explain().rstrip()}>"
+
+    # Plumbing
+
+    def _derive(
+        self,
+        method: str,
+        arguments: tuple[Any, ...],
+        make: Callable[[], native.Dataset],
+        random: bool = False,
+        **keywords: Any,
+    ) -> Dataset:
+        recipe = (_apply, (self, method, arguments, keywords))
+        derived = _make(make(), recipe, self._random or random)
+        if self._ended is None:
+            derived._ended = None
+        return derived
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickled Dataset is its description: the calls that made it."""
+        return self._recipe
+
+
+def _make(described: native.Dataset, recipe: tuple[Any, ...], random: bool = False) -> Dataset:
+    dataset = object.__new__(Dataset)
+    dataset._native = described
+    dataset._recipe = recipe
+    dataset._random = random
+    dataset._access = None
+    dataset._ended = False
+    return dataset
+
+
+def _apply(
+    dataset: Dataset, method: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> Dataset:
+    result = getattr(dataset, method)(*arguments, **keywords)
+    assert isinstance(result, Dataset)
+    return result
+
+
+def _paths(paths: Paths) -> list[str]:
+    if isinstance(paths, (str, os.PathLike)):
+        return [os.fspath(paths)]
+    return [os.fspath(path) for path in paths]
+
+
+def tfrecords(
+    paths: Paths,
+    *,
+    check_crc: bool = True,
+    compression: str | None = None,
+    cycle_length: int = 1,
+    block_length: int = 1,
+) -> Dataset:
+    """Yields the records of TFRecord files as bytes, file after file.
+
+    An index beside a plain file (PATH.idx, of ``tfrecord index``) is used. Files are opened when
+    their first record is needed. A damaged record is an element that raises
+    :class:`DataLossError` with its path and offset; all records before it are yielded.
+
+    Args:
+        paths: a path, a pattern ("train-*.tfrecord", expanded now, sorted by name), or several.
+        check_crc: False accepts wrong CRCs.
+        compression: "none", "gzip", "zlib" or "zstd"; "" is "none", as in tf.data. Default: found
+            out from the first bytes of each file.
+        cycle_length: the number of files read at a time, block by block.
+        block_length: consecutive records of one file.
+    """
+    format = known_compression(compression)
+    listed = _paths(paths)
+    described = native.tfrecords(listed, check_crc, format, cycle_length, block_length)
+    keywords = {
+        "check_crc": check_crc,
+        "compression": compression,
+        "cycle_length": cycle_length,
+        "block_length": block_length,
+    }
+    dataset = _make(described, (_call, (tfrecords, (listed,), keywords)))
+    if cycle_length == 1:
+        dataset._access = RandomAccess(lambda: native.RecordFiles(listed, check_crc, format))
+    return dataset
+
+
+def from_list(elements: Sequence[Any]) -> Dataset:
+    """Yields the elements of a sequence. Supports random access."""
+    listed = list(elements)
+    return _make(native.from_list(listed), (from_list, (listed,)))
+
+
+def from_generator(factory: Callable[[], Iterable[Any]]) -> Dataset:
+    """Yields the elements of ``factory()``, which is called for each pass."""
+    return _make(native.from_generator(factory), (from_generator, (factory,)))
+
+
+def zip(*datasets: Dataset) -> Dataset:
+    """Yields tuples of one element of each Dataset; ends with the shortest."""
+    described = native.zip([dataset._native for dataset in datasets], tuple)
+    return _make(described, (zip, datasets), any(dataset._random for dataset in datasets))
+
+
+def sample_from_datasets(
+    datasets: Sequence[Dataset],
+    weights: Sequence[float] | None = None,
+    *,
+    seed: int = 0,
+    stop_on_empty_dataset: bool = False,
+) -> Dataset:
+    """Draws each element from one of ``datasets``, chosen at random.
+
+    Args:
+        weights: relative probabilities; default: equal.
+        stop_on_empty_dataset: ends when a chosen Dataset is at its end. Default: goes on with the
+            others.
+    """
+    shares = [1.0] * len(datasets) if weights is None else [float(weight) for weight in weights]
+    described = native.sample(
+        [dataset._native for dataset in datasets], shares, seed, stop_on_empty_dataset
+    )
+    keywords = {"seed": seed, "stop_on_empty_dataset": stop_on_empty_dataset}
+    return _make(
+        described, (_call, (sample_from_datasets, (list(datasets), weights), keywords)), True
+    )
+
+
+def _call(
+    function: Callable[..., Dataset], arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> Dataset:
+    return function(*arguments, **keywords)

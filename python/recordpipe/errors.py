@@ -1,0 +1,113 @@
+"""The exceptions of recordpipe.
+
+Every error names the file, the byte offset (if there is one), the reason, and what to do. Each
+class is also a subclass of the exception that Python programs catch for such a problem: a missing
+file is a ``FileNotFoundError``, damaged data a ``ValueError``.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AlreadyExistsError",
+    "BusyError",
+    "CancelledError",
+    "DataLossError",
+    "Error",
+    "FileSystemError",
+    "InvalidArgumentError",
+    "LimitExceededError",
+    "NotFoundError",
+    "PermissionDeniedError",
+    "UnsupportedError",
+]
+
+
+class Error(Exception):
+    """The base class. ``str(error)`` is "PATH: REASON at OFFSET (HINT)", without the empty parts.
+
+    Attributes:
+        kind: what went wrong, in one word: "not_found", "corrupted", "truncated", ...
+        path: the file, URL or "archive:member"; None if there is none.
+        offset: in bytes from the start of ``path`` (for a compressed file, of its decompressed
+            content); None if there is none.
+        reason: a phrase, without path and offset.
+        hint: what to do; may be empty.
+    """
+
+    kind: str = ""
+    path: str | None = None
+    offset: int | None = None
+    reason: str = ""
+    hint: str = ""
+
+
+class NotFoundError(Error, FileNotFoundError):
+    """No such file, URL or feature."""
+
+
+class AlreadyExistsError(Error, FileExistsError):
+    """The target exists and must not be overwritten."""
+
+
+class PermissionDeniedError(Error, PermissionError):
+    """The operating system or the server denied access."""
+
+
+class FileSystemError(Error, OSError):
+    """A system call or a transfer failed: kind "io", "no_space" or "network"."""
+
+
+class BusyError(Error, BlockingIOError):
+    """Another process holds the lock of the target."""
+
+
+class InvalidArgumentError(Error, ValueError):
+    """The caller passed an invalid argument."""
+
+
+class DataLossError(Error, ValueError):
+    """The input is damaged: kind "truncated", "corrupted" or "checksum_mismatch"."""
+
+
+class UnsupportedError(Error, ValueError):
+    """The input is well formed, but not supported."""
+
+
+class LimitExceededError(Error, ValueError):
+    """A documented limit on memory, size, depth or count was reached."""
+
+
+class CancelledError(Error):
+    """The caller requested a stop."""
+
+
+_CLASSES: dict[str, type[Error]] = {
+    "invalid_argument": InvalidArgumentError,
+    "not_found": NotFoundError,
+    "already_exists": AlreadyExistsError,
+    "permission_denied": PermissionDeniedError,
+    "io": FileSystemError,
+    "no_space": FileSystemError,
+    "network": FileSystemError,
+    "truncated": DataLossError,
+    "corrupted": DataLossError,
+    "checksum_mismatch": DataLossError,
+    "unsupported": UnsupportedError,
+    "limit_exceeded": LimitExceededError,
+    "busy": BusyError,
+    "cancelled": CancelledError,
+}
+
+
+def _make(
+    kind: str, message: str, path: str | None, offset: int | None, reason: str, hint: str
+) -> Error:
+    error = _CLASSES[kind](message)
+    error.kind, error.path, error.offset, error.reason, error.hint = (
+        kind,
+        path,
+        offset,
+        reason,
+        hint,
+    )
+    return error

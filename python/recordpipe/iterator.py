@@ -1,0 +1,97 @@
+"""Iterator: one pass over a Dataset, with a state that can be saved."""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from recordpipe import _native
+from recordpipe.errors import InvalidArgumentError
+
+__all__ = ["Iterator"]
+
+_VERSION = 1
+
+# The threads of a pipeline must not run functions while the interpreter ends.
+_open: weakref.WeakSet[Iterator] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for iterator in list(_open):
+        iterator.close()
+
+
+class Iterator(_native.Iterator):
+    """One pass over a Dataset: ``iter(dataset)``.
+
+    Several threads may use it: each element goes to one of them.
+
+    Attributes:
+        position: the number of elements returned, including those before a restored state.
+        epoch: of this pass; after load_state_dict(), that of the state.
+    """
+
+    def __init__(
+        self, dataset: _native.Dataset, epoch: int | None, at_end: Callable[[], None] | None
+    ) -> None:
+        super().__init__(dataset, epoch, at_end)
+        _open.add(self)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns the place after the last returned element, as a dict of JSON's types.
+
+        Each call returns a new dict. The same place can be restored in another process, with any
+        number of threads; the bytes are those of a C++ iterator's state. Files are not read.
+        """
+        state = self._state()
+        return {
+            "version": _VERSION,
+            "position": self.position,
+            "plan": f"{self._plan_hash:016x}",
+            "state": base64.b64encode(state).decode(),
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continues after the place of ``state_dict``.
+
+        Raises InvalidArgumentError, naming what differs, if the state was saved from another plan
+        or if its files have changed; the iterator then keeps its place.
+        """
+        try:
+            version, text = state_dict["version"], state_dict["state"]
+            state = base64.b64decode(text, validate=True)
+        except (KeyError, TypeError, ValueError) as error:
+            raise _refusal(f"not a state of an iterator ({error!r})") from None
+        if version != _VERSION:
+            raise _refusal(f"a state of version {version!r}; this recordpipe reads {_VERSION}")
+        self._restore(state)
+
+    def stats(self) -> dict[str, Any]:
+        """Returns counts of batches, and a profile of the operators as text.
+
+        Keys: batches (lent so far), batches_allocated (of these, with newly allocated memory),
+        batches_held (still in use), profile.
+        """
+        batches, allocated, held = self._leases()
+        return {
+            "batches": batches,
+            "batches_allocated": allocated,
+            "batches_held": held,
+            "profile": self._statistics(),
+        }
+
+    def __enter__(self) -> Iterator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _refusal(reason: str) -> InvalidArgumentError:
+    error = InvalidArgumentError(reason)
+    error.kind, error.reason = "invalid_argument", reason
+    return error

@@ -1,0 +1,106 @@
+"""Rows of different lengths in one array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Ragged"]
+
+
+class Ragged:
+    """The values of a feature whose rows differ in length, as in ``tf.RaggedTensor``.
+
+    Row i is ``values[row_splits[i]:row_splits[i + 1]]``. ``ragged[i]`` returns it as a view,
+    ``ragged[i:j]`` some rows, ``len(ragged)`` is the number of rows.
+
+    Attributes:
+        values: the values of all rows: an array [total values, ...] of int64, float32 or bytes
+            objects; a Ragged if the rows consist of rows.
+        row_splits: int64 [rows + 1]; the first is 0.
+    """
+
+    __slots__ = ("row_splits", "values")
+
+    def __init__(
+        self, values: npt.NDArray[Any] | Ragged, row_splits: npt.NDArray[np.int64]
+    ) -> None:
+        self.values = values
+        self.row_splits = row_splits
+
+    def __len__(self) -> int:
+        return len(self.row_splits) - 1
+
+    def __getitem__(self, row: int | slice) -> Any:
+        rows = len(self)
+        if isinstance(row, slice):
+            first, end, step = row.indices(rows)
+            if step != 1:
+                raise ValueError("rows can be sliced with a step of 1 only")
+            splits = self.row_splits[first : max(first, end) + 1]
+            return Ragged(self.values[splits[0] : splits[-1]], splits - splits[0])
+        if not -rows <= row < rows:
+            raise IndexError(f"row {row} of {rows}")
+        row %= rows
+        return self.values[self.row_splits[row] : self.row_splits[row + 1]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[row] for row in range(len(self)))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the innermost values."""
+        return self.values.dtype
+
+    def row_lengths(self) -> npt.NDArray[np.int64]:
+        """Returns the number of values of each row, int64 [rows]."""
+        return np.diff(self.row_splits)
+
+    def to_padded(self, padding: Any = None, length: int | None = None) -> npt.NDArray[Any]:
+        """Returns a dense array [rows, length, ...], rows filled up with ``padding``.
+
+        Rows that consist of rows are filled up in both dimensions: [rows, rows, length].
+
+        Args:
+            padding: default 0, or ``b""`` for bytes.
+            length: default: the longest row's. Longer rows are cut. Of rows of rows, the number of
+                inner rows.
+        """
+        values = self.values
+        if isinstance(values, Ragged):
+            values = values.to_padded(padding)
+        lengths = self.row_lengths()
+        if length is None:
+            length = int(lengths.max(initial=0))
+        if padding is None:
+            padding = b"" if values.dtype == object else 0
+        dense = np.full((len(self), length, *values.shape[1:]), padding, dtype=values.dtype)
+        column = np.arange(length)
+        used = column < lengths[:, None]
+        dense[used] = values[(self.row_splits[:-1, None] + column)[used]]
+        return dense
+
+    def to_list(self) -> list[Any]:
+        """Returns the rows as nested lists."""
+        return [row.to_list() if isinstance(row, Ragged) else row.tolist() for row in self]
+
+    def __repr__(self) -> str:
+        return f"Ragged({len(self)} rows, {self.row_splits[-1]} values of {self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ragged) or not np.array_equal(self.row_splits, other.row_splits):
+            return False
+        if isinstance(self.values, Ragged) or isinstance(other.values, Ragged):
+            return self.values is other.values or bool(self.values == other.values)
+        return np.array_equal(self.values, other.values)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> tuple[Any, npt.NDArray[np.int64]]:
+        return self.values, self.row_splits
+
+    def __setstate__(self, state: tuple[Any, npt.NDArray[np.int64]]) -> None:
+        self.values, self.row_splits = state

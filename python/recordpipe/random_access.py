@@ -1,0 +1,68 @@
+"""Elements by number, of plain TFRecord files."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from recordpipe import _native
+from recordpipe.stack import unstack
+
+__all__ = ["RandomAccess"]
+
+
+class RandomAccess:
+    """The records of files, or the values parsed from them. Opens the files at the first use."""
+
+    def __init__(self, open_files: Callable[[], _native.RecordFiles]) -> None:
+        self._files = _Once(open_files)
+        self._spec: _native.ParseSpec | None = None
+
+    def parsed(self, spec: _native.ParseSpec) -> RandomAccess:
+        """The same files, with parse()."""
+        parsed = object.__new__(RandomAccess)
+        parsed._files = self._files
+        parsed._spec = spec
+        return parsed
+
+    def __len__(self) -> int:
+        return len(self._files())
+
+    def _checked(self, index: int) -> int:
+        count = len(self)
+        if not -count <= index < count:
+            raise IndexError(f"element {index} of {count}")
+        return index % count
+
+    def get(self, index: int) -> Any:
+        index = self._checked(index)
+        if self._spec is None:
+            return self._files().get(index)
+        return self._files().parse_many([index], self._spec, True)
+
+    def get_many(self, indexes: list[int]) -> list[Any]:
+        checked = [self._checked(index) for index in indexes]
+        if self._spec is None:
+            return self._files().get_many(checked)
+        if not checked:
+            return []
+        return list(unstack(self._files().parse_many(checked, self._spec, False)))
+
+
+class _Once:
+    """Calls a function once, also from several threads."""
+
+    def __init__(self, function: Callable[[], _native.RecordFiles]) -> None:
+        self._function = function
+        self._lock = threading.Lock()
+        self._result: _native.RecordFiles | None = None
+
+    def __call__(self) -> _native.RecordFiles:
+        result = self._result
+        if result is None:
+            with self._lock:
+                result = self._result
+                if result is None:
+                    result = self._result = self._function()
+        return result

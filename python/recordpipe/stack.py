@@ -1,0 +1,94 @@
+"""How batch() combines elements that are Python objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from recordpipe.ragged import Ragged
+
+__all__ = ["PaddedStack", "stack", "unstack"]
+
+
+def stack(rows: list[Any]) -> Any:
+    """Stacks numbers, arrays, strings and bytes; dicts, tuples and lists member by member."""
+    return _combine(rows, _stack_values, "")
+
+
+class PaddedStack:
+    """stack() of arrays of different shapes, filled up with a padding value."""
+
+    def __init__(self, padding: Any) -> None:
+        self.padding = padding
+
+    def __call__(self, rows: list[Any]) -> Any:
+        return _combine(rows, self._pad, "")
+
+    def _pad(self, rows: list[Any], key: str) -> Any:
+        arrays = [np.asarray(row) for row in rows]
+        if len({array.ndim for array in arrays}) != 1:
+            raise ValueError(f"{_named(key)}: rows have different numbers of dimensions")
+        shape = np.max([array.shape for array in arrays], axis=0)
+        batch = np.full((len(arrays), *shape), self.padding, dtype=np.result_type(*arrays))
+        for row, array in enumerate(arrays):
+            place: tuple[Any, ...] = (row, *(slice(size) for size in array.shape))
+            batch[place] = array
+        return batch
+
+
+def _named(key: str) -> str:
+    return f"key {key!r}" if key else "elements"
+
+
+def _combine(rows: list[Any], leaf: Any, key: str) -> Any:
+    first = rows[0]
+    if isinstance(first, dict):
+        for row in rows:
+            if row.keys() != first.keys():
+                raise ValueError(
+                    f"{_named(key)}: rows have the keys {sorted(first)} and {sorted(row)}"
+                )
+        return {
+            name: _combine([row[name] for row in rows], leaf, f"{key}.{name}" if key else name)
+            for name in first
+        }
+    if isinstance(first, (tuple, list)):
+        if any(len(row) != len(first) for row in rows):
+            raise ValueError(f"{_named(key)}: {type(first).__name__}s of different lengths")
+        members = [
+            _combine([row[i] for row in rows], leaf, f"{key}[{i}]") for i in range(len(first))
+        ]
+        return type(first)(*members) if hasattr(first, "_fields") else type(first)(members)
+    return leaf(rows, key)
+
+
+def _stack_values(rows: list[Any], key: str) -> Any:
+    first = rows[0]
+    if isinstance(first, (bytes, str)):
+        batch = np.empty(len(rows), dtype=object)
+        batch[:] = rows
+        return batch
+    shapes = {np.shape(row) for row in rows}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"{_named(key)}: rows have the shapes {sorted(shapes)}; padded_batch() fills them up"
+        )
+    try:
+        return np.stack([np.asarray(row) for row in rows])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{_named(key)}: {error}") from error
+
+
+def unstack(batch: Any) -> Iterator[Any]:
+    """Yields the rows of a batch."""
+    if isinstance(batch, dict):
+        columns = {name: list(unstack(column)) for name, column in batch.items()}
+        count = len(next(iter(columns.values()))) if columns else 0
+        return ({name: column[i] for name, column in columns.items()} for i in range(count))
+    if isinstance(batch, tuple):
+        return iter([*zip(*(list(unstack(column)) for column in batch), strict=True)])
+    if isinstance(batch, Ragged):
+        return iter(batch)
+    return iter(batch)

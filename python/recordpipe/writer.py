@@ -1,0 +1,133 @@
+"""Writing TFRecord files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from recordpipe import _native
+from recordpipe.features import known_compression
+
+__all__ = ["Writer", "encode_example", "write_tfrecords"]
+
+Element = bytes | Mapping[str, Any]
+
+
+def as_values(name: str, value: Any) -> Any:
+    """Returns ``value`` as an int64 or float32 array [values], a list of bytes, or None."""
+    if isinstance(value, str):
+        return [value.encode()]
+    if isinstance(value, (list, tuple)) and not value:
+        return None  # of no type
+    array = np.asarray(value)
+    if array.dtype.kind in "biu":
+        if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+            raise ValueError(f"feature {name!r}: a value is above 2^63 - 1")
+        return np.ascontiguousarray(array, dtype=np.int64).ravel()
+    if array.dtype.kind == "f":
+        return np.ascontiguousarray(array, dtype=np.float32).ravel()
+    values = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
+    if all(isinstance(item, bytes) for item in values):
+        return values
+    raise TypeError(
+        f"feature {name!r}: values are integers, floats, bytes or strings, "
+        f"not {type(value).__name__}"
+    )
+
+
+def encode_example(features: Mapping[str, Any]) -> bytes:
+    """Returns the serialised tf.train.Example of a dict; keys are sorted.
+
+    Integers and bools become int64 values, floats float values (rounded to 32 bits), bytes and
+    strings (as UTF-8) bytes values. Arrays, lists and tuples of these become lists, flattened in
+    row-major order. A value of None, and an empty list or tuple, which has no type, leave the
+    feature out.
+    """
+    return _native.encode_example(dict(features))
+
+
+class Writer:
+    """Writes records to a TFRecord file, or to several shards in turn.
+
+        with rp.Writer("train.tfrecord", shards=4) as writer:
+            writer.write({"image": jpeg, "label": 3})
+
+    The files appear at the end, whole, under their names; after an exception in the ``with`` block
+    there are none, and older files of these names are unchanged. Not thread-safe.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        compression: str | None = None,
+        compression_level: int = 6,
+        shards: int = 1,
+        index: bool = False,
+    ) -> None:
+        """Begins the files.
+
+        Args:
+            path: of the file; with ``shards``, the files are PATH-00000-of-00004, ..., and for a
+                path with a suffix NAME-00000-of-00004.SUFFIX.
+            compression: "gzip", "zlib" or "zstd". Default: none.
+            compression_level: gzip and zlib: 0 to 9; zstd: 1 to 22.
+            shards: the number of files; records go to them in turn.
+            index: also writes an index PATH.idx for each file, for random access and faster
+                opening. Not for compressed files.
+        """
+        if shards < 1:
+            raise ValueError(f"shards must be at least 1, not {shards}")
+        name = os.fspath(path)
+        self.paths = [name] if shards == 1 else shard_paths(name, shards)
+        self.records = 0
+        self._files: list[_native.RecordFileWriter] = []
+        for file in self.paths:
+            self._files.append(
+                _native.RecordFileWriter(
+                    file, known_compression(compression) or "none", compression_level, index
+                )
+            )
+
+    def write(self, element: Element) -> None:
+        """Writes a record: bytes as they are, or a dict as a tf.train.Example."""
+        record = element if isinstance(element, bytes) else encode_example(element)
+        self._files[self.records % len(self._files)].write(record)
+        self.records += 1
+
+    def close(self) -> None:
+        """Completes the files."""
+        for file in self._files:
+            file.close()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            for file in self._files:
+                file.abort()
+
+
+def shard_paths(path: str, shards: int) -> list[str]:
+    """Returns train-00000-of-00002.tfrecord, ... for train.tfrecord."""
+    stem, suffix = os.path.splitext(path)
+    return [f"{stem}-{i:05d}-of-{shards:05d}{suffix}" for i in range(shards)]
+
+
+def write_tfrecords(
+    path: str | os.PathLike[str], elements: Iterable[Element], **options: Any
+) -> list[str]:
+    """Writes all ``elements``, a Dataset or any iterable of bytes and dicts; returns the paths.
+
+    The options are those of :class:`Writer`.
+    """
+    with Writer(path, **options) as writer:
+        for element in elements:
+            writer.write(element)
+    return writer.paths

@@ -1,0 +1,212 @@
+"""Operators, lengths, epochs, pickles and errors of a Dataset."""
+
+import pickle
+import traceback
+import unittest
+import warnings
+
+import numpy as np
+import recordpipe as rp
+from support import FilesTest
+
+
+def double(x):
+    return 2 * x
+
+
+class Dataset(FilesTest):
+    def test_records_are_bytes(self):
+        path = self.numbered(5)
+        self.assertEqual(list(rp.tfrecords(path)), [b"0", b"1", b"2", b"3", b"4"])
+        self.assertEqual(list(rp.tfrecords([path, str(path)]).skip(3).take(3)), [b"3", b"4", b"0"])
+
+    def test_patterns(self):
+        for i in range(3):
+            self.numbered(2, f"part-{i}.tfrecord", first=10 * i)
+        pattern = str(self.folder / "part-*.tfrecord")
+        self.assertEqual(list(rp.tfrecords(pattern)), [b"0", b"1", b"10", b"11", b"20", b"21"])
+        self.assertEqual(
+            list(rp.tfrecords(pattern, cycle_length=2, block_length=1)),
+            [b"0", b"10", b"1", b"11", b"20", b"21"],
+        )
+        with self.assertRaises(rp.NotFoundError):
+            rp.tfrecords(self.folder / "nothing-*")
+
+    def test_functions(self):
+        dataset = rp.from_list(range(10))
+        self.assertEqual(list(dataset.map(double)), [2 * i for i in range(10)])
+        self.assertEqual(list(dataset.filter(lambda x: x % 3 == 0)), [0, 3, 6, 9])
+        self.assertEqual(list(dataset.take(3).flat_map(range)), [0, 0, 1])
+        self.assertEqual(
+            list(dataset.scan(0, lambda s, x: (s + x, s + x))), [0, 1, 3, 6, 10, 15, 21, 28, 36, 45]
+        )
+        self.assertEqual(list(dataset.take(2).enumerate(5)), [(5, 0), (6, 1)])
+        self.assertEqual(
+            list(dataset.window(4, 3)), [[0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9], [9]]
+        )
+        self.assertEqual(
+            list(rp.zip(dataset, dataset.map(double), dataset.skip(8))), [(0, 0, 8), (1, 2, 9)]
+        )
+        self.assertEqual(
+            list(rp.from_list([3, 2]).interleave(lambda n: rp.from_list([n] * n), cycle_length=2)),
+            [3, 2, 3, 2, 3],
+        )
+        self.assertEqual(list(rp.from_generator(lambda: (x * x for x in range(4)))), [0, 1, 4, 9])
+
+    def test_batches_of_python_objects(self):
+        dataset = rp.from_list(range(5))
+        self.assertEqual([b.tolist() for b in dataset.batch(2)], [[0, 1], [2, 3], [4]])
+        self.assertEqual(
+            [b.tolist() for b in dataset.batch(2, drop_remainder=True)], [[0, 1], [2, 3]]
+        )
+        rows = rp.from_list([{"a": i, "b": (np.arange(2) + i, str(i))} for i in range(3)])
+        batch = next(iter(rows.batch(3)))
+        self.assertEqual(batch["a"].tolist(), [0, 1, 2])
+        self.assertEqual(batch["b"][0].tolist(), [[0, 1], [1, 2], [2, 3]])
+        self.assertEqual(batch["b"][1].tolist(), ["0", "1", "2"])
+        self.assertEqual([row["b"][1] for row in rows.batch(2).unbatch()], ["0", "1", "2"])
+        uneven = rp.from_list([{"x": np.arange(i)} for i in (1, 3)])
+        with self.assertRaisesRegex(ValueError, "key 'x'.*shapes"):
+            list(uneven.batch(2))
+        padded = next(iter(uneven.padded_batch(2, padding=-1)))
+        self.assertEqual(padded["x"].tolist(), [[0, -1, -1], [0, 1, 2]])
+
+    def test_lengths(self):
+        path = self.numbered(10)
+        dataset = rp.tfrecords(path)
+        self.assertEqual(len(dataset), 10)
+        self.assertEqual(len(dataset.repeat(3).batch(4)), 8)
+        with self.assertRaisesRegex(TypeError, "infinite"):
+            len(dataset.repeat())
+        with self.assertRaisesRegex(TypeError, "unknown"):
+            len(dataset.filter(bool))
+        self.assertTrue(dataset.filter(bool))
+
+    def test_epochs(self):
+        dataset = (
+            rp.from_list(range(50))
+            .shuffle(seed=4)
+            .random_map(lambda x, rng: (x, rng.random()), seed=1)
+        )
+        repeated = list(dataset.repeat(3))
+        self.assertEqual([x for k in range(3) for x in dataset.epoch(k)], repeated)
+        self.assertNotEqual(repeated[:50], repeated[50:100])
+        with self.assertWarnsRegex(UserWarning, "epoch"):
+            list(dataset)
+            list(dataset)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for k in range(3):
+                list(dataset.epoch(k))
+            ordered = rp.from_list(range(3))
+            list(ordered)
+            list(ordered)
+
+    def test_threads_do_not_change_elements(self):
+        path = self.numbered(300)
+        dataset = (
+            rp.tfrecords(path)
+            .shuffle(64, seed=5)
+            .random_map(lambda x, rng: (x, int(rng.integers(1000))), seed=2)
+            .batch(7)
+        )
+
+        def elements(threads):
+            return [
+                (a.tolist(), b.tolist())
+                for a, b in dataset.with_options(threads=threads, chunk_size=5)
+            ]
+
+        self.assertEqual(elements(1), elements(3))
+
+    def test_pickles(self):
+        path = self.numbered(20)
+        dataset = (
+            rp.tfrecords(path)
+            .shuffle(8, seed=1)
+            .map(len, name="len")
+            .repeat(2)
+            .batch(3)
+            .prefetch(2)
+            .epoch(1)
+        )
+        copy = pickle.loads(pickle.dumps(dataset))
+        self.assertEqual(copy.explain(), dataset.explain())
+        self.assertEqual([b.tolist() for b in copy], [b.tolist() for b in dataset])
+        both = pickle.loads(
+            pickle.dumps(rp.zip(dataset, rp.sample_from_datasets([dataset, dataset])))
+        )
+        self.assertEqual(len(list(both.take(2))), 2)
+
+    def test_generators(self):
+        rng_values = list(rp.from_list([0] * 1000).random_map(lambda _, rng: rng.random(), seed=9))
+        self.assertTrue(all(0 <= x < 1 for x in rng_values))
+        self.assertAlmostEqual(float(np.mean(rng_values)), 0.5, delta=0.05)
+        normal = list(
+            rp.from_list([0] * 1000).random_map(lambda _, rng: rng.standard_normal(3), seed=9)
+        )
+        self.assertAlmostEqual(float(np.std(normal)), 1, delta=0.05)
+
+    def test_describes_itself(self):
+        text = repr(rp.tfrecords(self.numbered(3)).shuffle(10, seed=1).batch(2))
+        self.assertIn("shuffle", text)
+        self.assertIn("batch", text)
+
+    def test_caches(self):
+        calls = []
+        dataset = rp.from_list(range(4)).map(lambda x: calls.append(x) or x).cache()
+        self.assertEqual(list(dataset), list(dataset))
+        self.assertEqual(sorted(calls), [0, 1, 2, 3])
+        path = self.numbered(3)
+        cached = rp.tfrecords(path).cache(self.folder / "cache")
+        self.assertEqual(list(cached), [b"0", b"1", b"2"])
+        self.assertTrue((self.folder / "cache").exists())
+
+
+class Errors(FilesTest):
+    def test_damage_names_the_file_and_the_offset(self):
+        path = self.numbered(10)
+        data = bytearray(path.read_bytes())
+        data[3 * 17 + 12] ^= 1
+        path.write_bytes(data)
+        seen = []
+        with self.assertRaises(rp.DataLossError) as raised:
+            for record in rp.tfrecords(path):
+                seen.append(record)
+        self.assertEqual(seen, [b"0", b"1", b"2"])
+        error = raised.exception
+        self.assertEqual((error.kind, error.path, error.offset), ("corrupted", str(path), 51))
+        self.assertIsInstance(error, ValueError)
+        self.assertEqual(len(list(rp.tfrecords(path).ignore_errors())), 9)
+        self.assertEqual(len(list(rp.tfrecords(path, check_crc=False))), 10)
+
+    def test_classes_that_python_programs_catch(self):
+        with self.assertRaises(FileNotFoundError) as raised:
+            list(rp.tfrecords(self.folder / "missing"))
+        self.assertIsInstance(raised.exception, rp.Error)
+        with self.assertRaises(ValueError):
+            rp.from_list([1]).batch(0)
+
+    def test_exceptions_of_functions_keep_their_traceback_and_name_the_record(self):
+        path = self.numbered(5)
+
+        def fails(record):
+            if record == b"3":
+                raise KeyError("mine")
+            return record
+
+        seen = []
+        iterator = iter(rp.tfrecords(path).map(fails))
+        for _ in range(2):  # an iterator that has failed fails again
+            try:
+                for record in iterator:
+                    seen.append(record)
+            except KeyError as error:
+                text = "".join(traceback.format_exception(error))
+            self.assertEqual(seen, [b"0", b"1", b"2"])
+            self.assertEqual(text.count("in fails"), 1)
+            self.assertIn(f"{path} at offset 51", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

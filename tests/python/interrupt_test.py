@@ -1,0 +1,96 @@
+"""Ctrl-C while an iterator waits; use from several threads; the end of the interpreter."""
+
+import signal
+import subprocess
+import sys
+import unittest
+
+from support import FilesTest
+
+# Waits for ever: every record fails, and is skipped.
+ENDLESS = """
+import signal, sys
+import recordpipe as rp
+dataset = rp.tfrecords(sys.argv[1]).repeat().ignore_errors()
+if sys.argv[2] == "prefetch":
+    dataset = dataset.prefetch()
+iterator = iter(dataset)
+"""
+
+
+class Interrupt(FilesTest):
+    def start(self, script, *arguments):
+        path = self.numbered(1)
+        data = bytearray(path.read_bytes())
+        data[12] ^= 1
+        path.write_bytes(data)
+        process = subprocess.Popen(
+            [sys.executable, "-c", ENDLESS + script, path, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_control_c_ends_the_wait_and_the_iterator_goes_on(self):
+        for mode in ("plain", "prefetch"):
+            process = self.start(
+                """
+for attempt in range(2):
+    try:
+        print("waiting", flush=True)
+        next(iterator)
+    except KeyboardInterrupt:
+        print("interrupted", iterator.position, flush=True)
+iterator.load_state_dict(iterator.state_dict())
+print("restored", iterator.position, flush=True)
+""",
+                mode,
+            )
+            for _ in range(2):
+                self.assertEqual(process.stdout.readline(), "waiting\n")
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.stdout.readline(), "interrupted 0\n")
+            # communicate() would lose what readline() has read ahead.
+            self.assertEqual(process.stdout.read(), "restored 0\n")
+            self.assertEqual((process.wait(), process.stderr.read()), (0, ""))
+
+    def test_a_handler_that_raises_nothing_does_not_end_the_wait(self):
+        process = self.start(
+            """
+signal.signal(signal.SIGINT, lambda *_: print("noted", flush=True))
+print("waiting", flush=True)
+next(iterator)
+""",
+            "plain",
+        )
+        self.assertEqual(process.stdout.readline(), "waiting\n")
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.stdout.readline(), "noted\n")
+        self.assertIsNone(process.poll())
+
+    def test_the_interpreter_may_end_while_iterators_run(self):
+        for script in (
+            "pass",
+            "import os; os._exit(0)",
+            "sys.exit(0)",
+            "import threading; threading.Thread(target=list, args=[iterator], daemon=True).start()",
+        ):
+            with self.subTest(script=script):
+                process = self.start(
+                    f"""
+many = iter(rp.from_list(range(10**6)).map(lambda x: x).batch(10).prefetch())
+next(many)
+{script}
+""",
+                    "plain",
+                )
+                output, errors = process.communicate(timeout=60)
+                self.assertEqual((process.returncode, output, errors), (0, "", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,113 @@
+"""Batches are lent: what Python holds is never overwritten, and memory is used again."""
+
+import gc
+import threading
+import unittest
+
+import numpy as np
+import recordpipe as rp
+from support import FilesTest
+
+
+class Leases(FilesTest):
+    def batches(self, count=200):
+        return (
+            rp.tfrecords(self.examples(count))
+            .parse(
+                {
+                    "id": rp.FixedLenFeature([], "int64"),
+                    "box": rp.FixedLenFeature([2], "float32"),
+                    "tokens": rp.RaggedFeature("int64"),
+                }
+            )
+            .repeat(5)
+            .batch(10)
+        )
+
+    def test_kept_batches_keep_their_values(self):
+        kept = []
+        for i, batch in enumerate(self.batches()):
+            if i % 10 == 0:
+                kept.append(
+                    (
+                        batch,
+                        {
+                            name: np.array(getattr(column, "values", column))
+                            for name, column in batch.items()
+                        },
+                    )
+                )
+        self.assertEqual(len(kept), 10)
+        for batch, copy in kept:
+            for name, column in batch.items():
+                np.testing.assert_array_equal(getattr(column, "values", column), copy[name])
+
+    def test_a_view_of_a_column_keeps_the_batch(self):
+        expected = [batch["tokens"][3].tolist() for batch in self.batches()]
+        views = [batch["tokens"][3][:] for batch in self.batches()]
+        gc.collect()
+        self.assertEqual([view.tolist() for view in views], expected)
+
+    def test_memory_is_used_again(self):
+        iterator = iter(self.batches())
+        for batch in iterator:
+            del batch
+        counts = iterator.stats()
+        self.assertEqual(counts["batches"], 100)
+        self.assertEqual(counts["batches_held"], 0)
+        self.assertLess(counts["batches_allocated"], 10)
+        hoarding = iter(self.batches())
+        held = list(hoarding)
+        self.assertEqual(hoarding.stats()["batches_held"], 100)
+        self.assertEqual(hoarding.stats()["batches_allocated"], 100)
+        held.clear()
+        self.assertEqual(hoarding.stats()["batches_held"], 0)
+
+    def test_lent_batches_do_not_count_for_memory_limit(self):
+        limited = self.batches().with_options(threads=1, memory_limit=200_000)
+        batch = next(iter(limited))
+        size = sum(getattr(column, "values", column).nbytes for column in batch.values())
+        held = list(limited.repeat(20))
+        self.assertGreater(len(held) * size, 2 * 200_000)
+
+    def test_arrays_are_writable_aligned_and_outlive_the_iterator(self):
+        iterator = iter(self.batches())
+        batch = next(iterator)
+        iterator.close()
+        del iterator
+        gc.collect()
+        for column in (batch["id"], batch["box"], batch["tokens"].values):
+            self.assertTrue(column.flags.writeable)
+            self.assertTrue(column.flags.c_contiguous)
+            self.assertEqual(column.ctypes.data % 64, 0)
+            column[...] = 1
+        self.assertEqual(next(iter(self.batches()))["id"].tolist(), list(range(10)))
+        self.assertEqual(np.from_dlpack(batch["id"]).tolist(), [1] * 10)
+        self.assertEqual(memoryview(batch["box"]).shape, (10, 2))
+
+    def test_threads_share_an_iterator(self):
+        iterator = iter(self.batches())
+        seen = []
+
+        def take():
+            for batch in iterator:
+                seen.append(int(batch["id"][0]))
+
+        threads = [threading.Thread(target=take) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(seen), sorted(int(b["id"][0]) for b in self.batches()))
+
+    def test_iterators_may_be_dropped_at_any_time(self):
+        for taken in range(20):
+            iterator = iter(self.batches().map(lambda batch: batch).prefetch())
+            for _ in range(taken):
+                next(iterator)
+            del iterator
+        self.assertEqual(len(list(self.batches())), 100)
+
+
+if __name__ == "__main__":
+    unittest.main()

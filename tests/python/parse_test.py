@@ -1,0 +1,171 @@
+"""parse() and batch(): values, shapes, types, defaults and errors."""
+
+import pickle
+import unittest
+
+import numpy as np
+import recordpipe as rp
+import records
+from support import FilesTest, example_values
+
+FEATURES = {
+    "name": rp.FixedLenFeature([], "bytes"),
+    "id": rp.FixedLenFeature([], "int64"),
+    "box": rp.FixedLenFeature([2], "float32"),
+    "tokens": rp.RaggedFeature("int64"),
+}
+
+
+class Parse(FilesTest):
+    def test_a_batch_is_a_dict_of_columns(self):
+        dataset = rp.tfrecords(self.examples(10)).parse(FEATURES).batch(4)
+        batches = list(dataset)
+        self.assertEqual([len(batch["id"]) for batch in batches], [4, 4, 2])
+        batch = batches[1]
+        self.assertEqual(list(batch), list(FEATURES))
+        self.assertEqual(batch["id"].dtype, np.int64)
+        self.assertEqual(batch["id"].tolist(), [4, 5, 6, 7])
+        self.assertEqual(batch["box"].dtype, np.float32)
+        self.assertEqual(batch["box"].tolist(), [[i + 0.25, i + 0.5] for i in range(4, 8)])
+        self.assertEqual(batch["name"].tolist(), [f"name {i}".encode() for i in range(4, 8)])
+        self.assertEqual(batch["tokens"].to_list(), [list(range(i % 4)) for i in range(4, 8)])
+
+    def test_a_row_is_a_dict_of_values(self):
+        rows = list(rp.tfrecords(self.examples(5)).parse(FEATURES))
+        for i, row in enumerate(rows):
+            expected = example_values(i)
+            self.assertEqual(row["id"], i)
+            self.assertEqual(row["name"], expected["name"][0])
+            self.assertEqual(row["box"].tolist(), expected["box"])
+            self.assertEqual(row["tokens"].tolist(), expected["tokens"])
+
+    def test_rows_batched_in_python_equal_batches(self):
+        dataset = rp.tfrecords(self.examples(9)).parse(
+            {name: FEATURES[name] for name in ("id", "name", "box")}
+        )
+        expected = list(dataset.batch(4))
+        stacked = list(dataset.map(lambda row: row).batch(4))
+        self.assertEqual(len(stacked), len(expected))
+        for a, b in zip(expected, stacked, strict=True):
+            for name in a:
+                self.assertEqual(a[name].dtype, b[name].dtype)
+                np.testing.assert_array_equal(a[name], b[name])
+
+    def test_order_operators_keep_the_columns(self):
+        dataset = (
+            rp.tfrecords(self.examples(20))
+            .parse(FEATURES)
+            .shuffle(seed=3)
+            .repeat(2)
+            .shard(2, 1)
+            .skip(1)
+            .take(15)
+            .batch(4)
+            .prefetch()
+        )
+        ids = np.concatenate([batch["id"] for batch in dataset])
+        plain = (
+            rp.tfrecords(self.folder / "examples.tfrecord")
+            .shuffle(seed=3)
+            .repeat(2)
+            .shard(2, 1)
+            .skip(1)
+            .take(15)
+        )
+        names = [record for record in plain]
+        self.assertEqual(len(ids), 15)
+        self.assertEqual([records.example(example_values(int(i))) for i in ids], names)
+
+    def test_names_of_dtypes(self):
+        path = self.examples(3)
+        for dtype in ("int64", np.int64, np.dtype("int64"), int):
+            batch = next(
+                iter(rp.tfrecords(path).parse({"id": rp.FixedLenFeature([], dtype)}).batch(3))
+            )
+            self.assertEqual(batch["id"].tolist(), [0, 1, 2])
+        for dtype in ("bytes", "string", bytes):
+            batch = next(
+                iter(rp.tfrecords(path).parse({"name": rp.FixedLenFeature([], dtype)}).batch(1))
+            )
+            self.assertEqual(batch["name"].tolist(), [b"name 0"])
+        with self.assertRaisesRegex(ValueError, "int32"):
+            rp.tfrecords(path).parse({"id": rp.FixedLenFeature([], "int32")})
+
+    def test_default_values(self):
+        path = self.examples(2)
+        dataset = (
+            rp.tfrecords(path)
+            .parse(
+                {
+                    "weight": rp.FixedLenFeature([], "float32", default_value=0.5),
+                    "pair": rp.FixedLenFeature([2], "int64", default_value=[7, 8]),
+                    "same": rp.FixedLenFeature([3], "int64", default_value=1),
+                    "text": rp.FixedLenFeature([], "bytes", default_value=b"none"),
+                }
+            )
+            .batch(2)
+        )
+        batch = next(iter(dataset))
+        self.assertEqual(batch["weight"].tolist(), [0.5, 0.5])
+        self.assertEqual(batch["pair"].tolist(), [[7, 8], [7, 8]])
+        self.assertEqual(batch["same"].tolist(), [[1, 1, 1], [1, 1, 1]])
+        self.assertEqual(batch["text"].tolist(), [b"none", b"none"])
+
+    def test_a_missing_feature_names_the_record(self):
+        path = records.write(
+            self.folder / "f.tfrecord", [records.example({"a": [1]}), records.example({"b": [2]})]
+        )
+        with self.assertRaises(rp.NotFoundError) as raised:
+            list(rp.tfrecords(path).parse({"a": rp.FixedLenFeature([], "int64")}).batch(2))
+        self.assertEqual(raised.exception.path, str(path))
+        self.assertEqual(raised.exception.offset, len(records.frame(records.example({"a": [1]}))))
+        self.assertIn("'a'", str(raised.exception))
+
+    def test_parse_comes_once_and_before_functions(self):
+        dataset = rp.tfrecords(self.examples(2))
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "once"):
+            dataset.parse(FEATURES).parse(FEATURES)
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "bytes of records"):
+            dataset.map(len).parse(FEATURES)
+
+    def test_raw_arrays(self):
+        for dtype in ("uint8", "int16", ">i2", "float16", "float64", bool):
+            if dtype == ">i2":
+                with self.assertRaisesRegex(ValueError, "little-endian"):
+                    rp.RawFeature([1], dtype)._native("x")
+                continue
+            arrays = [(np.arange(12).reshape(2, 3, 2) * i).astype(dtype) for i in range(5)]
+            path = records.write(
+                self.folder / "raw.tfrecord",
+                [records.example({"x": [array.tobytes()]}) for array in arrays],
+            )
+            dataset = rp.tfrecords(path).parse({"x": rp.RawFeature([2, 3, 2], dtype)})
+            batch = next(iter(dataset.batch(5)))["x"]
+            self.assertEqual(batch.dtype, np.dtype(dtype))
+            np.testing.assert_array_equal(batch, np.stack(arrays))
+            np.testing.assert_array_equal(dataset[3]["x"], arrays[3])
+        with self.assertRaisesRegex(rp.UnsupportedError, "12 bytes, not 11"):
+            list(rp.tfrecords(path).parse({"x": rp.RawFeature([11], "uint8")}).batch(1))
+
+    def test_ragged(self):
+        batch = next(
+            iter(
+                rp.tfrecords(self.examples(4)).parse({"tokens": rp.RaggedFeature("int64")}).batch(4)
+            )
+        )
+        ragged = batch["tokens"]
+        self.assertEqual(len(ragged), 4)
+        self.assertEqual(ragged.row_splits.tolist(), [0, 0, 1, 3, 6])
+        self.assertEqual(ragged.values.tolist(), [0, 0, 1, 0, 1, 2])
+        self.assertEqual(ragged[-1].tolist(), [0, 1, 2])
+        self.assertEqual(ragged.to_padded().tolist(), [[0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 2]])
+        self.assertEqual(
+            ragged.to_padded(-1, length=2).tolist(), [[-1, -1], [0, -1], [0, 1], [0, 1]]
+        )
+        self.assertEqual(pickle.loads(pickle.dumps(ragged)), ragged)
+        with self.assertRaises(IndexError):
+            ragged[4]
+
+
+if __name__ == "__main__":
+    unittest.main()

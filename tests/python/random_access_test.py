@@ -1,0 +1,78 @@
+"""dataset[i]: records by number."""
+
+import gzip
+import threading
+import unittest
+
+import recordpipe as rp
+from support import FilesTest
+
+
+class RandomAccess(FilesTest):
+    def test_records_of_several_files(self):
+        paths = [self.numbered(3, "a"), self.numbered(0, "empty"), self.numbered(4, "b", first=10)]
+        dataset = rp.tfrecords(paths)
+        everything = list(dataset)
+        self.assertEqual([dataset[i] for i in range(7)], everything)
+        self.assertEqual([dataset[i - 7] for i in range(7)], everything)
+        self.assertEqual(dataset[1:6:2], everything[1:6:2])
+        self.assertEqual(
+            dataset.__getitems__([6, 0, -1, 3, 3]), [everything[i] for i in (6, 0, 6, 3, 3)]
+        )
+        for index in (7, -8):
+            with self.assertRaises(IndexError):
+                dataset[index]
+
+    def test_parsed_rows(self):
+        dataset = rp.tfrecords(self.examples(10)).parse(
+            {
+                "id": rp.FixedLenFeature([], "int64"),
+                "box": rp.FixedLenFeature([2], "float32"),
+                "tokens": rp.RaggedFeature("int64"),
+            }
+        )
+        for i, row in enumerate(dataset):
+            for found in (dataset[i], dataset.__getitems__([0, i])[1]):
+                self.assertEqual(
+                    {name: value.tolist() for name, value in found.items()},
+                    {name: value.tolist() for name, value in row.items()},
+                )
+
+    def test_threads(self):
+        dataset = rp.tfrecords(self.numbered(1000))
+        wrong = []
+
+        def read(first):
+            for i in range(first, 1000, 4):
+                if dataset[i] != str(i).encode():
+                    wrong.append(i)
+
+        threads = [threading.Thread(target=read, args=(first,)) for first in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_says_what_has_no_random_access(self):
+        path = self.numbered(3)
+        with self.assertRaisesRegex(TypeError, "skip"):
+            rp.tfrecords(path).map(len)[0]
+        (self.folder / "z.gz").write_bytes(gzip.compress(path.read_bytes()))
+        with self.assertRaises(rp.UnsupportedError):
+            rp.tfrecords(self.folder / "z.gz")[0]
+
+    def test_damage(self):
+        path = self.numbered(4)
+        data = bytearray(path.read_bytes())
+        data[17 + 12] ^= 1
+        path.write_bytes(data)
+        dataset = rp.tfrecords(path)
+        self.assertEqual(dataset[2], b"2")
+        with self.assertRaises(rp.DataLossError) as raised:
+            dataset[1]
+        self.assertEqual(raised.exception.offset, 17)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,77 @@
+"""parse_sequence_example(): context and feature lists, in batches and one by one."""
+
+import unittest
+
+import numpy as np
+import recordpipe as rp
+import records
+from support import FilesTest
+
+
+def sequence(i):
+    """The values of SequenceExample i: i steps of frames, the words of each step."""
+    return {
+        "frames": [[step + 0.5, step - 0.5] for step in range(i)],
+        "words": [list(range(step)) for step in range(i)],
+    }
+
+
+def encoded(i):
+    lists = sequence(i)
+    steps = {
+        name: b"".join(records.field(1, records.feature(step)) for step in lists[name])
+        for name in lists
+    }
+    entries = b"".join(
+        records.field(1, records.field(1, name.encode()) + records.field(2, value))
+        for name, value in steps.items()
+    )
+    context = records.example({"label": [i]})[2:]  # the Features in the Example, below 128 bytes
+    return records.field(1, context) + records.field(2, entries)
+
+
+CONTEXT = {"label": rp.FixedLenFeature([], "int64")}
+LISTS = {
+    "frames": rp.FixedLenSequenceFeature([2], "float32"),
+    "words": rp.RaggedFeature("int64"),
+}
+
+
+class Sequences(FilesTest):
+    def setUp(self):
+        super().setUp()
+        self.path = records.write(self.folder / "s.tfrecord", [encoded(i) for i in range(4)])
+
+    def test_batches(self):
+        dataset = rp.tfrecords(self.path).parse_sequence_example(CONTEXT, LISTS).batch(4)
+        ((context, lists),) = dataset
+        self.assertEqual(context["label"].tolist(), [0, 1, 2, 3])
+        self.assertEqual(lists["frames"].to_list(), [sequence(i)["frames"] for i in range(4)])
+        self.assertEqual(lists["frames"].to_padded().shape, (4, 3, 2))
+        self.assertEqual(lists["words"].to_list(), [sequence(i)["words"] for i in range(4)])
+        self.assertEqual(lists["words"].to_padded(-1)[3].tolist(), [[-1, -1], [0, -1], [0, 1]])
+        self.assertEqual(lists["words"][1:3].to_list(), [[[]], [[], [0]]])
+
+    def test_rows(self):
+        dataset = rp.tfrecords(self.path).parse_sequence_example(CONTEXT, LISTS)
+        for i, (context, lists) in enumerate(dataset):
+            self.assertEqual(context["label"], i)
+            self.assertEqual(lists["frames"].shape, (i, 2))
+            self.assertEqual(lists["frames"].tolist(), sequence(i)["frames"])
+            self.assertEqual(lists["words"].to_list(), sequence(i)["words"])
+            np.testing.assert_array_equal(dataset[i][1]["frames"], lists["frames"])
+            self.assertEqual(dataset.__getitems__([i])[0][1]["words"], lists["words"])
+
+    def test_missing_lists(self):
+        def parsed(**options):
+            feature = rp.FixedLenSequenceFeature([], "int64", **options)
+            return rp.tfrecords(self.path).parse_sequence_example({}, {"missing": feature}).batch(4)
+
+        ((_, lists),) = parsed(allow_missing=True)
+        self.assertEqual(lists["missing"].to_list(), [[], [], [], []])
+        with self.assertRaisesRegex(rp.NotFoundError, "missing"):
+            list(parsed())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,97 @@
+"""state_dict() and load_state_dict(): everything after a restore equals an uninterrupted pass."""
+
+import json
+import unittest
+
+import recordpipe as rp
+from support import FilesTest
+
+
+class State(FilesTest):
+    def pipelines(self):
+        path = self.examples(40)
+        parsed = rp.tfrecords(path).parse({"id": rp.FixedLenFeature([], "int64")})
+        numbers = rp.from_list(range(30))
+        return {
+            "records": rp.tfrecords(path),
+            "rows": parsed,
+            "batches": parsed.shuffle(16, seed=3).repeat(2).batch(7).prefetch(),
+            "global shuffle": parsed.shuffle(seed=3).repeat(2).shard(2, 1).batch(4),
+            "functions": numbers.shuffle(seed=1)
+            .map(lambda x: x + 1)
+            .filter(lambda x: x % 3)
+            .random_map(lambda x, rng: (x, rng.random()), seed=2)
+            .batch(4),
+            "scan": numbers.scan(0, lambda s, x: (s + x, s + x)).window(3, 1),
+            "interleave": rp.from_list([5, 7, 3]).interleave(
+                lambda n: rp.from_list(range(n)), cycle_length=2
+            ),
+            "generator": rp.from_generator(lambda: iter(range(20))).shuffle(5, seed=1),
+            "cache": numbers.map(lambda x: x * x).cache().repeat(2),
+        }
+
+    def test_every_place_of_every_pipeline(self):
+        for name, dataset in self.pipelines().items():
+            whole = [repr(element) for element in dataset.epoch(1)]
+            for place in range(len(whole) + 1):
+                with self.subTest(name=name, place=place):
+                    iterator = iter(dataset.epoch(1))
+                    for _ in range(place):
+                        next(iterator)
+                    text = json.dumps(iterator.state_dict())
+                    other = iter(dataset.with_options(threads=1 + place % 3))
+                    other.load_state_dict(json.loads(text))
+                    self.assertEqual(other.position, place)
+                    self.assertEqual([repr(element) for element in other], whole[place:])
+
+    def test_restores_into_an_iterator_that_is_in_use(self):
+        iterator = iter(rp.from_list(range(10)))
+        state = iterator.state_dict()
+        self.assertEqual([next(iterator) for _ in range(4)], [0, 1, 2, 3])
+        iterator.load_state_dict(state)
+        self.assertEqual(list(iterator), list(range(10)))
+
+    def test_is_an_independent_copy(self):
+        iterator = iter(rp.from_list(range(10)))
+        next(iterator)
+        first = iterator.state_dict()
+        next(iterator)
+        second = iterator.state_dict()
+        second["position"] = 7
+        self.assertEqual(first["position"], 1)
+        self.assertEqual(iterator.state_dict()["position"], 2)
+
+    def test_refuses_other_plans_and_changed_files_by_name(self):
+        path = self.numbered(10)
+        iterator = iter(rp.tfrecords(path).shuffle(4, seed=1))
+        next(iterator)
+        state = iterator.state_dict()
+        other = iter(rp.tfrecords(path).shuffle(5, seed=1))
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "shuffle"):
+            other.load_state_dict(state)
+        self.assertEqual(len(list(other)), 10)
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "name"):
+            named = rp.from_list([1]).map(len, name="a")
+            iter(rp.from_list([1]).map(len, name="b")).load_state_dict(iter(named).state_dict())
+        self.numbered(11)
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "numbered.tfrecord"):
+            iter(rp.tfrecords(path).shuffle(4, seed=1)).load_state_dict(state)
+
+    def test_refuses_what_is_no_state(self):
+        iterator = iter(rp.from_list([1]))
+        good = iterator.state_dict()
+        for bad in (
+            {},
+            None,
+            {**good, "state": "?"},
+            {**good, "state": ""},
+            {**good, "version": 2},
+            {**good, "state": good["state"][:-4]},
+        ):
+            with self.subTest(bad=bad), self.assertRaises(rp.InvalidArgumentError):
+                iterator.load_state_dict(bad)
+        self.assertEqual(list(iterator), [1])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,35 @@
+"""What the tests of the Python package share."""
+
+import pathlib
+import tempfile
+import unittest
+
+import records
+
+
+class FilesTest(unittest.TestCase):
+    """A test with a folder for its files."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def numbered(self, count, name="numbered.tfrecord", first=0):
+        """A file of the records b"0", b"1", ..."""
+        return records.write(self.folder / name, [str(first + i).encode() for i in range(count)])
+
+    def examples(self, count, name="examples.tfrecord", first=0):
+        """A file of Examples made by example_values()."""
+        return records.write(
+            self.folder / name, [records.example(example_values(first + i)) for i in range(count)]
+        )
+
+
+def example_values(i):
+    return {
+        "id": [i],
+        "name": [f"name {i}".encode()],
+        "box": [i + 0.25, i + 0.5],
+        "tokens": list(range(i % 4)),
+    }

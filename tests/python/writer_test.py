@@ -1,0 +1,102 @@
+"""Writer, write_tfrecords() and encode_example(): what is written is read again."""
+
+import unittest
+
+import numpy as np
+import recordpipe as rp
+import records
+from support import FilesTest, example_values
+
+
+class Writer(FilesTest):
+    def test_examples_equal_those_of_an_independent_encoder(self):
+        for i in range(5):
+            values = {name: value for name, value in example_values(i).items() if value}
+            expected = records.example(dict(sorted(values.items())))
+            self.assertEqual(rp.encode_example(values), expected)
+            arrays = {
+                "id": np.int32(i),
+                "name": values["name"][0].decode(),
+                "box": np.array([values["box"]]),
+                "tokens": tuple(values.get("tokens", ())),
+                "left out": None,
+            }
+            self.assertEqual(rp.encode_example(arrays), expected)
+
+    def test_types(self):
+        for value, expected in (
+            (True, [1]),
+            (np.uint64(7), [7]),
+            (2.5, [2.5]),
+            ("ü", ["ü".encode()]),
+            ([b"a", "b"], [b"a", b"b"]),
+            (np.array([b"xy"]), [b"xy"]),
+            (np.float16(0.5), [0.5]),
+            (2**40, [2**40]),
+        ):
+            self.assertEqual(rp.encode_example({"k": value}), records.example({"k": expected}))
+        for wrong in (np.uint64(2**63), 2**64, object(), 1j, {"a": 1}):
+            with self.subTest(wrong=wrong), self.assertRaisesRegex((ValueError, TypeError), "'k'"):
+                rp.encode_example({"k": wrong})
+
+    def test_an_empty_array_has_a_type_and_an_empty_list_has_none(self):
+        for array, kind in ((np.zeros(0, np.int32), 3), (np.zeros(0), 2)):
+            value = records.field(kind, b"")
+            entry = records.field(1, records.field(1, b"k") + records.field(2, value))
+            self.assertEqual(rp.encode_example({"k": array}), records.field(1, entry))
+        self.assertEqual(rp.encode_example({"k": []}), rp.encode_example({}))
+
+    def test_files_are_read_again(self):
+        elements = [{"id": i, "name": f"n{i}"} for i in range(10)]
+        for options in (
+            {},
+            {"compression": "gzip"},
+            {"compression": "zstd"},
+            {"shards": 3},
+            {"index": True},
+        ):
+            with self.subTest(options=options):
+                paths = rp.write_tfrecords(self.folder / "out.tfrecord", elements, **options)
+                read = rp.tfrecords(paths).parse({"id": rp.FixedLenFeature([], "int64")})
+                self.assertEqual(sorted(int(row["id"]) for row in read), list(range(10)))
+        self.assertEqual(len(paths), 1)
+        index = (self.folder / "out.tfrecord.idx").read_text().split()
+        self.assertEqual(len(index), 20)
+        self.assertEqual(
+            int(index[-2]) + int(index[-1]), (self.folder / "out.tfrecord").stat().st_size
+        )
+
+    def test_shards_are_named_and_take_turns(self):
+        paths = rp.write_tfrecords(self.folder / "a.tfrecord", [b"0", b"1", b"2"], shards=2)
+        self.assertEqual(
+            [p.rsplit("/")[-1] for p in paths],
+            ["a-00000-of-00002.tfrecord", "a-00001-of-00002.tfrecord"],
+        )
+        self.assertEqual([list(rp.tfrecords(p)) for p in paths], [[b"0", b"2"], [b"1"]])
+
+    def test_an_exception_leaves_nothing(self):
+        path = self.folder / "out.tfrecord"
+        with self.assertRaises(KeyError), rp.Writer(path, index=True) as writer:
+            writer.write(b"a")
+            raise KeyError
+        self.assertEqual(list(self.folder.iterdir()), [])
+        rp.write_tfrecords(path, [b"old"])
+        with self.assertRaises(TypeError):
+            rp.write_tfrecords(path, [b"new", 3])
+        self.assertEqual(list(rp.tfrecords(path)), [b"old"])
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(ValueError, "brotli"):
+            rp.Writer(self.folder / "x", compression="brotli")
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "index"):
+            rp.Writer(self.folder / "x", compression="gzip", index=True)
+        with self.assertRaises(FileNotFoundError):
+            rp.Writer(self.folder / "missing" / "x")
+        writer = rp.Writer(self.folder / "x")
+        writer.close()
+        with self.assertRaisesRegex(rp.InvalidArgumentError, "closed"):
+            writer.write(b"")
+
+
+if __name__ == "__main__":
+    unittest.main()
