@@ -1,6 +1,12 @@
 # The packages that recordpipe depends on (tools/packages.txt has their Debian names), and the
 # options that select them.
 
+option(RECORDPIPE_STANDALONE "Link everything but the C library statically, for Python wheels" OFF)
+if(RECORDPIPE_STANDALONE)
+  include(cmake/standalone.cmake)
+  return()
+endif()
+
 # With OFF, for example, the record library can be built without the trainer's packages.
 option(RECORDPIPE_WHOLE "A missing package is an error; OFF: skip the targets that require it"
        ${PROJECT_IS_TOP_LEVEL})

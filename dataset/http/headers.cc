@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ctime>
 
-#include <curl/curl.h>
+#include "dataset/http/date.h"
 
 namespace recordpipe {
 namespace {
@@ -32,12 +31,6 @@ std::string lower(std::string_view text) {
 }
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-// Seconds since 1970; empty if `text` is not a date.
-std::optional<std::time_t> parse_date(std::string_view text) {
-  const std::time_t time = curl_getdate(std::string(text).c_str(), nullptr);
-  return time < 0 ? std::nullopt : std::optional(time);
-}
 
 }  // namespace
 
@@ -73,8 +66,8 @@ std::string validator_of(std::string_view etag, std::string_view last_modified,
   if (is_strong_etag(etag)) return std::string(etag);
   // The text is stored and sent back to the server, but the date parser ignores unknown characters.
   if (!std::ranges::all_of(last_modified, [](char c) { return c >= ' ' && c < 0x7f; })) return "";
-  const auto modified = parse_date(last_modified);
-  const auto sent = parse_date(date);
+  const auto modified = parse_http_date(last_modified);
+  const auto sent = parse_http_date(date);
   if (!modified || !sent || *modified > *sent - kSafeAge) return "";
   return std::string(last_modified);
 }

@@ -1,0 +1,47 @@
+# Dependencies for RECORDPIPE_STANDALONE: the results need only the C library, as a Python wheel
+# must. Debian's static libraries are linked where there are any. Otherwise:
+#
+#   libstdc++, libgcc  linked statically (recordpipe_link_standalone)
+#   ISA-L              only shared, needs only the C library: auditwheel copies it into the wheel
+#   fmt                header-only
+#   Highway            headers; dataset/image/highway_targets.cc replaces libhwy, which is only
+#                      shared and needs libstdc++.so
+#   oneTBB             the same holds for libtbb: dataset/pipeline/engine/thread_arena.cc
+#   libarchive, curl   need too much of the system (certificates, a C library of 2022), so .npz, tar
+#                      and URLs are refused, with a hint: .../without_curl.cc, ..._without_libarchive.cc
+#
+# Everything else isn't looked for: the trainer, OpenMP, MPI, protobuf.
+
+# Prefers static libraries.
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
+find_library(ZSTD_LIBRARY zstd REQUIRED)
+find_path(ISAL_INCLUDE_DIR isa-l/igzip_lib.h)
+find_library(ISAL_LIBRARY isal)
+if(ISAL_INCLUDE_DIR AND ISAL_LIBRARY)
+  set(isal_found ON)
+endif()
+option(RECORDPIPE_ISAL "Use ISA-L for gzip" ${isal_found})
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
+set(OPENSSL_USE_STATIC_LIBS ON)
+find_package(OpenSSL REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
+add_library(fmt::fmt INTERFACE IMPORTED)
+target_include_directories(fmt::fmt INTERFACE ${FMT_INCLUDE_DIR})
+target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
+
+find_path(HWY_INCLUDE_DIR hwy/highway.h REQUIRED)
+add_library(hwy::hwy INTERFACE IMPORTED)
+target_include_directories(hwy::hwy INTERFACE ${HWY_INCLUDE_DIR})
+
+# recordpipe_link_standalone(TARGET): links the C++ library statically, and nothing that is unused.
+function(recordpipe_link_standalone target)
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc LINKER:--as-needed
+                      LINKER:--gc-sections)
+endfunction()

@@ -1,0 +1,37 @@
+// Tar archives without libarchive (RECORDPIPE_STANDALONE): refused.
+#include "dataset/applications/cifar/tar.h"
+#include "recordpipe/error.h"
+
+namespace recordpipe {
+namespace {
+
+Error refusal(const std::string& path) {
+  return Error({.kind = ErrorKind::unsupported,
+                .path = path,
+                .reason = "a tar archive: this program was built without libarchive, as all Python "
+                          "wheels are",
+                .hint = "build recordpipe from its source"});
+}
+
+}  // namespace
+
+struct TarReader::State {
+  std::string path;
+};
+
+TarReader::TarReader(ReadAhead& tar, const TarLimits&) { throw refusal(tar.path()); }
+TarReader::~TarReader() = default;
+std::optional<TarMember> TarReader::next() { return std::nullopt; }
+size_t TarReader::read(std::span<std::byte>) { return 0; }
+std::optional<std::byte> TarReader::peek() { return std::nullopt; }
+const std::string& TarReader::path() const { return state_->path; }
+
+struct TarWriter::State {};
+
+TarWriter::TarWriter(ByteSink& sink) { throw refusal(sink.path()); }
+TarWriter::~TarWriter() = default;
+void TarWriter::add_folder(const std::string&) {}
+void TarWriter::add_file(const std::string&, std::span<const std::byte>) {}
+void TarWriter::close() {}
+
+}  // namespace recordpipe

@@ -1,0 +1,14 @@
+#include "dataset/http/date.h"
+
+#include <string>
+
+#include <curl/curl.h>
+
+namespace recordpipe {
+
+std::optional<std::time_t> parse_http_date(std::string_view text) {
+  const std::time_t time = curl_getdate(std::string(text).c_str(), nullptr);
+  return time < 0 ? std::nullopt : std::optional(time);
+}
+
+}  // namespace recordpipe

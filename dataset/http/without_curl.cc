@@ -1,0 +1,38 @@
+// URLs, HttpClient and dates without libcurl (RECORDPIPE_STANDALONE): every URL is refused.
+#include <string>
+
+#include "dataset/http/date.h"
+#include "recordpipe/error.h"
+#include "recordpipe/http/client.h"
+#include "recordpipe/http/url.h"
+#include "recordpipe/internal/url_path.h"
+
+namespace recordpipe {
+namespace {
+
+Error refusal(std::string_view url) {
+  return Error({.kind = ErrorKind::unsupported,
+                .path = without_secrets(url),
+                .reason = "a URL: this program was built without libcurl, as all Python wheels are",
+                .hint = "download the file first, or build recordpipe from its source"});
+}
+
+}  // namespace
+
+std::optional<std::time_t> parse_http_date(std::string_view) { return std::nullopt; }
+
+HttpUrl::HttpUrl(std::string_view text) { throw refusal(text); }
+
+HttpUrl HttpUrl::redirected(std::string_view location) const { throw refusal(location); }
+
+struct HttpClient::Handles {};
+
+HttpClient::HttpClient(HttpClientOptions options) : options_(std::move(options)) {}
+
+HttpClient::~HttpClient() = default;
+
+void HttpClient::get(const HttpUrl& url, const std::vector<std::string>&, const HttpHandler&) {
+  throw refusal(url.text());
+}
+
+}  // namespace recordpipe
