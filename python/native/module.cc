@@ -20,6 +20,7 @@
 #include "python/native/random_generator.h"
 #include "python/native/record_file_writer.h"
 #include "python/native/record_files.h"
+#include "python/native/tensor.h"
 #include "recordpipe/error.h"
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
@@ -318,6 +319,7 @@ NB_MODULE(_native, module) {
   define_record_files(module);
   define_writer(module);
   define_iterator(module);
+  define_tensor(module);
   module.attr("version") = RECORDPIPE_VERSION;
   module.attr("INFINITE_CARDINALITY") = recordpipe::kInfiniteCardinality;
   module.attr("UNKNOWN_CARDINALITY") = recordpipe::kUnknownCardinality;

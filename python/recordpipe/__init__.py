@@ -46,10 +46,12 @@ from recordpipe.features import (
     FixedLenSequenceFeature,
     RaggedFeature,
     RawFeature,
+    TensorFeature,
     VarLenFeature,
 )
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
+from recordpipe.tensor import parse_tensor, serialize_tensor
 from recordpipe.writer import Writer, encode_example, write_tfrecords
 
 __all__ = [
@@ -72,6 +74,7 @@ __all__ = [
     "Ragged",
     "RaggedFeature",
     "RawFeature",
+    "TensorFeature",
     "UnsupportedError",
     "VarLenFeature",
     "Writer",
@@ -79,7 +82,9 @@ __all__ = [
     "encode_example",
     "from_generator",
     "from_list",
+    "parse_tensor",
     "sample_from_datasets",
+    "serialize_tensor",
     "tfrecords",
     "write_tfrecords",
     "zip",

@@ -20,7 +20,13 @@ from typing import Any
 
 from recordpipe import _native as native
 from recordpipe import stack
-from recordpipe.features import Feature, ListFeature, known_compression, native_features
+from recordpipe.features import (
+    Feature,
+    ListFeature,
+    known_compression,
+    native_feature_lists,
+    native_features,
+)
 from recordpipe.iterator import Iterator
 from recordpipe.random_access import RandomAccess
 
@@ -97,7 +103,7 @@ class Dataset:
         """
         context, feature_lists = dict(context or {}), dict(feature_lists or {})
         spec = native.sequence_example_spec(
-            native_features(context), native_features(feature_lists)
+            native_features(context), native_feature_lists(feature_lists)
         )
         return self._parsed("parse_sequence_example", (context, feature_lists), spec)
 
