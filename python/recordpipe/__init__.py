@@ -50,6 +50,7 @@ from recordpipe.features import (
 )
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
+from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema, schema
 from recordpipe.writer import Writer, encode_example, write_tfrecords
 
 __all__ = [
@@ -61,6 +62,8 @@ __all__ = [
     "DataLossError",
     "Dataset",
     "Error",
+    "FeatureListSchema",
+    "FeatureSchema",
     "FileSystemError",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
@@ -72,6 +75,7 @@ __all__ = [
     "Ragged",
     "RaggedFeature",
     "RawFeature",
+    "Schema",
     "UnsupportedError",
     "VarLenFeature",
     "Writer",
@@ -80,6 +84,7 @@ __all__ = [
     "from_generator",
     "from_list",
     "sample_from_datasets",
+    "schema",
     "tfrecords",
     "write_tfrecords",
     "zip",
