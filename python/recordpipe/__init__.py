@@ -51,6 +51,7 @@ from recordpipe.features import (
 )
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
+from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema, schema
 from recordpipe.tensor import parse_tensor, serialize_tensor
 from recordpipe.writer import Writer, encode_example, write_tfrecords
 
@@ -63,6 +64,8 @@ __all__ = [
     "DataLossError",
     "Dataset",
     "Error",
+    "FeatureListSchema",
+    "FeatureSchema",
     "FileSystemError",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
@@ -74,6 +77,7 @@ __all__ = [
     "Ragged",
     "RaggedFeature",
     "RawFeature",
+    "Schema",
     "TensorFeature",
     "UnsupportedError",
     "VarLenFeature",
@@ -84,6 +88,7 @@ __all__ = [
     "from_list",
     "parse_tensor",
     "sample_from_datasets",
+    "schema",
     "serialize_tensor",
     "tfrecords",
     "write_tfrecords",

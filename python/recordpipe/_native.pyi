@@ -92,3 +92,14 @@ def sample(
     datasets: list[Dataset], weights: list[float], seed: int, stop_on_empty: bool, /
 ) -> Dataset: ...
 def zip(datasets: list[Dataset], collect: Callable[[list[Any]], Any], /) -> Dataset: ...
+def schema(
+    paths: list[str],
+    compression: str,
+    check_crc: bool,
+    max_record_size: int,
+    where: str | None,
+    limit: int | None,
+    threads: int,
+    progress: Callable[[int, int], object] | None,
+    /,
+) -> tuple[Any, ...]: ...
