@@ -21,6 +21,7 @@
 #include "python/native/random_generator.h"
 #include "python/native/record_file_writer.h"
 #include "python/native/record_files.h"
+#include "python/native/record_schema.h"
 #include "python/native/schema.h"
 #include "python/native/tensor.h"
 #include "recordpipe/error.h"
@@ -306,6 +307,7 @@ NB_MODULE(_native, module) {
   define_writer(module);
   define_iterator(module);
   define_schema(module);
+  define_record_schema(module);
   define_tensor(module);
   module.attr("version") = RECORDPIPE_VERSION;
   module.attr("INFINITE_CARDINALITY") = recordpipe::kInfiniteCardinality;

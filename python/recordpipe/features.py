@@ -66,13 +66,16 @@ def _dtype(dtype: Any) -> str:
 
 # NumPy's names of the types of numbers of which RawFeature and TensorFeature make arrays.
 _NUMBERS = frozenset(
-    "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bool".split()
+    {
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "bool"),
+    }
 )
 _TENSOR_NUMBERS = _NUMBERS | {"complex64", "complex128", "bfloat16"}
 
 
 def _number_dtype(dtype: Any, known: frozenset[str]) -> str:
-    """Returns NumPy's name of a type of numbers. TensorFlow's and PyTorch's types are known, too."""
+    """Returns NumPy's name of a type of numbers, also for a type of TensorFlow or PyTorch."""
     name = str(getattr(dtype, "name", None) or dtype).removeprefix("torch.")
     if name not in known:
         parsed = np.dtype(dtype)
@@ -98,17 +101,17 @@ def _checked_shape(shape: Any) -> tuple[int, ...]:
 def _default_values(name: str, default: Any, shape: tuple[int, ...], dtype: str) -> list[Any]:
     """Returns the default values of a row, flattened. A single value fills the shape."""
     array = np.asarray(default, dtype=object if dtype == "bytes" else None)
-    kinds = {"bytes": "O", "int64": "biu", "float32": "biuf"}[dtype]
-    if array.dtype.kind not in kinds:
-        raise TypeError(f"feature {name!r}: the default value {default!r} is not of {dtype}")
-    if array.dtype == np.uint64 and dtype == "int64" and array.max(initial=0) >= 2**63:
-        raise ValueError(f"feature {name!r}: a default value is above 2^63 - 1")
     size = math.prod(shape)
     if array.size not in (1, size):
         raise ValueError(
             f"feature {name!r}: default_value has {array.size} values, and the shape "
             f"{list(shape)} has {size}"
         )
+    kinds = {"bytes": "O", "int64": "biu", "float32": "biuf"}[dtype]
+    if array.dtype.kind not in kinds:
+        raise TypeError(f"feature {name!r}: the default value {default!r} is not of {dtype}")
+    if array.dtype == np.uint64 and dtype == "int64" and array.max(initial=0) >= 2**63:
+        raise ValueError(f"feature {name!r}: a default value is above 2^63 - 1")
     values = [
         value.encode() if isinstance(value, str) else value for value in array.ravel().tolist()
     ]

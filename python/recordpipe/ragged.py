@@ -111,7 +111,9 @@ class Ragged:
             return NotImplemented
         if not np.array_equal(self.row_splits, other.row_splits):
             return False
-        if isinstance(self.values, Ragged) or isinstance(other.values, Ragged):
+        if isinstance(self.values, Ragged) != isinstance(other.values, Ragged):
+            return False
+        if isinstance(self.values, Ragged):
             return bool(self.values == other.values)
         return np.array_equal(self.values, other.values)
 

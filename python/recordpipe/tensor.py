@@ -43,7 +43,8 @@ def parse_tensor(serialized: bytes, *, max_repeated_bytes: int = 2**24) -> npt.N
         max_repeated_bytes: a few bytes may describe an array of any size that repeats one value.
             Beyond this size, such an array raises :class:`LimitExceededError`.
     """
-    return _native.parse_tensor(serialized, max_repeated_bytes)
+    array: npt.NDArray[Any] = _native.parse_tensor(serialized, max_repeated_bytes)
+    return array
 
 
 def serialize_tensor(array: npt.ArrayLike) -> bytes:
