@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "recordpipe/columns.h"
 #include "recordpipe/error.h"
+#include "recordpipe/tensor_proto.h"
 
 namespace recordpipe {
 namespace {
@@ -37,7 +39,7 @@ void check(const WantedFeature& feature, const FeatureSize& size) {
                  .reason = name() + "holds " + std::string(to_string(size.kind)) + ", not " +
                            std::string(to_string(feature.kind))});
   }
-  if (feature.fixed && size.values != feature.size) {
+  if (feature.fixed && size.values != feature.size && !feature.tensor) {
     throw Error({.kind = ErrorKind::unsupported,
                  .reason = name() + "holds " + std::to_string(size.values) + " values, not " +
                            std::to_string(feature.size),
@@ -50,12 +52,48 @@ void check(const WantedFeature& feature, const FeatureSize& size) {
   }
 }
 
+// The bytes of a tensor of fixed shape, or of one item of a ragged tensor.
+size_t tensor_bytes(const WantedFeature& feature) {
+  return feature.size * size_of(*feature.tensor);
+}
+
+void check_tensor(const WantedFeature& feature, const TensorView& tensor) {
+  // A few bytes may describe a repeated value of any number of elements.
+  constexpr size_t kMaxRepeatedBytes = size_t{16} << 20;
+  const std::span<const size_t> shape = tensor.shape();
+  const size_t first = feature.fixed ? 0 : 1;
+  const bool fits = tensor.type() == *feature.tensor && shape.size() >= first &&
+                    std::ranges::equal(shape.subspan(first), feature.shape);
+  if (!fits) {
+    const auto text = [](TensorType type, const std::string& of_shape) {
+      return std::string(to_string(type)) + of_shape;
+    };
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "a tensor of " + text(tensor.type(), shape_text(shape)) + ", not " +
+                           text(*feature.tensor, shape_text(feature.shape, !feature.fixed))});
+  }
+  if (!feature.fixed && tensor.stored() < tensor.size() &&
+      tensor.size() * size_of(tensor.type()) > kMaxRepeatedBytes) {
+    throw Error({.kind = ErrorKind::limit_exceeded,
+                 .reason = "a tensor of " + shape_text(shape) + " that repeats one value",
+                 .hint = "give the schema a fixed shape if the tensor is that large"});
+  }
+}
+
+// Returns `error` of a value, whose offset is within the value, as an error of the feature.
+Error in_feature(const Error& error, const WantedFeature& feature) {
+  std::string reason = "feature '" + printable(feature.name) + "': " + error.reason();
+  if (error.offset()) reason += " (byte " + std::to_string(*error.offset()) + " of the value)";
+  return Error({.kind = error.kind(), .reason = std::move(reason), .hint = error.hint()});
+}
+
 }  // namespace
 
 size_t ColumnTable::find_column(std::string_view name, FeatureKind kind, bool fixed,
                                 std::string_view fixed_form, std::string_view what) const {
   const size_t i = wanted_ ? wanted_->find(name) : 0;
-  if (i == columns_.size() || (*wanted_)[i].kind != kind || (*wanted_)[i].fixed != fixed) {
+  if (i == columns_.size() || (*wanted_)[i].kind != kind || (*wanted_)[i].fixed != fixed ||
+      (*wanted_)[i].tensor) {
     throw Error({.kind = ErrorKind::invalid_argument,
                  .reason = "the schema has no " + std::string(fixed ? fixed_form : "Ragged") + " " +
                            std::string(what) + " '" + printable(name) + "' of " +
@@ -91,7 +129,11 @@ void FeatureColumns::reset(const std::shared_ptr<const WantedFeatures>& wanted, 
   found_.assign(rows * columns_.size(), {});
   for (size_t i = 0; i < columns_.size(); ++i) {
     const WantedFeature& feature = (*wanted_)[i];
-    if (has_place(feature)) columns_[i].values.resize(feature.kind, rows * feature.size, 0);
+    if (has_place(feature)) {
+      columns_[i].values.resize(feature.kind, rows * feature.size, 0);
+    } else if (feature.tensor && feature.fixed) {
+      columns_[i].values.resize_block(rows * tensor_bytes(feature));
+    }
   }
 }
 
@@ -108,11 +150,14 @@ void FeatureColumns::read(size_t row, WireReader features) {
 }
 
 void FeatureColumns::end_row(size_t row) {
-  const std::span<const Found> found = in_row(found_, row, columns_.size());
+  const std::span<Found> found = in_row(found_, row, columns_.size());
   for (size_t i = 0; i < found.size(); ++i) {
     const WantedFeature& feature = (*wanted_)[i];
     check(feature, found[i].size);
-    if (!has_place(feature)) continue;
+    if (!has_place(feature)) {
+      if (feature.tensor) read_tensor(feature, row, found[i], columns_[i]);
+      continue;
+    }
     const ValuesBuffer::Place place{.value = row * feature.size};
     if (found[i].size.kind == FeatureKind::none) {
       columns_[i].values.write(place, feature.default_values);
@@ -128,10 +173,72 @@ void FeatureColumns::finish() {
     const WantedFeature& feature = (*wanted_)[i];
     if (has_place(feature)) continue;
     // `found_` is empty if there are no rows.
-    lay_out(feature, std::span<const Found>(found_).subspan(std::min(i, found_.size())),
-            columns_[i]);
+    const auto found = std::span<const Found>(found_).subspan(std::min(i, found_.size()));
+    if (!feature.tensor) {
+      lay_out(feature, found, columns_[i]);
+    } else if (!feature.fixed) {
+      lay_out_tensors(feature, found, columns_[i]);
+    }
   }
   rows_ = rows_to_finish_;
+}
+
+// Writes a tensor of fixed shape to its place. Measures a ragged one: found.size.values becomes the
+// number of items.
+void FeatureColumns::read_tensor(const WantedFeature& feature, size_t row, Found& found,
+                                 Column& column) {
+  try {
+    if (found.size.values != 1) {
+      throw Error({.kind = ErrorKind::unsupported,
+                   .reason = std::to_string(found.size.values) + " values, not one tensor"});
+    }
+    const TensorView tensor = parse_tensor(found.size.last);
+    check_tensor(feature, tensor);
+    if (feature.fixed) {
+      const size_t bytes = tensor_bytes(feature);
+      tensor.copy_to(column.values.block().subspan(row * bytes, bytes));
+    } else {
+      found.size.values = tensor.shape()[0];
+    }
+  } catch (const Error& error) {
+    throw in_feature(error, feature);
+  }
+}
+
+void FeatureColumns::lay_out_tensors(const WantedFeature& feature, std::span<const Found> found,
+                                     Column& column) {
+  const size_t item_bytes = tensor_bytes(feature);
+  column.row_splits.resize(rows_to_finish_ + 1);
+  size_t items = 0;
+  for (size_t row = 0; row < rows_to_finish_; ++row) {
+    items += found[row * columns_.size()].size.values;
+    column.row_splits[row + 1] = static_cast<int64_t>(items);
+  }
+  column.values.resize_block(items * item_bytes);
+  std::span<std::byte> rest = column.values.block();
+  for (size_t row = 0; row < rows_to_finish_; ++row) {
+    const FeatureSize& size = found[row * columns_.size()].size;
+    const size_t bytes = size.values * item_bytes;
+    parse_tensor(size.last).copy_to(rest.first(bytes));
+    rest = rest.subspan(bytes);
+  }
+}
+
+TensorColumn FeatureColumns::tensor(std::string_view name) const {
+  const size_t i = wanted_ ? wanted_->find(name) : 0;
+  if (i == columns_.size() || !(*wanted_)[i].tensor) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .reason = "the schema has no SerializedTensor '" + printable(name) + "'"});
+  }
+  const WantedFeature& feature = (*wanted_)[i];
+  TensorColumn column{.type = *feature.tensor, .values = {}, .shape = feature.shape};
+  size_t items = rows_;
+  if (!feature.fixed) {
+    column.row_splits = std::span(columns_[i].row_splits).first(rows_ + 1);
+    items = static_cast<size_t>(column.row_splits.back());
+  }
+  column.values = columns_[i].values.block().first(items * tensor_bytes(feature));
+  return column;
 }
 
 // `found` begins with the feature's entry for the first row; the stride between rows is

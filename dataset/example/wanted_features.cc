@@ -84,6 +84,15 @@ struct Want {
   WantedFeature operator()(const Ragged& ragged) const {
     return {.name = name, .kind = ragged.kind};
   }
+  WantedFeature operator()(const SerializedTensor& tensor) const {
+    return {.name = name,
+            .kind = FeatureKind::bytes,
+            .fixed = !tensor.ragged,
+            .required = true,
+            .shape = tensor.shape,
+            .size = values_of(name, tensor.shape),
+            .tensor = tensor.type};
+  }
 };
 
 std::string text_of(const std::string& value) {
@@ -121,6 +130,11 @@ std::string text_of(const DefaultValues& values) {
 
 std::string text_of(const WantedFeature& feature) {
   std::string text = text_of(feature.name) + ": ";
+  if (feature.tensor) {
+    text += "tensor of ";
+    text += to_string(*feature.tensor);
+    return text += shape_text(feature.shape, !feature.fixed);
+  }
   if (!feature.fixed) text += "ragged ";
   text += to_string(feature.kind);
   if (!feature.shape.empty()) text += list(feature.shape);

@@ -78,7 +78,7 @@ void WireReader::skip_group(uint32_t start_tag) {
 void WireReader::fail(const char* reason) const {
   throw Error({.kind = ErrorKind::corrupted,
                .offset = static_cast<uint64_t>(next_ - start_),
-               .reason = std::string("not a tf.train.Example: ") + reason});
+               .reason = std::string(kNotAnExample) + reason});
 }
 
 }  // namespace recordpipe

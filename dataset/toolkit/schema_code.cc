@@ -119,18 +119,14 @@ std::string concatenated(std::initializer_list<std::string_view> parts) {
 class CodeWriter {
  public:
   CodeWriter(const InferredSchema& schema, const Language& language)
-      : schema_(schema),
-        language_(language),
-        records_(schema.count(MessageKind::example) + schema.count(MessageKind::sequence_example)) {
-  }
+      : schema_(schema), language_(language) {}
 
   std::string features(std::string_view indent) const {
     std::string out;
     for (const auto& [name, feature] : schema_.features) {
-      const bool fixed =
-          feature.fixed() && feature.max_values > 0 && feature.with_list() == records_;
+      const auto values = schema_.fixed_values(feature);
       out += entry(indent, name, feature, [&](FeatureKind kind) {
-        return fixed ? language_.fixed(kind, feature.max_values) : language_.ragged(kind);
+        return values ? language_.fixed(kind, *values) : language_.ragged(kind);
       });
     }
     return out;
@@ -139,11 +135,11 @@ class CodeWriter {
   std::string feature_lists(std::string_view indent) const {
     std::string out;
     for (const auto& [name, list] : schema_.feature_lists) {
-      const InferredFeature& step = list.step;
-      const bool fixed = step.fixed() && step.max_values > 0 && step.count(FeatureKind::none) == 0;
-      out += entry(indent, name, step, [&](FeatureKind kind) {
-        return fixed ? language_.fixed_steps(kind, step.max_values, list.records < records_)
-                     : language_.ragged(kind);
+      const auto values = schema_.fixed_values(list);
+      const bool may_be_missing = list.records < schema_.with_features();
+      out += entry(indent, name, list.step, [&](FeatureKind kind) {
+        return values ? language_.fixed_steps(kind, *values, may_be_missing)
+                      : language_.ragged(kind);
       });
     }
     return out;
@@ -171,7 +167,6 @@ class CodeWriter {
 
   const InferredSchema& schema_;
   const Language& language_;
-  const uint64_t records_;
 };
 
 }  // namespace

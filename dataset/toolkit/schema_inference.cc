@@ -70,6 +70,18 @@ std::optional<MessageKind> InferredSchema::kind() const {
   return only_kind(with_bytes, records > 0 ? MessageKind::example : MessageKind::unknown);
 }
 
+std::optional<uint64_t> InferredSchema::fixed_values(const InferredFeature& feature) const {
+  const bool fixed =
+      feature.fixed() && feature.max_values > 0 && feature.with_list() == with_features();
+  return fixed ? std::optional(feature.max_values) : std::nullopt;
+}
+
+std::optional<uint64_t> InferredSchema::fixed_values(const InferredFeatureList& list) const {
+  const InferredFeature& step = list.step;
+  const bool fixed = step.fixed() && step.max_values > 0 && step.count(FeatureKind::none) == 0;
+  return fixed ? std::optional(step.max_values) : std::nullopt;
+}
+
 void InferredSchema::add(const MessageView& message, size_t size) {
   ++records;
   ++by_kind[static_cast<size_t>(message.kind())];

@@ -48,12 +48,10 @@ nb::object array(const BytesValues& values, const std::vector<size_t>& shape, nb
 }
 
 // The values of all rows are one block.
-nb::object raw_array(const BytesValues& values, size_t rows, const OutputFeature& feature,
-                     nb::handle owner) {
-  std::vector<size_t> shape{rows};
-  shape.insert(shape.end(), feature.shape.begin(), feature.shape.end());
-  return nb::cast(nb::ndarray<nb::numpy>(const_cast<std::byte*>(values.bytes()), shape.size(),
-                                         shape.data(), owner, nullptr, feature.dtype));
+nb::object block_array(const std::byte* values, nb::dlpack::dtype dtype,
+                       const std::vector<size_t>& shape, nb::handle owner) {
+  return nb::cast(nb::ndarray<nb::numpy>(const_cast<std::byte*>(values), shape.size(), shape.data(),
+                                         owner, nullptr, dtype));
 }
 
 nb::object ragged(nb::object values, std::span<const int64_t> splits, nb::handle owner) {
@@ -69,6 +67,8 @@ class Columns {
   // `columns` is an ExampleBatch or FeatureColumns.
   template <FeatureKind kind, class Features>
   nb::object of(const Features& columns, size_t rows, const OutputFeature& feature) const {
+    if (feature.form == FeatureForm::tensor)
+      return tensors(columns.tensor(feature.name), rows, feature);
     if (feature.form == FeatureForm::ragged) {
       const auto column = columns.template ragged<kind>(feature.name);
       return rows_of(column.values, {column.values.size()}, column.row_splits);
@@ -77,7 +77,8 @@ class Columns {
     nb::object values;
     if constexpr (kind == FeatureKind::bytes) {
       if (feature.form == FeatureForm::raw) {
-        values = raw_array(column.values, rows, feature, owner_);
+        values = block_array(column.values.bytes(), feature.dtype, with_shape(rows, feature.shape),
+                             owner_);
       }
     }
     if (!values) values = array(column.values, with_shape(rows, column.shape), owner_);
@@ -124,6 +125,15 @@ class Columns {
                      std::span<const int64_t> row_splits) const {
     nb::object all = array(values, shape, owner_);
     return single_ ? all : ragged(all, row_splits, owner_);
+  }
+
+  nb::object tensors(const TensorColumn& column, size_t rows, const OutputFeature& feature) const {
+    const bool is_ragged = !column.row_splits.empty();
+    const size_t items = is_ragged ? static_cast<size_t>(column.row_splits.back()) : rows;
+    nb::object all =
+        block_array(column.values.data(), feature.dtype, with_shape(items, column.shape), owner_);
+    if (is_ragged) return single_ ? all : ragged(all, column.row_splits, owner_);
+    return single_ ? nb::object(all[0]) : all;
   }
 
   nb::handle owner_;

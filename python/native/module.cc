@@ -16,10 +16,14 @@
 
 #include "python/native/dataset.h"
 #include "python/native/errors.h"
+#include "python/native/file_work.h"
 #include "python/native/iterator.h"
 #include "python/native/random_generator.h"
 #include "python/native/record_file_writer.h"
 #include "python/native/record_files.h"
+#include "python/native/record_schema.h"
+#include "python/native/schema.h"
+#include "python/native/tensor.h"
 #include "recordpipe/error.h"
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
@@ -39,22 +43,6 @@ SharedObject shared(nb::object object) {
 
 PythonFunction named(nb::object function, std::string name) {
   return {shared(std::move(function)), std::move(name)};
-}
-
-// "none", "gzip", "zlib" or "zstd".
-Compression compression_of(const std::string& name) {
-  for (const Compression compression : {Compression::gzip, Compression::zlib, Compression::zstd}) {
-    if (to_string(compression) == name) return compression;
-  }
-  return Compression::none;
-}
-
-// `compression`: "" finds it out.
-RecordReadOptions read_options(bool check_crc, const std::string& compression) {
-  RecordReadOptions options;
-  if (!check_crc) options.crc = CrcCheck::never;
-  if (!compression.empty()) options.compression = compression_of(compression);
-  return options;
 }
 
 // The files that patterns stand for.
@@ -318,6 +306,9 @@ NB_MODULE(_native, module) {
   define_record_files(module);
   define_writer(module);
   define_iterator(module);
+  define_schema(module);
+  define_record_schema(module);
+  define_tensor(module);
   module.attr("version") = RECORDPIPE_VERSION;
   module.attr("INFINITE_CARDINALITY") = recordpipe::kInfiniteCardinality;
   module.attr("UNKNOWN_CARDINALITY") = recordpipe::kUnknownCardinality;

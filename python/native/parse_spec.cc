@@ -28,17 +28,31 @@ DefaultValues default_values(FeatureKind kind, nb::handle values) {
   return texts;
 }
 
-// `name` is NumPy's, for example "uint8" or "float16".
+// `name` is NumPy's, for example "uint8" or "float16". NumPy has no bfloat16: its bits are a
+// uint16.
 nb::dlpack::dtype dtype_of(const std::string& name) {
   using Code = nb::dlpack::dtype_code;
   const size_t digits = name.find_first_of("0123456789");
   const std::string family = name.substr(0, digits);
-  const auto code = family == "uint"    ? Code::UInt
-                    : family == "float" ? Code::Float
-                    : family == "bool"  ? Code::Bool
-                                        : Code::Int;
+  const auto code = family == "uint" || family == "bfloat" ? Code::UInt
+                    : family == "float"                    ? Code::Float
+                    : family == "complex"                  ? Code::Complex
+                    : family == "bool"                     ? Code::Bool
+                                                           : Code::Int;
   const int bits = digits == std::string::npos ? 8 : std::stoi(name.substr(digits));
   return {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
+}
+
+TensorType tensor_type(const std::string& name) {
+  constexpr TensorType kTypes[] = {
+      TensorType::float16, TensorType::bfloat16,  TensorType::float32,   TensorType::float64,
+      TensorType::int8,    TensorType::int16,     TensorType::int32,     TensorType::int64,
+      TensorType::uint8,   TensorType::uint16,    TensorType::uint32,    TensorType::uint64,
+      TensorType::boolean, TensorType::complex64, TensorType::complex128};
+  for (const TensorType type : kTypes) {
+    if (to_string(type) == name) return type;
+  }
+  throw Error({.kind = ErrorKind::invalid_argument, .reason = "no tensor has the type " + name});
 }
 
 FixedLen raw_feature(const OutputFeature& output) {
@@ -66,6 +80,12 @@ ExampleSchema example_schema(const nb::list& features, std::vector<OutputFeature
       outputs.push_back(
           {name, FeatureKind::bytes, FeatureForm::raw, dtype_of(feature.dtype()), feature.shape()});
       schema[name] = raw_feature(outputs.back());
+    } else if (feature.form() == "tensor" || feature.form() == "ragged_tensor") {
+      const std::string dtype = feature.dtype();
+      outputs.push_back({name, FeatureKind::bytes, FeatureForm::tensor, dtype_of(dtype)});
+      schema[name] = SerializedTensor{.type = tensor_type(dtype),
+                                      .shape = feature.shape(),
+                                      .ragged = feature.form() == "ragged_tensor"};
     } else if (const FeatureKind kind = kind_of(feature.dtype()); feature.form() == "fixed") {
       schema[name] = FixedLen{kind, feature.shape(), default_values(kind, feature.parts[4])};
       outputs.push_back({name, kind, FeatureForm::fixed});

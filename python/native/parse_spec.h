@@ -16,13 +16,13 @@ namespace recordpipe::python {
 
 namespace nb = nanobind;
 
-enum class FeatureForm { fixed, ragged, raw, fixed_sequence };
+enum class FeatureForm { fixed, ragged, raw, tensor, fixed_sequence };
 
 struct OutputFeature {
   std::string name;
   FeatureKind kind;
   FeatureForm form;
-  nb::dlpack::dtype dtype = {};    // if raw
+  nb::dlpack::dtype dtype = {};    // if raw or tensor
   std::vector<size_t> shape = {};  // of one row, if raw
 };
 
@@ -34,9 +34,10 @@ struct ParseSpec {
 };
 
 // The features are tuples (name, form, dtype, shape, default values or None). The form is "fixed",
-// "ragged" or "raw"; in feature lists, "fixed_sequence" (with allow_missing instead of default
-// values) or "ragged". The dtype is "bytes", "float32" or "int64"; if raw, NumPy's name of a type
-// of numbers.
+// "ragged", "raw", "tensor" or "ragged_tensor" (whose shape is without the first dimension); in
+// feature lists, "fixed_sequence" (with allow_missing instead of default values) or "ragged". The
+// dtype is "bytes", "float32" or "int64"; of raw and tensor, NumPy's name of a type of numbers, or
+// "bfloat16".
 ParseSpec example_spec(const nb::list& features);
 ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists);
 

@@ -46,10 +46,13 @@ from recordpipe.features import (
     FixedLenSequenceFeature,
     RaggedFeature,
     RawFeature,
+    TensorFeature,
     VarLenFeature,
 )
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
+from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema, schema
+from recordpipe.tensor import parse_tensor, serialize_tensor
 from recordpipe.writer import Writer, encode_example, write_tfrecords
 
 __all__ = [
@@ -61,6 +64,8 @@ __all__ = [
     "DataLossError",
     "Dataset",
     "Error",
+    "FeatureListSchema",
+    "FeatureSchema",
     "FileSystemError",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
@@ -72,6 +77,8 @@ __all__ = [
     "Ragged",
     "RaggedFeature",
     "RawFeature",
+    "Schema",
+    "TensorFeature",
     "UnsupportedError",
     "VarLenFeature",
     "Writer",
@@ -79,7 +86,10 @@ __all__ = [
     "encode_example",
     "from_generator",
     "from_list",
+    "parse_tensor",
     "sample_from_datasets",
+    "schema",
+    "serialize_tensor",
     "tfrecords",
     "write_tfrecords",
     "zip",

@@ -20,7 +20,15 @@ from typing import Any
 
 from recordpipe import _native as native
 from recordpipe import stack
-from recordpipe.features import Feature, ListFeature, known_compression, native_features
+from recordpipe.features import (
+    Feature,
+    ListFeature,
+    known_compression,
+    native_feature_lists,
+    native_features,
+)
+from recordpipe.found_features import features_of, find_features
+from recordpipe.html import html_repr, text_repr
 from recordpipe.iterator import Iterator
 from recordpipe.random_access import RandomAccess
 
@@ -65,8 +73,17 @@ class Dataset:
 
     # Elements
 
-    def parse(self, features: Mapping[str, Feature]) -> Dataset:
+    def parse(self, features: Mapping[str, Feature] | None = None) -> Dataset:
         """Turns each record, a tf.train.Example, into a dict of the values of ``features``.
+
+        Without ``features``, they are found out now, from the first 1,000 records or 64 MiB of the
+        files: a feature that all of these have with the same number of values is a
+        :class:`FixedLenFeature` of that number, any other a :class:`RaggedFeature`; features
+        without any value, or of several types, are left out. Later records may differ, which is
+        then an error of the element: for a program that others run, print :attr:`features` and
+        pass what is needed. This works behind :func:`tfrecords` and operators that only order
+        elements, and raises TypeError behind others. The found features become a part of the plan,
+        as if they had been passed: pickled Datasets and saved states don't look again.
 
         Computes nothing by itself: values are decoded when a batch is built, column by column.
         Other features of a record are ignored. Raises for an element: :class:`NotFoundError` if a
@@ -75,8 +92,11 @@ class Dataset:
 
         Args:
             features: by name, which becomes the key: :class:`FixedLenFeature`,
-                :class:`RaggedFeature` or :class:`VarLenFeature`.
+                :class:`RaggedFeature`, :class:`VarLenFeature`, :class:`RawFeature` or
+                :class:`TensorFeature`.
         """
+        if features is None:
+            features = find_features(self)
         spec = native.example_spec(native_features(features))
         return self._parsed("parse", (dict(features),), spec)
 
@@ -97,7 +117,7 @@ class Dataset:
         """
         context, feature_lists = dict(context or {}), dict(feature_lists or {})
         spec = native.sequence_example_spec(
-            native_features(context), native_features(feature_lists)
+            native_features(context), native_feature_lists(feature_lists)
         )
         return self._parsed("parse_sequence_example", (context, feature_lists), spec)
 
@@ -423,8 +443,20 @@ class Dataset:
         """The operators and their parameters, a line for each, in the order in which data flows."""
         return self._native.explain()
 
+    @property
+    def features(self) -> dict[str, Feature] | None:
+        """The features that :meth:`parse` was called with, or has found; a new dict.
+
+        None if the elements are others: without parse(), or behind functions in Python.
+        """
+        return features_of(self)
+
     def __repr__(self) -> str:
-        return f"<recordpipe.Dataset\n{self.explain().rstrip()}>"
+        return text_repr(self)
+
+    def _repr_html_(self) -> str:
+        """A table of the first elements, for notebooks; see :mod:`recordpipe.html`."""
+        return html_repr(self)
 
     # Plumbing
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ __all__ = [
     "ListFeature",
     "RaggedFeature",
     "RawFeature",
+    "TensorFeature",
     "VarLenFeature",
 ]
 
@@ -61,6 +64,62 @@ def _dtype(dtype: Any) -> str:
         raise ValueError(f'dtype is "bytes", "int64" or "float32", not {dtype!r}') from None
 
 
+# NumPy's names of the types of numbers of which RawFeature and TensorFeature make arrays.
+_NUMBERS = frozenset(
+    {
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "bool"),
+    }
+)
+_TENSOR_NUMBERS = _NUMBERS | {"complex64", "complex128", "bfloat16"}
+
+
+def _number_dtype(dtype: Any, known: frozenset[str]) -> str:
+    """Returns NumPy's name of a type of numbers, also for a type of TensorFlow or PyTorch."""
+    name = str(getattr(dtype, "name", None) or dtype).removeprefix("torch.")
+    if name not in known:
+        parsed = np.dtype(dtype)
+        name = parsed.name if parsed.isnative or parsed.itemsize == 1 else ""
+    if name not in known:
+        raise ValueError(f"dtype is a little-endian type of numbers, not {dtype!r}")
+    return name
+
+
+def _checked_shape(shape: Any) -> tuple[int, ...]:
+    """Returns the shape as a tuple; a number is a shape of one dimension."""
+    try:
+        sizes = tuple(index(size) for size in shape) if np.iterable(shape) else (index(shape),)
+    except TypeError:
+        raise TypeError(
+            f"shape is a list of integers, not {shape!r}; RaggedFeature holds any number of values"
+        ) from None
+    if any(size < 1 for size in sizes):
+        raise ValueError(f"shape has dimensions of 1 or more, not {shape!r}")
+    return sizes
+
+
+def _default_values(name: str, default: Any, shape: tuple[int, ...], dtype: str) -> list[Any]:
+    """Returns the default values of a row, flattened. A single value fills the shape."""
+    array = np.asarray(default, dtype=object if dtype == "bytes" else None)
+    size = math.prod(shape)
+    if array.size not in (1, size):
+        raise ValueError(
+            f"feature {name!r}: default_value has {array.size} values, and the shape "
+            f"{list(shape)} has {size}"
+        )
+    kinds = {"bytes": "O", "int64": "biu", "float32": "biuf"}[dtype]
+    if array.dtype.kind not in kinds:
+        raise TypeError(f"feature {name!r}: the default value {default!r} is not of {dtype}")
+    if array.dtype == np.uint64 and dtype == "int64" and array.max(initial=0) >= 2**63:
+        raise ValueError(f"feature {name!r}: a default value is above 2^63 - 1")
+    values = [
+        value.encode() if isinstance(value, str) else value for value in array.ravel().tolist()
+    ]
+    if dtype == "bytes" and not all(isinstance(value, bytes) for value in values):
+        raise TypeError(f"feature {name!r}: the default value {default!r} is not of bytes")
+    return values if len(values) == size else values * size
+
+
 @dataclass(frozen=True)
 class FixedLenFeature:
     """The same number of values in every Example (tf.io.FixedLenFeature).
@@ -71,8 +130,9 @@ class FixedLenFeature:
     Args:
         shape: of one Example's values; [] for a single value. No dimension may be 0.
         dtype: "bytes", "int64" or "float32".
-        default_value: for Examples without the feature: a scalar, or values of ``shape``. Without
-            it, a missing feature is an error.
+        default_value: for Examples without the feature: as many values as ``shape`` has, or a
+            single one that fills it. Without it, a missing feature is an error. A feature that is
+            present without values is an error in both cases, as in tf.io.
     """
 
     shape: Sequence[int]
@@ -80,24 +140,23 @@ class FixedLenFeature:
     default_value: Any = None
 
     def _native(self, name: str) -> tuple[Any, ...]:
-        shape = [int(size) for size in self.shape]
+        shape = _checked_shape(self.shape)
         dtype = _dtype(self.dtype)
         default = None
         if self.default_value is not None:
-            numpy_type = object if dtype == "bytes" else dtype
-            values = np.broadcast_to(np.array(self.default_value, dtype=numpy_type), shape)
-            default = [
-                value.encode() if isinstance(value, str) else value
-                for value in values.ravel().tolist()
-            ]
-        return name, "fixed", dtype, shape, default
+            default = _default_values(name, self.default_value, shape, dtype)
+        return name, "fixed", dtype, list(shape), default
 
 
 @dataclass(frozen=True)
 class RaggedFeature:
     """Any number of values; none if the feature is missing (tf.io.RaggedFeature).
 
-    In a batch, a :class:`Ragged`; in a single element, an array [values].
+    In a batch, a :class:`Ragged`; in a single element, an array [values]. The ``partitions`` of
+    tf.io are not supported: read each feature by itself.
+
+    Args:
+        dtype: "bytes", "int64" or "float32".
     """
 
     dtype: Any
@@ -107,7 +166,10 @@ class RaggedFeature:
 
 
 class VarLenFeature(RaggedFeature):
-    """The same as :class:`RaggedFeature`, under the name of tf.io."""
+    """The same as :class:`RaggedFeature`, under the name of tf.io.
+
+    tf.io makes a SparseTensor of it: its values are those of the :class:`Ragged`.
+    """
 
 
 @dataclass(frozen=True)
@@ -126,10 +188,42 @@ class RawFeature:
     dtype: Any
 
     def _native(self, name: str) -> tuple[Any, ...]:
-        dtype = np.dtype(self.dtype)
-        if dtype.kind not in "iufb" or (not dtype.isnative and dtype.itemsize > 1):
-            raise ValueError(f"dtype is a little-endian type of numbers, not {self.dtype!r}")
-        return name, "raw", dtype.name, [int(size) for size in self.shape], None
+        dtype = _number_dtype(self.dtype, _NUMBERS)
+        return name, "raw", dtype, list(_checked_shape(self.shape)), None
+
+
+@dataclass(frozen=True)
+class TensorFeature:
+    """The bytes of a tensor, as tf.io.serialize_tensor makes them (tf.io.parse_tensor).
+
+    A known shape: in a batch, an array [batch, *shape]; in a single element, [*shape]. A first
+    dimension of None may differ between Examples: in a batch, a :class:`Ragged` of values
+    [total, *shape[1:]], which ``to_padded()`` makes dense; in a single element, [n, *shape[1:]].
+
+    The tensors are decoded without the GIL. A tensor of another type or shape is an error, as is a
+    missing feature. For other shapes that differ, read a FixedLenFeature([], "bytes") and call
+    :func:`parse_tensor`.
+
+    Args:
+        shape: of one Example's tensor; only the first dimension may be None. [] for a scalar.
+        dtype: a NumPy type of integers, floats, complex numbers or bool, or "bfloat16", which
+            becomes uint16: ``array.view(ml_dtypes.bfloat16)``.
+    """
+
+    shape: Sequence[int | None]
+    dtype: Any
+
+    def _native(self, name: str) -> tuple[Any, ...]:
+        dtype = _number_dtype(self.dtype, _TENSOR_NUMBERS)
+        sizes = tuple(self.shape)
+        ragged = sizes[:1] == (None,)
+        if None in sizes[1:]:
+            raise ValueError(
+                f"feature {name!r}: only the first dimension may be None, not in {list(sizes)}; "
+                'read FixedLenFeature([], "bytes"), and map recordpipe.parse_tensor over it'
+            )
+        shape = list(_checked_shape(sizes[1:] if ragged else sizes))
+        return name, "ragged_tensor" if ragged else "tensor", dtype, shape, None
 
 
 @dataclass(frozen=True)
@@ -150,15 +244,28 @@ class FixedLenSequenceFeature:
     allow_missing: bool = False
 
     def _native(self, name: str) -> tuple[Any, ...]:
-        shape = [int(size) for size in self.shape]
+        shape = list(_checked_shape(self.shape))
         return name, "fixed_sequence", _dtype(self.dtype), shape, self.allow_missing
 
 
-Feature = FixedLenFeature | RaggedFeature | RawFeature
+Feature = FixedLenFeature | RaggedFeature | RawFeature | TensorFeature
 ListFeature = FixedLenSequenceFeature | RaggedFeature
 
 
-def native_features(
-    features: Mapping[str, Feature] | Mapping[str, ListFeature],
-) -> list[tuple[Any, ...]]:
-    return [feature._native(name) for name, feature in features.items()]
+def native_features(features: Mapping[str, Feature]) -> list[tuple[Any, ...]]:
+    """Returns what native.example_spec() takes."""
+    return [_checked(name, feature, Feature)._native(name) for name, feature in features.items()]
+
+
+def native_feature_lists(lists: Mapping[str, ListFeature]) -> list[tuple[Any, ...]]:
+    """Returns what native.sequence_example_spec() takes as feature lists."""
+    return [_checked(name, feature, ListFeature)._native(name) for name, feature in lists.items()]
+
+
+def _checked(name: Any, feature: Any, known: Any) -> Any:
+    if not isinstance(name, str):
+        raise TypeError(f"the names of features are strings, not {name!r}")
+    if isinstance(feature, known):
+        return feature
+    names = ", ".join(sorted(kind.__name__ for kind in known.__args__))
+    raise TypeError(f"feature {name!r} is one of {names} of recordpipe, not {feature!r}")

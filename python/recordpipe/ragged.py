@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,13 @@ class Ragged:
     Row i is ``values[row_splits[i]:row_splits[i + 1]]``. ``ragged[i]`` returns it as a view,
     ``ragged[i:j]`` some rows, ``len(ragged)`` is the number of rows.
 
+    A Ragged has no NumPy array of its own: ``np.asarray(ragged)`` raises TypeError, so that rows of
+    equal length and others behave the same. Use ``to_padded()``, ``values`` or ``to_list()``. A
+    pickled Ragged holds its own rows only, also if it is a slice of a larger one.
+
     Attributes:
         values: the values of all rows: an array [total values, ...] of int64, float32 or bytes
-            objects; a Ragged if the rows consist of rows.
+            objects, or of a TensorFeature's type; a Ragged if the rows consist of rows.
         row_splits: int64 [rows + 1]; the first is 0.
     """
 
@@ -42,6 +47,7 @@ class Ragged:
                 raise ValueError("rows can be sliced with a step of 1 only")
             splits = self.row_splits[first : max(first, end) + 1]
             return Ragged(self.values[splits[0] : splits[-1]], splits - splits[0])
+        row = index(row)
         if not -rows <= row < rows:
             raise IndexError(f"row {row} of {rows}")
         row %= rows
@@ -87,14 +93,28 @@ class Ragged:
         """Returns the rows as nested lists."""
         return [row.to_list() if isinstance(row, Ragged) else row.tolist() for row in self]
 
+    def __array__(self, *_: Any, **__: Any) -> npt.NDArray[Any]:
+        raise TypeError(
+            "the rows of a Ragged differ in length: use its to_padded(), values or to_list()"
+        )
+
     def __repr__(self) -> str:
-        return f"Ragged({len(self)} rows, {self.row_splits[-1]} values of {self.dtype})"
+        rows, values = f"{len(self)} rows", self.values
+        while isinstance(values, Ragged):
+            rows, values = f"{rows} of {len(values)} rows", values.values
+        items = f"{list(values.shape[1:])}" if values.ndim > 1 else ""
+        return f"Ragged({rows}, {len(values)} values of {values.dtype}{items})"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Ragged) or not np.array_equal(self.row_splits, other.row_splits):
+        """Whether all rows are equal; as in NumPy, NaN differs from NaN."""
+        if not isinstance(other, Ragged):
+            return NotImplemented
+        if not np.array_equal(self.row_splits, other.row_splits):
             return False
-        if isinstance(self.values, Ragged) or isinstance(other.values, Ragged):
-            return self.values is other.values or bool(self.values == other.values)
+        if isinstance(self.values, Ragged) != isinstance(other.values, Ragged):
+            return False
+        if isinstance(self.values, Ragged):
+            return bool(self.values == other.values)
         return np.array_equal(self.values, other.values)
 
     __hash__ = None  # type: ignore[assignment]

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "recordpipe/example_view.h"
+#include "recordpipe/tensor_proto.h"
 
 namespace recordpipe {
 
@@ -88,6 +89,15 @@ struct RaggedColumn {
   Values<kind> row(size_t row) const {
     return values.subspan(static_cast<size_t>(row_splits[row]) * item_size, items(row) * item_size);
   }
+};
+
+// The column of a SerializedTensor: [batch, shape...]; if ragged, item i of a row has the shape
+// `shape`, and row r consists of the items [row_splits[r], row_splits[r + 1]) of all items.
+struct TensorColumn {
+  TensorType type;
+  std::span<const std::byte> values;  // row-major, little-endian, without padding
+  std::span<const size_t> shape;
+  std::span<const int64_t> row_splits = {};  // if ragged: batch + 1 elements, the first is 0
 };
 
 // The column of a Ragged feature list: [batch, steps, values] with two ragged dimensions. Row i has

@@ -6,6 +6,7 @@
 //         {"box", FixedLen{FeatureKind::floats, {4}}},
 //         {"weight", FixedLen{FeatureKind::floats, {}, std::vector<float>{1}}},  // 1 if missing
 //         {"words", Ragged{FeatureKind::int64s}},
+//         {"mask", SerializedTensor{TensorType::float32, {8, 8}}},  // of tf.io.serialize_tensor
 //     };
 //
 // A feature is missing if the Example has no feature of its name, or if that feature has no list. A
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "recordpipe/example_view.h"
+#include "recordpipe/tensor_proto.h"
 
 namespace recordpipe {
 
@@ -53,6 +55,19 @@ struct Ragged {
 // columns.h computes its indices from a ragged column.
 using VarLen = Ragged;
 
+// A bytes feature with one value: the bytes of tf.io.serialize_tensor (tensor_proto.h). All tensors
+// have the same type. The elements of a batch are one array (TensorColumn in columns.h). The
+// feature is required.
+struct SerializedTensor {
+  TensorType type;
+  // The shape of the tensor; with `ragged`, without its first dimension. No dimension may be 0.
+  std::vector<size_t> shape = {};
+  // true: the first dimension has any size, which differs between Examples; [None, shape...].
+  // Repeated values of a tensor (tensor_proto.h) may then take at most 16 MiB, because a few bytes
+  // could describe any size.
+  bool ragged = false;
+};
+
 // The same number of values in every step of a feature list. tf.io.FixedLenSequenceFeature.
 struct FixedLenSequence {
   FeatureKind kind = FeatureKind::none;  // must be set
@@ -62,7 +77,7 @@ struct FixedLenSequence {
   bool allow_missing = false;
 };
 
-using ExampleSchema = std::map<std::string, std::variant<FixedLen, Ragged>>;
+using ExampleSchema = std::map<std::string, std::variant<FixedLen, Ragged, SerializedTensor>>;
 
 // In a feature list, Ragged means any number of steps with any number of values each.
 using FeatureListSchema = std::map<std::string, std::variant<FixedLenSequence, Ragged>>;

@@ -16,7 +16,7 @@
 // A batch holds copies of all values and may outlive the records. A reused batch keeps its memory:
 // once it has the size of the largest batch, nothing is allocated. A batch takes at most about 8
 // bytes per byte of the records (an int64 may take one byte in a record), plus the sizes of the
-// schema's shapes.
+// schema's shapes, and up to 16 MiB for a ragged tensor that repeats one value.
 #pragma once
 
 #include <cstddef>
@@ -50,6 +50,8 @@ class ExampleBatch {
   RaggedColumn<kind> ragged(std::string_view name) const {
     return features_.ragged<kind>(name);
   }
+  // The same for a SerializedTensor.
+  TensorColumn tensor(std::string_view name) const { return features_.tensor(name); }
 
  private:
   friend class ExampleCollator;
@@ -77,10 +79,11 @@ class ExampleCollator {
   void reset(ExampleBatch& batch, size_t rows) const;
   // Parses `record` into row `row`; must be called once per row. Throws Error with the record's
   // path and offset:
-  //   corrupted       the record is not an Example
-  //   limit_exceeded  the record has 2 GiB or more
+  //   corrupted       the record is not an Example, or a value not a serialised tensor
+  //   limit_exceeded  the record has 2 GiB or more, or a ragged tensor repeats a value too often
   //   not_found       a required feature is missing
-  //   unsupported     a feature has another kind or number of values, or a value another size
+  //   unsupported     a feature has another kind or number of values, a value another size, or a
+  //                   tensor another type or shape
   // After an error, the batch is empty until the next reset().
   void set(ExampleBatch& batch, size_t row, Record record) const;
   // Builds the columns, after all rows were set.

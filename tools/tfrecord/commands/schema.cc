@@ -2,12 +2,12 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dataset/base/available_cpus.h"
-#include "dataset/toolkit/selection/record_pass.h"
+#include "dataset/toolkit/files/survey.h"
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/schema_inference.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -16,7 +16,6 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/input_records.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -35,36 +34,6 @@ struct Arguments {
   bool cpp = false;
   bool python = false;
 };
-
-void add_file(const CommandContext& context, const Arguments& arguments, const std::string& path,
-              InputProgress& progress, RecordFilter& filter, InferredSchema& schema) {
-  RecordCursor cursor(context, path, arguments.inputs.reading, {}, progress);
-  const auto read = [&] { return cursor.read(); };
-  pass_over_records<InferredSchema>([&] { return filter.next(read); }, 0,
-                                    thread_count(arguments.threads),
-                                    [&](const RecordBlock& block) {
-                                      MessageView message;
-                                      InferredSchema part;
-                                      for (size_t i = 0; i < block.size(); ++i) {
-                                        message.read(block[i].data);
-                                        if (!filter.matches(message)) continue;
-                                        part.add(message, block[i].data.size());
-                                      }
-                                      return part;
-                                    },
-                                    [&](const InferredSchema& part) {
-                                      schema.merge(part);
-                                      return true;
-                                    },
-                                    [&](uint64_t, const Record& record) {
-                                      MessageView message;
-                                      message.read(record.data);
-                                      if (!filter.matches(message)) return true;
-                                      schema.add(message, record.data.size());
-                                      return true;
-                                    },
-                                    {.growth = 4});
-}
 
 std::string as_json(const InferredSchema& schema) {
   nlohmann::ordered_json json = {{"records", schema.records}};
@@ -124,15 +93,13 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
   if (int{arguments.json} + int{arguments.cpp} + int{arguments.python} > 1) {
     throw UsageError("--json, --cpp and --python exclude each other");
   }
-  InferredSchema schema;
   RecordFilter filter = filter_of(arguments.filter);
   const auto paths = expand_inputs(context.files, arguments.inputs.files);
   InputProgress progress(context, "look", paths);
-  for (const std::string& path : paths) {
-    if (filter.is_full()) break;
-    add_file(context, arguments, path, progress, filter, schema);
-  }
-  filter.require_possible();
+  const InferredSchema schema = infer_schema(work_of(context, progress), paths,
+                                             {.reading = arguments.inputs.reading,
+                                              .filter = std::move(filter),
+                                              .threads = arguments.threads});
   context.progress.clear();
   if (arguments.cpp || arguments.python) require_decodable(schema);
   Output output(context, arguments.output);

@@ -1,20 +1,17 @@
 // tfrecord stats: prints statistics of the features' values.
-#include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "dataset/base/available_cpus.h"
-#include "dataset/toolkit/selection/record_pass.h"
+#include "dataset/toolkit/files/survey.h"
 #include "recordpipe/error.h"
-#include "recordpipe/toolkit/feature_edit.h"
 #include "recordpipe/toolkit/feature_statistics.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/input_records.h"
 #include "tools/tfrecord/text/schema_text.h"
 
 namespace recordpipe {
@@ -29,62 +26,15 @@ struct Arguments {
   bool json = false;
 };
 
-// The contribution of a block of records.
-struct Part {
-  StatisticsPart statistics = {};
-  FeatureNames found = {};  // requested names in all records read, selected or not
-};
-
 ExitCode run(const CommandContext& context, const Arguments& arguments) {
-  const FeatureNames names(arguments.features.begin(), arguments.features.end());
-  const std::vector<std::string> only(names.begin(), names.end());
   RecordFilter filter = filter_of(arguments.filter);
-  FeatureStatistics all;
-  FeatureNames found;
-  FirstNames present;
   const auto paths = expand_inputs(context.files, arguments.inputs.files);
   InputProgress progress(context, "count", paths);
-  for (const std::string& path : paths) {
-    if (filter.is_full()) break;
-    RecordCursor cursor(context, path, arguments.inputs.reading, {}, progress);
-    MessageView first;
-    const auto read = [&] {
-      auto record = cursor.read();
-      if (record && !names.empty() && !present.is_full()) {
-        first.read(record->data);
-        present.add(first);
-      }
-      return record;
-    };
-    pass_over_records<Part>(
-        [&] { return filter.next(read); }, 0, thread_count(arguments.threads),
-        [&](const RecordBlock& block) {
-          MessageView message;
-          Part part;
-          for (size_t i = 0; i < block.size(); ++i) {
-            message.read(block[i].data);
-            find_names(message, names, part.found);
-            if (filter.matches(message)) part.statistics.add(message, only);
-          }
-          part.statistics.settle();
-          return part;
-        },
-        [&](const Part& part) {
-          all.merge(part.statistics);
-          found.insert(part.found.begin(), part.found.end());
-          return true;
-        },
-        [&](uint64_t, const Record& record) {
-          MessageView message;
-          message.read(record.data);
-          find_names(message, names, found);
-          if (filter.matches(message)) all.add(message, only);
-          return true;
-        },
-        {.block_size = size_t{512} << 10, .large_size = size_t{1} << 20, .growth = 4});
-  }
-  filter.require_possible();
-  if (all.records > 0) require_found(names, found, present.all(), !filter.is_full());
+  const FeatureStatistics all = compute_statistics(
+      work_of(context, progress), paths, {arguments.features.begin(), arguments.features.end()},
+      {.reading = arguments.inputs.reading,
+       .filter = std::move(filter),
+       .threads = arguments.threads});
   Output output(context, arguments.output);
   context.progress.clear();
   output.write(arguments.json ? statistics_as_json(all) : stats_as_text(all));

@@ -53,7 +53,7 @@ class NumpySource final : public ExampleSource {
     if (!without_query(path).ends_with(".npz")) {
       return open_npy(context_.files.open_random(path), base_name(path), options);
     }
-    if (auto file = open_random_input(context_.files, path)) {
+    if (auto file = open_random_input(work_of(context_), path)) {
       return open_npz(std::move(file), options);
     }
     return open_npz(open_input(context_, path), options);

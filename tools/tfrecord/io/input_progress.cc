@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <span>
 #include <utility>
 
+#include "dataset/toolkit/files/file_work.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/url.h"
 #include "tools/tfrecord/io/inputs.h"
@@ -35,30 +37,7 @@ std::optional<uint64_t> size_of_all(const CommandContext& context,
   return sum;
 }
 
-class TappedSource final : public ByteSource {
- public:
-  TappedSource(std::unique_ptr<ByteSource> source,
-               std::function<void(std::span<const std::byte>)> after)
-      : source_(std::move(source)), after_(std::move(after)) {}
-
-  size_t read(std::span<std::byte> out) override {
-    const size_t size = source_->read(out);
-    after_(out.first(size));
-    return size;
-  }
-  const std::string& path() const override { return source_->path(); }
-
- private:
-  const std::unique_ptr<ByteSource> source_;
-  const std::function<void(std::span<const std::byte>)> after_;
-};
-
 }  // namespace
-
-std::unique_ptr<ByteSource> tapped(std::unique_ptr<ByteSource> source,
-                                   std::function<void(std::span<const std::byte>)> after) {
-  return std::make_unique<TappedSource>(std::move(source), std::move(after));
-}
 
 struct InputProgress::State {
   TerminalProgress& progress;
@@ -93,6 +72,10 @@ void InputProgress::begin_again(const std::string& activity) {
 }
 
 void InputProgress::add(uint64_t bytes) { state_->add(bytes); }
+
+std::function<void(uint64_t bytes)> InputProgress::counter() {
+  return [state = state_](uint64_t bytes) { state->add(bytes); };
+}
 
 std::unique_ptr<ByteSource> InputProgress::counted(std::unique_ptr<ByteSource> source) {
   return tapped(std::move(source),

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,10 +12,6 @@
 #include "tools/tfrecord/command_line/command.h"
 
 namespace recordpipe {
-
-// Wraps `source`: calls `after` with the bytes of each read.
-std::unique_ptr<ByteSource> tapped(std::unique_ptr<ByteSource> source,
-                                   std::function<void(std::span<const std::byte>)> after);
 
 // Reports to `context.progress`. add() is thread-safe.
 class InputProgress {
@@ -36,6 +31,8 @@ class InputProgress {
   void begin_again(const std::string& activity);
   // Adds to the number of bytes read.
   void add(uint64_t bytes);
+  // Returns a function that calls add(), and may outlive this object.
+  std::function<void(uint64_t bytes)> counter();
   // Wraps `source`: counts its bytes as they are read. The result may outlive this object.
   std::unique_ptr<ByteSource> counted(std::unique_ptr<ByteSource> source);
 

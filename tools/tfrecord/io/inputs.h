@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dataset/applications/command_line/argument_parser.h"
+#include "dataset/toolkit/files/file_work.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/file.h"
 #include "recordpipe/record_reader.h"
@@ -46,25 +47,17 @@ bool is_read_once(FileSystem& files, const std::string& path);
 void require_readable_twice(FileSystem& files, const std::vector<std::string>& paths,
                             const std::string& instead);
 
+// The environment in which the library works on inputs. `context` must outlive it.
+FileWork work_of(const CommandContext& context);
+// The same; reports to `progress`, which must outlive it.
+FileWork work_of(const CommandContext& context, InputProgress& progress);
+
 // Opens any input as a stream. After a stop request, reads throw Error{cancelled}, also while they
 // wait for a silent pipe.
 std::unique_ptr<ByteSource> open_input(const CommandContext& context, const std::string& path);
 // Opens an input as records, and reports the bytes read to `progress`.
 RecordReader open_records(const CommandContext& context, const std::string& path,
                           const RecordReadOptions& reading, InputProgress& progress);
-
-// Opens a regular file, or a URL whose server supports ranges. Returns null if the input can only
-// be read as a stream.
-std::unique_ptr<RandomAccessFile> open_random_input(FileSystem& files, const std::string& path);
-
-// Whether the input is a local regular file that is not compressed.
-bool can_be_mapped(FileSystem& files, const std::string& path, const RecordReadOptions& reading);
-
-// Returns the given compression, or else detects it from the first bytes.
-Compression compression_of(const RandomAccessFile& file, const RecordReadOptions& reading);
-
-// Whether a regular file PATH.idx exists and matches `file`; checks only a few headers.
-bool index_fits(FileSystem& files, const std::string& path, const RandomAccessFile& file);
 
 // Calls `action` for each path and returns the highest exit code. If `action` throws an Error,
 // prints it, and `code_of` maps its kind to the exit code of the path; rethrows Error{cancelled}.

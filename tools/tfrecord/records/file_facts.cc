@@ -29,7 +29,7 @@ class FactFinder {
 
   FileFacts find() {
     try {
-      if (const auto file = open_random_input(context_.files, facts_.path)) {
+      if (const auto file = open_random_input(work_of(context_), facts_.path)) {
         facts_.bytes = file->size();
         facts_.compression = compression_of(*file, reading_);
         facts_.was_read = true;

@@ -9,12 +9,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "dataset/toolkit/files/file_work.h"
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/url.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/stop.h"
-#include "tools/tfrecord/io/input_progress.h"
 
 namespace recordpipe {
 namespace {

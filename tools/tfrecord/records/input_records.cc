@@ -31,7 +31,7 @@ std::optional<Record> InputRecords::next() {
 }
 
 void InputRecords::open() {
-  if (on_damage_ && can_be_mapped(context_.files, path(), reading_)) {
+  if (on_damage_ && can_be_mapped(work_of(context_), path(), reading_)) {
     mapped_ = context_.files.map(path());
     scanner_.emplace(*mapped_, context_.stop);
     return;
@@ -87,7 +87,7 @@ RecordCursor::RecordCursor(const CommandContext& context, const std::string& pat
 }
 
 bool RecordCursor::open_random(const std::string& path) {
-  file_ = open_random_input(context_.files, path);
+  file_ = open_random_input(work_of(context_), path);
   if (!file_ || compression_of(*file_, reading_) != Compression::none) return false;
   if (index_fits(context_.files, path, *file_)) {
     index_.emplace(context_.files, record_index_path(path));

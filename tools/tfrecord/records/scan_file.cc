@@ -97,7 +97,7 @@ ScanTotals scan_file(const CommandContext& context, const std::string& path,
                      const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks,
                      InputProgress& progress) {
   CountedSinks counted(sinks);
-  if (can_be_mapped(context.files, path, reading)) {
+  if (can_be_mapped(work_of(context), path, reading)) {
     scan_mapped(context, path, thread_count(threads), counted, progress);
   } else {
     scan_stream(context, path, reading, counted, progress);

@@ -38,11 +38,6 @@ void add_new(nlohmann::ordered_json& object, const std::string& name,
   object.get_ref<nlohmann::ordered_json::object_t&>().emplace_back(name, std::move(value));
 }
 
-// The number of records that may have features.
-uint64_t records_with_features(const InferredSchema& schema) {
-  return schema.count(MessageKind::example) + schema.count(MessageKind::sequence_example);
-}
-
 double share(uint64_t part, uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -60,7 +55,7 @@ std::string values_text(const InferredFeature& feature) {
 }
 
 std::string features_text(const InferredSchema& schema, std::string_view indent) {
-  const uint64_t records = records_with_features(schema);
+  const uint64_t records = schema.with_features();
   TextTable table({Align::left, Align::left, Align::right, Align::right, Align::left});
   for (const auto& [name, feature] : schema.features) {
     table.add({name_text(name), std::string(json_kind(feature.kind())), values_text(feature),
@@ -80,7 +75,7 @@ nlohmann::ordered_json features_json(const InferredSchema& schema) {
     add_new(json, name,
             {{"kind", json_kind(feature.kind())},
              {"values", range_json(feature.min_values, feature.max_values)},
-             {"share", share(feature.with_list(), records_with_features(schema))}});
+             {"share", share(feature.with_list(), schema.with_features())}});
   }
   return json;
 }
@@ -91,7 +86,7 @@ nlohmann::ordered_json feature_lists_json(const InferredSchema& schema) {
     add_new(json, name,
             {{"kind", json_kind(list.step.kind())},
              {"values", range_json(list.step.min_values, list.step.max_values)},
-             {"share", share(list.records, records_with_features(schema))},
+             {"share", share(list.records, schema.with_features())},
              {"steps", range_json(list.min_steps, list.max_steps)}});
   }
   return json;

@@ -64,6 +64,15 @@ struct InferredSchema {
   uint64_t left_out = 0;  // occurrences of features and feature lists whose names were not kept
 
   uint64_t count(MessageKind kind) const { return by_kind[static_cast<size_t>(kind)]; }
+  // The number of records that may have features: Examples and SequenceExamples.
+  uint64_t with_features() const {
+    return count(MessageKind::example) + count(MessageKind::sequence_example);
+  }
+  // The number of values for parsers, if it is fixed (at least 1): each of the records
+  // with_features(), or each step of the feature list, has a list of this length. For other
+  // features of one kind, the parser's type is ragged.
+  std::optional<uint64_t> fixed_values(const InferredFeature& feature) const;
+  std::optional<uint64_t> fixed_values(const InferredFeatureList& list) const;
   // The kind of all non-empty records; nullopt if the records are of different kinds.
   std::optional<MessageKind> kind() const;
 

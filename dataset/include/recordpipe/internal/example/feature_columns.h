@@ -69,6 +69,8 @@ class FeatureColumns : public ColumnTable {
     const auto splits = std::span(column.row_splits).first(rows_ + 1);
     return {column.values.values<kind>(static_cast<size_t>(splits.back())), splits};
   }
+  // Returns the column of SerializedTensor `name`, or throws the same error.
+  TensorColumn tensor(std::string_view name) const;
 
   // Starts a batch of `rows` rows; keeps the memory of the previous batch.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
@@ -77,7 +79,8 @@ class FeatureColumns : public ColumnTable {
   void read(size_t row, WireReader features);
   // Ends the row. Must be called after all its messages were read. Throws Error without a path:
   // not_found if a required feature is missing, unsupported if a feature has the wrong kind or
-  // number of values.
+  // number of values, or a tensor the wrong type or shape; for tensors, the errors of
+  // parse_tensor().
   void end_row(size_t row);
   // Builds the columns. Must be called after all rows have ended.
   void finish();
@@ -92,7 +95,9 @@ class FeatureColumns : public ColumnTable {
     FeatureSize size;
   };
 
+  void read_tensor(const WantedFeature& feature, size_t row, Found& found, Column& column);
   void lay_out(const WantedFeature& feature, std::span<const Found> found, Column& column);
+  void lay_out_tensors(const WantedFeature& feature, std::span<const Found> found, Column& column);
 
   std::vector<Found> found_;  // row-major: [row][feature]
 };

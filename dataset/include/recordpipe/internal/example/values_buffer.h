@@ -39,6 +39,11 @@ class ValuesBuffer {
     }
   }
 
+  // Resizes the buffer of kind bytes to one block of bytes, without values.
+  void resize_block(size_t bytes) { bytes_.resize(bytes); }
+  std::span<std::byte> block() { return bytes_; }
+  std::span<const std::byte> block() const { return bytes_; }
+
   // Writes the values of a validated Feature of `kind` from position `from` on, and returns the
   // position after them. read_pieces(on_piece) calls on_piece(WireReader) for each piece. A list
   // that is replaced by a later list of another kind was not measured and may exceed the buffer, so

@@ -15,12 +15,13 @@ namespace recordpipe {
 struct WantedFeature {
   std::string name;
   FeatureKind kind = FeatureKind::none;
-  bool fixed = false;              // FixedLen or FixedLenSequence, otherwise Ragged
+  bool fixed = false;              // FixedLen or FixedLenSequence, otherwise ragged
   bool required = false;           // a missing feature is an error
   std::vector<size_t> shape = {};  // if fixed
   size_t size = 0;                 // the number of values of the shape
   DefaultValues default_values = {};
   std::optional<size_t> value_bytes = {};
+  std::optional<TensorType> tensor = {};  // of kind bytes; `fixed`, `shape` and `size` are its own
 };
 
 class WantedFeatures {

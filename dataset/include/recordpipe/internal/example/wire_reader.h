@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "recordpipe/internal/endian.h"
 
@@ -46,6 +47,9 @@ inline constexpr uint32_t kFeatureBytesList = 1;
 inline constexpr uint32_t kFeatureFloatList = 2;
 inline constexpr uint32_t kFeatureInt64List = 3;
 inline constexpr uint32_t kListValue = 1;
+
+// The beginning of a WireReader's reasons.
+inline constexpr std::string_view kNotAnExample = "not a tf.train.Example: ";
 
 class WireReader {
  public:

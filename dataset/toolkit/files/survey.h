@@ -1,0 +1,33 @@
+// Schemas and statistics of all records of files, on several threads.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "dataset/toolkit/files/file_work.h"
+#include "recordpipe/record_reader.h"
+#include "recordpipe/toolkit/feature_edit.h"
+#include "recordpipe/toolkit/feature_statistics.h"
+#include "recordpipe/toolkit/schema_inference.h"
+#include "recordpipe/toolkit/where.h"
+
+namespace recordpipe {
+
+struct SurveyOptions {
+  RecordReadOptions reading = {};
+  RecordFilter filter = RecordFilter();  // by default all records
+  size_t threads = 0;                    // 0: available_cpus()
+};
+
+// Both look into all selected records of the files together; the result does not depend on the
+// number of threads. Throw the errors of RecordReader, also for damage, and those of
+// RecordFilter::require_possible().
+InferredSchema infer_schema(const FileWork& work, const std::vector<std::string>& paths,
+                            SurveyOptions options = {});
+// `names`: the features to include (default: all). Throws Error{not_found} for a name that no
+// record has (require_found()), unless no record was selected.
+FeatureStatistics compute_statistics(const FileWork& work, const std::vector<std::string>& paths,
+                                     const FeatureNames& names = {}, SurveyOptions options = {});
+
+}  // namespace recordpipe

@@ -1,0 +1,154 @@
+#include "python/native/file_work.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "recordpipe/error.h"
+#include "recordpipe/internal/url_path.h"
+
+namespace recordpipe::python {
+namespace {
+
+// The interval of progress calls, and of checks for signals.
+constexpr std::chrono::milliseconds kInterval{100};
+
+uint64_t size_of_input(const std::string& path) {
+  if (is_http_url(path)) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .path = path,
+                 .reason = "the Python package reads local files only",
+                 .hint = "download it first"});
+  }
+  const auto status = posix_file_system().status(path);
+  if (!status) {
+    throw Error({.kind = ErrorKind::not_found, .path = path, .reason = "no such file"});
+  }
+  if (status->kind == FileKind::other) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .path = path,
+                 .reason = "a pipe or a device, not a file",
+                 .hint = "copy it to a file first"});
+  }
+  if (status->kind == FileKind::directory) {
+    throw Error({.kind = ErrorKind::invalid_argument,
+                 .path = path,
+                 .reason = "a directory, not a file",
+                 .hint = "name the files in it, for example with a pattern"});
+  }
+  return status->size;
+}
+
+// The thread of an operation.
+class WorkThread {
+ public:
+  explicit WorkThread(const std::function<void(const FileWork&)>& operation)
+      : thread_([this, &operation] { run(operation); }) {}
+  ~WorkThread() { thread_.join(); }
+  WorkThread(const WorkThread&) = delete;
+  WorkThread& operator=(const WorkThread&) = delete;
+
+  // Returns whether the operation has ended, after at most kInterval.
+  bool wait() {
+    std::unique_lock lock(mutex_);
+    return ended_.wait_for(lock, kInterval, [this] { return has_ended_; });
+  }
+  void request_stop() { stop_.request_stop(); }
+  uint64_t done() const { return done_; }
+  // Needs wait() == true.
+  const std::exception_ptr& failure() const { return failure_; }
+
+ private:
+  void run(const std::function<void(const FileWork&)>& operation) {
+    try {
+      operation({.files = posix_file_system(),
+                 .stop = stop_.get_token(),
+                 .advance = [this](uint64_t bytes) { done_ += bytes; }});
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+    ended_.notify_one();
+  }
+
+  std::stop_source stop_;
+  std::atomic<uint64_t> done_ = 0;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool has_ended_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+Inputs find_inputs(const std::vector<std::string>& given) {
+  const nb::gil_scoped_release no_gil;
+  Inputs inputs = {.paths = expand_patterns(posix_file_system(), given)};
+  for (const std::string& path : inputs.paths) inputs.bytes += size_of_input(path);
+  return inputs;
+}
+
+void run_file_work(const nb::object& progress, uint64_t total,
+                   const std::function<void(const FileWork&)>& operation) {
+  std::optional<nb::python_error> raised;
+  std::exception_ptr failure;
+  uint64_t done = 0;
+  {
+    const nb::gil_scoped_release no_gil;
+    WorkThread work(operation);
+    while (!work.wait()) {
+      if (raised) continue;
+      const nb::gil_scoped_acquire gil;
+      try {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (!progress.is_none()) progress(work.done(), total);
+      } catch (nb::python_error& error) {
+        raised.emplace(std::move(error));
+        work.request_stop();
+      }
+    }
+    failure = work.failure();
+    done = work.done();
+  }
+  if (raised) throw std::move(*raised);
+  if (failure) std::rethrow_exception(failure);
+  if (!progress.is_none()) progress(done, total);
+}
+
+RecordReadOptions read_options(bool check_crc, const std::string& compression,
+                               uint64_t max_record_size) {
+  RecordReadOptions options = {.max_record_size = max_record_size};
+  if (!check_crc) options.crc = CrcCheck::never;
+  if (!compression.empty()) options.compression = compression_of(compression);
+  return options;
+}
+
+Compression compression_of(const std::string& name) {
+  for (const Compression compression : {Compression::gzip, Compression::zlib, Compression::zstd}) {
+    if (to_string(compression) == name) return compression;
+  }
+  return Compression::none;
+}
+
+SurveyOptions survey_options(RecordReadOptions reading, const std::optional<std::string>& where,
+                             std::optional<uint64_t> limit, size_t threads) {
+  std::optional<Where> selected;
+  if (where) selected.emplace(*where);
+  return {
+      .reading = reading, .filter = RecordFilter(std::move(selected), limit), .threads = threads};
+}
+
+nb::str text(std::string_view bytes) {
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeFSDefaultAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+}
+
+}  // namespace recordpipe::python

@@ -1,0 +1,51 @@
+// Operations of the toolkit on files, called from Python.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include "dataset/toolkit/files/file_work.h"
+#include "dataset/toolkit/files/survey.h"
+#include "recordpipe/compression.h"
+#include "recordpipe/record_reader.h"
+
+namespace recordpipe::python {
+
+namespace nb = nanobind;
+
+struct Inputs {
+  std::vector<std::string> paths;
+  uint64_t bytes = 0;  // of all files, as they are stored
+};
+
+// Expands patterns. Throws Error{not_found} for a missing file, and Error{unsupported} for a URL, a
+// pipe or a device, so that no operation begins with inputs that it can't read. Needs the GIL,
+// which it releases.
+Inputs find_inputs(const std::vector<std::string>& given);
+
+// Runs `operation` on a thread of its own, without the GIL, and throws its exception. Meanwhile,
+// the caller's thread calls progress(bytes read, `total`), unless `progress` is None: at most ten
+// times a second, and at the end. An exception of `progress` or of a signal handler (Ctrl-C) stops
+// the operation and is thrown once the operation has ended. Needs the GIL.
+void run_file_work(const nb::object& progress, uint64_t total,
+                   const std::function<void(const FileWork&)>& operation);
+
+// "none", "gzip", "zlib" or "zstd".
+Compression compression_of(const std::string& name);
+// `compression`: "" finds it out.
+RecordReadOptions read_options(bool check_crc, const std::string& compression,
+                               uint64_t max_record_size = RecordReadOptions().max_record_size);
+
+SurveyOptions survey_options(RecordReadOptions reading, const std::optional<std::string>& where,
+                             std::optional<uint64_t> limit, size_t threads);
+
+// Any bytes as a str, as os.fsdecode() does it.
+nb::str text(std::string_view bytes);
+
+}  // namespace recordpipe::python

@@ -1,0 +1,17 @@
+// The schema of records, for Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "recordpipe/toolkit/schema_inference.h"
+
+namespace recordpipe::python {
+
+namespace nb = nanobind;
+
+// Returns the arguments of Schema._of() (recordpipe/schema.py). Needs the GIL.
+nb::tuple to_python(const InferredSchema& schema);
+
+void define_schema(nb::module_& module);
+
+}  // namespace recordpipe::python

@@ -1,0 +1,138 @@
+"""What Dataset.parse() without features finds out, and what Dataset.features returns.
+
+Both read the calls that made a Dataset, its recipe, backwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from recordpipe import _native as native
+from recordpipe.errors import _make
+from recordpipe.features import Feature, ListFeature
+from recordpipe.schema import Schema
+
+if TYPE_CHECKING:
+    from recordpipe.dataset import Dataset
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_RECORDS",
+    "ParsedSource",
+    "features_of",
+    "find_features",
+    "parsed_source",
+]
+
+# parse() without features looks into the first records until it has so many, or so many bytes.
+MAX_RECORDS = 1000
+MAX_BYTES = 64 << 20
+
+# The operators whose elements are those of their input.
+_ORDER = frozenset(
+    {
+        *("repeat", "shard", "shuffle", "skip", "take"),
+        *("cache", "epoch", "ignore_errors", "prefetch", "with_options"),
+    }
+)
+
+
+def _call_of(dataset: Dataset) -> tuple[Dataset | None, str, tuple[Any, ...]]:
+    """Returns the Dataset (None for sources), the name and the arguments of the last call."""
+    function, arguments = dataset._recipe
+    if function.__name__ == "_apply":
+        return arguments[0], arguments[1], arguments[2]
+    if function.__name__ == "_call":
+        return None, arguments[0].__name__, arguments[1]
+    return None, function.__name__, arguments
+
+
+def features_of(dataset: Dataset) -> dict[str, Feature] | None:
+    """Returns the features of the parse() behind ``dataset``; None if elements have others."""
+    step: Dataset | None = dataset
+    while step is not None:
+        step, name, arguments = _call_of(step)
+        if name == "parse":
+            return dict(arguments[0])
+        if name != "batch" and name not in _ORDER:
+            return None
+    return None
+
+
+@dataclass(frozen=True)
+class ParsedSource:
+    """The records of files, with the features of the first parse() behind them.
+
+    Attributes:
+        features: also the feature lists of SequenceExamples; empty without parse().
+    """
+
+    records: Dataset
+    features: dict[str, Feature | ListFeature]
+    paths: list[str]
+
+
+def parsed_source(dataset: Dataset) -> ParsedSource | None:
+    """Returns what ``dataset`` is made of; None if that is not tfrecords()."""
+    step: Dataset | None = dataset
+    skip_errors = False
+    parsing: tuple[str, tuple[Any, ...]] | None = None
+    while step is not None:
+        source = step
+        step, name, arguments = _call_of(source)
+        skip_errors = skip_errors or name == "ignore_errors"
+        if name in ("parse", "parse_sequence_example"):
+            parsing = (name, arguments)
+    if name != "tfrecords":
+        return None
+    records, features = source, {}
+    if parsing is not None:
+        records = getattr(records, parsing[0])(*parsing[1])
+        features = {name: feature for each in parsing[1] for name, feature in each.items()}
+    return ParsedSource(
+        records.ignore_errors() if skip_errors else records, features, list(arguments[0])
+    )
+
+
+def find_features(dataset: Dataset) -> dict[str, Feature]:
+    """Returns the features of the first records of the files behind ``dataset``."""
+    source, skip_errors = dataset, False
+    while True:
+        step, name, _ = _call_of(source)
+        if step is None or name not in _ORDER:
+            break
+        source, skip_errors = step, skip_errors or name == "ignore_errors"
+    if name != "tfrecords":
+        raise TypeError(
+            "parse() without features looks into the files of tfrecords(), also behind operators "
+            f"that only order elements, but not behind {name}(); pass the features, for example "
+            "parse(recordpipe.schema(paths).features())"
+        )
+    schema = _schema_of_first(source.ignore_errors() if skip_errors else source)
+    if schema.records == 0:
+        raise _error("not_found", "there are no records in which to look for features")
+    if schema.kind == "SequenceExample":
+        raise _error(
+            "unsupported",
+            "the records are SequenceExamples",
+            "call parse_sequence_example(); recordpipe.schema() finds its features",
+        )
+    return schema.features()
+
+
+def _schema_of_first(source: Dataset) -> Schema:
+    records: list[bytes] = []
+    size = 0
+    with source.with_options(threads=1).__iter__() as iterator:
+        for record in iterator:
+            records.append(record)
+            size += len(record)
+            if len(records) == MAX_RECORDS or size >= MAX_BYTES:
+                break
+    return Schema._of(native.schema_of_records(records))
+
+
+def _error(kind: str, reason: str, hint: str = "") -> Exception:
+    message = f"{reason} ({hint})" if hint else reason
+    return _make(kind, message, None, None, reason, hint)

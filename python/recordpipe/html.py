@@ -1,0 +1,295 @@
+"""How notebooks show a Dataset: a table of the first records, and the plan.
+
+The table shows the first records of the files with the features of parse(), in the order of the
+files: cheap, whatever follows. A shuffle reads as much as its buffer holds, and functions in Python
+may be slow or have effects, so what follows parse() is not run; the plan below the table names it.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import os
+import stat
+import struct
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from recordpipe.features import (
+    Feature,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    ListFeature,
+    RaggedFeature,
+)
+from recordpipe.found_features import parsed_source
+from recordpipe.ragged import Ragged
+
+if TYPE_CHECKING:
+    from recordpipe.dataset import Dataset
+
+__all__ = ["html_repr", "text_repr"]
+
+_ROWS = 5
+_COLUMNS = 24
+_ROW_BYTES = 16 << 20  # no further row is read after so many bytes
+_MEMORY = 1 << 30  # of the pipeline that reads the rows
+_IMAGE_BYTES = 256 << 10  # of one image file that a page carries
+_PAGE_BYTES = 2 << 20  # of all of them
+_THUMBNAIL = 96  # pixels, of the longer side
+_TEXT = 60  # characters of a cell
+_VALUES = 6  # of a list
+_PLAN_LINES = 40
+_PLAN_COLUMNS = 160
+
+_STYLE = """<style>
+.recordpipe { font-size: 12px; max-width: 100%; }
+.recordpipe .scroll { overflow-x: auto; }
+.recordpipe table { border-collapse: collapse; border: none; margin: 4px 0; color: inherit; }
+.recordpipe tr, .recordpipe tbody tr:nth-child(odd), .recordpipe tbody tr:nth-child(even)
+  { background: none; }
+.recordpipe th, .recordpipe td { border: none; border-bottom: 1px solid rgba(128, 128, 128, .35);
+  padding: 4px 10px 4px 0; text-align: left; vertical-align: top; max-width: 22em;
+  overflow-wrap: anywhere; white-space: normal; font-variant-numeric: tabular-nums; }
+.recordpipe th { font-weight: 600; border-bottom-color: rgba(128, 128, 128, .8);
+  overflow-wrap: normal; }
+.recordpipe .quiet { opacity: .65; font-weight: normal; font-size: 11px; white-space: nowrap; }
+.recordpipe img { max-width: 96px; max-height: 96px; min-height: 32px; vertical-align: top;
+  display: inline-block; margin: 0 4px 0 0; }
+.recordpipe img.pixels { image-rendering: pixelated; min-width: 64px; }
+.recordpipe pre { font-size: 11px; line-height: 1.4; margin: 6px 0 0; padding: 0;
+  background: none; color: inherit; overflow-x: auto; white-space: pre; }
+.recordpipe .failed { color: #d33; }
+</style>
+"""
+
+
+def text_repr(dataset: Dataset) -> str:
+    """Returns the plan, and the features as code for parse()."""
+    lines = ["<recordpipe.Dataset", *_plan(dataset)]
+    features = dataset.features
+    if features is not None:
+        lines.append("features={")
+        lines += [f"  {name!r}: {feature!r}," for name, feature in features.items()][:_PLAN_LINES]
+        if len(features) > _PLAN_LINES:
+            lines.append(f"  ...  # {len(features)} in all: Dataset.features")
+        lines.append("}")
+    return "\n".join(lines) + ">"
+
+
+def html_repr(dataset: Dataset) -> str:
+    """Returns HTML. Never raises: an error is a line of it."""
+    try:
+        table = _table(dataset)
+    except Exception as error:
+        table = _failure("the first records can't be shown", error)
+    try:
+        plan = f"<pre>{_escaped(chr(10).join(_plan(dataset)), lines=True)}</pre>"
+    except Exception as error:
+        plan = _failure("the plan can't be shown", error)
+    return f'{_STYLE}<div class="recordpipe">{table}{plan}</div>'
+
+
+def _failure(what: str, error: Exception) -> str:
+    text = _escaped(_cut(f"{what}: {type(error).__name__}: {error}", 500))
+    return f'<div class="failed">{text}</div>'
+
+
+def _plan(dataset: Dataset) -> list[str]:
+    lines = [_cut(line, _PLAN_COLUMNS) for line in dataset.explain().rstrip().splitlines()]
+    if len(lines) <= _PLAN_LINES:
+        return lines
+    half = _PLAN_LINES // 2
+    return [*lines[:half], f"... {len(lines) - 2 * half} more operators ...", *lines[-half:]]
+
+
+# The rows
+
+
+def _table(dataset: Dataset) -> str:
+    source = parsed_source(dataset)
+    if source is None:
+        return ""
+    if any(_is_pipe(path) for path in source.paths):
+        return '<div class="quiet">a pipe can be read once only: its records are not shown</div>'
+    rows, error = _first_rows(source.records)
+    names = list(source.features) or ["record"]
+    shown = names[:_COLUMNS]
+    cells = _Cells()
+    head = "".join(
+        f"<th>{_escaped(_cut(name))}<br>"
+        f'<span class="quiet">{_escaped(_describe(source.features.get(name)))}</span></th>'
+        for name in shown
+    )
+    body = "".join(
+        "<tr>" + "".join(f"<td>{cells.of(row[name])}</td>" for name in shown) + "</tr>"
+        for row in rows
+    )
+    notes = [f"the first {len(rows)} records, in the order of the files" if rows else "no records"]
+    if len(names) > len(shown):
+        notes.append(f"{len(shown)} of {len(names)} features")
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    parts = [
+        f'<div class="scroll">{table}</div>' if rows else "",
+        _failure(f"record {len(rows)}", error) if error else "",
+        "" if error and not rows else f'<div class="quiet">{", ".join(notes)}</div>',
+    ]
+    return "".join(parts)
+
+
+def _first_rows(records: Dataset) -> tuple[list[dict[str, Any]], Exception | None]:
+    """Returns the first rows, and the error that ended them, if one did."""
+    rows: list[dict[str, Any]] = []
+    size = 0
+    try:
+        small = records.with_options(threads=1, chunk_size=1, memory_limit=_MEMORY)
+        with iter(small) as iterator:
+            while len(rows) < _ROWS and size < _ROW_BYTES:
+                row = next(iterator, None)
+                if row is None:
+                    break
+                rows.append(_as_dict(row))
+                size += sum(_size(value) for value in rows[-1].values())
+    except Exception as error:
+        return rows, error
+    return rows, None
+
+
+def _as_dict(row: Any) -> dict[str, Any]:
+    if isinstance(row, dict):
+        return row
+    if isinstance(row, tuple):  # of a SequenceExample: its context, its feature lists
+        return {**row[0], **row[1]}
+    return {"record": row}
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, Ragged):
+        return _size(value.values)
+    array = np.asarray(value)
+    if array.dtype == object:
+        return sum(_size(item) for item in array.ravel().tolist())
+    return array.nbytes
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False  # a pattern, or an error that reading names
+
+
+def _describe(feature: Feature | ListFeature | None) -> str:
+    if feature is None:
+        return "bytes"
+    _, form, dtype, shape, _ = feature._native("")
+    if isinstance(feature, RaggedFeature):
+        return f"ragged {dtype}"
+    if form == "ragged_tensor":
+        shape = [None, *shape]
+    if isinstance(feature, FixedLenSequenceFeature):
+        shape = ["steps", *shape]
+    if isinstance(feature, FixedLenFeature) and not shape:
+        return str(dtype)
+    return f"{dtype} [{', '.join(str(size) for size in shape)}]"
+
+
+# The cells
+
+
+class _Cells:
+    """Makes the HTML of values, up to a number of bytes of images."""
+
+    def __init__(self) -> None:
+        self._left = _PAGE_BYTES
+
+    def of(self, value: Any) -> str:
+        if isinstance(value, bytes):
+            return self._bytes(value)
+        if isinstance(value, Ragged):
+            rows = [self.of(row) for row in value[:_VALUES]]
+            return "<br>".join(rows) + _more(len(value), len(rows), "steps")
+        array = np.asarray(value)
+        if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] in (1, 3) and array.size:
+            return self._pixels(array)
+        if array.ndim == 0:
+            item = array.item()
+            return self._bytes(item) if isinstance(item, bytes) else _escaped(_number(array[()]))
+        if array.dtype == object:
+            items = [self.of(item) for item in array.ravel()[:_VALUES].tolist()]
+            return ", ".join(items) + _more(array.size, len(items), "values")
+        numbers = [_number(item) for item in array.ravel()[:_VALUES]]
+        return _escaped(", ".join(numbers)) + _more(array.size, len(numbers), "values")
+
+    def _bytes(self, value: bytes) -> str:
+        for magic, name in ((b"\xff\xd8\xff", "jpeg"), (b"\x89PNG\r\n\x1a\n", "png")):
+            if value.startswith(magic):
+                if len(value) <= min(_IMAGE_BYTES, self._left):
+                    return self._image(value, name)
+                return f'<span class="quiet">{name.upper()} of {len(value):,} bytes</span>'
+        if len(value) <= 4 * _TEXT:
+            try:
+                return _escaped(_cut(value.decode()))
+            except UnicodeDecodeError:
+                pass
+        start = _cut(repr(value[:_TEXT])[2:-1], _TEXT)
+        return f'{_escaped(start)} <span class="quiet">{len(value):,} bytes</span>'
+
+    def _pixels(self, array: npt.NDArray[np.uint8]) -> str:
+        step = -(-max(array.shape[:2]) // _THUMBNAIL)
+        image = encode_png(array[::step, ::step])
+        if len(image) > self._left:
+            return f'<span class="quiet">{" x ".join(map(str, array.shape))}</span>'
+        return self._image(image, "png", "pixels")
+
+    def _image(self, image: bytes, name: str, of_class: str = "") -> str:
+        self._left -= len(image)
+        data = base64.b64encode(image).decode()
+        return f'<img class="{of_class}" alt="{name}" src="data:image/{name};base64,{data}">'
+
+
+def encode_png(pixels: npt.NDArray[np.uint8]) -> bytes:
+    """Returns a PNG of pixels [height, width, 1 or 3]."""
+    height, width, channels = pixels.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        checked = kind + data
+        return struct.pack(">I", len(data)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    rows = pixels.reshape(height, width * channels)
+    filtered = np.concatenate([np.zeros((height, 1), np.uint8), rows], axis=1)  # filter 0: none
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(filtered.tobytes(), 1))
+        + chunk(b"IEND", b"")
+    )
+
+
+def _number(item: Any) -> str:
+    return f"{item:.6g}" if isinstance(item, np.floating) else _cut(str(item))
+
+
+def _more(count: int, shown: int, what: str) -> str:
+    return f' <span class="quiet">... {count:,} {what}</span>' if count > shown else ""
+
+
+def _cut(text: str, length: int = _TEXT) -> str:
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def _escaped(text: str, lines: bool = False) -> str:
+    """Returns HTML of any text: no markup, and no control or direction characters."""
+    visible = "".join(
+        char
+        if char.isprintable() or (lines and char == "\n")
+        else char.encode("unicode_escape").decode()
+        for char in text
+    )
+    return html.escape(visible)

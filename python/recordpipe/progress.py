@@ -1,0 +1,68 @@
+"""The argument ``progress`` of the functions that read whole files."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+__all__ = ["Progress", "reported"]
+
+ProgressFunction = Callable[[int, int], object]
+Progress = bool | ProgressFunction
+
+
+@contextlib.contextmanager
+def reported(progress: Progress, activity: str) -> Iterator[ProgressFunction | None]:
+    """The function to call with (bytes done, bytes in all), or None."""
+    if progress is False or progress is None:
+        yield None
+    elif progress is not True:
+        yield progress
+    else:
+        with _bar(activity) as bar:
+            yield bar
+
+
+@contextlib.contextmanager
+def _bar(activity: str) -> Iterator[ProgressFunction]:
+    try:
+        tqdm = importlib.import_module("tqdm.auto").tqdm
+    except ImportError:
+        with _line(activity) as line:
+            yield line
+        return
+    bar: Any = tqdm(desc=activity, unit="B", unit_scale=True)
+
+    def update(done: int, total: int) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+
+    with bar:
+        yield update
+
+
+@contextlib.contextmanager
+def _line(activity: str) -> Iterator[ProgressFunction]:
+    """A line on standard error; at most one a second, where that is not a terminal."""
+    terminal = sys.stderr.isatty()
+    last = time.monotonic()
+
+    def update(done: int, total: int) -> None:
+        nonlocal last
+        if not terminal and time.monotonic() < last + 1:
+            return
+        last = time.monotonic()
+        share = 100 * done / total if total else 100
+        text = f"{activity}: {share:3.0f} % of {total / 1e6:,.1f} MB"
+        print(f"\r{text}" if terminal else text, end="" if terminal else "\n", file=sys.stderr)
+        sys.stderr.flush()
+
+    try:
+        yield update
+    finally:
+        if terminal:
+            print(file=sys.stderr)

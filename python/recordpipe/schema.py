@@ -1,0 +1,268 @@
+"""Which features records have, found out by looking into them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from recordpipe import _native as native
+from recordpipe.errors import _make
+from recordpipe.features import (
+    Feature,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    ListFeature,
+    RaggedFeature,
+    known_compression,
+)
+from recordpipe.progress import Progress, reported
+
+__all__ = ["FeatureListSchema", "FeatureSchema", "Schema", "schema"]
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+ValueKind = Literal["bytes", "float", "int64", "mixed", "none"]
+_DTYPES = {"bytes": "bytes", "float": "float32", "int64": "int64"}
+
+
+@dataclass(frozen=True)
+class FeatureSchema:
+    """A feature of Examples, or of the contexts of SequenceExamples.
+
+    Attributes:
+        kind: of the values: "bytes", "float" or "int64"; "mixed" if lists are of different kinds,
+            "none" if no record has a list.
+        records: the number of records that have the feature with a list, if only an empty one.
+        share: ``records`` as a share of the records that may have features, 0 to 1.
+        values: the smallest and the largest number of values of a list; None without lists.
+        fixed: the number of values, if every record has the feature with as many, at least one;
+            otherwise None.
+    """
+
+    kind: ValueKind
+    records: int
+    share: float
+    values: tuple[int, int] | None
+    fixed: int | None
+
+    @property
+    def feature(self) -> Feature | None:
+        """What ``parse()`` takes: a :class:`FixedLenFeature` if ``fixed``, otherwise a
+        :class:`RaggedFeature`; None for the kinds "mixed" and "none".
+        """
+        dtype = _DTYPES.get(self.kind)
+        if dtype is None:
+            return None
+        if self.fixed is None:
+            return RaggedFeature(dtype)
+        return FixedLenFeature(_shape(self.fixed), dtype)
+
+
+@dataclass(frozen=True)
+class FeatureListSchema:
+    """A feature list of SequenceExamples.
+
+    Attributes:
+        kind: of the steps' values, as of :class:`FeatureSchema`.
+        records: the number of records that have the feature list.
+        share: ``records`` as a share of all records that may have features, 0 to 1.
+        values: the smallest and the largest number of values of a step; None without lists.
+        steps: the smallest and the largest number of steps; None without lists.
+        fixed: the number of values, if every step has as many, at least one; otherwise None.
+    """
+
+    kind: ValueKind
+    records: int
+    share: float
+    values: tuple[int, int] | None
+    steps: tuple[int, int] | None
+    fixed: int | None
+
+    @property
+    def feature(self) -> ListFeature | None:
+        """What ``parse_sequence_example()`` takes: a :class:`FixedLenSequenceFeature` if
+        ``fixed``, otherwise a :class:`RaggedFeature`; None for the kinds "mixed" and "none".
+        """
+        dtype = _DTYPES.get(self.kind)
+        if dtype is None:
+            return None
+        if self.fixed is None:
+            return RaggedFeature(dtype)
+        return FixedLenSequenceFeature(_shape(self.fixed), dtype, allow_missing=self.share < 1)
+
+
+@dataclass(frozen=True, repr=False)
+class Schema:
+    """The features of records. ``str(schema)`` is a table of them.
+
+    Attributes:
+        records: how many were looked into.
+        kind: the type of message: "Example", "SequenceExample", "Event" (of TensorBoard),
+            "unknown", or "mixed".
+        kinds: the number of records of each type.
+        fields: the features, by name, sorted.
+        list_fields: the feature lists of SequenceExamples.
+        left_out: how often features of further names occurred: the first 20,000 names are kept,
+            and at most 4 MiB of names.
+        cpp: C++ code of an ExampleSchema of the C++ library.
+        python: Python code of features for tf.io.parse_example (``features()`` are recordpipe's).
+    """
+
+    records: int
+    kind: str
+    kinds: dict[str, int]
+    fields: dict[str, FeatureSchema]
+    list_fields: dict[str, FeatureListSchema] = field(default_factory=dict)
+    left_out: int = 0
+    cpp: str = ""
+    python: str = ""
+
+    def features(self) -> dict[str, Feature]:
+        """Returns what ``Dataset.parse()`` takes; for SequenceExamples, the context's features.
+
+        A feature that every record has with the same number of values is a
+        :class:`FixedLenFeature`, any other a :class:`RaggedFeature`. Features of several kinds, and
+        those that never have a list, are left out.
+
+        Raises:
+            UnsupportedError: the records are of several kinds, or of one without features.
+        """
+        self._require_features()
+        return {name: one.feature for name, one in self.fields.items() if one.feature is not None}
+
+    def feature_lists(self) -> dict[str, ListFeature]:
+        """Returns the second argument of ``Dataset.parse_sequence_example()``.
+
+        A feature list whose steps all have the same number of values is a
+        :class:`FixedLenSequenceFeature`, any other a :class:`RaggedFeature`. Raises as
+        :meth:`features` does.
+        """
+        self._require_features()
+        lists = self.list_fields.items()
+        return {name: one.feature for name, one in lists if one.feature is not None}
+
+    def _require_features(self) -> None:
+        if not self.records or self.kind in ("Example", "SequenceExample"):
+            return
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.items())
+        several = self.kind == "mixed"
+        reason = f"records {'of several kinds' if several else 'without features'}: {counts}"
+        hint = (
+            "take files of one kind, or part them with convert(where=...)"
+            if several
+            else "parse them yourself, with map()"
+        )
+        raise _make("unsupported", f"{reason} ({hint})", None, None, reason, hint)
+
+    def __repr__(self) -> str:
+        rows = [
+            (name, one.kind, _range(one.values, "value"), _percent(one.share))
+            for name, one in self.fields.items()
+        ]
+        rows += [
+            (
+                name,
+                one.kind,
+                _range(one.values, "value"),
+                f"{_percent(one.share)}  in each of {_range(one.steps, 'step')}",
+            )
+            for name, one in self.list_fields.items()
+        ]
+        widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
+        lines = [
+            f"  {row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}"
+            for row in rows
+        ]
+        if self.left_out:
+            lines.append(f"  and features of other names, {self.left_out:,} in all")
+        head = f"Schema of {self.records:,} record{'' if self.records == 1 else 's'}: {self.kind}"
+        return "\n".join([head, *lines])
+
+    @classmethod
+    def _of(cls, found: tuple[Any, ...]) -> Schema:
+        """Makes a Schema of what the extension module found."""
+        records, kind, kinds, with_features, features, lists, left_out, cpp, python = found
+        fields = {
+            name: FeatureSchema(kind, count, count / with_features, values, fixed)
+            for name, (kind, count, values, fixed) in features.items()
+        }
+        list_fields = {
+            name: FeatureListSchema(kind, count, count / with_features, values, steps, fixed)
+            for name, (kind, count, values, steps, fixed) in lists.items()
+        }
+        return cls(records, kind, kinds, fields, list_fields, left_out, cpp, python)
+
+
+def _shape(values: int) -> list[int]:
+    return [] if values == 1 else [values]
+
+
+def _range(values: tuple[int, int] | None, what: str) -> str:
+    if values is None:
+        return ""
+    least, most = values
+    if least == most:
+        return f"{most:,} {what}{'' if most == 1 else 's'}"
+    return f"{least:,} to {most:,} {what}s"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def paths_of(paths: Paths) -> list[str]:
+    if isinstance(paths, (str, os.PathLike)):
+        return [os.fspath(paths)]
+    return [os.fspath(path) for path in paths]
+
+
+def schema(
+    paths: Paths,
+    *,
+    where: str | None = None,
+    limit: int | None = None,
+    check_crc: bool = True,
+    input_compression: str | None = None,
+    max_record_size: int = 2**30,
+    threads: int = 0,
+    progress: Progress = False,
+) -> Schema:
+    """Finds out which features the records of all files together have, as ``tfrecord schema``.
+
+        ds = rp.tfrecords("train-*").parse(rp.schema("train-*").features())
+
+    Looks into every record, and checks every CRC, on all cores.
+
+    Args:
+        paths: a path, a pattern ("train-*.tfrecord"; an index beside a file it matches is no
+            input), or several.
+        where: the records to look into, for example ``"label == 3 and len(box) > 0"``. Default:
+            all.
+        limit: at most the first so many of these.
+        check_crc: False accepts wrong CRCs.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
+            bytes of each file.
+        max_record_size: of a compressed file, in bytes; a longer record is an error.
+        threads: default: one for each core.
+        progress: True shows a bar (of tqdm if it is installed), a function is called with the
+            bytes read and the bytes of all files, at most ten times a second and at the end.
+            An exception that it raises stops the work.
+
+    Raises:
+        DataLossError: a record is damaged; what lies behind it isn't known.
+        NotFoundError: a file, or a feature that ``where`` names, doesn't exist.
+        InvalidArgumentError: ``where`` has a syntax error.
+    """
+    with reported(progress, "schema") as function:
+        found = native.schema(
+            paths_of(paths),
+            known_compression(input_compression),
+            check_crc,
+            max_record_size,
+            where,
+            limit,
+            threads,
+            function,
+        )
+    return Schema._of(found)

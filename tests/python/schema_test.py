@@ -1,0 +1,242 @@
+"""parse() without features, Dataset.features, and the checks of features."""
+
+import pickle
+import unittest
+
+import numpy as np
+import recordpipe as rp
+import records
+from support import FilesTest
+
+
+class FoundFeatures(FilesTest):
+    def write(self, examples, name="f.tfrecord"):
+        return records.write(
+            self.folder / name, [records.example(features) for features in examples]
+        )
+
+    def test_fixed_if_all_have_as_many_values_else_ragged(self):
+        path = self.write(
+            {
+                "label": [i],
+                "box": [0.5, i + 0.25],
+                "words": [b"w"] * (1 + i % 3),
+                **({"sometimes": [1]} if i else {}),
+            }
+            for i in range(10)
+        )
+        dataset = rp.tfrecords(path).parse()
+        self.assertEqual(
+            dataset.features,
+            {
+                "label": rp.FixedLenFeature([], "int64"),
+                "box": rp.FixedLenFeature([2], "float32"),
+                "words": rp.RaggedFeature("bytes"),
+                "sometimes": rp.RaggedFeature("int64"),
+            },
+        )
+        batch = next(iter(dataset.batch(10)))
+        self.assertEqual(batch["label"].tolist(), list(range(10)))
+        self.assertEqual(batch["box"].shape, (10, 2))
+        self.assertEqual(batch["sometimes"].to_list(), [[]] + [[1]] * 9)
+        self.assertEqual(dataset[3]["words"].tolist(), [b"w"])
+
+    def test_it_equals_parse_with_the_found_features(self):
+        path = self.examples(6)
+        found = rp.tfrecords(path).parse().batch(2)
+        given = rp.tfrecords(path).parse(rp.schema(path).features()).batch(2)
+        self.assertEqual(found.explain(), given.explain())
+        iterator = iter(found)
+        next(iterator)
+        other = iter(given)
+        other.load_state_dict(iterator.state_dict())
+        self.assertEqual(next(other)["id"].tolist(), [2, 3])
+
+    def test_a_pickled_dataset_does_not_look_again(self):
+        path = self.write([{"a": [1]}] * 3)
+        dataset = rp.tfrecords(path).parse().batch(1)
+        state = iter(dataset).state_dict()
+        pickled = pickle.dumps(dataset)
+        self.write([{"b": [b"x"]}] * 3)
+        again = pickle.loads(pickled)
+        self.assertEqual(again.features, {"a": rp.FixedLenFeature([], "int64")})
+        self.assertEqual(again.explain(), dataset.explain())
+        path.unlink()
+        self.assertEqual(pickle.loads(pickled).features, again.features)
+        self.write([{"a": [1]}] * 3)
+        restored = iter(again)
+        restored.load_state_dict(state)
+        self.assertEqual(next(restored)["a"].tolist(), [1])
+
+    def test_only_the_first_thousand_records_are_looked_into(self):
+        path = self.write([{"a": [1]}] * 1000 + [{"a": [1, 2]}])
+        dataset = rp.tfrecords(path).parse()
+        self.assertEqual(dataset.features, {"a": rp.FixedLenFeature([], "int64")})
+        with self.assertRaisesRegex(rp.UnsupportedError, "holds 2 values, not 1"):
+            list(dataset.batch(100))
+        # One record earlier, it is seen.
+        path = self.write([{"a": [1]}] * 999 + [{"a": [1, 2]}])
+        self.assertEqual(rp.tfrecords(path).parse().features, {"a": rp.RaggedFeature("int64")})
+
+    def test_only_the_first_64_mib_are_looked_into(self):
+        large = records.frame(records.example({"a": [bytes(1 << 20)]}), crc=False)
+        path = self.write([{"b": [1]}])
+        path.write_bytes(large * 64 + path.read_bytes())
+        features = rp.tfrecords(path, check_crc=False).parse().features
+        self.assertEqual(features, {"a": rp.FixedLenFeature([], "bytes")})
+
+    def test_behind_operators_that_order(self):
+        path = self.examples(30)
+        plain = rp.tfrecords(path)
+        dataset = plain.shuffle(8, seed=1).repeat(2).shard(2, 1).skip(1).take(20).prefetch().parse()
+        self.assertEqual(dataset.features, plain.parse().features)
+        self.assertEqual(len(next(iter(dataset.batch(20)))["id"]), 20)
+        self.assertIsNone(plain.features)
+        for behind in (dataset.shuffle(2), dataset.batch(3).prefetch(), dataset.epoch(2)):
+            self.assertEqual(behind.features, dataset.features)
+        self.assertIsNone(dataset.map(dict).features)
+        with self.assertRaisesRegex(TypeError, r"not behind from_list\(\); pass the features"):
+            rp.from_list([b""]).parse()
+        with self.assertRaisesRegex(TypeError, r"not behind map\(\)"):
+            plain.map(bytes).parse()
+        with self.assertRaisesRegex(TypeError, r"not behind zip\(\)"):
+            rp.zip(plain, plain).parse()
+
+    def test_options_of_the_source_hold(self):
+        good = records.frame(records.example({"a": [1]}))
+        path = self.folder / "damaged.tfrecord"
+        path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]) + good)
+        with self.assertRaises(rp.DataLossError):
+            rp.tfrecords(path).parse()
+        features = {"a": rp.FixedLenFeature([], "int64")}
+        self.assertEqual(rp.tfrecords(path, check_crc=False).parse().features, features)
+        self.assertEqual(rp.tfrecords(path).ignore_errors().parse().features, features)
+
+    def test_records_without_features(self):
+        with self.assertRaisesRegex(rp.NotFoundError, "no records"):
+            rp.tfrecords(self.write([])).parse()
+        with self.assertRaisesRegex(rp.UnsupportedError, "without features"):
+            rp.tfrecords(self.numbered(3)).parse()
+        lists = records.field(1, records.field(1, b"x") + records.field(2, b""))
+        path = records.write(self.folder / "s.tfrecord", [records.field(2, lists)])
+        with self.assertRaisesRegex(rp.UnsupportedError, "parse_sequence_example"):
+            rp.tfrecords(path).parse()
+
+    def test_repr_is_code_for_parse(self):
+        path = self.examples(3)
+        text = repr(rp.tfrecords(path).parse().batch(2))
+        self.assertIn("tfrecord_files(files=1)", text)
+        code = text[text.index("\nfeatures={") + len("\nfeatures=") : -1]
+        names = {name: getattr(rp, name) for name in ("FixedLenFeature", "RaggedFeature")}
+        self.assertEqual(eval(code, names), rp.tfrecords(path).parse().features)
+
+
+class Features(unittest.TestCase):
+    def parse(self, feature):
+        return rp.tfrecords("x").parse({"k": feature})
+
+    def test_default_values_have_the_shape_or_fill_it(self):
+        def default(*arguments):
+            return rp.FixedLenFeature(*arguments)._native("k")[4]
+
+        self.assertEqual(default([2, 2], "int64", [[1, 2], [3, 4]]), [1, 2, 3, 4])
+        self.assertEqual(default([2, 2], "int64", [1, 2, 3, 4]), [1, 2, 3, 4])
+        self.assertEqual(default([2, 2], "int64", 7), [7] * 4)
+        self.assertEqual(default([2], "float32", [1]), [1, 1])
+        self.assertEqual(default([], "float32", np.float64(0.5)), [0.5])
+        self.assertEqual(default([], "int64", True), [True])
+        self.assertEqual(default([2], "bytes", ["é", b"x\0"]), ["é".encode(), b"x\0"])
+        self.assertEqual(default([], "bytes", ""), [b""])
+        for shape, dtype, value, error in (
+            ([2, 2], "int64", [1, 2], ValueError),  # no broadcasting of rows
+            ([2], "int64", [], ValueError),
+            ([], "int64", 1.5, TypeError),  # would lose its fraction
+            ([], "int64", "7", TypeError),
+            ([], "int64", 2**63, ValueError),
+            ([], "int64", 2**64, TypeError),
+            ([], "float32", b"x", TypeError),
+            ([], "bytes", 1, TypeError),
+        ):
+            with self.assertRaisesRegex(error, "'k'", msg=(shape, dtype, value)):
+                self.parse(rp.FixedLenFeature(shape, dtype, value))
+
+    def test_shapes(self):
+        self.assertEqual(rp.FixedLenFeature(3, "int64")._native("k")[3], [3])
+        self.assertEqual(rp.RawFeature((2, np.int64(3)), "uint8")._native("k")[3], [2, 3])
+        for shape in ([None], [2.0], None, "3"):
+            with self.assertRaisesRegex(TypeError, "list of integers", msg=shape):
+                self.parse(rp.FixedLenFeature(shape, "int64"))
+        for shape in ([0], [-1], [3, 0]):
+            with self.assertRaisesRegex(ValueError, "1 or more", msg=shape):
+                self.parse(rp.FixedLenFeature(shape, "int64"))
+
+    def test_what_is_no_feature(self):
+        for feature in ("int64", int, None, rp.FixedLenSequenceFeature([], "int64")):
+            with self.assertRaisesRegex(TypeError, "'k' is one of FixedLenFeature", msg=feature):
+                self.parse(feature)
+        for feature in (rp.FixedLenFeature([], "int64"), rp.RawFeature([1], "uint8")):
+            with self.assertRaisesRegex(TypeError, "FixedLenSequenceFeature, RaggedFeature"):
+                rp.tfrecords("x").parse_sequence_example(feature_lists={"k": feature})
+        with self.assertRaisesRegex(TypeError, "names of features"):
+            rp.tfrecords("x").parse({1: rp.RaggedFeature("int64")})
+
+
+class Raggeds(unittest.TestCase):
+    def ragged(self, rows, dtype=np.int64):
+        splits = np.cumsum([0, *map(len, rows)])
+        return rp.Ragged(np.array([value for row in rows for value in row], dtype), splits)
+
+    def test_equality(self):
+        rows = self.ragged([[1], [], [2, 3]])
+        self.assertEqual(rows, self.ragged([[1], [], [2, 3]]))
+        self.assertNotEqual(rows, self.ragged([[1], [2], [3]]))
+        self.assertNotEqual(rows, self.ragged([[1], [], [2, 4]]))
+        self.assertNotEqual(rows, [[1], [], [2, 3]])
+        self.assertNotEqual(rows, None)
+        nested = rp.Ragged(rows, np.array([0, 2, 3]))
+        self.assertEqual(nested, rp.Ragged(self.ragged([[1], [], [2, 3]]), np.array([0, 2, 3])))
+        self.assertNotEqual(nested, rp.Ragged(np.arange(3), np.array([0, 2, 3])))
+        self.assertNotEqual(rp.Ragged(np.arange(3), np.array([0, 2, 3])), nested)
+        with self.assertRaises(TypeError):
+            hash(rows)
+
+    def test_repr_counts_rows_and_values(self):
+        rows = self.ragged([[1], [], [2, 3]])
+        self.assertEqual(repr(rows), "Ragged(3 rows, 3 values of int64)")
+        self.assertEqual(
+            repr(rp.Ragged(rows, np.array([0, 2, 3]))),
+            "Ragged(2 rows of 3 rows, 3 values of int64)",
+        )
+
+    def test_numpy_arrays_are_asked_for(self):
+        for rows in ([[1], [2]], [[1], []]):
+            for convert in (np.asarray, np.array, lambda r: np.asarray(r, np.float32)):
+                with self.assertRaisesRegex(TypeError, "to_padded"):
+                    convert(self.ragged(rows))
+
+    def test_a_pickled_slice_holds_its_own_rows_only(self):
+        whole = self.ragged([range(1000)] * 100)
+        part = whole[50:51]
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            pickled = pickle.dumps(part, protocol)
+            self.assertLess(len(pickled), 9000)
+            self.assertEqual(pickle.loads(pickled), part)
+        strings = rp.Ragged(np.array([b"x" * 1000] * 100, object), np.array([0, 99, 100]))
+        self.assertLess(len(pickle.dumps(strings[1:])), 2000)
+
+    def test_slices_and_indexes(self):
+        rows = self.ragged([[1], [], [2, 3], [4]])
+        self.assertEqual(rows[1:3].to_list(), [[], [2, 3]])
+        self.assertEqual(rows[3:1].to_list(), [])
+        self.assertEqual(rows[np.int64(2)].tolist(), [2, 3])
+        self.assertEqual(rows[-1].tolist(), [4])
+        with self.assertRaises(TypeError):
+            rows[1.5]
+        with self.assertRaises(IndexError):
+            rows[4]
+        with self.assertRaises(ValueError):
+            rows[::2]
+
+
+if __name__ == "__main__":
+    unittest.main()
