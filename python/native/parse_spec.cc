@@ -11,7 +11,7 @@ namespace recordpipe::python {
 namespace {
 
 FeatureKind kind_of(const std::string& dtype) {
-  if (dtype == "bytes") return FeatureKind::bytes;
+  if (dtype == "bytes" || dtype == "string") return FeatureKind::bytes;
   if (dtype == "float32") return FeatureKind::floats;
   return FeatureKind::int64s;
 }
@@ -41,10 +41,25 @@ nb::dlpack::dtype dtype_of(const std::string& name) {
   return {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
 }
 
-FixedLen raw_feature(const OutputFeature& output) {
-  size_t bytes = output.dtype.bits / 8;
-  for (const size_t dimension : output.shape) bytes *= dimension;
-  return {.kind = FeatureKind::bytes, .value_bytes = bytes};
+size_t product(const std::vector<size_t>& shape) {
+  size_t size = 1;
+  for (const size_t dimension : shape) size *= dimension;
+  return size;
+}
+
+DefaultValues zeros(FeatureKind kind, size_t count) {
+  if (kind == FeatureKind::floats) return std::vector<float>(count);
+  if (kind == FeatureKind::int64s) return std::vector<int64_t>(count);
+  return std::vector<std::string>(count);
+}
+
+FixedLen raw_feature(const OutputFeature& output, MissingFeatures missing) {
+  const size_t bytes = output.dtype.bits / 8 * product(output.shape);
+  FixedLen feature{.kind = FeatureKind::bytes, .value_bytes = bytes};
+  if (missing == MissingFeatures::null) {
+    feature.default_values = std::vector<std::string>{std::string(bytes, '\0')};
+  }
+  return feature;
 }
 
 struct Feature {
@@ -53,59 +68,80 @@ struct Feature {
   std::string form() const { return nb::cast<std::string>(parts[1]); }
   std::string dtype() const { return nb::cast<std::string>(parts[2]); }
   std::vector<size_t> shape() const { return nb::cast<std::vector<size_t>>(parts[3]); }
+  OutputFeature output() const {
+    const bool is_raw = form() == "raw";
+    return {.name = name(),
+            .kind = is_raw ? FeatureKind::bytes : kind_of(dtype()),
+            .form = is_raw                       ? FeatureForm::raw
+                    : form() == "fixed"          ? FeatureForm::fixed
+                    : form() == "fixed_sequence" ? FeatureForm::fixed_sequence
+                                                 : FeatureForm::ragged,
+            .shape = shape(),
+            .is_text = dtype() == "string"};
+  }
 
   nb::tuple parts;
 };
 
-ExampleSchema example_schema(const nb::list& features, std::vector<OutputFeature>& outputs) {
+ExampleSchema example_schema(const nb::list& features, MissingFeatures missing,
+                             std::vector<OutputFeature>& outputs) {
+  const bool nulls = missing == MissingFeatures::null;
   ExampleSchema schema;
   for (const nb::handle item : features) {
     const Feature feature(item);
-    const std::string name = feature.name();
-    if (feature.form() == "raw") {
-      outputs.push_back(
-          {name, FeatureKind::bytes, FeatureForm::raw, dtype_of(feature.dtype()), feature.shape()});
-      schema[name] = raw_feature(outputs.back());
-    } else if (const FeatureKind kind = kind_of(feature.dtype()); feature.form() == "fixed") {
-      schema[name] = FixedLen{kind, feature.shape(), default_values(kind, feature.parts[4])};
-      outputs.push_back({name, kind, FeatureForm::fixed});
+    OutputFeature output = feature.output();
+    if (output.form == FeatureForm::raw) {
+      output.dtype = dtype_of(feature.dtype());
+      schema[output.name] = raw_feature(output, missing);
+    } else if (output.form == FeatureForm::fixed) {
+      DefaultValues values = default_values(output.kind, feature.parts[4]);
+      output.has_default = values.index() != 0;
+      if (nulls && !output.has_default) values = zeros(output.kind, product(output.shape));
+      schema[output.name] = FixedLen{.kind = output.kind,
+                                     .shape = output.shape,
+                                     .default_values = std::move(values),
+                                     .utf8 = nulls && output.is_text};
     } else {
-      schema[name] = Ragged{kind};
-      outputs.push_back({name, kind, FeatureForm::ragged});
+      schema[output.name] = Ragged{output.kind, nulls && output.is_text};
     }
+    outputs.push_back(std::move(output));
   }
   return schema;
 }
 
-FeatureListSchema list_schema(const nb::list& features, std::vector<OutputFeature>& outputs) {
+FeatureListSchema list_schema(const nb::list& features, MissingFeatures missing,
+                              std::vector<OutputFeature>& outputs) {
+  const bool nulls = missing == MissingFeatures::null;
   FeatureListSchema schema;
   for (const nb::handle item : features) {
     const Feature feature(item);
-    const std::string name = feature.name();
-    const FeatureKind kind = kind_of(feature.dtype());
-    if (feature.form() == "fixed_sequence") {
-      schema[name] = FixedLenSequence{kind, feature.shape(), nb::cast<bool>(feature.parts[4])};
-      outputs.push_back({name, kind, FeatureForm::fixed_sequence});
+    OutputFeature output = feature.output();
+    const bool utf8 = nulls && output.is_text;
+    if (output.form == FeatureForm::fixed_sequence) {
+      const bool allow_missing = nulls || nb::cast<bool>(feature.parts[4]);
+      schema[output.name] = FixedLenSequence{output.kind, output.shape, allow_missing, utf8};
     } else {
-      schema[name] = Ragged{kind};
-      outputs.push_back({name, kind, FeatureForm::ragged});
+      schema[output.name] = Ragged{output.kind, utf8};
     }
+    outputs.push_back(std::move(output));
   }
   return schema;
 }
 
 }  // namespace
 
-ParseSpec example_spec(const nb::list& features) {
+ParseSpec example_spec(const nb::list& features, MissingFeatures missing) {
   std::vector<OutputFeature> outputs;
-  const ExampleCollator collator(example_schema(features, outputs));
+  const ExampleCollator collator(example_schema(features, missing, outputs));
   return {std::move(outputs), {}, ParseCollator(collator)};
 }
 
-ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists) {
+ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists,
+                                MissingFeatures missing) {
   std::vector<OutputFeature> outputs, lists;
-  const SequenceExampleCollator collator({.context = example_schema(context, outputs),
-                                          .feature_lists = list_schema(feature_lists, lists)});
+  const SequenceExampleCollator collator(
+      {.context = example_schema(context, missing, outputs),
+       .feature_lists = list_schema(feature_lists, missing, lists)});
   return {std::move(outputs), std::move(lists), ParseCollator(collator)};
 }
 

@@ -21,8 +21,8 @@ __all__ = [
 # What users write for the three types of values: also NumPy's, TensorFlow's and Python's types.
 _DTYPES = {
     "bytes": "bytes",
-    "string": "bytes",
-    "str": "bytes",
+    "string": "string",
+    "str": "string",
     "object": "bytes",
     "int64": "int64",
     "int": "int64",
@@ -54,11 +54,19 @@ def known_compression(name: str | None) -> str:
 
 
 def _dtype(dtype: Any) -> str:
+    """Returns "bytes", "string", "int64" or "float32"; "string" declares bytes to be UTF-8 text.
+
+    tf.string, an object with the name "string", declares bytes of any content.
+    """
+    if getattr(dtype, "name", None) == "string":
+        return "bytes"
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
     try:
         return _DTYPES[name]
     except KeyError:
-        raise ValueError(f'dtype is "bytes", "int64" or "float32", not {dtype!r}') from None
+        raise ValueError(
+            f'dtype is "bytes", "string", "int64" or "float32", not {dtype!r}'
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -70,9 +78,10 @@ class FixedLenFeature:
 
     Args:
         shape: of one Example's values; [] for a single value. No dimension may be 0.
-        dtype: "bytes", "int64" or "float32".
+        dtype: "bytes", "string", "int64" or "float32". A string is text: bytes objects in NumPy,
+            where nothing is checked, and a string in Arrow, where it must be UTF-8.
         default_value: for Examples without the feature: a scalar, or values of ``shape``. Without
-            it, a missing feature is an error.
+            it, a missing feature is an error; in Arrow, null.
     """
 
     shape: Sequence[int]
@@ -84,7 +93,7 @@ class FixedLenFeature:
         dtype = _dtype(self.dtype)
         default = None
         if self.default_value is not None:
-            numpy_type = object if dtype == "bytes" else dtype
+            numpy_type = object if dtype in ("bytes", "string") else dtype
             values = np.broadcast_to(np.array(self.default_value, dtype=numpy_type), shape)
             default = [
                 value.encode() if isinstance(value, str) else value
@@ -97,7 +106,8 @@ class FixedLenFeature:
 class RaggedFeature:
     """Any number of values; none if the feature is missing (tf.io.RaggedFeature).
 
-    In a batch, a :class:`Ragged`; in a single element, an array [values].
+    In a batch, a :class:`Ragged`; in a single element, an array [values]. In Arrow, a list: null if
+    the feature is missing, empty if it has no values.
     """
 
     dtype: Any
@@ -141,8 +151,8 @@ class FixedLenSequenceFeature:
 
     Args:
         shape: of one step's values; [] for a single value.
-        dtype: "bytes", "int64" or "float32".
-        allow_missing: True: a missing list has no steps. Default: an error.
+        dtype: "bytes", "string", "int64" or "float32".
+        allow_missing: True: a missing list has no steps. Default: an error. In Arrow, it is null.
     """
 
     shape: Sequence[int]

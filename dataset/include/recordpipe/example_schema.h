@@ -43,11 +43,14 @@ struct FixedLen {
   // values of a batch are then one array [batch, value_bytes], for example of raw pixels
   // (tf.io.decode_raw). Default: any size.
   std::optional<size_t> value_bytes = {};
+  // For kind bytes: a value that is not UTF-8 is an error.
+  bool utf8 = false;
 };
 
 // Any number of values; none if the feature is missing. tf.io.RaggedFeature.
 struct Ragged {
   FeatureKind kind = FeatureKind::none;  // must be set
+  bool utf8 = false;                     // as in FixedLen
 };
 // tf.io.VarLenFeature has the same semantics and gives a SparseTensor: sparse_indices() of
 // columns.h computes its indices from a ragged column.
@@ -60,6 +63,7 @@ struct FixedLenSequence {
   std::vector<size_t> shape = {};
   // true: a missing list has no steps; false (default): the list is required.
   bool allow_missing = false;
+  bool utf8 = false;  // as in FixedLen
 };
 
 using ExampleSchema = std::map<std::string, std::variant<FixedLen, Ragged>>;

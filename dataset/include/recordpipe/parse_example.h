@@ -50,6 +50,10 @@ class ExampleBatch {
   RaggedColumn<kind> ragged(std::string_view name) const {
     return features_.ragged<kind>(name);
   }
+  // Which rows have the feature (rows without it have the default values), as a bitmap in the
+  // layout of Arrow: row i has it if bit i % 8 of byte i / 8 is 1. Empty if all rows have it.
+  // Throws Error{invalid_argument} if the schema has no feature with this name.
+  std::vector<uint8_t> validity(std::string_view name) const { return features_.validity(name); }
 
  private:
   friend class ExampleCollator;
@@ -80,7 +84,8 @@ class ExampleCollator {
   //   corrupted       the record is not an Example
   //   limit_exceeded  the record has 2 GiB or more
   //   not_found       a required feature is missing
-  //   unsupported     a feature has another kind or number of values, or a value another size
+  //   unsupported     a feature has another kind or number of values, or a value another size, or
+  //                   text that is not UTF-8
   // After an error, the batch is empty until the next reset().
   void set(ExampleBatch& batch, size_t row, Record record) const;
   // Builds the columns, after all rows were set.
