@@ -6,6 +6,7 @@
 
 #include "recordpipe/columns.h"
 #include "recordpipe/error.h"
+#include "recordpipe/internal/utf8.h"
 #include "recordpipe/tensor_proto.h"
 
 namespace recordpipe {
@@ -87,7 +88,51 @@ Error in_feature(const Error& error, const WantedFeature& feature) {
   return Error({.kind = error.kind(), .reason = std::move(reason), .hint = error.hint()});
 }
 
+[[noreturn]] void refuse_text(std::string_view what, const WantedFeature& feature) {
+  throw Error({.kind = ErrorKind::unsupported,
+               .reason = std::string(what) + " '" + printable(feature.name) +
+                         "' holds text that is not UTF-8",
+               .hint = "declare it as bytes if it isn't text"});
+}
+
+// Whether all bytes values are UTF-8. read_pieces: as in ValuesBuffer::write().
+template <typename ReadPieces>
+bool holds_utf8(ReadPieces read_pieces) {
+  bool valid = true;
+  read_pieces([&](WireReader piece) {
+    read_values<FeatureKind::bytes>(
+        piece, [&] { valid = true; },
+        [&](std::span<const std::byte> value) {
+          valid = valid && is_utf8({reinterpret_cast<const char*>(value.data()), value.size()});
+        });
+  });
+  return valid;
+}
+
+// See FeatureColumns::validity(). `found` begins with the column's entry for the first row.
+template <typename Found, typename IsMissing>
+std::vector<uint8_t> validity_of(std::span<const Found> found, size_t rows, size_t columns,
+                                 IsMissing is_missing) {
+  std::vector<uint8_t> bits;
+  for (size_t row = 0; row < rows; ++row) {
+    if (!is_missing(found[row * columns])) continue;
+    if (bits.empty()) bits.assign((rows + 7) / 8, 0xFF);
+    bits[row / 8] &= static_cast<uint8_t>(~(1U << row % 8));
+  }
+  return bits;
+}
+
 }  // namespace
+
+size_t ColumnTable::find_column(std::string_view name, std::string_view what) const {
+  const size_t i = wanted_ ? wanted_->find(name) : 0;
+  if (i == columns_.size()) {
+    throw Error(
+        {.kind = ErrorKind::invalid_argument,
+         .reason = "the schema has no " + std::string(what) + " '" + printable(name) + "'"});
+  }
+  return i;
+}
 
 size_t ColumnTable::find_column(std::string_view name, FeatureKind kind, bool fixed,
                                 std::string_view fixed_form, std::string_view what) const {
@@ -156,10 +201,11 @@ void FeatureColumns::end_row(size_t row) {
     check(feature, found[i].size);
     if (!has_place(feature)) {
       if (feature.tensor) read_tensor(feature, row, found[i], columns_[i]);
+      if (feature.utf8 && !holds_utf8(pieces_of(found[i].entry))) refuse_text("feature", feature);
       continue;
     }
     const ValuesBuffer::Place place{.value = row * feature.size};
-    if (found[i].size.kind == FeatureKind::none) {
+    if (found[i].missing()) {
       columns_[i].values.write(place, feature.default_values);
     } else {
       columns_[i].values.write(feature.kind, place, place.value + feature.size,
@@ -187,6 +233,13 @@ void FeatureColumns::finish() {
 // number of items.
 void FeatureColumns::read_tensor(const WantedFeature& feature, size_t row, Found& found,
                                  Column& column) {
+  if (found.missing()) {
+    if (feature.fixed) {
+      const size_t bytes = tensor_bytes(feature);
+      std::ranges::fill(column.values.block().subspan(row * bytes, bytes), std::byte{0});
+    }
+    return;
+  }
   try {
     if (found.size.values != 1) {
       throw Error({.kind = ErrorKind::unsupported,
@@ -217,9 +270,10 @@ void FeatureColumns::lay_out_tensors(const WantedFeature& feature, std::span<con
   column.values.resize_block(items * item_bytes);
   std::span<std::byte> rest = column.values.block();
   for (size_t row = 0; row < rows_to_finish_; ++row) {
-    const FeatureSize& size = found[row * columns_.size()].size;
-    const size_t bytes = size.values * item_bytes;
-    parse_tensor(size.last).copy_to(rest.first(bytes));
+    const Found& at = found[row * columns_.size()];
+    if (at.missing()) continue;
+    const size_t bytes = at.size.values * item_bytes;
+    parse_tensor(at.size.last).copy_to(rest.first(bytes));
     rest = rest.subspan(bytes);
   }
 }
@@ -250,20 +304,25 @@ void FeatureColumns::lay_out(const WantedFeature& feature, std::span<const Found
   size_t values = 0;
   size_t bytes = 0;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
-    const FeatureSize& size = in_row(row).size;
-    const bool missing = size.kind == FeatureKind::none;
-    values += feature.fixed ? feature.size : size.values;
-    bytes += missing ? default_bytes : size.bytes;
+    const Found& at = in_row(row);
+    values += feature.fixed ? feature.size : at.size.values;
+    bytes += at.missing() ? default_bytes : at.size.bytes;
   }
   column.values.resize(feature.kind, values, bytes);
   column.row_splits.resize(rows_to_finish_ + 1);
   ValuesBuffer::Place place;
   for (size_t row = 0; row < rows_to_finish_; ++row) {
-    place = in_row(row).size.kind == FeatureKind::none
+    place = in_row(row).missing()
                 ? column.values.write(place, feature.default_values)
                 : column.values.write(feature.kind, place, values, pieces_of(in_row(row).entry));
     column.row_splits[row + 1] = static_cast<int64_t>(place.value);
   }
+}
+
+std::vector<uint8_t> FeatureColumns::validity(std::string_view name) const {
+  const size_t column = find_column(name, "feature");
+  return validity_of(std::span(found_).subspan(std::min(column, found_.size())), rows_,
+                     columns_.size(), [](const Found& found) { return found.missing(); });
 }
 
 uint64_t FeatureColumns::heap_bytes() const {
@@ -338,6 +397,9 @@ void FeatureListColumns::end_row(size_t row) {
       FeatureSize size;
       size.add(step);
       check_step(feature, list.steps, size);
+      if (feature.utf8 && !holds_utf8([&](auto on_piece) { on_piece(step); })) {
+        refuse_text("feature list", feature);
+      }
       ++list.steps;
       list.values += size.values;
       list.bytes += size.bytes;
@@ -377,6 +439,12 @@ void FeatureListColumns::lay_out(const WantedFeature& feature, std::span<const F
     });
     column.row_splits[row + 1] = static_cast<int64_t>(steps);
   }
+}
+
+std::vector<uint8_t> FeatureListColumns::validity(std::string_view name) const {
+  const size_t column = find_column(name, "feature list");
+  return validity_of(std::span(found_).subspan(std::min(column, found_.size())), rows_,
+                     columns_.size(), [](const Found& found) { return found.missing; });
 }
 
 uint64_t FeatureListColumns::heap_bytes() const {

@@ -8,6 +8,7 @@
 #include "recordpipe/crc32c.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/example/values_buffer.h"
+#include "recordpipe/internal/utf8.h"
 #include "recordpipe/parameter.h"
 
 namespace recordpipe {
@@ -57,6 +58,16 @@ void check_value_bytes(const WantedFeature& feature) {
   }
 }
 
+void check_utf8(const WantedFeature& feature) {
+  if (!feature.utf8) return;
+  if (feature.kind != FeatureKind::bytes) refuse(feature.name, "utf8, which needs kind bytes");
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&feature.default_values)) {
+    if (!std::ranges::all_of(*texts, is_utf8)) {
+      refuse(feature.name, "a default value that is not UTF-8");
+    }
+  }
+}
+
 struct Want {
   const std::string& name;
 
@@ -68,7 +79,8 @@ struct Want {
                           .shape = fixed.shape,
                           .size = values_of(name, fixed.shape),
                           .default_values = fixed.default_values,
-                          .value_bytes = fixed.value_bytes};
+                          .value_bytes = fixed.value_bytes,
+                          .utf8 = fixed.utf8};
     check_default(feature);
     check_value_bytes(feature);
     return feature;
@@ -79,16 +91,17 @@ struct Want {
             .fixed = true,
             .required = !fixed.allow_missing,
             .shape = fixed.shape,
-            .size = values_of(name, fixed.shape)};
+            .size = values_of(name, fixed.shape),
+            .utf8 = fixed.utf8};
   }
   WantedFeature operator()(const Ragged& ragged) const {
-    return {.name = name, .kind = ragged.kind};
+    return {.name = name, .kind = ragged.kind, .utf8 = ragged.utf8};
   }
   WantedFeature operator()(const SerializedTensor& tensor) const {
     return {.name = name,
             .kind = FeatureKind::bytes,
             .fixed = !tensor.ragged,
-            .required = true,
+            .required = !tensor.allow_missing,
             .shape = tensor.shape,
             .size = values_of(name, tensor.shape),
             .tensor = tensor.type};
@@ -133,9 +146,11 @@ std::string text_of(const WantedFeature& feature) {
   if (feature.tensor) {
     text += "tensor of ";
     text += to_string(*feature.tensor);
-    return text += shape_text(feature.shape, !feature.fixed);
+    text += shape_text(feature.shape, !feature.fixed);
+    return feature.required ? text : text + " or none";
   }
   if (!feature.fixed) text += "ragged ";
+  if (feature.utf8) text += "UTF-8 ";
   text += to_string(feature.kind);
   if (!feature.shape.empty()) text += list(feature.shape);
   if (feature.value_bytes) text += " of " + std::to_string(*feature.value_bytes);
@@ -150,6 +165,7 @@ std::vector<WantedFeature> want(const Schema& schema) {
   for (const auto& [name, form] : schema) {
     features.push_back(std::visit(Want{name}, form));
     if (features.back().kind == FeatureKind::none) refuse(name, "no kind");
+    check_utf8(features.back());
   }
   return features;
 }

@@ -67,8 +67,9 @@ class Columns {
   // `columns` is an ExampleBatch or FeatureColumns.
   template <FeatureKind kind, class Features>
   nb::object of(const Features& columns, size_t rows, const OutputFeature& feature) const {
-    if (feature.form == FeatureForm::tensor)
+    if (feature.form == FeatureForm::tensor || feature.form == FeatureForm::ragged_tensor) {
       return tensors(columns.tensor(feature.name), rows, feature);
+    }
     if (feature.form == FeatureForm::ragged) {
       const auto column = columns.template ragged<kind>(feature.name);
       return rows_of(column.values, {column.values.size()}, column.row_splits);

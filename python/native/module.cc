@@ -14,6 +14,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "python/native/arrow.h"
 #include "python/native/dataset.h"
 #include "python/native/errors.h"
 #include "python/native/file_work.h"
@@ -116,12 +117,17 @@ PythonDataset generator(nb::object factory) {
 
 void define_dataset(nb::module_& module) {
   nb::class_<ParseSpec>(module, "ParseSpec");
-  module.def("example_spec", [](const nb::list& features) {
-    return std::make_shared<ParseSpec>(example_spec(features));
+  const auto missing = [](bool nulls) {
+    return nulls ? MissingFeatures::null : MissingFeatures::strict;
+  };
+  module.def("example_spec", [=](const nb::list& features, bool nulls) {
+    return std::make_shared<ParseSpec>(example_spec(features, missing(nulls)));
   });
-  module.def("sequence_example_spec", [](const nb::list& context, const nb::list& feature_lists) {
-    return std::make_shared<ParseSpec>(sequence_example_spec(context, feature_lists));
-  });
+  module.def("sequence_example_spec",
+             [=](const nb::list& context, const nb::list& feature_lists, bool nulls) {
+               return std::make_shared<ParseSpec>(
+                   sequence_example_spec(context, feature_lists, missing(nulls)));
+             });
 
   using Self = const PythonDataset&;
   nb::class_<PythonDataset>(module, "Dataset")
@@ -309,6 +315,7 @@ NB_MODULE(_native, module) {
   define_schema(module);
   define_record_schema(module);
   define_tensor(module);
+  define_arrow(module);
   module.attr("version") = RECORDPIPE_VERSION;
   module.attr("INFINITE_CARDINALITY") = recordpipe::kInfiniteCardinality;
   module.attr("UNKNOWN_CARDINALITY") = recordpipe::kUnknownCardinality;

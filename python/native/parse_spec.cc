@@ -11,7 +11,7 @@ namespace recordpipe::python {
 namespace {
 
 FeatureKind kind_of(const std::string& dtype) {
-  if (dtype == "bytes") return FeatureKind::bytes;
+  if (dtype == "bytes" || dtype == "string") return FeatureKind::bytes;
   if (dtype == "float32") return FeatureKind::floats;
   return FeatureKind::int64s;
 }
@@ -55,10 +55,34 @@ TensorType tensor_type(const std::string& name) {
   throw Error({.kind = ErrorKind::invalid_argument, .reason = "no tensor has the type " + name});
 }
 
-FixedLen raw_feature(const OutputFeature& output) {
-  size_t bytes = output.dtype.bits / 8;
-  for (const size_t dimension : output.shape) bytes *= dimension;
-  return {.kind = FeatureKind::bytes, .value_bytes = bytes};
+size_t product(const std::vector<size_t>& shape) {
+  size_t size = 1;
+  for (const size_t dimension : shape) size *= dimension;
+  return size;
+}
+
+DefaultValues zeros(FeatureKind kind, size_t count) {
+  if (kind == FeatureKind::floats) return std::vector<float>(count);
+  if (kind == FeatureKind::int64s) return std::vector<int64_t>(count);
+  return std::vector<std::string>(count);
+}
+
+FixedLen raw_feature(const OutputFeature& output, MissingFeatures missing) {
+  const size_t bytes = output.dtype.bits / 8 * product(output.shape);
+  FixedLen feature{.kind = FeatureKind::bytes, .value_bytes = bytes};
+  if (missing == MissingFeatures::null) {
+    feature.default_values = std::vector<std::string>{std::string(bytes, '\0')};
+  }
+  return feature;
+}
+
+FeatureForm form_of(const std::string& name) {
+  if (name == "fixed") return FeatureForm::fixed;
+  if (name == "raw") return FeatureForm::raw;
+  if (name == "tensor") return FeatureForm::tensor;
+  if (name == "ragged_tensor") return FeatureForm::ragged_tensor;
+  if (name == "fixed_sequence") return FeatureForm::fixed_sequence;
+  return FeatureForm::ragged;
 }
 
 struct Feature {
@@ -67,65 +91,83 @@ struct Feature {
   std::string form() const { return nb::cast<std::string>(parts[1]); }
   std::string dtype() const { return nb::cast<std::string>(parts[2]); }
   std::vector<size_t> shape() const { return nb::cast<std::vector<size_t>>(parts[3]); }
+  OutputFeature output() const {
+    const FeatureForm of = form_of(form());
+    return {.name = name(),
+            .kind = is_block(of) ? FeatureKind::bytes : kind_of(dtype()),
+            .form = of,
+            .shape = shape(),
+            .is_text = dtype() == "string"};
+  }
 
   nb::tuple parts;
 };
 
-ExampleSchema example_schema(const nb::list& features, std::vector<OutputFeature>& outputs) {
+ExampleSchema example_schema(const nb::list& features, MissingFeatures missing,
+                             std::vector<OutputFeature>& outputs) {
+  const bool nulls = missing == MissingFeatures::null;
   ExampleSchema schema;
   for (const nb::handle item : features) {
     const Feature feature(item);
-    const std::string name = feature.name();
-    if (feature.form() == "raw") {
-      outputs.push_back(
-          {name, FeatureKind::bytes, FeatureForm::raw, dtype_of(feature.dtype()), feature.shape()});
-      schema[name] = raw_feature(outputs.back());
-    } else if (feature.form() == "tensor" || feature.form() == "ragged_tensor") {
-      const std::string dtype = feature.dtype();
-      outputs.push_back({name, FeatureKind::bytes, FeatureForm::tensor, dtype_of(dtype)});
-      schema[name] = SerializedTensor{.type = tensor_type(dtype),
-                                      .shape = feature.shape(),
-                                      .ragged = feature.form() == "ragged_tensor"};
-    } else if (const FeatureKind kind = kind_of(feature.dtype()); feature.form() == "fixed") {
-      schema[name] = FixedLen{kind, feature.shape(), default_values(kind, feature.parts[4])};
-      outputs.push_back({name, kind, FeatureForm::fixed});
+    OutputFeature output = feature.output();
+    if (output.form == FeatureForm::raw) {
+      output.dtype = dtype_of(feature.dtype());
+      schema[output.name] = raw_feature(output, missing);
+    } else if (output.form == FeatureForm::tensor || output.form == FeatureForm::ragged_tensor) {
+      output.dtype = dtype_of(feature.dtype());
+      schema[output.name] = SerializedTensor{.type = tensor_type(feature.dtype()),
+                                             .shape = output.shape,
+                                             .ragged = output.form == FeatureForm::ragged_tensor,
+                                             .allow_missing = nulls};
+    } else if (output.form == FeatureForm::fixed) {
+      DefaultValues values = default_values(output.kind, feature.parts[4]);
+      output.has_default = values.index() != 0;
+      if (nulls && !output.has_default) values = zeros(output.kind, product(output.shape));
+      schema[output.name] = FixedLen{.kind = output.kind,
+                                     .shape = output.shape,
+                                     .default_values = std::move(values),
+                                     .utf8 = nulls && output.is_text};
     } else {
-      schema[name] = Ragged{kind};
-      outputs.push_back({name, kind, FeatureForm::ragged});
+      schema[output.name] = Ragged{output.kind, nulls && output.is_text};
     }
+    outputs.push_back(std::move(output));
   }
   return schema;
 }
 
-FeatureListSchema list_schema(const nb::list& features, std::vector<OutputFeature>& outputs) {
+FeatureListSchema list_schema(const nb::list& features, MissingFeatures missing,
+                              std::vector<OutputFeature>& outputs) {
+  const bool nulls = missing == MissingFeatures::null;
   FeatureListSchema schema;
   for (const nb::handle item : features) {
     const Feature feature(item);
-    const std::string name = feature.name();
-    const FeatureKind kind = kind_of(feature.dtype());
-    if (feature.form() == "fixed_sequence") {
-      schema[name] = FixedLenSequence{kind, feature.shape(), nb::cast<bool>(feature.parts[4])};
-      outputs.push_back({name, kind, FeatureForm::fixed_sequence});
+    OutputFeature output = feature.output();
+    const bool utf8 = nulls && output.is_text;
+    if (output.form == FeatureForm::fixed_sequence) {
+      const bool allow_missing = nulls || nb::cast<bool>(feature.parts[4]);
+      schema[output.name] = FixedLenSequence{output.kind, output.shape, allow_missing, utf8};
     } else {
-      schema[name] = Ragged{kind};
-      outputs.push_back({name, kind, FeatureForm::ragged});
+      schema[output.name] = Ragged{output.kind, utf8};
     }
+    outputs.push_back(std::move(output));
   }
   return schema;
 }
 
 }  // namespace
 
-ParseSpec example_spec(const nb::list& features) {
+ParseSpec example_spec(const nb::list& features, MissingFeatures missing) {
   std::vector<OutputFeature> outputs;
-  const ExampleCollator collator(example_schema(features, outputs));
+  const ExampleCollator collator(example_schema(features, missing, outputs));
   return {std::move(outputs), {}, ParseCollator(collator)};
 }
 
-ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists) {
+ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists,
+                                MissingFeatures missing) {
   std::vector<OutputFeature> outputs, lists;
-  const SequenceExampleCollator collator({.context = example_schema(context, outputs),
-                                          .feature_lists = list_schema(feature_lists, lists)});
+  const SequenceExampleCollator collator(
+      {.context = example_schema(context, missing, outputs),
+       .feature_lists = list_schema(feature_lists, missing, lists)});
   return {std::move(outputs), std::move(lists), ParseCollator(collator)};
 }
 

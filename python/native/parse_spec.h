@@ -16,14 +16,22 @@ namespace recordpipe::python {
 
 namespace nb = nanobind;
 
-enum class FeatureForm { fixed, ragged, raw, tensor, fixed_sequence };
+enum class FeatureForm { fixed, ragged, raw, tensor, ragged_tensor, fixed_sequence };
+
+// Whether the values of a batch are one block of memory, of numbers of any type.
+constexpr bool is_block(FeatureForm form) {
+  return form == FeatureForm::raw || form == FeatureForm::tensor ||
+         form == FeatureForm::ragged_tensor;
+}
 
 struct OutputFeature {
   std::string name;
   FeatureKind kind;
   FeatureForm form;
+  std::vector<size_t> shape = {};  // of one row; in feature lists, of one step
   nb::dlpack::dtype dtype = {};    // if raw or tensor
-  std::vector<size_t> shape = {};  // of one row, if raw
+  bool is_text = false;            // bytes that are declared to be strings
+  bool has_default = false;
 };
 
 // The collator, and what to_python() makes of its batches.
@@ -33,12 +41,21 @@ struct ParseSpec {
   ParseCollator collator;
 };
 
+enum class MissingFeatures {
+  // As parse() documents it: an error for a feature that is required.
+  strict,
+  // No error: zeros, or empty bytes; validity() of the batch tells which rows they are in. Text
+  // must be UTF-8.
+  null,
+};
+
 // The features are tuples (name, form, dtype, shape, default values or None). The form is "fixed",
 // "ragged", "raw", "tensor" or "ragged_tensor" (whose shape is without the first dimension); in
 // feature lists, "fixed_sequence" (with allow_missing instead of default values) or "ragged". The
-// dtype is "bytes", "float32" or "int64"; of raw and tensor, NumPy's name of a type of numbers, or
-// "bfloat16".
-ParseSpec example_spec(const nb::list& features);
-ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists);
+// dtype is "bytes", "string", "float32" or "int64"; of raw and tensor, NumPy's name of a type of
+// numbers, or "bfloat16".
+ParseSpec example_spec(const nb::list& features, MissingFeatures missing);
+ParseSpec sequence_example_spec(const nb::list& context, const nb::list& feature_lists,
+                                MissingFeatures missing);
 
 }  // namespace recordpipe::python

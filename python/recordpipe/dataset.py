@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from recordpipe import _native as native
-from recordpipe import stack
+from recordpipe import arrow, stack
 from recordpipe.features import (
     Feature,
     ListFeature,
@@ -97,7 +97,7 @@ class Dataset:
         """
         if features is None:
             features = find_features(self)
-        spec = native.example_spec(native_features(features))
+        spec = native.example_spec(native_features(features), False)
         return self._parsed("parse", (dict(features),), spec)
 
     def parse_sequence_example(
@@ -117,7 +117,7 @@ class Dataset:
         """
         context, feature_lists = dict(context or {}), dict(feature_lists or {})
         spec = native.sequence_example_spec(
-            native_features(context), native_feature_lists(feature_lists)
+            native_features(context), native_feature_lists(feature_lists), False
         )
         return self._parsed("parse_sequence_example", (context, feature_lists), spec)
 
@@ -438,6 +438,30 @@ class Dataset:
                 "by number; use skip(n) for others"
             )
         return self._access
+
+    def __arrow_c_schema__(self) -> Any:
+        """The Arrow schema, as a PyCapsule: what other libraries call."""
+        return arrow.schema(self)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """A pass as an Arrow stream, as a PyCapsule: what other libraries call.
+
+        ``pyarrow.table(ds)``, ``polars.DataFrame(ds)``, ``pandas.DataFrame.from_arrow(ds)`` and
+        DuckDB's ``select ... from ds`` read a parsed Dataset, of single records or of batches.
+        Columns are the features: int64, float, binary, string if declared so, lists, and fixed-size
+        lists for shapes; context and feature lists of SequenceExamples side by side. They are
+        the batches' memory, not copies of it. A missing feature is null, unless it has a
+        default value. A batch() becomes a record batch; without batch(), record batches have up to
+        1,024 rows. Each call makes a new pass, in epoch 0 or that of :meth:`epoch`.
+
+        Errors end the stream, with the message that iterating would raise; their class is the
+        consumer's. Elements made by functions in Python, and records without parse(), have no
+        columns: :class:`UnsupportedError`.
+
+        Args:
+            requested_schema: ignored, as the protocol permits; consumers cast.
+        """
+        return arrow.stream(self)
 
     def explain(self) -> str:
         """The operators and their parameters, a line for each, in the order in which data flows."""

@@ -24,8 +24,8 @@ __all__ = [
 # What users write for the three types of values: also NumPy's, TensorFlow's and Python's types.
 _DTYPES = {
     "bytes": "bytes",
-    "string": "bytes",
-    "str": "bytes",
+    "string": "string",
+    "str": "string",
     "object": "bytes",
     "int64": "int64",
     "int": "int64",
@@ -57,11 +57,19 @@ def known_compression(name: str | None) -> str:
 
 
 def _dtype(dtype: Any) -> str:
+    """Returns "bytes", "string", "int64" or "float32"; "string" declares bytes to be UTF-8 text.
+
+    tf.string, an object with the name "string", declares bytes of any content.
+    """
+    if getattr(dtype, "name", None) == "string":
+        return "bytes"
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
     try:
         return _DTYPES[name]
     except KeyError:
-        raise ValueError(f'dtype is "bytes", "int64" or "float32", not {dtype!r}') from None
+        raise ValueError(
+            f'dtype is "bytes", "string", "int64" or "float32", not {dtype!r}'
+        ) from None
 
 
 # NumPy's names of the types of numbers of which RawFeature and TensorFeature make arrays.
@@ -100,14 +108,14 @@ def _checked_shape(shape: Any) -> tuple[int, ...]:
 
 def _default_values(name: str, default: Any, shape: tuple[int, ...], dtype: str) -> list[Any]:
     """Returns the default values of a row, flattened. A single value fills the shape."""
-    array = np.asarray(default, dtype=object if dtype == "bytes" else None)
+    array = np.asarray(default, dtype=object if dtype in ("bytes", "string") else None)
     size = math.prod(shape)
     if array.size not in (1, size):
         raise ValueError(
             f"feature {name!r}: default_value has {array.size} values, and the shape "
             f"{list(shape)} has {size}"
         )
-    kinds = {"bytes": "O", "int64": "biu", "float32": "biuf"}[dtype]
+    kinds = {"bytes": "O", "string": "O", "int64": "biu", "float32": "biuf"}[dtype]
     if array.dtype.kind not in kinds:
         raise TypeError(f"feature {name!r}: the default value {default!r} is not of {dtype}")
     if array.dtype == np.uint64 and dtype == "int64" and array.max(initial=0) >= 2**63:
@@ -115,7 +123,7 @@ def _default_values(name: str, default: Any, shape: tuple[int, ...], dtype: str)
     values = [
         value.encode() if isinstance(value, str) else value for value in array.ravel().tolist()
     ]
-    if dtype == "bytes" and not all(isinstance(value, bytes) for value in values):
+    if kinds == "O" and not all(isinstance(value, bytes) for value in values):
         raise TypeError(f"feature {name!r}: the default value {default!r} is not of bytes")
     return values if len(values) == size else values * size
 
@@ -129,10 +137,11 @@ class FixedLenFeature:
 
     Args:
         shape: of one Example's values; [] for a single value. No dimension may be 0.
-        dtype: "bytes", "int64" or "float32".
+        dtype: "bytes", "string", "int64" or "float32". A string is text: bytes objects in NumPy,
+            where nothing is checked, and a string in Arrow, where it must be UTF-8.
         default_value: for Examples without the feature: as many values as ``shape`` has, or a
-            single one that fills it. Without it, a missing feature is an error. A feature that is
-            present without values is an error in both cases, as in tf.io.
+            single one that fills it. Without it, a missing feature is an error; in Arrow, null. A
+            feature that is present without values is an error in all cases, as in tf.io.
     """
 
     shape: Sequence[int]
@@ -152,11 +161,12 @@ class FixedLenFeature:
 class RaggedFeature:
     """Any number of values; none if the feature is missing (tf.io.RaggedFeature).
 
-    In a batch, a :class:`Ragged`; in a single element, an array [values]. The ``partitions`` of
-    tf.io are not supported: read each feature by itself.
+    In a batch, a :class:`Ragged`; in a single element, an array [values]. In Arrow, a list: null if
+    the feature is missing, empty if it has no values. The ``partitions`` of tf.io are not
+    supported: read each feature by itself.
 
     Args:
-        dtype: "bytes", "int64" or "float32".
+        dtype: "bytes", "string", "int64" or "float32".
     """
 
     dtype: Any
@@ -235,8 +245,8 @@ class FixedLenSequenceFeature:
 
     Args:
         shape: of one step's values; [] for a single value.
-        dtype: "bytes", "int64" or "float32".
-        allow_missing: True: a missing list has no steps. Default: an error.
+        dtype: "bytes", "string", "int64" or "float32".
+        allow_missing: True: a missing list has no steps. Default: an error. In Arrow, it is null.
     """
 
     shape: Sequence[int]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from recordpipe import _native
+from recordpipe.dataset import Dataset
 from recordpipe.features import known_compression
 
 __all__ = ["Writer", "encode_example", "write_tfrecords"]
@@ -98,6 +99,29 @@ class Writer:
         self._files[self.records % len(self._files)].write(record)
         self.records += 1
 
+    def write_table(self, table: Any) -> None:
+        """Writes each row of an Arrow table as a tf.train.Example.
+
+        A column becomes a feature: integers and bools int64 values, floats of any width float
+        values (rounded to 32 bits), strings and binary bytes values, also if they are
+        dictionary-encoded (categories); lists of these become lists, and fixed-size lists of
+        fixed-size lists are flattened. Null leaves the feature out. Reads batch by batch.
+
+        Raises :class:`UnsupportedError` for other types (structs, maps, nested lists, times,
+        decimals), nulls inside of lists and integers above 2^63 - 1, with the column's name; records
+        before it are written.
+
+        Args:
+            table: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record
+                batches and readers of pyarrow, frames of polars and pandas, relations of DuckDB.
+        """
+        if hasattr(table, "__arrow_c_stream__"):
+            stream = table.__arrow_c_stream__()
+            self.records += _native.write_arrow_stream(stream, self._files, self.records)
+        else:
+            schema, array = table.__arrow_c_array__()
+            self.records += _native.write_arrow_array(schema, array, self._files, self.records)
+
     def close(self) -> None:
         """Completes the files."""
         for file in self._files:
@@ -120,14 +144,28 @@ def shard_paths(path: str, shards: int) -> list[str]:
     return [f"{stem}-{i:05d}-of-{shards:05d}{suffix}" for i in range(shards)]
 
 
-def write_tfrecords(
-    path: str | os.PathLike[str], elements: Iterable[Element], **options: Any
-) -> list[str]:
-    """Writes all ``elements``, a Dataset or any iterable of bytes and dicts; returns the paths.
+def write_tfrecords(path: str | os.PathLike[str], elements: Any, **options: Any) -> list[str]:
+    """Writes all ``elements``, and returns the paths of the files.
 
-    The options are those of :class:`Writer`.
+    Args:
+        elements: a Dataset or any iterable of bytes and dicts (see :meth:`Writer.write`); a table,
+            or an iterable of record batches (see :meth:`Writer.write_table`).
+        options: those of :class:`Writer`.
     """
     with Writer(path, **options) as writer:
-        for element in elements:
-            writer.write(element)
+        if _is_table(elements):
+            writer.write_table(elements)
+        else:
+            for element in elements:
+                if _is_table(element):
+                    writer.write_table(element)
+                else:
+                    writer.write(element)
     return writer.paths
+
+
+def _is_table(elements: Any) -> bool:
+    """Whether ``elements`` are rows of Arrow columns. A Dataset yields the elements to write."""
+    if isinstance(elements, (bytes, dict, Dataset)):
+        return False
+    return hasattr(elements, "__arrow_c_stream__") or hasattr(elements, "__arrow_c_array__")

@@ -45,19 +45,21 @@ struct FixedLen {
   // values of a batch are then one array [batch, value_bytes], for example of raw pixels
   // (tf.io.decode_raw). Default: any size.
   std::optional<size_t> value_bytes = {};
+  // For kind bytes: a value that is not UTF-8 is an error.
+  bool utf8 = false;
 };
 
 // Any number of values; none if the feature is missing. tf.io.RaggedFeature.
 struct Ragged {
   FeatureKind kind = FeatureKind::none;  // must be set
+  bool utf8 = false;                     // as in FixedLen
 };
 // tf.io.VarLenFeature has the same semantics and gives a SparseTensor: sparse_indices() of
 // columns.h computes its indices from a ragged column.
 using VarLen = Ragged;
 
 // A bytes feature with one value: the bytes of tf.io.serialize_tensor (tensor_proto.h). All tensors
-// have the same type. The elements of a batch are one array (TensorColumn in columns.h). The
-// feature is required.
+// have the same type. The elements of a batch are one array (TensorColumn in columns.h).
 struct SerializedTensor {
   TensorType type;
   // The shape of the tensor; with `ragged`, without its first dimension. No dimension may be 0.
@@ -66,6 +68,9 @@ struct SerializedTensor {
   // Repeated values of a tensor (tensor_proto.h) may then take at most 16 MiB, because a few bytes
   // could describe any size.
   bool ragged = false;
+  // true: a missing tensor is zeros, or has no items if ragged; false (default): the feature is
+  // required.
+  bool allow_missing = false;
 };
 
 // The same number of values in every step of a feature list. tf.io.FixedLenSequenceFeature.
@@ -75,6 +80,7 @@ struct FixedLenSequence {
   std::vector<size_t> shape = {};
   // true: a missing list has no steps; false (default): the list is required.
   bool allow_missing = false;
+  bool utf8 = false;  // as in FixedLen
 };
 
 using ExampleSchema = std::map<std::string, std::variant<FixedLen, Ragged, SerializedTensor>>;

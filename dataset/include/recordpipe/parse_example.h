@@ -52,6 +52,10 @@ class ExampleBatch {
   }
   // The same for a SerializedTensor.
   TensorColumn tensor(std::string_view name) const { return features_.tensor(name); }
+  // Which rows have the feature (rows without it have the default values), as a bitmap in the
+  // layout of Arrow: row i has it if bit i % 8 of byte i / 8 is 1. Empty if all rows have it.
+  // Throws Error{invalid_argument} if the schema has no feature with this name.
+  std::vector<uint8_t> validity(std::string_view name) const { return features_.validity(name); }
 
  private:
   friend class ExampleCollator;
@@ -82,8 +86,8 @@ class ExampleCollator {
   //   corrupted       the record is not an Example, or a value not a serialised tensor
   //   limit_exceeded  the record has 2 GiB or more, or a ragged tensor repeats a value too often
   //   not_found       a required feature is missing
-  //   unsupported     a feature has another kind or number of values, a value another size, or a
-  //                   tensor another type or shape
+  //   unsupported     a feature has another kind or number of values, a value another size, text
+  //                   that is not UTF-8, or a tensor of another type or shape
   // After an error, the batch is empty until the next reset().
   void set(ExampleBatch& batch, size_t row, Record record) const;
   // Builds the columns, after all rows were set.

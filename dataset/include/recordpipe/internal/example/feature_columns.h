@@ -39,6 +39,8 @@ class ColumnTable {
   // "feature".
   size_t find_column(std::string_view name, FeatureKind kind, bool fixed,
                      std::string_view fixed_form, std::string_view what) const;
+  // The column `name`, of any kind and form.
+  size_t find_column(std::string_view name, std::string_view what) const;
   // Starts a batch; keeps the memory of the previous batch. Returns whether the set of columns has
   // changed.
   bool start(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
@@ -72,6 +74,10 @@ class FeatureColumns : public ColumnTable {
   // Returns the column of SerializedTensor `name`, or throws the same error.
   TensorColumn tensor(std::string_view name) const;
 
+  // Which rows have the feature, as in Arrow: row i has it if bit i % 8 of byte i / 8 is 1. Empty
+  // if all rows have it. Throws Error{invalid_argument} if the schema has no feature `name`.
+  std::vector<uint8_t> validity(std::string_view name) const;
+
   // Starts a batch of `rows` rows; keeps the memory of the previous batch.
   void reset(const std::shared_ptr<const WantedFeatures>& wanted, size_t rows);
   // Reads one Features message of the row. A record may have several such messages, which protobuf
@@ -93,6 +99,8 @@ class FeatureColumns : public ColumnTable {
   struct Found {
     std::span<const std::byte> entry;
     FeatureSize size;
+
+    bool missing() const { return size.kind == FeatureKind::none; }
   };
 
   void read_tensor(const WantedFeature& feature, size_t row, Found& found, Column& column);
@@ -124,6 +132,9 @@ class FeatureListColumns : public ColumnTable {
     const auto steps = std::span(column.step_splits).first(static_cast<size_t>(splits.back()) + 1);
     return {column.values.values<kind>(static_cast<size_t>(steps.back())), steps, splits};
   }
+
+  // Which rows have the list, like FeatureColumns::validity().
+  std::vector<uint8_t> validity(std::string_view name) const;
 
   // Like the functions of FeatureColumns. read() reads one FeatureLists message; end_row() throws
   // not_found if a required list is missing, unsupported if a step has the wrong kind or number of

@@ -22,6 +22,7 @@ struct WantedFeature {
   DefaultValues default_values = {};
   std::optional<size_t> value_bytes = {};
   std::optional<TensorType> tensor = {};  // of kind bytes; `fixed`, `shape` and `size` are its own
+  bool utf8 = false;
 };
 
 class WantedFeatures {
@@ -29,8 +30,9 @@ class WantedFeatures {
   WantedFeatures() = default;
   // Both constructors throw Error{invalid_argument}, with the feature's name, for a feature without
   // a kind, a dimension of 0, a shape of 2^31 values or more (no Example can hold them), default
-  // values whose kind, number or size differs from the feature's, or value_bytes for another kind
-  // than bytes or another shape than {}.
+  // values whose kind, number or size differs from the feature's, value_bytes for another kind than
+  // bytes or another shape than {}, or utf8 for another kind than bytes or default values that are
+  // not UTF-8.
   explicit WantedFeatures(const ExampleSchema& schema);
   explicit WantedFeatures(const FeatureListSchema& schema);
 

@@ -1,0 +1,368 @@
+#include "python/native/arrow_column.h"
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+#include "recordpipe/error.h"
+
+namespace recordpipe::python {
+namespace {
+
+bool bit(const void* bits, int64_t i) {
+  return (static_cast<const uint8_t*>(bits)[i / 8] >> i % 8 & 1) != 0;
+}
+
+// `place` counts the array's offset.
+bool is_null(const ArrowArray& array, int64_t place) {
+  return array.n_buffers > 0 && array.buffers[0] && array.null_count != 0 &&
+         !bit(array.buffers[0], place);
+}
+
+// A value of a buffer, which need not be aligned.
+template <class T>
+T load(const void* buffer, int64_t i) {
+  T value;
+  std::memcpy(&value, static_cast<const std::byte*>(buffer) + i * static_cast<int64_t>(sizeof(T)),
+              sizeof(T));
+  return value;
+}
+
+float from_half(uint16_t half) {
+  const bool negative = half >> 15 != 0;
+  const int exponent = half >> 10 & 31;
+  const int fraction = half & 1023;
+  float value = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                              : std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
+  if (exponent == 31) {
+    value = fraction == 0 ? std::numeric_limits<float>::infinity()
+                          : std::numeric_limits<float>::quiet_NaN();
+  }
+  return negative ? -value : value;
+}
+
+// The number in "+w:12"; -1 if there is none.
+int64_t width_of(std::string_view format) {
+  format.remove_prefix(format.find(':') + 1);
+  int64_t width = -1;
+  const auto result = std::from_chars(format.data(), format.data() + format.size(), width);
+  return result.ec == std::errc() && result.ptr == format.data() + format.size() ? width : -1;
+}
+
+std::string described(std::string_view format) {
+  if (format.starts_with("+s")) return "a struct";
+  if (format.starts_with("+m")) return "a map";
+  if (format.starts_with("+u")) return "a union";
+  if (format.starts_with("+r")) return "run-end encoded";
+  if (format.starts_with("ts")) return "a timestamp";
+  if (format.starts_with("td")) return "a date";
+  if (format.starts_with("tt")) return "a time";
+  if (format.starts_with("tD")) return "a duration";
+  if (format.starts_with("ti")) return "an interval";
+  if (format.starts_with("d:")) return "a decimal";
+  if (format.starts_with("+")) return "a nested list";
+  return "of the Arrow type '" + printable(format) + "'";
+}
+
+}  // namespace
+
+ArrowColumn::ArrowColumn(const ArrowSchema& schema) : name_(schema.name ? schema.name : "") {
+  const ArrowSchema* field = &schema;
+  while (const auto list = list_of(*field)) {
+    if (!lists_.empty() &&
+        (list->type != ListType::fixed || lists_.front().type != ListType::fixed)) {
+      refuse("is a nested list", "flatten it");
+    }
+    lists_.push_back(*list);
+    if (field->n_children != 1 || !field->children || !field->children[0]) {
+      damaged("a list type without an item type");
+    }
+    field = field->children[0];
+  }
+  values_ = values_of(*field);
+  if (!field->dictionary) return;
+  if (values_.type < ValueType::int8 || values_.type > ValueType::uint64) {
+    damaged("a dictionary whose indexes are not integers");
+  }
+  indexes_ = values_;
+  if (field->dictionary->dictionary) refuse("has a dictionary of dictionaries", "decode it");
+  values_ = values_of(*field->dictionary);
+}
+
+std::optional<ArrowColumn::List> ArrowColumn::list_of(const ArrowSchema& schema) const {
+  const std::string_view format = schema.format ? schema.format : "";
+  if (format == "+l") return List{ListType::list};
+  if (format == "+L") return List{ListType::large_list};
+  if (format == "+vl") return List{ListType::list_view};
+  if (format == "+vL") return List{ListType::large_list_view};
+  if (!format.starts_with("+w:")) return std::nullopt;
+  const int64_t width = width_of(format);
+  if (width < 0) damaged("the type '" + printable(format) + "'");
+  return List{ListType::fixed, width};
+}
+
+ArrowColumn::Values ArrowColumn::values_of(const ArrowSchema& schema) const {
+  const std::string_view format = schema.format ? schema.format : "";
+  static constexpr std::pair<std::string_view, ValueType> kTypes[] = {
+      {"n", ValueType::null},         {"b", ValueType::boolean},
+      {"c", ValueType::int8},         {"C", ValueType::uint8},
+      {"s", ValueType::int16},        {"S", ValueType::uint16},
+      {"i", ValueType::int32},        {"I", ValueType::uint32},
+      {"l", ValueType::int64},        {"L", ValueType::uint64},
+      {"e", ValueType::float16},      {"f", ValueType::float32},
+      {"g", ValueType::float64},      {"z", ValueType::binary},
+      {"u", ValueType::binary},       {"Z", ValueType::large_binary},
+      {"U", ValueType::large_binary}, {"vz", ValueType::binary_view},
+      {"vu", ValueType::binary_view},
+  };
+  for (const auto& [name, type] : kTypes) {
+    if (format == name) return {.type = type};
+  }
+  if (format.starts_with("w:")) {
+    const int64_t width = width_of(format);
+    if (width < 0) damaged("the type '" + printable(format) + "'");
+    return {.type = ValueType::fixed_binary, .width = width};
+  }
+  refuse("is " + described(format) + ", and features hold integers, floats and bytes",
+         "cast the column, or leave it out");
+}
+
+void ArrowColumn::check_array(const ArrowArray* array, int64_t buffers, int64_t children) const {
+  if (!array || array->length < 0 || array->offset < 0 ||
+      array->length > std::numeric_limits<int64_t>::max() - array->offset) {
+    damaged("an array without a length");
+  }
+  if (array->n_buffers < buffers || (array->n_buffers > 0 && !array->buffers)) {
+    damaged("an array of " + std::to_string(array->n_buffers) + " buffers, not " +
+            std::to_string(buffers));
+  }
+  if (array->n_children != children || (children > 0 && !array->children)) {
+    damaged("an array of " + std::to_string(array->n_children) + " children, not " +
+            std::to_string(children));
+  }
+}
+
+void ArrowColumn::bind(const ArrowArray* array, int64_t rows) {
+  const ArrowArray* const column = array;
+  for (List& list : lists_) {
+    const bool is_view = list.type == ListType::list_view || list.type == ListType::large_list_view;
+    const int64_t buffers = list.type == ListType::fixed ? 1 : is_view ? 3 : 2;
+    check_array(array, buffers, 1);
+    for (int64_t i = 1; i < buffers && array->length > 0; ++i) {
+      if (!array->buffers[i]) damaged("a list array without offsets");
+    }
+    list.array = array;
+    array = array->children[0];
+  }
+  if (indexes_) {
+    bind_values(*indexes_, array);
+    bind_values(values_, array->dictionary);
+  } else {
+    bind_values(values_, array);
+  }
+  if (column->length < rows) {
+    damaged("a column of " + std::to_string(column->length) + " rows in a batch of " +
+            std::to_string(rows));
+  }
+}
+
+void ArrowColumn::bind_values(Values& values, const ArrowArray* array) {
+  const bool has_offsets =
+      values.type == ValueType::binary || values.type == ValueType::large_binary;
+  const bool is_view = values.type == ValueType::binary_view;
+  const int64_t buffers = values.type == ValueType::null ? 0 : has_offsets || is_view ? 3 : 2;
+  check_array(array, buffers, 0);
+  if (buffers > 0 && array->length > 0 && !array->buffers[1] &&
+      !(values.type == ValueType::fixed_binary && values.width == 0)) {
+    damaged("an array without values");
+  }
+  values.array = array;
+}
+
+std::optional<ArrowColumn::Range> ArrowColumn::range_of(int64_t row) const {
+  Range range{row, 1};
+  bool is_row = true;
+  const auto any_null = [&](const ArrowArray& array) {
+    if (array.null_count == 0 || array.n_buffers == 0 || !array.buffers[0]) return false;
+    for (int64_t i = 0; i < range.count; ++i) {
+      if (is_null(array, array.offset + range.begin + i)) return true;
+    }
+    return false;
+  };
+  for (const List& list : lists_) {
+    if (any_null(*list.array)) {
+      if (is_row) return std::nullopt;
+      refuse_row("a null in a list");
+    }
+    is_row = false;
+    range = items_of(list, range);
+    const ArrowArray& items = *list.array->children[0];
+    if (range.begin < 0 || range.count < 0 || range.begin > items.length - range.count) {
+      damaged("a list beyond the end of its items");
+    }
+  }
+  const ArrowArray& values = indexes_ ? *indexes_->array : *values_.array;
+  bool null = any_null(values);
+  if (values_.type == ValueType::null) null = range.count > 0;
+  for (int64_t i = 0; indexes_ && !null && i < range.count; ++i) {
+    const int64_t place = place_of(values.offset + range.begin + i);
+    null = values_.type == ValueType::null || is_null(*values_.array, place);
+  }
+  if (!null) return Range{values.offset + range.begin, range.count};
+  if (is_row) return std::nullopt;
+  refuse_row("a null in a list");
+}
+
+ArrowColumn::Range ArrowColumn::items_of(const List& list, Range range) const {
+  const ArrowArray& array = *list.array;
+  const int64_t place = array.offset + range.begin;
+  const auto from_offsets = [&]<class T>(T) -> Range {
+    const int64_t begin = load<T>(array.buffers[1], place);
+    const int64_t end = load<T>(array.buffers[1], place + 1);
+    if (begin < 0 || end < begin) damaged("list offsets that decrease");
+    return {begin, end - begin};
+  };
+  switch (list.type) {
+    case ListType::list:
+      return from_offsets(int32_t());
+    case ListType::large_list:
+      return from_offsets(int64_t());
+    case ListType::list_view:
+      return {load<int32_t>(array.buffers[1], place), load<int32_t>(array.buffers[2], place)};
+    case ListType::large_list_view:
+      return {load<int64_t>(array.buffers[1], place), load<int64_t>(array.buffers[2], place)};
+    case ListType::fixed:
+      break;
+  }
+  Range items;
+  if (__builtin_mul_overflow(place, list.width, &items.begin) ||
+      __builtin_mul_overflow(range.count, list.width, &items.count)) {
+    damaged("a list beyond the end of its items");
+  }
+  return items;
+}
+
+int64_t ArrowColumn::place_of(int64_t i) const {
+  if (!indexes_) return i;
+  const int64_t index = integer(*indexes_, i);
+  if (index < 0 || index >= values_.array->length) damaged("an index beyond its dictionary");
+  return values_.array->offset + index;
+}
+
+int64_t ArrowColumn::integer(const Values& values, int64_t place) const {
+  const void* const buffer = values.array->buffers[1];
+  switch (values.type) {
+    case ValueType::boolean:
+      return bit(buffer, place) ? 1 : 0;
+    case ValueType::int8:
+      return load<int8_t>(buffer, place);
+    case ValueType::uint8:
+      return load<uint8_t>(buffer, place);
+    case ValueType::int16:
+      return load<int16_t>(buffer, place);
+    case ValueType::uint16:
+      return load<uint16_t>(buffer, place);
+    case ValueType::int32:
+      return load<int32_t>(buffer, place);
+    case ValueType::uint32:
+      return load<uint32_t>(buffer, place);
+    case ValueType::uint64: {
+      const auto value = load<uint64_t>(buffer, place);
+      if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+        refuse_row(std::to_string(value) + " is above 2^63 - 1");
+      }
+      return static_cast<int64_t>(value);
+    }
+    default:
+      return load<int64_t>(buffer, place);
+  }
+}
+
+float ArrowColumn::real(int64_t place) const {
+  const void* const buffer = values_.array->buffers[1];
+  if (values_.type == ValueType::float32) return load<float>(buffer, place);
+  if (values_.type == ValueType::float64) return static_cast<float>(load<double>(buffer, place));
+  return from_half(load<uint16_t>(buffer, place));
+}
+
+std::span<const std::byte> ArrowColumn::bytes(int64_t place) const {
+  const ArrowArray& array = *values_.array;
+  const auto bytes_at = [&](int64_t buffer, int64_t begin, int64_t size) {
+    if (begin < 0 || size < 0 || (size > 0 && !array.buffers[buffer])) {
+      damaged("a value outside its buffer");
+    }
+    const auto* const data = static_cast<const std::byte*>(array.buffers[buffer]);
+    return std::span(size > 0 ? data + begin : nullptr, static_cast<size_t>(size));
+  };
+  const auto from_offsets = [&]<class T>(T) {
+    const int64_t begin = load<T>(array.buffers[1], place);
+    const int64_t end = load<T>(array.buffers[1], place + 1);
+    if (end < begin) damaged("offsets that decrease");
+    return bytes_at(2, begin, end - begin);
+  };
+  if (values_.type == ValueType::binary) return from_offsets(int32_t());
+  if (values_.type == ValueType::large_binary) return from_offsets(int64_t());
+  if (values_.type == ValueType::fixed_binary) {
+    int64_t begin = 0;
+    if (__builtin_mul_overflow(place, values_.width, &begin)) damaged("a value outside its buffer");
+    return bytes_at(1, begin, values_.width);
+  }
+  // A view has 16 bytes: the size, then up to 12 bytes, or 4 of them, a buffer and an offset.
+  const auto* const view = static_cast<const std::byte*>(array.buffers[1]) + place * 16;
+  const int64_t size = load<int32_t>(view, 0);
+  if (size < 0) damaged("a value outside its buffer");
+  if (size <= 12) return {view + 4, static_cast<size_t>(size)};
+  const int64_t buffer = load<int32_t>(view, 2);
+  const int64_t begin = load<int32_t>(view, 3);
+  const void* const sizes = array.buffers[array.n_buffers - 1];
+  if (buffer < 0 || buffer >= array.n_buffers - 3 || !sizes || begin < 0 ||
+      begin > load<int64_t>(sizes, buffer) - size) {
+    damaged("a value outside its buffer");
+  }
+  return bytes_at(2 + buffer, begin, size);
+}
+
+void ArrowColumn::set(ExampleBuilder& example, int64_t row, uint64_t number) {
+  number_ = number;
+  const auto range = range_of(row);
+  if (!range) return;
+  const auto collect = [&](auto& out, const auto& value_at) {
+    out.clear();
+    out.reserve(static_cast<size_t>(range->count));
+    for (int64_t i = 0; i < range->count; ++i) {
+      out.push_back(value_at(place_of(range->begin + i)));
+    }
+  };
+  if (values_.type >= ValueType::binary) {
+    collect(texts_, [&](int64_t place) { return bytes(place); });
+    example.set_bytes_list(name_, texts_);
+  } else if (values_.type >= ValueType::float16) {
+    collect(floats_, [&](int64_t place) { return real(place); });
+    example.set_floats(name_, floats_);
+  } else if (values_.type != ValueType::null) {
+    collect(int64s_, [&](int64_t place) { return integer(values_, place); });
+    example.set_int64s(name_, int64s_);
+  }
+}
+
+void ArrowColumn::refuse(const std::string& reason, const std::string& hint) const {
+  throw Error({.kind = ErrorKind::unsupported,
+               .reason = "column '" + printable(name_) + "' " + reason,
+               .hint = hint});
+}
+
+void ArrowColumn::refuse_row(const std::string& reason) const {
+  throw Error({.kind = ErrorKind::unsupported,
+               .reason = "column '" + printable(name_) + "', row " + std::to_string(number_) +
+                         ": " + reason + ", which a feature can't hold"});
+}
+
+void ArrowColumn::damaged(const std::string& reason) const {
+  throw Error({.kind = ErrorKind::invalid_argument,
+               .reason = "column '" + printable(name_) + "': " + reason});
+}
+
+}  // namespace recordpipe::python

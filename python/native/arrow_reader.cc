@@ -1,0 +1,119 @@
+#include "python/native/arrow_reader.h"
+
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "python/native/arrow_column.h"
+#include "recordpipe/error.h"
+#include "recordpipe/example_builder.h"
+
+namespace recordpipe::python {
+namespace {
+
+// Releases an Arrow struct at the end of a scope.
+template <class T>
+struct Owned {
+  T value = {};
+
+  Owned() = default;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (value.release) value.release(&value);
+  }
+};
+
+[[noreturn]] void refuse(const std::string& reason) {
+  throw Error({.kind = ErrorKind::invalid_argument, .reason = reason});
+}
+
+std::vector<ArrowColumn> columns_of(const ArrowSchema& schema) {
+  if (!schema.release) refuse("the Arrow schema is released already");
+  if (!schema.format || std::strcmp(schema.format, "+s") != 0) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "the Arrow data has no columns: it is a single array"});
+  }
+  std::vector<ArrowColumn> columns;
+  std::set<std::string> names;
+  for (int64_t i = 0; i < schema.n_children; ++i) {
+    columns.emplace_back(*schema.children[i]);
+    if (!names.insert(columns.back().name()).second) {
+      throw Error({.kind = ErrorKind::unsupported,
+                   .reason = "two columns are named '" + printable(columns.back().name()) + "'"});
+    }
+  }
+  return columns;
+}
+
+bool has_null_rows(const ArrowArray& batch) {
+  if (batch.null_count == 0 || batch.n_buffers == 0 || !batch.buffers[0]) return false;
+  const auto* const bits = static_cast<const uint8_t*>(batch.buffers[0]);
+  for (int64_t i = batch.offset; i < batch.offset + batch.length; ++i) {
+    if ((bits[i / 8] >> i % 8 & 1) == 0) return true;
+  }
+  return false;
+}
+
+// Returns `number` + the rows of the batch.
+uint64_t write_batch(std::vector<ArrowColumn>& columns, const ArrowArray& batch, uint64_t number,
+                     const WriteExample& write, const std::function<void()>& tick) {
+  constexpr int64_t kRowsPerTick = 4096;
+  if (batch.length < 0 || batch.offset < 0 ||
+      batch.n_children != static_cast<int64_t>(columns.size())) {
+    refuse("an Arrow batch that contradicts its schema");
+  }
+  if (has_null_rows(batch)) refuse("an Arrow struct array with null rows");
+  for (size_t i = 0; i < columns.size(); ++i) {
+    columns[i].bind(batch.children[i], batch.offset + batch.length);
+  }
+  ExampleBuilder example;
+  std::string bytes;
+  for (int64_t row = 0; row < batch.length; ++row) {
+    if (row % kRowsPerTick == 0) tick();
+    example.clear();
+    for (ArrowColumn& column : columns) column.set(example, batch.offset + row, number);
+    bytes.clear();
+    example.append_to(bytes);
+    write(std::as_bytes(std::span(bytes)));
+    ++number;
+  }
+  return number;
+}
+
+}  // namespace
+
+uint64_t write_examples(ArrowArrayStream& stream, const WriteExample& write,
+                        const std::function<void()>& tick) {
+  if (!stream.release) refuse("the Arrow stream is read already");
+  Owned<ArrowArrayStream> input;  // a consumer moves the struct
+  std::swap(input.value, stream);
+  const auto check = [&](int code) {
+    if (code == 0) return;
+    const char* const message = input.value.get_last_error(&input.value);
+    throw Error({.kind = ErrorKind::io,
+                 .reason = "the Arrow stream failed: " +
+                           printable(message ? message : std::strerror(code))});
+  };
+  Owned<ArrowSchema> schema;
+  check(input.value.get_schema(&input.value, &schema.value));
+  std::vector<ArrowColumn> columns = columns_of(schema.value);
+  uint64_t rows = 0;
+  while (true) {
+    tick();
+    Owned<ArrowArray> batch;
+    check(input.value.get_next(&input.value, &batch.value));
+    if (!batch.value.release) return rows;
+    rows = write_batch(columns, batch.value, rows, write, tick);
+  }
+}
+
+uint64_t write_examples(const ArrowSchema& schema, const ArrowArray& batch,
+                        const WriteExample& write, const std::function<void()>& tick) {
+  std::vector<ArrowColumn> columns = columns_of(schema);
+  if (!batch.release) refuse("the Arrow array is read already");
+  return write_batch(columns, batch, 0, write, tick);
+}
+
+}  // namespace recordpipe::python

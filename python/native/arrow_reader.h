@@ -1,0 +1,32 @@
+// Makes Examples of the rows of Arrow tables.
+//
+// Columns become features of the same name: integers and bools int64 values, floats of all widths
+// float values (rounded to 32 bits), strings and binary values bytes values, also if they are
+// dictionary-encoded or views. Lists become lists; fixed-size lists of fixed-size lists are
+// flattened in row-major order. Null leaves the feature out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "python/native/arrow_abi.h"
+
+namespace recordpipe::python {
+
+using WriteExample = std::function<void(std::span<const std::byte>)>;
+
+// Calls write() for each row, and returns their number. Reads `stream` to its end, one record batch
+// at a time. tick() is called now and then, and may throw. Throws Error:
+//   unsupported       a column of another type, two columns of one name, a null in a list, or an
+//                     integer above 2^63 - 1, with the column's name, and the row
+//   invalid_argument  the structs contradict their types, or are released already
+//   io                the stream failed
+uint64_t write_examples(ArrowArrayStream& stream, const WriteExample& write,
+                        const std::function<void()>& tick);
+// The same for one record batch.
+uint64_t write_examples(const ArrowSchema& schema, const ArrowArray& batch,
+                        const WriteExample& write, const std::function<void()>& tick);
+
+}  // namespace recordpipe::python

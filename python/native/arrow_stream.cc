@@ -1,0 +1,276 @@
+#include "python/native/arrow_stream.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "python/native/arrow_array.h"
+#include "python/native/arrow_schema.h"
+#include "python/native/interrupt.h"
+#include "recordpipe/error.h"
+#include "recordpipe/iterator.h"
+
+namespace recordpipe::python {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Rows of a record batch where the plan has no batches: enough that the cost per batch is small,
+// and few enough that a batch of rows of a known size takes at most 16 MiB.
+constexpr size_t kMostRows = 1024;
+constexpr size_t kMostFixedBytes = 16 << 20;
+
+size_t fixed_row_bytes(const ParseSpec& spec) {
+  size_t bytes = 0;
+  for (const OutputFeature& feature : spec.outputs) {
+    size_t size = feature.form == FeatureForm::raw ? feature.dtype.bits / 8 : sizeof(int64_t);
+    for (const size_t dimension : feature.shape) size *= dimension;
+    bytes += size;
+  }
+  return bytes;
+}
+
+Dataset<ParsedBatch> batches_of(const PythonDataset& dataset) {
+  if (const auto* batches = std::get_if<Dataset<ParsedBatch>>(&dataset.elements())) return *batches;
+  if (!dataset.rows()) {
+    throw Error({.kind = ErrorKind::unsupported,
+                 .reason = "only parsed records, and batches of them, have Arrow columns",
+                 .hint = "call parse() first, and no function in Python after it"});
+  }
+  const size_t row_bytes = std::max<size_t>(fixed_row_bytes(*dataset.spec()), 1);
+  const size_t rows = std::clamp<size_t>(kMostFixedBytes / row_bytes, 1, kMostRows);
+  return std::get<Dataset<Record>>(dataset.elements())
+      .batch(rows, DropRemainder::no, dataset.spec()->collator);
+}
+
+int errno_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::not_found:
+      return ENOENT;
+    case ErrorKind::permission_denied:
+      return EACCES;
+    case ErrorKind::io:
+    case ErrorKind::network:
+      return EIO;
+    case ErrorKind::cancelled:
+      return ECANCELED;
+    default:
+      return EINVAL;
+  }
+}
+
+bool on_main_thread() { return getpid() == syscall(SYS_gettid); }
+
+// Runs the Python handlers of signals that have arrived. Throws Error{cancelled} if one raises: an
+// Arrow consumer can't pass a Python exception on, so it is set to be raised later.
+void handle_signals() {
+  if (!nb::is_alive() || !on_main_thread()) return;
+  const nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() == 0) return;
+  const nb::python_error raised;
+  PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), raised.type().ptr());
+  throw Error({.kind = ErrorKind::cancelled, .reason = "interrupted by a signal"});
+}
+
+class Stream {
+ public:
+  explicit Stream(const PythonDataset& dataset)
+      : batches_(batches_of(dataset)), spec_(dataset.spec()) {}
+  ~Stream() {
+    // The threads of the pass exist in the process that began it only.
+    if (pass_ && getpid() != process_) (void)pass_.release();
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  const ParseSpec& spec() const { return *spec_; }
+  const std::string& error() const { return error_; }
+
+  // Calls function(), and returns 0, or an errno value after an exception, whose message is error()
+  // from then on.
+  template <class Function>
+  int guarded(const Function& function) noexcept {
+    try {
+      try {
+        function();
+        return 0;
+      } catch (const Error& error) {
+        error_ = error.what();
+        return errno_of(error.kind());
+      } catch (const std::bad_alloc&) {
+        error_ = "not enough memory";
+        return ENOMEM;
+      } catch (const std::exception& error) {
+        error_ = error.what();
+        return EIO;
+      }
+    } catch (const std::exception&) {
+      return ENOMEM;  // of the message
+    }
+  }
+
+  // At the end, `out` is released.
+  void next(ArrowArray& out) {
+    out.release = nullptr;
+    const std::lock_guard lock(mutex_);
+    begin();
+    ParsedBatch* const batch = next_batch();
+    if (batch) export_batch(pool_->lend(*batch), pool_, *spec_, out);
+  }
+
+  void close() {
+    is_closed_ = true;
+    if (getpid() != process_) return;
+    {
+      const std::lock_guard lock(pass_mutex_);
+      if (pass_) pass_->request_stop();
+    }
+    const std::scoped_lock locks(mutex_, pass_mutex_);
+    pass_.reset();
+  }
+
+ private:
+  void begin() {
+    if (is_closed_) {
+      throw Error({.kind = ErrorKind::cancelled, .reason = "the Python interpreter has ended"});
+    }
+    if (!pass_) {
+      auto pass = std::make_unique<Iterator<ParsedBatch>>(batches_.iterate());
+      const std::lock_guard lock(pass_mutex_);
+      pass_ = std::move(pass);
+      process_ = getpid();
+    } else if (getpid() != process_) {
+      throw Error({.kind = ErrorKind::invalid_argument,
+                   .reason = "this Arrow stream was begun before fork()",
+                   .hint = "make a new stream in the child process"});
+    }
+  }
+
+  // As PythonIterator::next_of().
+  ParsedBatch* next_batch() {
+    if (pass_->ready() > 0) return pass_->next();
+    while (true) {
+      if (std::exchange(is_interrupted_, false)) pass_->restore(pass_->state());
+      // A signal may have arrived between the calls. Waiting for the GIL costs too much for each.
+      if (Clock::now() - signals_handled_ > std::chrono::milliseconds(50)) {
+        handle_signals();
+        signals_handled_ = Clock::now();
+      }
+      std::atomic<bool> interrupted = false;
+      try {
+        const InterruptScope scope([&] {
+          interrupted = true;
+          pass_->request_stop();
+        });
+        ParsedBatch* const batch = pass_->next();
+        is_interrupted_ = interrupted;  // too late for this batch
+        return batch;
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::cancelled || !interrupted || is_closed_) throw;
+      }
+      is_interrupted_ = true;
+      handle_signals();
+    }
+  }
+
+  const Dataset<ParsedBatch> batches_;
+  const std::shared_ptr<const ParseSpec> spec_;
+  const std::shared_ptr<LeasePool> pool_ = std::make_shared<LeasePool>();
+  std::string error_;
+  std::mutex mutex_;
+  std::mutex pass_mutex_;  // held while pass_ is replaced, or stopped without mutex_
+  std::unique_ptr<Iterator<ParsedBatch>> pass_;
+  pid_t process_ = getpid();  // that has the threads of pass_
+  Clock::time_point signals_handled_ = Clock::now();
+  bool is_interrupted_ = false;
+  std::atomic<bool> is_closed_ = false;
+};
+
+// The streams that close_arrow_streams() closes. Never destroyed: consumers may release a stream
+// while the process exits.
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<Stream>> streams;
+};
+
+Registry& registry() {
+  static auto* const all = new Registry;
+  return *all;
+}
+
+void enter(const std::shared_ptr<Stream>& stream) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.streams, [](const auto& entry) { return entry.expired(); });
+  all.streams.push_back(stream);
+}
+
+Stream& stream_of(ArrowArrayStream* stream) {
+  return **static_cast<std::shared_ptr<Stream>*>(stream->private_data);
+}
+
+int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
+  Stream& self = stream_of(stream);
+  return self.guarded([&] { export_schema(self.spec(), *out); });
+}
+
+int get_next(ArrowArrayStream* stream, ArrowArray* out) {
+  Stream& self = stream_of(stream);
+  return self.guarded([&] { self.next(*out); });
+}
+
+const char* get_last_error(ArrowArrayStream* stream) {
+  const std::string& error = stream_of(stream).error();
+  return error.empty() ? nullptr : error.c_str();
+}
+
+void release(ArrowArrayStream* stream) {
+  stream->release = nullptr;
+  delete static_cast<std::shared_ptr<Stream>*>(stream->private_data);
+}
+
+}  // namespace
+
+void export_schema(const PythonDataset& dataset, ArrowSchema& out) {
+  batches_of(dataset);
+  export_schema(*dataset.spec(), out);
+}
+
+void export_stream(const PythonDataset& dataset, ArrowArrayStream& out) {
+  ArrowSchema schema;
+  export_schema(dataset, schema);  // errors belong here, not into the middle of a query
+  schema.release(&schema);
+  auto stream = std::make_unique<std::shared_ptr<Stream>>(std::make_shared<Stream>(dataset));
+  enter(*stream);
+  out = {.get_schema = get_schema,
+         .get_next = get_next,
+         .get_last_error = get_last_error,
+         .release = release,
+         .private_data = stream.release()};
+}
+
+void close_arrow_streams() {
+  std::vector<std::shared_ptr<Stream>> open;
+  {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    for (const auto& entry : all.streams) {
+      if (auto stream = entry.lock()) open.push_back(std::move(stream));
+    }
+  }
+  for (const auto& stream : open) stream->close();
+}
+
+}  // namespace recordpipe::python

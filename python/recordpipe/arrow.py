@@ -1,0 +1,66 @@
+"""Parsed Datasets as Arrow streams: the PyCapsule interface, without a dependency on Arrow."""
+
+from __future__ import annotations
+
+import atexit
+from typing import TYPE_CHECKING, Any
+
+from recordpipe import _native
+from recordpipe.features import native_feature_lists, native_features
+
+if TYPE_CHECKING:
+    from recordpipe.dataset import Dataset
+
+__all__ = ["schema", "stream"]
+
+# A consumer may keep a stream longer than the interpreter; its threads must end before.
+atexit.register(_native.close_arrow_streams)
+
+
+def schema(dataset: Dataset) -> Any:
+    return _native.arrow_schema(_with_nulls(dataset)._native)
+
+
+def stream(dataset: Dataset) -> Any:
+    return _native.arrow_stream(_with_nulls(dataset)._native)
+
+
+def _with_nulls(dataset: Dataset) -> Dataset:
+    """The same Dataset, where missing features are nulls and strings are checked.
+
+    Columns of NumPy have no nulls, so parse() refuses a missing feature. It decides that before
+    batch(), and so the operators after parse() are applied again.
+    """
+    from recordpipe.dataset import _apply, _call
+
+    make, arguments = dataset.__reduce__()
+    if make is _apply:
+        source, method, parameters, keywords = arguments
+        if method == "parse":
+            spec = _native.example_spec(native_features(*parameters), True)
+            return source._parsed(method, parameters, spec)
+        if method == "parse_sequence_example":
+            context, feature_lists = parameters
+            spec = _native.sequence_example_spec(
+                native_features(context), native_feature_lists(feature_lists), True
+            )
+            return source._parsed(method, parameters, spec)
+        return _apply(_with_nulls(source), method, _members(parameters), keywords)
+    if make is _call:
+        function, parameters, keywords = arguments
+        return _call(function, _members(parameters), keywords)
+    return dataset
+
+
+def _members(parameters: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operators take Datasets, for example of concatenate(), or lists of them."""
+    from recordpipe.dataset import Dataset
+
+    def converted(parameter: Any) -> Any:
+        if isinstance(parameter, Dataset):
+            return _with_nulls(parameter)
+        if isinstance(parameter, list) and parameter and isinstance(parameter[0], Dataset):
+            return [_with_nulls(member) for member in parameter]
+        return parameter
+
+    return tuple(map(converted, parameters))
