@@ -123,11 +123,17 @@ void run_file_work(const nb::object& progress, uint64_t total,
   if (!progress.is_none()) progress(done, total);
 }
 
-RecordReadOptions read_options(bool check_crc, const std::string& compression,
-                               uint64_t max_record_size) {
-  RecordReadOptions options = {.max_record_size = max_record_size};
+RecordReadOptions read_options(bool check_crc, const std::string& compression) {
+  RecordReadOptions options;
   if (!check_crc) options.crc = CrcCheck::never;
   if (!compression.empty()) options.compression = compression_of(compression);
+  return options;
+}
+
+RecordReadOptions read_options(const Reading& reading) {
+  const auto& [compression, check_crc, max_record_size] = reading;
+  RecordReadOptions options = read_options(check_crc, compression);
+  options.max_record_size = max_record_size;
   return options;
 }
 
@@ -138,12 +144,13 @@ Compression compression_of(const std::string& name) {
   return Compression::none;
 }
 
-SurveyOptions survey_options(RecordReadOptions reading, const std::optional<std::string>& where,
+SurveyOptions survey_options(const Reading& reading, const std::optional<std::string>& where,
                              std::optional<uint64_t> limit, size_t threads) {
   std::optional<Where> selected;
   if (where) selected.emplace(*where);
-  return {
-      .reading = reading, .filter = RecordFilter(std::move(selected), limit), .threads = threads};
+  return {.reading = read_options(reading),
+          .filter = RecordFilter(std::move(selected), limit),
+          .threads = threads};
 }
 
 nb::str text(std::string_view bytes) {

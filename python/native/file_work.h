@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -39,10 +40,12 @@ void run_file_work(const nb::object& progress, uint64_t total,
 // "none", "gzip", "zlib" or "zstd".
 Compression compression_of(const std::string& name);
 // `compression`: "" finds it out.
-RecordReadOptions read_options(bool check_crc, const std::string& compression,
-                               uint64_t max_record_size = RecordReadOptions().max_record_size);
+RecordReadOptions read_options(bool check_crc, const std::string& compression);
+// How files are read, from Python: compression, check_crc, max_record_size.
+using Reading = std::tuple<std::string, bool, uint64_t>;
+RecordReadOptions read_options(const Reading& reading);
 
-SurveyOptions survey_options(RecordReadOptions reading, const std::optional<std::string>& where,
+SurveyOptions survey_options(const Reading& reading, const std::optional<std::string>& where,
                              std::optional<uint64_t> limit, size_t threads);
 
 // Any bytes as a str, as os.fsdecode() does it.

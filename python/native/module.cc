@@ -22,6 +22,7 @@
 #include "python/native/record_file_writer.h"
 #include "python/native/record_files.h"
 #include "python/native/schema.h"
+#include "python/native/toolkit.h"
 #include "recordpipe/error.h"
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
@@ -305,6 +306,8 @@ NB_MODULE(_native, module) {
   define_writer(module);
   define_iterator(module);
   define_schema(module);
+  define_toolkit(module);
+  define_conversion(module);
   module.attr("version") = RECORDPIPE_VERSION;
   module.attr("INFINITE_CARDINALITY") = recordpipe::kInfiniteCardinality;
   module.attr("UNKNOWN_CARDINALITY") = recordpipe::kUnknownCardinality;
