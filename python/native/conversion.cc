@@ -28,7 +28,7 @@ struct ConvertArguments {
   size_t shards = 0;
   uint64_t max_bytes = 0;
   bool shuffle = false;
-  std::string tmp_dir;
+  FilePath tmp_dir;
   std::optional<std::string> where;
   std::optional<double> sample;
   std::optional<uint64_t> sample_count;
@@ -85,16 +85,16 @@ struct Skipped {
 
 // Returns (files: [(path, records, bytes)], records read, regions skipped, bytes skipped, the first
 // of the regions: [(path, begin, end, reason, hint)]).
-nb::tuple convert(const std::vector<std::string>& given, const std::string& target,
+nb::tuple convert(const std::vector<FilePath>& given, const FilePath& target,
                   const Reading& reading, const ConvertArguments& arguments,
                   const nb::object& progress) {
   Skipped skipped;
   ConvertOptions options = {.input = {.reading = read_options(reading)},
-                            .output = output_of(target, arguments),
+                            .output = output_of(target.bytes, arguments),
                             .selection = selection_of(arguments),
                             .sample_count = arguments.sample_count,
                             .shuffle = arguments.shuffle,
-                            .temporary_directory = arguments.tmp_dir};
+                            .temporary_directory = arguments.tmp_dir.bytes};
   if (arguments.skip_corrupt) {
     options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
       skipped.add(path, region);

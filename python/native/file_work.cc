@@ -89,9 +89,9 @@ class WorkThread {
 
 }  // namespace
 
-Inputs find_inputs(const std::vector<std::string>& given) {
+Inputs find_inputs(const std::vector<FilePath>& given) {
   const nb::gil_scoped_release no_gil;
-  Inputs inputs = {.paths = expand_patterns(posix_file_system(), given)};
+  Inputs inputs = {.paths = expand_patterns(posix_file_system(), strings(given))};
   for (const std::string& path : inputs.paths) inputs.bytes += size_of_input(path);
   return inputs;
 }

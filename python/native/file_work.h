@@ -13,6 +13,7 @@
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/survey.h"
+#include "python/native/file_path.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/record_reader.h"
 
@@ -28,7 +29,7 @@ struct Inputs {
 // Expands patterns. Throws Error{not_found} for a missing file, and Error{unsupported} for a URL, a
 // pipe or a device, so that no operation begins with inputs that it can't read. Needs the GIL,
 // which it releases.
-Inputs find_inputs(const std::vector<std::string>& given);
+Inputs find_inputs(const std::vector<FilePath>& given);
 
 // Runs `operation` on a thread of its own, without the GIL, and throws its exception. Meanwhile,
 // the caller's thread calls progress(bytes read, `total`), unless `progress` is None: at most ten

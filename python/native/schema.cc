@@ -26,7 +26,7 @@ nb::object range(uint64_t min, uint64_t max) {
 
 nb::str kind_of(const InferredFeature& feature) { return text(json_kind(feature.kind())); }
 
-nb::tuple survey_schema(const std::vector<std::string>& given, const Reading& reading,
+nb::tuple survey_schema(const std::vector<FilePath>& given, const Reading& reading,
                         const std::optional<std::string>& where, std::optional<uint64_t> limit,
                         size_t threads, const nb::object& progress) {
   SurveyOptions options = survey_options(reading, where, limit, threads);

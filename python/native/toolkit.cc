@@ -24,6 +24,7 @@
 #include "recordpipe/error.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/record_writer.h"
+#include "recordpipe/stop.h"
 
 namespace recordpipe::python {
 namespace {
@@ -54,7 +55,7 @@ nb::tuple facts_of(const FileFacts& facts) {
 }
 
 // Returns a list of the files' facts, and those of all files together.
-nb::tuple info(const std::vector<std::string>& given, const Reading& reading,
+nb::tuple info(const std::vector<FilePath>& given, const Reading& reading,
                const nb::object& progress) {
   const Inputs inputs = find_inputs(given);
   std::vector<FileFacts> files;
@@ -107,7 +108,7 @@ class Damage {
   std::vector<std::pair<DamagedRegion, uint64_t>> regions_;
 };
 
-nb::list verify(const std::vector<std::string>& given, const Reading& reading, size_t threads,
+nb::list verify(const std::vector<FilePath>& given, const Reading& reading, size_t threads,
                 const nb::object& progress) {
   struct Verified {
     Damage damage = {};
@@ -135,18 +136,19 @@ nb::list verify(const std::vector<std::string>& given, const Reading& reading, s
 }
 
 // Returns (reports of the inputs, number of records written).
-nb::tuple salvage(const std::vector<std::string>& given, const std::string& target,
+nb::tuple salvage(const std::vector<FilePath>& given, const FilePath& target,
                   const Reading& reading, const std::optional<std::string>& compression,
                   size_t threads, const nb::object& progress) {
   std::optional<Compression> wanted;
   if (compression) wanted = compression_of(*compression);
   const Inputs inputs = find_inputs(given);
-  require_no_input(inputs.paths, {target});
+  require_no_input(inputs.paths, {target.bytes});
   std::vector<Damage> damages(inputs.paths.size());
   std::vector<std::optional<ScanTotals>> totals(inputs.paths.size());
   uint64_t written = 0;
   run_file_work(progress, inputs.bytes, [&](const FileWork& work) {
-    RecordWriter writer(work.files, target, {.compression = compression_for(target, wanted)});
+    RecordWriter writer(work.files, target.bytes,
+                        {.compression = compression_for(target.bytes, wanted)});
     for (size_t i = 0; i < damages.size(); ++i) {
       totals[i] = salvage_file(work, inputs.paths[i], read_options(reading), threads,
                                damages[i].sinks(), writer);
@@ -159,6 +161,7 @@ nb::tuple salvage(const std::vector<std::string>& given, const std::string& targ
                    .reason = "no intact record was found",
                    .hint = "nothing was written"});
     }
+    throw_if_stopped(work.stop, target.bytes);
     writer.close();
   });
   nb::list reports;
@@ -171,16 +174,17 @@ nb::tuple salvage(const std::vector<std::string>& given, const std::string& targ
 constexpr char kDecompress[] = "decompress it with recordpipe.convert(compression=\"none\")";
 
 // Writes `indexes`, one for each of `paths`; returns the numbers of records.
-std::vector<uint64_t> index(const std::vector<std::string>& paths,
-                            const std::vector<std::string>& indexes, size_t threads,
+std::vector<uint64_t> index(const std::vector<FilePath>& paths,
+                            const std::vector<FilePath>& indexes, size_t threads,
                             const nb::object& progress) {
   const Inputs inputs = find_inputs(paths);
-  require_no_input(inputs.paths, indexes);
+  require_no_input(inputs.paths, strings(indexes));
   std::vector<uint64_t> records;
   run_file_work(progress, inputs.bytes, [&](const FileWork& work) {
     for (size_t i = 0; i < paths.size(); ++i) {
-      AtomicFile out(work.files, indexes[i]);
-      records.push_back(write_index(work, paths[i], threads, kDecompress, out));
+      AtomicFile out(work.files, indexes[i].bytes);
+      records.push_back(write_index(work, paths[i].bytes, threads, kDecompress, out));
+      throw_if_stopped(work.stop, indexes[i].bytes);
       out.commit();
     }
   });
@@ -189,7 +193,7 @@ std::vector<uint64_t> index(const std::vector<std::string>& paths,
 
 // Returns for each file the number of records, or the exception that says why its index does not
 // match.
-nb::list check_index(const std::vector<std::string>& paths, const std::vector<std::string>& indexes,
+nb::list check_index(const std::vector<FilePath>& paths, const std::vector<FilePath>& indexes,
                      const nb::object& progress) {
   struct Checked {
     uint64_t records = 0;
@@ -200,9 +204,9 @@ nb::list check_index(const std::vector<std::string>& paths, const std::vector<st
   run_file_work(progress, inputs.bytes, [&](const FileWork& work) {
     for (size_t i = 0; i < paths.size(); ++i) {
       try {
-        require_plain(paths[i], detect_compression(work.files, paths[i]), kDecompress);
-        const auto file = work.files.open_random(paths[i]);
-        RecordIndexReader index(open_uncounted(work, indexes[i]));
+        require_plain(paths[i].bytes, detect_compression(work.files, paths[i].bytes), kDecompress);
+        const auto file = work.files.open_random(paths[i].bytes);
+        RecordIndexReader index(open_uncounted(work, indexes[i].bytes));
         files[i].records = check_record_index(index, *file);
         work.add(file->size());
       } catch (const Error& error) {
@@ -218,7 +222,7 @@ nb::list check_index(const std::vector<std::string>& paths, const std::vector<st
   return results;
 }
 
-nb::str stats(const std::vector<std::string>& given, const std::vector<std::string>& features,
+nb::str stats(const std::vector<FilePath>& given, const std::vector<std::string>& features,
               const Reading& reading, const std::optional<std::string>& where,
               std::optional<uint64_t> limit, size_t threads, const nb::object& progress) {
   SurveyOptions options = survey_options(reading, where, limit, threads);
@@ -235,9 +239,11 @@ nb::str stats(const std::vector<std::string>& given, const std::vector<std::stri
 
 void define_toolkit(nb::module_& module) {
   const auto optional = nb::arg().none();
-  module.def("expand_inputs",
-             [](const std::vector<std::string>& given) { return find_inputs(given).paths; });
-  module.def("record_index_path", &record_index_path);
+  module.def("expand_inputs", [](const std::vector<FilePath>& given) {
+    return file_paths(find_inputs(given).paths);
+  });
+  module.def("record_index_path",
+             [](const FilePath& path) { return FilePath{record_index_path(path.bytes)}; });
   module.def("info", &info, nb::arg(), nb::arg(), optional);
   module.def("verify", &verify, nb::arg(), nb::arg(), nb::arg(), optional);
   module.def("salvage", &salvage, nb::arg(), nb::arg(), nb::arg(), optional, nb::arg(), optional);

@@ -12,9 +12,6 @@
 namespace recordpipe {
 namespace {
 
-// The interval of checks for a stop request, in records.
-constexpr uint64_t kStopInterval = 256;
-
 class Conversion {
  public:
   Conversion(const FileWork& work, const ConvertOptions& options)
@@ -28,7 +25,7 @@ class Conversion {
     } else {
       RecordOutput output(work_.files, options_.output);
       select("convert", options_.input, [&](RecordPieces record) { output.write(record); });
-      report_.files = output.close();
+      finish(output);
     }
     return std::move(report_);
   }
@@ -47,6 +44,12 @@ class Conversion {
     return report.taken;
   }
 
+  // The files appear, unless a stop was requested.
+  void finish(RecordOutput& output) {
+    throw_if_stopped(work_.stop, options_.output.path);
+    report_.files = output.close();
+  }
+
   void count_and_write() {
     InputReading counted = options_.input;
     if (counted.on_damage) counted.on_damage = [](const auto&, const auto&) {};
@@ -57,7 +60,7 @@ class Conversion {
     select("convert", options_.input, [&](RecordPieces record) {
       if (sample.take_next()) output.write(record);
     });
-    report_.files = output.close();
+    finish(output);
   }
 
   void shuffle() {
@@ -74,11 +77,11 @@ class Conversion {
     uint64_t written = 0;
     shuffle.drain([&](std::span<const std::byte> data) {
       if (written == wanted) return;
-      if (written % kStopInterval == 0) throw_if_stopped(work_.stop, path);
+      throw_if_stopped(work_.stop, path);
       output.write(data);
       ++written;
     });
-    report_.files = output.close();
+    finish(output);
   }
 
   const FileWork& work_;
