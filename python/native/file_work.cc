@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "python/native/interpreter_exit.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 
@@ -98,25 +99,30 @@ Inputs find_inputs(const std::vector<FilePath>& given) {
 
 void run_file_work(const nb::object& progress, uint64_t total,
                    const std::function<void(const FileWork&)>& operation) {
+  const ExitGuard guard;
   std::optional<nb::python_error> raised;
   std::exception_ptr failure;
   uint64_t done = 0;
   {
     const nb::gil_scoped_release no_gil;
-    WorkThread work(operation);
-    while (!work.wait()) {
-      if (raised) continue;
-      const nb::gil_scoped_acquire gil;
-      try {
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        if (!progress.is_none()) progress(work.done(), total);
-      } catch (nb::python_error& error) {
-        raised.emplace(std::move(error));
-        work.request_stop();
+    {
+      WorkThread work(operation);
+      while (!work.wait()) {
+        if (ExitGuard::is_over()) work.request_stop();
+        if (raised || ExitGuard::is_over()) continue;
+        const nb::gil_scoped_acquire gil;
+        try {
+          if (PyErr_CheckSignals() != 0) throw nb::python_error();
+          if (!progress.is_none()) progress(work.done(), total);
+        } catch (nb::python_error& error) {
+          raised.emplace(std::move(error));
+          work.request_stop();
+        }
       }
+      failure = work.failure();
+      done = work.done();
     }
-    failure = work.failure();
-    done = work.done();
+    if (ExitGuard::is_over()) ExitGuard::park();
   }
   if (raised) throw std::move(*raised);
   if (failure) std::rethrow_exception(failure);

@@ -19,6 +19,7 @@
 #include "dataset/toolkit/files/survey.h"
 #include "python/native/errors.h"
 #include "python/native/file_work.h"
+#include "python/native/interpreter_exit.h"
 #include "python/native/schema.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
@@ -238,6 +239,7 @@ nb::str stats(const std::vector<FilePath>& given, const std::vector<std::string>
 }  // namespace
 
 void define_toolkit(nb::module_& module) {
+  watch_interpreter_exit();
   const auto optional = nb::arg().none();
   module.def("expand_inputs", [](const std::vector<FilePath>& given) {
     return file_paths(find_inputs(given).paths);

@@ -158,6 +158,25 @@ for attempt in range(2):
         self.assertEqual(process.wait(60), 0)
         self.assertEqual(os.listdir(self.folder), ["slow"])
 
+    def test_the_interpreter_may_end_while_a_daemon_thread_works(self):
+        slow = self.slow_file()
+        for progress in ("False", "lambda done, total: None") * 2:
+            script = f"""
+import atexit, sys, threading, time
+atexit.register(lambda: print(rp.info(sys.argv[2]).records))
+import recordpipe as rp
+threading.Thread(target=rp.verify, args=[sys.argv[1]], kwargs=dict(progress={progress}),
+                 daemon=True).start()
+time.sleep(0.2)
+"""
+            done = subprocess.run(
+                [sys.executable, "-c", script, slow, self.numbered(3)],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "3\n", ""))
+
     def test_a_handler_that_raises_nothing_does_not_stop_the_work(self):
         noted = []
         before = signal.signal(signal.SIGINT, lambda *_: noted.append(1))
