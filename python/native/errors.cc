@@ -5,8 +5,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include "recordpipe/error.h"
-
 namespace recordpipe::python {
 namespace {
 
@@ -35,6 +33,15 @@ void PythonException::raise() const {
   PyErr_SetObject(value.type().ptr(), value.ptr());
 }
 
+nb::object to_python(const Error& error) {
+  const nb::object make = nb::module_::import_("recordpipe.errors").attr("_make");
+  const std::string kind(to_string(error.kind()));
+  const nb::object offset =
+      error.offset() ? nb::object(nb::int_(*error.offset())) : nb::object(nb::none());
+  return make(kind.c_str(), error.what(), text_or_none(error.path()), offset,
+              error.reason().c_str(), error.hint().c_str());
+}
+
 void translate_errors() {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
@@ -42,12 +49,7 @@ void translate_errors() {
     } catch (const PythonException& exception) {
       exception.raise();
     } catch (const Error& error) {
-      const nb::object make = nb::module_::import_("recordpipe.errors").attr("_make");
-      const std::string kind(to_string(error.kind()));
-      const nb::object offset =
-          error.offset() ? nb::object(nb::int_(*error.offset())) : nb::object(nb::none());
-      const nb::object exception = make(kind.c_str(), error.what(), text_or_none(error.path()),
-                                        offset, error.reason().c_str(), error.hint().c_str());
+      const nb::object exception = to_python(error);
       PyErr_SetObject(exception.type().ptr(), exception.ptr());
     }
   });

@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 
 #include "python/native/python_object.h"
+#include "recordpipe/error.h"
 
 namespace recordpipe::python {
 
@@ -23,6 +24,9 @@ class PythonException : public std::exception {
   SharedObject value_;
   SharedObject traceback_;  // as it was when the function returned
 };
+
+// Returns the exception of recordpipe/errors.py for `error`. Needs the GIL.
+nb::object to_python(const Error& error);
 
 // Makes functions of this module raise recordpipe::Error as the classes of recordpipe/errors.py,
 // and PythonException as the exception that it holds.

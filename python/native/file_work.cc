@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "python/native/interpreter_exit.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 
@@ -89,45 +90,56 @@ class WorkThread {
 
 }  // namespace
 
-Inputs find_inputs(const std::vector<std::string>& given) {
+Inputs find_inputs(const std::vector<FilePath>& given) {
   const nb::gil_scoped_release no_gil;
-  Inputs inputs = {.paths = expand_patterns(posix_file_system(), given)};
+  Inputs inputs = {.paths = expand_patterns(posix_file_system(), strings(given))};
   for (const std::string& path : inputs.paths) inputs.bytes += size_of_input(path);
   return inputs;
 }
 
 void run_file_work(const nb::object& progress, uint64_t total,
                    const std::function<void(const FileWork&)>& operation) {
+  const ExitGuard guard;
   std::optional<nb::python_error> raised;
   std::exception_ptr failure;
   uint64_t done = 0;
   {
     const nb::gil_scoped_release no_gil;
-    WorkThread work(operation);
-    while (!work.wait()) {
-      if (raised) continue;
-      const nb::gil_scoped_acquire gil;
-      try {
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        if (!progress.is_none()) progress(work.done(), total);
-      } catch (nb::python_error& error) {
-        raised.emplace(std::move(error));
-        work.request_stop();
+    {
+      WorkThread work(operation);
+      while (!work.wait()) {
+        if (ExitGuard::is_over()) work.request_stop();
+        if (raised || ExitGuard::is_over()) continue;
+        const nb::gil_scoped_acquire gil;
+        try {
+          if (PyErr_CheckSignals() != 0) throw nb::python_error();
+          if (!progress.is_none()) progress(work.done(), total);
+        } catch (nb::python_error& error) {
+          raised.emplace(std::move(error));
+          work.request_stop();
+        }
       }
+      failure = work.failure();
+      done = work.done();
     }
-    failure = work.failure();
-    done = work.done();
+    if (ExitGuard::is_over()) ExitGuard::park();
   }
   if (raised) throw std::move(*raised);
   if (failure) std::rethrow_exception(failure);
   if (!progress.is_none()) progress(done, total);
 }
 
-RecordReadOptions read_options(bool check_crc, const std::string& compression,
-                               uint64_t max_record_size) {
-  RecordReadOptions options = {.max_record_size = max_record_size};
+RecordReadOptions read_options(bool check_crc, const std::string& compression) {
+  RecordReadOptions options;
   if (!check_crc) options.crc = CrcCheck::never;
   if (!compression.empty()) options.compression = compression_of(compression);
+  return options;
+}
+
+RecordReadOptions read_options(const Reading& reading) {
+  const auto& [compression, check_crc, max_record_size] = reading;
+  RecordReadOptions options = read_options(check_crc, compression);
+  options.max_record_size = max_record_size;
   return options;
 }
 
@@ -138,12 +150,13 @@ Compression compression_of(const std::string& name) {
   return Compression::none;
 }
 
-SurveyOptions survey_options(RecordReadOptions reading, const std::optional<std::string>& where,
+SurveyOptions survey_options(const Reading& reading, const std::optional<std::string>& where,
                              std::optional<uint64_t> limit, size_t threads) {
   std::optional<Where> selected;
   if (where) selected.emplace(*where);
-  return {
-      .reading = reading, .filter = RecordFilter(std::move(selected), limit), .threads = threads};
+  return {.reading = read_options(reading),
+          .filter = RecordFilter(std::move(selected), limit),
+          .threads = threads};
 }
 
 nb::str text(std::string_view bytes) {

@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 
 #include "dataset/toolkit/files/file_work.h"
 #include "dataset/toolkit/files/survey.h"
+#include "python/native/file_path.h"
 #include "recordpipe/compression.h"
 #include "recordpipe/record_reader.h"
 
@@ -27,7 +29,7 @@ struct Inputs {
 // Expands patterns. Throws Error{not_found} for a missing file, and Error{unsupported} for a URL, a
 // pipe or a device, so that no operation begins with inputs that it can't read. Needs the GIL,
 // which it releases.
-Inputs find_inputs(const std::vector<std::string>& given);
+Inputs find_inputs(const std::vector<FilePath>& given);
 
 // Runs `operation` on a thread of its own, without the GIL, and throws its exception. Meanwhile,
 // the caller's thread calls progress(bytes read, `total`), unless `progress` is None: at most ten
@@ -39,10 +41,12 @@ void run_file_work(const nb::object& progress, uint64_t total,
 // "none", "gzip", "zlib" or "zstd".
 Compression compression_of(const std::string& name);
 // `compression`: "" finds it out.
-RecordReadOptions read_options(bool check_crc, const std::string& compression,
-                               uint64_t max_record_size = RecordReadOptions().max_record_size);
+RecordReadOptions read_options(bool check_crc, const std::string& compression);
+// How files are read, from Python: compression, check_crc, max_record_size.
+using Reading = std::tuple<std::string, bool, uint64_t>;
+RecordReadOptions read_options(const Reading& reading);
 
-SurveyOptions survey_options(RecordReadOptions reading, const std::optional<std::string>& where,
+SurveyOptions survey_options(const Reading& reading, const std::optional<std::string>& where,
                              std::optional<uint64_t> limit, size_t threads);
 
 // Any bytes as a str, as os.fsdecode() does it.

@@ -25,6 +25,7 @@
 #include "python/native/record_schema.h"
 #include "python/native/schema.h"
 #include "python/native/tensor.h"
+#include "python/native/toolkit.h"
 #include "recordpipe/error.h"
 #include "recordpipe/from_generator.h"
 #include "recordpipe/from_vector.h"
@@ -316,6 +317,8 @@ NB_MODULE(_native, module) {
   define_record_schema(module);
   define_tensor(module);
   define_arrow(module);
+  define_toolkit(module);
+  define_conversion(module);
   module.attr("version") = RECORDPIPE_VERSION;
   module.attr("INFINITE_CARDINALITY") = recordpipe::kInfiniteCardinality;
   module.attr("UNKNOWN_CARDINALITY") = recordpipe::kUnknownCardinality;

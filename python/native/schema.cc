@@ -8,6 +8,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "dataset/toolkit/files/survey.h"
@@ -25,12 +26,10 @@ nb::object range(uint64_t min, uint64_t max) {
 
 nb::str kind_of(const InferredFeature& feature) { return text(json_kind(feature.kind())); }
 
-nb::tuple survey_schema(const std::vector<std::string>& given, const std::string& compression,
-                        bool check_crc, uint64_t max_record_size,
+nb::tuple survey_schema(const std::vector<FilePath>& given, const Reading& reading,
                         const std::optional<std::string>& where, std::optional<uint64_t> limit,
                         size_t threads, const nb::object& progress) {
-  SurveyOptions options =
-      survey_options(read_options(check_crc, compression, max_record_size), where, limit, threads);
+  SurveyOptions options = survey_options(reading, where, limit, threads);
   const Inputs inputs = find_inputs(given);
   InferredSchema schema;
   run_file_work(progress, inputs.bytes, [&](const FileWork& work) {
@@ -66,8 +65,8 @@ nb::tuple to_python(const InferredSchema& schema) {
 }
 
 void define_schema(nb::module_& module) {
-  module.def("schema", &survey_schema, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
-             nb::arg().none(), nb::arg(), nb::arg().none());
+  module.def("schema", &survey_schema, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(),
+             nb::arg(), nb::arg().none());
 }
 
 }  // namespace recordpipe::python

@@ -16,10 +16,13 @@ workers:
             ...                                # a dict of NumPy arrays
 
 Start with help(recordpipe.tfrecords) and help(recordpipe.Dataset).
+
+Whole files, as with the tfrecord command: info, verify, schema, stats, salvage, index, convert.
 """
 
 from recordpipe._native import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from recordpipe._native import version as __version__
+from recordpipe.conversion import ConvertReport, SkippedRegion, WrittenFile, convert
 from recordpipe.dataset import (
     Dataset,
     from_generator,
@@ -52,7 +55,30 @@ from recordpipe.features import (
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
 from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema, schema
+from recordpipe.statistics import (
+    BytesStats,
+    Distribution,
+    FeatureStats,
+    Histogram,
+    NumberStats,
+    Stats,
+    stats,
+)
 from recordpipe.tensor import parse_tensor, serialize_tensor
+from recordpipe.toolkit import (
+    DamagedRegion,
+    FileIndex,
+    FileInfo,
+    FileReport,
+    Info,
+    RecordSizes,
+    SalvageReport,
+    VerifyReport,
+    index,
+    info,
+    salvage,
+    verify,
+)
 from recordpipe.writer import Writer, encode_example, write_tfrecords
 
 __all__ = [
@@ -60,37 +86,60 @@ __all__ = [
     "UNKNOWN_CARDINALITY",
     "AlreadyExistsError",
     "BusyError",
+    "BytesStats",
     "CancelledError",
+    "ConvertReport",
+    "DamagedRegion",
     "DataLossError",
     "Dataset",
+    "Distribution",
     "Error",
     "FeatureListSchema",
     "FeatureSchema",
+    "FeatureStats",
+    "FileIndex",
+    "FileInfo",
+    "FileReport",
     "FileSystemError",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
+    "Histogram",
+    "Info",
     "InvalidArgumentError",
     "Iterator",
     "LimitExceededError",
     "NotFoundError",
+    "NumberStats",
     "PermissionDeniedError",
     "Ragged",
     "RaggedFeature",
     "RawFeature",
+    "RecordSizes",
+    "SalvageReport",
     "Schema",
+    "SkippedRegion",
+    "Stats",
     "TensorFeature",
     "UnsupportedError",
     "VarLenFeature",
+    "VerifyReport",
     "Writer",
+    "WrittenFile",
     "__version__",
+    "convert",
     "encode_example",
     "from_generator",
     "from_list",
+    "index",
+    "info",
     "parse_tensor",
+    "salvage",
     "sample_from_datasets",
     "schema",
     "serialize_tensor",
+    "stats",
     "tfrecords",
+    "verify",
     "write_tfrecords",
     "zip",
 ]

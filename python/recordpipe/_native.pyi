@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from recordpipe.errors import Error
+
 version: str
 INFINITE_CARDINALITY: int
 UNKNOWN_CARDINALITY: int
@@ -100,14 +102,77 @@ def sample(
     datasets: list[Dataset], weights: list[float], seed: int, stop_on_empty: bool, /
 ) -> Dataset: ...
 def zip(datasets: list[Dataset], collect: Callable[[list[Any]], Any], /) -> Dataset: ...
+
+_Progress = Callable[[int, int], object] | None
+_Reading = tuple[str, bool, int]
+
 def schema(
     paths: list[str],
-    compression: str,
-    check_crc: bool,
-    max_record_size: int,
+    reading: _Reading,
     where: str | None,
     limit: int | None,
     threads: int,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     /,
 ) -> tuple[Any, ...]: ...
+def expand_inputs(paths: list[str], /) -> list[str]: ...
+def record_index_path(path: str, /) -> str: ...
+def info(
+    paths: list[str], reading: _Reading, progress: _Progress, /
+) -> tuple[list[tuple[Any, ...]], tuple[Any, ...]]: ...
+def verify(
+    paths: list[str], reading: _Reading, threads: int, progress: _Progress, /
+) -> list[tuple[Any, ...]]: ...
+def salvage(
+    paths: list[str],
+    target: str,
+    reading: _Reading,
+    compression: str | None,
+    threads: int,
+    progress: _Progress,
+    /,
+) -> tuple[list[tuple[Any, ...]], int]: ...
+def index(
+    paths: list[str], indexes: list[str], threads: int, progress: _Progress, /
+) -> list[int]: ...
+def check_index(
+    paths: list[str], indexes: list[str], progress: _Progress, /
+) -> list[int | Error]: ...
+def stats(
+    paths: list[str],
+    features: list[str],
+    reading: _Reading,
+    where: str | None,
+    limit: int | None,
+    threads: int,
+    progress: _Progress,
+    /,
+) -> str: ...
+
+class ConvertArguments:
+    compression: str | None
+    level: int | None
+    fast: bool
+    shards: int
+    max_bytes: int
+    shuffle: bool
+    tmp_dir: str
+    where: str | None
+    sample: float | None
+    sample_count: int | None
+    seed: int
+    limit: int | None
+    select: list[str] | None
+    drop: list[str]
+    rename: dict[str, str]
+    skip_corrupt: bool
+    threads: int
+
+def convert(
+    paths: list[str],
+    target: str,
+    reading: _Reading,
+    arguments: ConvertArguments,
+    progress: _Progress,
+    /,
+) -> tuple[list[tuple[str, int, int]], int, int, int, list[tuple[str, int, int, str, str]]]: ...

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,13 +13,12 @@ from recordpipe.features import (
     FixedLenSequenceFeature,
     ListFeature,
     RaggedFeature,
-    known_compression,
 )
+from recordpipe.inputs import Paths, checked_threads, limit_of, paths_of, reading
 from recordpipe.progress import Progress, reported
 
 __all__ = ["FeatureListSchema", "FeatureSchema", "Schema", "schema"]
 
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 ValueKind = Literal["bytes", "float", "int64", "mixed", "none"]
 _DTYPES = {"bytes": "bytes", "float": "float32", "int64": "int64"}
 
@@ -211,12 +208,6 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def paths_of(paths: Paths) -> list[str]:
-    if isinstance(paths, (str, os.PathLike)):
-        return [os.fspath(paths)]
-    return [os.fspath(path) for path in paths]
-
-
 def schema(
     paths: Paths,
     *,
@@ -257,12 +248,10 @@ def schema(
     with reported(progress, "schema") as function:
         found = native.schema(
             paths_of(paths),
-            known_compression(input_compression),
-            check_crc,
-            max_record_size,
+            reading(input_compression, max_record_size, check_crc),
             where,
-            limit,
-            threads,
+            limit_of(limit),
+            checked_threads(threads),
             function,
         )
     return Schema._of(found)

@@ -14,7 +14,6 @@ import records
 from recordpipe.html import encode_png
 from support import FilesTest
 
-
 TAGS = {
     *("style", "div", "span", "br", "img", "pre"),
     *("table", "thead", "tbody", "tr", "th", "td"),

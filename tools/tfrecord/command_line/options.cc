@@ -140,19 +140,6 @@ void add_compression(ArgumentParser& app, std::optional<Compression>& compressio
       .one_of({"none", "gzip", "zlib", "zstd"});
 }
 
-Compression compression_for(std::string_view path, std::optional<Compression> given) {
-  static const std::map<std::string_view, Compression> kEndings = {{".gz", Compression::gzip},
-                                                                   {".gzip", Compression::gzip},
-                                                                   {".zlib", Compression::zlib},
-                                                                   {".zst", Compression::zstd},
-                                                                   {".zstd", Compression::zstd}};
-  if (given) return *given;
-  for (const auto& [ending, compression] : kEndings) {
-    if (path.ends_with(ending)) return compression;
-  }
-  return Compression::none;
-}
-
 void add_threads(ArgumentParser& app, size_t& threads) {
   app.add_option("--threads", threads, "Number of threads (default 0: one per core)")
       .check(whole_number(0, 1024))

@@ -60,9 +60,6 @@ PixelOptions pixel_options(const PixelArguments& arguments);
 // Adds --compression; empty if it isn't given.
 void add_compression(ArgumentParser& app, std::optional<Compression>& compression);
 
-// `given`; otherwise by the extension of `path`: .gz, .gzip, .zlib, .zst, .zstd; none for others.
-Compression compression_for(std::string_view path, std::optional<Compression> given);
-
 // Adds --threads; the default, 0, means available_cpus().
 void add_threads(ArgumentParser& app, size_t& threads);
 

@@ -1,6 +1,7 @@
 // tfrecord convert: changes the compression, the number of files or the order of records, or
 // selects records and features.
-#include <algorithm>
+#include "dataset/toolkit/files/convert.h"
+
 #include <memory>
 #include <utility>
 
@@ -9,8 +10,6 @@
 
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
-#include "recordpipe/stop.h"
-#include "recordpipe/toolkit/external_shuffle.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "tools/tfrecord/command_line/command_app.h"
 #include "tools/tfrecord/command_line/options.h"
@@ -18,7 +17,6 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/input_records.h"
 #include "tools/tfrecord/records/record_output.h"
 #include "tools/tfrecord/records/scan_file.h"
 #include "tools/tfrecord/text/text_table.h"
@@ -73,11 +71,15 @@ RecordSelection selection_of(const ConvertArguments& arguments) {
   return selection;
 }
 
-// Whether every record and every feature of the inputs is written.
-bool keeps_everything(const ConvertArguments& arguments) {
-  return arguments.where.empty() && !arguments.fraction && !arguments.sample_count &&
-         !arguments.limit && arguments.select.empty() && arguments.drop.empty() &&
-         !arguments.skip_corrupt;
+// The options without the inputs' paths and the output.
+ConvertOptions options_of(const ConvertArguments& arguments) {
+  ConvertOptions options = {.input = {.reading = arguments.input.reading},
+                            .selection = selection_of(arguments),
+                            .sample_count = arguments.sample_count,
+                            .shuffle = arguments.shuffle,
+                            .temporary_directory = arguments.temporary_directory};
+  if (arguments.skip_corrupt) options.input.on_damage = [](const auto&, const auto&) {};
+  return options;
 }
 
 void check(const ConvertArguments& arguments) {
@@ -97,127 +99,47 @@ struct Skipped {
   uint64_t bytes = 0;
 };
 
-struct ConvertReport {
-  std::vector<WrittenFile> files = {};
-  Skipped skipped = {};
-  // The number of records that were read, if --where matches none of them.
-  std::optional<uint64_t> read_in_vain = {};
-};
-
-class Conversion {
- public:
-  Conversion(const CommandContext& context, const ConvertArguments& arguments)
-      : context_(context),
-        arguments_(arguments),
-        selection_(selection_of(arguments)),
-        input_({.paths = expand_inputs(context.files, arguments.input.files),
-                .reading = arguments.input.reading}) {
-    if (!arguments.skip_corrupt) return;
-    input_.on_damage = [this](const std::string& path, const DamagedRegion& region) {
-      if (!counting_) skip(path, region);
-    };
-  }
-
-  ConvertReport run() {
-    ConvertReport report = written();
-    report.read_in_vain = read_in_vain_;
-    return report;
-  }
-
- private:
-  ConvertReport written() {
-    if (arguments_.shuffle) return shuffled();
-    if (arguments_.output.shards > 0 || arguments_.sample_count) return counted();
-    RecordOutput output(context_, arguments_.output);
-    select("convert", [&](RecordPieces record) { output.write(record); });
-    return {output.close(), skipped_};
-  }
-
-  // Returns the number of selected records.
-  uint64_t select(const std::string& activity, const std::function<void(RecordPieces)>& consume) {
-    const SelectionReport report = select_inputs(context_, input_, selection_, activity, consume);
-    if (report.taken > 0) {
-      require_found(names_of(selection_), report.found, report.present, report.looked_at_all);
-    }
-    if (selection_.where && report.taken == 0) read_in_vain_ = report.read;
-    return report.taken;
-  }
-
-  void skip(const std::string& path, const DamagedRegion& region) {
-    context_.progress.warn("tfrecord convert: " + shown_path(path) + ": skipped " +
-                           describe(region));
-    skipped_.regions += 1;
-    skipped_.bytes += region.size();
-  }
-
-  // The number of records must be known before the first one is written, so the inputs are read
-  // twice.
-  ConvertReport counted() {
-    require_readable_twice(context_.files, input_.paths,
-                           "--max-bytes instead of --shards, --sample instead of --sample-count, "
-                           "or --shuffle");
-    counting_ = true;
-    const uint64_t total = select("count", [](RecordPieces) {});
-    counting_ = false;
-    context_.progress.clear();
-    const uint64_t wanted = std::min(arguments_.sample_count.value_or(total), total);
-    ExactSample sample(arguments_.seed, wanted, total);
-    RecordOutput output(context_, arguments_.output, wanted);
-    select("convert", [&](RecordPieces record) {
-      if (sample.take_next()) output.write(record);
-    });
-    return {output.close(), skipped_};
-  }
-
-  ConvertReport shuffled() {
-    const std::string& given = arguments_.temporary_directory;
-    ExternalShuffle shuffle(
-        {.directory = given.empty()
-                          ? temporary_directory_for(context_.files, arguments_.output.path)
-                          : given,
-         .seed = arguments_.seed});
-    select("shuffle", [&](RecordPieces record) { shuffle.add(record); });
-    // The first records of a random order are also a random sample.
-    const uint64_t wanted =
-        std::min(arguments_.sample_count.value_or(shuffle.size()), shuffle.size());
-    RecordOutput output(context_, arguments_.output, wanted);
-    uint64_t written = 0;
-    shuffle.drain([&](std::span<const std::byte> data) {
-      if (written == wanted) return;
-      if (written % kRecordsBetweenSigns == 0)
-        throw_if_stopped(context_.stop, arguments_.output.path);
-      output.write(data);
-      ++written;
-    });
-    return {output.close(), skipped_};
-  }
-
-  static constexpr uint64_t kRecordsBetweenSigns = 256;
-
-  const CommandContext& context_;
-  const ConvertArguments& arguments_;
-  RecordSelection selection_;
-  InputReading input_;
-  bool counting_ = false;  // counting pass: the next pass reports the skipped regions
-  Skipped skipped_;
-  std::optional<uint64_t> read_in_vain_;
-};
+void skip(const CommandContext& context, const std::string& path, const DamagedRegion& region,
+          Skipped& skipped) {
+  context.progress.warn("tfrecord convert: " + shown_path(path) + ": skipped " + describe(region));
+  skipped.regions += 1;
+  skipped.bytes += region.size();
+}
 
 ExitCode convert(const CommandContext& context, const ConvertArguments& arguments) {
   check(arguments);
-  const ConvertReport report = Conversion(context, arguments).run();
-  if (report.skipped.regions > 0) {
+  ConvertOptions options = options_of(arguments);
+  options.input.paths = expand_inputs(context.files, arguments.input.files);
+  options.output = record_output_options(context, arguments.output);
+  if (options.shuffle && options.temporary_directory.empty()) {
+    options.temporary_directory = temporary_directory_for(context.files, arguments.output.path);
+  }
+  if (options.reads_twice()) {
+    require_readable_twice(context.files, options.input.paths,
+                           "--max-bytes instead of --shards, --sample instead of --sample-count, "
+                           "or --shuffle");
+  }
+  Skipped skipped;
+  if (arguments.skip_corrupt) {
+    options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
+      skip(context, path, region, skipped);
+    };
+  }
+  InputProgress progress(context, "convert", options.input.paths);
+  const ConvertReport report = convert_records(work_of(context, progress), options);
+  context.progress.clear();
+  if (skipped.regions > 0) {
     context.progress.warn("tfrecord convert: skipped " +
-                          describe_damage(report.skipped.regions, report.skipped.bytes));
+                          describe_damage(skipped.regions, skipped.bytes));
   }
   if (arguments.json) {
     print_json_summary(context, {{"files", to_json(report.files)},
-                                 {"regions_skipped", report.skipped.regions},
-                                 {"bytes_skipped", report.skipped.bytes}});
+                                 {"regions_skipped", skipped.regions},
+                                 {"bytes_skipped", skipped.bytes}});
   } else if (arguments.output.path != "-") {
     const std::string why =
-        report.read_in_vain
-            ? fmt::format("; --where matches none of {}", counted(*report.read_in_vain, "record"))
+        options.selection.where && report.taken == 0
+            ? fmt::format("; --where matches none of {}", counted(report.read, "record"))
             : "";
     print_summary(context, describe(report.files) + why);
   }
@@ -228,7 +150,7 @@ CommandAction define(CommandApp& app) {
   const auto arguments = std::make_shared<ConvertArguments>();
   add_inputs(app, arguments->input);
   add_record_output(app, arguments->output,
-                    [&given = *arguments] { return keeps_everything(given); });
+                    [&given = *arguments] { return options_of(given).keeps_everything(); });
   app.add_flag("--shuffle", arguments->shuffle,
                "Put the records into a random order, every one as likely; what doesn't fit into "
                "memory goes to temporary files");

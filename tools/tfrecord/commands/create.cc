@@ -123,7 +123,8 @@ ExitCode create(const CommandContext& context, const CreateArguments& arguments)
   check_record_output(arguments.output);
   check_json_summary(arguments.json, arguments.output.path);
   const auto source = open_source(context, arguments);
-  RecordOutput output(context, arguments.output, count_records(context, *source, arguments));
+  RecordOutput output(context.files, record_output_options(context, arguments.output),
+                      count_records(context, *source, arguments));
   source->run([&](std::span<const std::byte> record) { output.write(record); });
   const std::vector<WrittenFile> written = output.close();
   if (arguments.json) {

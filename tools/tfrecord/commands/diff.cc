@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/toolkit/files/input_records.h"
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/message_diff.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -15,7 +16,6 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/input_records.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -52,8 +52,11 @@ class Diff {
       : context_(context),
         arguments_(arguments),
         progress_(context, "diff", both(a, b)),
-        a_(context, a, arguments.reading, progress_),
-        b_(context, b, arguments.reading, progress_),
+        work_(work_of(context, progress_)),
+        input_a_({.paths = a, .reading = arguments.reading}),
+        input_b_({.paths = b, .reading = arguments.reading}),
+        a_(work_, input_a_),
+        b_(work_, input_b_),
         output_(context, arguments.output),
         where_(where_of(arguments.where)) {}
 
@@ -167,6 +170,9 @@ class Diff {
   const CommandContext& context_;
   const DiffArguments& arguments_;
   InputProgress progress_;
+  const FileWork work_;
+  const InputReading input_a_;
+  const InputReading input_b_;
   InputRecords a_;
   InputRecords b_;
   Output output_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/toolkit/files/input_records.h"
 #include "recordpipe/error.h"
 #include "recordpipe/toolkit/feature_edit.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -15,7 +16,6 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/input_records.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -90,9 +90,11 @@ ExitCode export_records(const CommandContext& context, const ExportArguments& ar
   MessageView message;
   SelectionReport report;
   FeatureNames found;
+  InputProgress progress(context, "export", input.paths);
+  const FileWork work = work_of(context, progress);
   const auto run = [&](const char* activity, auto visit) {
     uint64_t number = 0;
-    report = select_inputs(context, input, selection, activity, [&](RecordPieces pieces) {
+    report = select_inputs(work, input, selection, activity, [&](RecordPieces pieces) {
       const auto data = pieces.front();
       message.read(data);
       find_names(message, features, found);

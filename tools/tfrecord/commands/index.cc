@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/toolkit/files/scan_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/http/url.h"
-#include "recordpipe/record_format.h"
 #include "recordpipe/record_index.h"
 #include "tools/tfrecord/command_line/command.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -17,7 +17,6 @@
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
 #include "tools/tfrecord/io/standard_streams.h"
-#include "tools/tfrecord/records/scan_file.h"
 #include "tools/tfrecord/text/text_table.h"
 
 namespace recordpipe {
@@ -45,49 +44,21 @@ std::vector<std::string> indexes_of(const Arguments& arguments, FileSystem& file
   return indexes;
 }
 
-void require_plain(const std::string& path, Compression compression) {
-  if (compression == Compression::none) return;
-  throw Error({.kind = ErrorKind::unsupported,
-               .path = path,
-               .reason = fmt::format("compressed with {}: only plain files can be indexed",
-                                     to_string(compression)),
-               .hint = "decompress it with tfrecord convert --compression none"});
-}
-
-// Writes the entries of `count` consecutive records.
-void write_entries(std::span<const std::byte> framed, uint64_t count, RecordIndexWriter& index) {
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t size = decode_record_length(framed.first<kRecordHeaderSize>()) + kRecordOverhead;
-    index.write(size);
-    framed = framed.subspan(size);
-  }
-}
+constexpr char kDecompress[] = "decompress it with tfrecord convert --compression none";
 
 uint64_t write_index(const Arguments& arguments, const CommandContext& context,
                      const std::string& path, InputProgress& progress) {
   Output out(context, index_of(arguments, path));
-  RecordIndexWriter index(out);
-  scan_file(context, path, {}, arguments.threads,
-            {.opened = [&](Compression compression) { require_plain(path, compression); },
-             .intact = [&](auto framed, uint64_t count) { write_entries(framed, count, index); },
-             .damaged =
-                 [&](const DamagedRegion& region) {
-                   throw Error({.kind = ErrorKind::corrupted,
-                                .path = path,
-                                .offset = region.begin,
-                                .reason = region.reason,
-                                .hint = region.hint,
-                                .remedy = region.remedy});
-                 }},
-            progress);
-  index.close();
+  const uint64_t records =
+      write_index(work_of(context, progress), path, arguments.threads, kDecompress, out);
+  context.progress.clear();
   out.close();
-  return index.records();
+  return records;
 }
 
 uint64_t check_index(const Arguments& arguments, const CommandContext& context,
                      const std::string& path) {
-  require_plain(path, detect_compression(context.files, path));
+  require_plain(path, detect_compression(context.files, path), kDecompress);
   RecordIndexReader index(open_input(context, index_of(arguments, path)));
   const auto file = context.files.open_random(path);
   // Checking all headers would take an HTTP request for each record.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataset/toolkit/files/file_facts.h"
 #include "recordpipe/error.h"
 #include "recordpipe/internal/url_path.h"
 #include "tools/tfrecord/command_line/command_app.h"
@@ -14,7 +15,6 @@
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/json_output.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/file_facts.h"
 #include "tools/tfrecord/text/schema_text.h"
 #include "tools/tfrecord/text/text_table.h"
 
@@ -29,17 +29,9 @@ struct Arguments {
   bool json = false;
 };
 
-// Adds up the facts of all files, as if they were a single file.
 FileFacts total_of(const std::vector<FileFacts>& files) {
   FileFacts total;
-  for (const FileFacts& file : files) {
-    total.was_read = total.was_read || file.was_read;
-    total.records += file.records;
-    total.bytes += file.bytes;
-    total.content_bytes += file.content_bytes;
-    total.sizes.merge(file.sizes);
-    total.sample.merge(file.sample);
-  }
+  for (const FileFacts& file : files) total.merge(file);
   return total;
 }
 
@@ -85,7 +77,7 @@ std::string as_json(const std::vector<FileFacts>& files) {
     one["compression"] = file.compression ? Json(to_string(*file.compression)) : Json(nullptr);
     add_json(file, one);
     one["indexed"] = file.indexed;
-    if (!file.error.empty()) one["error"] = file.error;
+    if (file.error) one["error"] = text_of(*file.error);
     lines += json_line(one);
   }
   if (files.size() == 1) return lines;
@@ -156,7 +148,7 @@ std::string overview(const std::vector<FileFacts>& files) {
                any ? median_text(file.sizes) : "-",
                any ? grouped(static_cast<uint64_t>(file.sizes.max())) : "-",
                std::string(kind_text(file.sample)),
-               shown_path(file.path) + (file.error.empty() ? "" : "  (failed)")});
+               shown_path(file.path) + (file.error ? "  (failed)" : "")});
   }
   FileFacts total = total_of(files);
   total.compression = std::nullopt;
@@ -170,11 +162,13 @@ ExitCode run(const CommandContext& context, const Arguments& arguments) {
   ExitCode status = ExitCode::ok;
   const auto paths = expand_inputs(context.files, arguments.inputs.files);
   InputProgress progress(context, "count", paths);
+  const FileWork work = work_of(context, progress);
   for (const std::string& path : paths) {
-    files.push_back(find_file_facts(context, path, arguments.inputs.reading, progress));
-    if (files.back().error.empty()) continue;
-    status = combined(status, answer_of(files.back().error_kind));
-    context.progress.warn("tfrecord info: " + files.back().error);
+    files.push_back(find_file_facts(work, path, arguments.inputs.reading));
+    const auto& error = files.back().error;
+    if (!error) continue;
+    status = combined(status, answer_of(error->kind()));
+    context.progress.warn("tfrecord info: " + text_of(*error));
   }
   context.progress.clear();
   Output output(context, arguments.output);

@@ -1,15 +1,13 @@
 // tfrecord salvage: extracts all intact records of damaged files.
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "dataset/record/record_framing.h"
+#include "dataset/toolkit/files/record_output.h"
 #include "recordpipe/error.h"
 #include "recordpipe/record_writer.h"
 #include "tools/tfrecord/command_line/command.h"
@@ -34,32 +32,15 @@ struct Arguments {
   bool json = false;
 };
 
-// Copies records out of the mapping before writing them: if the file is truncated meanwhile,
-// write() from the mapping would fail.
-void write_copied(std::span<const std::byte> framed, uint64_t count, RecordWriter& writer) {
-  constexpr size_t kPiece = size_t{256} << 10;
-  std::vector<std::byte> copy;
-  while (!framed.empty()) {
-    const auto piece = framed.first(std::min(framed.size(), kPiece));
-    copy.assign(piece.begin(), piece.end());
-    framed = framed.subspan(piece.size());
-    writer.write_framed(copy, framed.empty() ? count : 0);
-  }
-}
-
 ScanTotals salvage(const Arguments& arguments, const CommandContext& context,
                    const std::string& path, RecordWriter& writer, DamageReport& report,
                    InputProgress& progress) {
   const ScanTotals totals =
-      scan_file(context, path, arguments.reading, arguments.threads,
-                {.intact =
-                     [&](std::span<const std::byte> framed, uint64_t count) {
-                       write_copied(framed, count, writer);
-                       report.intact(count);
-                     },
-                 .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
-                progress);
-  if (totals.cut) throw cut_while_mapped(path, totals.bytes);
+      salvage_file(work_of(context, progress), path, arguments.reading, arguments.threads,
+                   {.intact = [&](auto, uint64_t count) { report.intact(count); },
+                    .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
+                   writer);
+  context.progress.clear();
   return totals;
 }
 

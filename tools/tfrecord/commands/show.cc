@@ -24,7 +24,7 @@
 #include "tools/tfrecord/commands/commands.h"
 #include "tools/tfrecord/io/inputs.h"
 #include "tools/tfrecord/io/output.h"
-#include "tools/tfrecord/records/input_records.h"
+#include "tools/tfrecord/records/record_cursor.h"
 #include "tools/tfrecord/text/record_text.h"
 
 namespace recordpipe {

@@ -27,10 +27,10 @@ ExitCode verify(const Arguments& arguments, const CommandContext& context, const
   report.begin(path);
   try {
     const ScanTotals totals =
-        scan_file(context, path, arguments.reading, arguments.threads,
+        scan_file(work_of(context, progress), path, arguments.reading, arguments.threads,
                   {.intact = [&](auto, uint64_t count) { report.intact(count); },
-                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }},
-                  progress);
+                   .damaged = [&](const DamagedRegion& region) { report.damaged(region); }});
+    context.progress.clear();
     report.end(totals);
     return totals.intact() ? ExitCode::ok : ExitCode::no;
   } catch (const Error& error) {

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +13,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "dataset/toolkit/files/file_identity.h"
 #include "recordpipe/atomic_file.h"
 #include "recordpipe/error.h"
 #include "recordpipe/glob.h"
@@ -90,57 +90,19 @@ void Output::close() {
 
 namespace {
 
-struct FileIdentity {
-  dev_t device = 0;
-  ino_t inode = 0;
-  mode_t type = 0;  // S_IFREG, S_IFIFO, S_IFCHR, ...
+// The names of standard output on Linux.
+constexpr std::array<std::string_view, 3> kStandardOutput = {"/dev/stdout", "/dev/fd/1",
+                                                             "/proc/self/fd/1"};
 
-  auto operator<=>(const FileIdentity&) const = default;
-};
-
-// The set of files that a command reads.
-class FileIdentities {
- public:
-  // Ignores an empty `file`: a file that doesn't exist.
-  void add(const std::optional<FileIdentity>& file);
-  bool contains(const std::optional<FileIdentity>& file) const;
-
- private:
-  std::set<FileIdentity> files_;
-};
-
-FileIdentity identity_of(const struct stat& info) {
-  return {.device = info.st_dev, .inode = info.st_ino, .type = info.st_mode & S_IFMT};
-}
-
-// Follows links. Empty if the file doesn't exist.
-std::optional<FileIdentity> identity_of(const std::string& path) {
-  struct stat info = {};
-  if (::stat(path.c_str(), &info) != 0) return std::nullopt;
-  return identity_of(info);
-}
-
-std::optional<FileIdentity> identity_of(int descriptor) {
+std::optional<FileIdentity> identity_of_descriptor(int descriptor) {
   struct stat info = {};
   if (::fstat(descriptor, &info) != 0) return std::nullopt;
   return identity_of(info);
 }
 
-void FileIdentities::add(const std::optional<FileIdentity>& file) {
-  if (file) files_.insert(*file);
-}
-
-bool FileIdentities::contains(const std::optional<FileIdentity>& file) const {
-  return file && files_.contains(*file);
-}
-
-// The names of standard output on Linux.
-constexpr std::array<std::string_view, 3> kStandardOutput = {"/dev/stdout", "/dev/fd/1",
-                                                             "/proc/self/fd/1"};
-
 // Returns the regular file, if any, that standard input or output is redirected to.
 std::optional<FileIdentity> regular_file(int descriptor) {
-  const auto file = identity_of(descriptor);
+  const auto file = identity_of_descriptor(descriptor);
   return file && file->type == S_IFREG ? file : std::nullopt;
 }
 
@@ -167,7 +129,7 @@ FileIdentities inputs_of(FileSystem& files, const CommandApp& app) {
 bool is_standard_output(const std::string& output) {
   if (std::ranges::find(kStandardOutput, output) != kStandardOutput.end()) return true;
   const auto file = identity_of(output);
-  return file && file->type != S_IFCHR && file == identity_of(STDOUT_FILENO);
+  return file && file->type != S_IFCHR && file == identity_of_descriptor(STDOUT_FILENO);
 }
 
 void require_sound(FileSystem& files, const FileIdentities& inputs, const OutputOption& output) {
@@ -181,9 +143,8 @@ void require_sound(FileSystem& files, const FileIdentities& inputs, const Output
   const auto replaced = output.replaced ? output.replaced(files) : std::vector{given};
   for (const std::string& path : replaced) {
     if (path == "-" || !inputs.contains(identity_of(path))) continue;
-    throw UsageError((path == given ? "-o " : "") + printable(path) +
-                     " is one of the files that are read, and would be replaced: give another "
-                     "name");
+    throw UsageError((path == given ? "-o " : "") + printable(path) + " is " + kReplacesInput +
+                     ": give another name");
   }
 }
 

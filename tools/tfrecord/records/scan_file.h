@@ -1,49 +1,16 @@
-// Scans any file for intact records and damage: on all cores if it can be mapped, as a stream if it
-// is compressed, remote or a pipe.
+// Reports the result of scan_file(): intact records and damage.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "recordpipe/compression.h"
-#include "recordpipe/record_reader.h"
+#include "dataset/toolkit/files/scan_file.h"
 #include "recordpipe/toolkit/damaged_region.h"
-#include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/io/input_progress.h"
 
 namespace recordpipe {
-
-struct ScanSinks {
-  // Called first. May be empty.
-  std::function<void(Compression)> opened = {};
-  // Receives `count` consecutive intact records with framing, as in the file's content. `framed` is
-  // valid only during the call.
-  std::function<void(std::span<const std::byte> framed, uint64_t count)> intact = {};
-  std::function<void(const DamagedRegion&)> damaged = {};
-};
-
-struct ScanTotals {
-  Compression compression = Compression::none;
-  uint64_t bytes = 0;    // of the content
-  uint64_t records = 0;  // intact records
-  uint64_t regions = 0;
-  uint64_t lost = 0;  // bytes in damaged regions
-  // The file was truncated while it was read: the sinks may have received bytes other than those
-  // that were checked.
-  bool cut = false;
-
-  bool intact() const { return regions == 0; }
-};
-
-// Calls the sinks in the order of the file, on the calling thread. On return, the terminal shows no
-// progress bar.
-ScanTotals scan_file(const CommandContext& context, const std::string& path,
-                     const RecordReadOptions& reading, size_t threads, const ScanSinks& sinks,
-                     InputProgress& progress);
 
 // "[21, 67), 46 bytes: length CRC mismatch: corrupted record (hint)"
 std::string describe(const DamagedRegion& region);

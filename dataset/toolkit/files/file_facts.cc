@@ -1,17 +1,14 @@
-#include "tools/tfrecord/records/file_facts.h"
+#include "dataset/toolkit/files/file_facts.h"
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "dataset/record/record_header_reader.h"
-#include "recordpipe/error.h"
 #include "recordpipe/message_view.h"
 #include "recordpipe/record_format.h"
 #include "recordpipe/record_index.h"
 #include "recordpipe/stop.h"
-#include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/io/inputs.h"
 
 namespace recordpipe {
 namespace {
@@ -21,15 +18,14 @@ constexpr uint64_t kStopInterval = 4096;
 
 class FactFinder {
  public:
-  FactFinder(const CommandContext& context, const std::string& path,
-             const RecordReadOptions& reading, InputProgress& progress)
-      : context_(context), reading_(reading), progress_(progress) {
+  FactFinder(const FileWork& work, const std::string& path, const RecordReadOptions& reading)
+      : work_(work), reading_(reading) {
     facts_.path = path;
   }
 
   FileFacts find() {
     try {
-      if (const auto file = open_random_input(work_of(context_), facts_.path)) {
+      if (const auto file = open_random_input(work_, facts_.path)) {
         facts_.bytes = file->size();
         facts_.compression = compression_of(*file, reading_);
         facts_.was_read = true;
@@ -42,27 +38,22 @@ class FactFinder {
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::cancelled) throw;
       facts_.ended_early = true;
-      set_error(error);
+      facts_.error = error;
     }
     return std::move(facts_);
   }
 
  private:
-  void set_error(const Error& error) {
-    facts_.error = text_of(error);
-    facts_.error_kind = error.kind();
-  }
-
   void count(uint64_t size) {
     ++facts_.records;
     facts_.content_bytes += kRecordOverhead + size;
     facts_.sizes.add(static_cast<double>(size));
     if (facts_.records % kStopInterval != 0) return;
-    throw_if_stopped(context_.stop, facts_.path);
+    throw_if_stopped(work_.stop, facts_.path);
   }
 
   bool wants_sample() const {
-    return facts_.error.empty() && facts_.sample.records < kSampledRecords &&
+    return !facts_.error && facts_.sample.records < kSampledRecords &&
            (facts_.sample.records == 0 || sampled_bytes_ < kSampledBytes);
   }
   void sample(std::span<const std::byte> data) {
@@ -72,9 +63,9 @@ class FactFinder {
   }
 
   void read_plain(const RandomAccessFile& file) {
-    facts_.indexed = index_fits(context_.files, facts_.path, file);
+    facts_.indexed = index_fits(work_.files, facts_.path, file);
     if (facts_.indexed) {
-      RecordIndexReader index(context_.files, record_index_path(facts_.path));
+      RecordIndexReader index(work_.files, record_index_path(facts_.path));
       read_plain(file, index);
     } else {
       RecordHeaderReader headers(file, reading_);
@@ -86,13 +77,13 @@ class FactFinder {
     // An unreadable record is an error of the sample, but counts as a record.
     while (const std::optional<RecordIndexEntry> entry = entries.read()) {
       count(entry->length());
-      progress_.add(entry->size);
+      work_.add(entry->size);
       if (!wants_sample()) continue;
       try {
         sample(read_indexed_record(file, *entry, reading_));
       } catch (const Error& error) {
         if (error.kind() == ErrorKind::cancelled) throw;
-        set_error(error);
+        facts_.error = error;
       }
     }
   }
@@ -100,9 +91,9 @@ class FactFinder {
   void read_stream() {
     uint64_t bytes = 0;
     try {
-      RecordReader reader(tapped(progress_.counted(open_input(context_, facts_.path)),
-                                 [&](auto read) { bytes += read.size(); }),
-                          reading_);
+      RecordReader reader(
+          tapped(open_counted(work_, facts_.path), [&](auto read) { bytes += read.size(); }),
+          reading_);
       facts_.compression = reader.compression();
       facts_.was_read = true;
       while (const std::optional<Record> record = reader.read()) {
@@ -116,9 +107,8 @@ class FactFinder {
     facts_.bytes = std::max(facts_.bytes, bytes);
   }
 
-  const CommandContext& context_;
+  const FileWork& work_;
   const RecordReadOptions reading_;
-  InputProgress& progress_;
   FileFacts facts_;
   MessageView message_;
   uint64_t sampled_bytes_ = 0;
@@ -126,9 +116,18 @@ class FactFinder {
 
 }  // namespace
 
-FileFacts find_file_facts(const CommandContext& context, const std::string& path,
-                          const RecordReadOptions& reading, InputProgress& progress) {
-  return FactFinder(context, path, reading, progress).find();
+void FileFacts::merge(const FileFacts& other) {
+  was_read = was_read || other.was_read;
+  records += other.records;
+  bytes += other.bytes;
+  content_bytes += other.content_bytes;
+  sizes.merge(other.sizes);
+  sample.merge(other.sample);
+}
+
+FileFacts find_file_facts(const FileWork& work, const std::string& path,
+                          const RecordReadOptions& reading) {
+  return FactFinder(work, path, reading).find();
 }
 
 }  // namespace recordpipe

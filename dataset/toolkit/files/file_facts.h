@@ -1,16 +1,16 @@
-// Finds the facts that `tfrecord info` prints about a file, and reads as little of it as possible.
+// Finds facts about a file: its records, sizes and kind. Reads as little of it as possible.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "dataset/toolkit/files/file_work.h"
 #include "recordpipe/compression.h"
+#include "recordpipe/error.h"
 #include "recordpipe/record_reader.h"
 #include "recordpipe/toolkit/distribution.h"
 #include "recordpipe/toolkit/schema_inference.h"
-#include "tools/tfrecord/command_line/command.h"
-#include "tools/tfrecord/io/input_progress.h"
 
 namespace recordpipe {
 
@@ -25,8 +25,10 @@ struct FileFacts {
   InferredSchema sample = {};                   // of the first records
   bool indexed = false;                         // the number of records is from PATH.idx
   bool ended_early = false;                     // there may be more records
-  std::string error = {};                       // why reading ended, or the error in the sample
-  ErrorKind error_kind = {};                    // valid if `error` is not empty
+  std::optional<Error> error = {};              // why reading ended, or the error in the sample
+
+  // Adds up the facts of several files, as if they were a single file.
+  void merge(const FileFacts& other);
 };
 
 // The sample takes the first records until it has this many records or bytes, but at least one.
@@ -36,7 +38,7 @@ inline constexpr uint64_t kSampledBytes = uint64_t{1} << 20;
 // For a plain file: reads the sample, and the record headers or only a matching index beside the
 // file. Reads any other file as a stream, and checks CRCs as `reading` says. Returns errors about
 // the file in `error`, with the facts found before the error; throws only Error{cancelled}.
-FileFacts find_file_facts(const CommandContext& context, const std::string& path,
-                          const RecordReadOptions& reading, InputProgress& progress);
+FileFacts find_file_facts(const FileWork& work, const std::string& path,
+                          const RecordReadOptions& reading);
 
 }  // namespace recordpipe

@@ -1,0 +1,60 @@
+// Reads the records of several inputs in sequence.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataset/toolkit/files/file_work.h"
+#include "recordpipe/file.h"
+#include "recordpipe/record.h"
+#include "recordpipe/record_reader.h"
+#include "recordpipe/toolkit/damaged_region.h"
+#include "recordpipe/toolkit/record_scanner.h"
+#include "recordpipe/toolkit/record_selection.h"
+
+namespace recordpipe {
+
+struct InputReading {
+  std::vector<std::string> paths = {};
+  RecordReadOptions reading = {};
+  // If set, all intact records are read, as salvage does (record_scanner.h), and it is called for
+  // each region that contains none. By default, damage is an error.
+  std::function<void(const std::string& path, const DamagedRegion& region)> on_damage = {};
+};
+
+class InputRecords {
+ public:
+  // `work` and `input` must outlive this object.
+  InputRecords(const FileWork& work, const InputReading& input) : work_(work), input_(input) {}
+  InputRecords(const InputRecords&) = delete;
+  InputRecords& operator=(const InputRecords&) = delete;
+
+  // Returns the next record, with the path of its input, valid until the next call; nullopt at the
+  // end of the last input. Throws the errors of RecordReader, and Error{cancelled}.
+  std::optional<Record> next();
+
+ private:
+  const std::string& path() const { return input_.paths[file_]; }
+  void open();
+  void close();
+  std::optional<Record> scan();
+
+  const FileWork& work_;
+  const InputReading& input_;
+  size_t file_ = 0;
+  // The current input: either read by `reader_`, or scanned by `scanner_`, mapped if possible.
+  std::optional<RecordReader> reader_;
+  std::unique_ptr<MappedFile> mapped_;
+  std::optional<RecordScanner> scanner_;
+};
+
+// Calls select_records() on all inputs, in a pass called `activity`.
+SelectionReport select_inputs(const FileWork& work, const InputReading& input,
+                              const RecordSelection& selection, const char* activity,
+                              const std::function<void(RecordPieces)>& consume);
+
+}  // namespace recordpipe

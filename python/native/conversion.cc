@@ -1,0 +1,148 @@
+// convert().
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "dataset/toolkit/files/convert.h"
+#include "dataset/toolkit/files/file_identity.h"
+#include "python/native/file_work.h"
+#include "python/native/toolkit.h"
+
+namespace recordpipe::python {
+namespace {
+
+// The options of convert() (recordpipe/conversion.py), which sets all of them.
+struct ConvertArguments {
+  std::optional<std::string> compression;
+  std::optional<int> level;
+  bool fast = false;
+  size_t shards = 0;
+  uint64_t max_bytes = 0;
+  bool shuffle = false;
+  FilePath tmp_dir;
+  std::optional<std::string> where;
+  std::optional<double> sample;
+  std::optional<uint64_t> sample_count;
+  uint64_t seed = 0;
+  std::optional<uint64_t> limit;
+  std::optional<std::vector<std::string>> select;
+  std::vector<std::string> drop;
+  std::map<std::string, std::string> rename;
+  bool skip_corrupt = false;
+  size_t threads = 0;
+};
+
+RecordSelection selection_of(const ConvertArguments& arguments) {
+  RecordSelection selection = {.fraction = arguments.sample,
+                               .seed = arguments.seed,
+                               .limit = arguments.limit,
+                               .threads = arguments.threads};
+  if (arguments.where) selection.where.emplace(*arguments.where);
+  FeatureEdit& edit = selection.edit;
+  if (arguments.select) edit.select.emplace(arguments.select->begin(), arguments.select->end());
+  edit.drop = {arguments.drop.begin(), arguments.drop.end()};
+  edit.rename = {arguments.rename.begin(), arguments.rename.end()};
+  return selection;
+}
+
+RecordOutputOptions output_of(const std::string& target, const ConvertArguments& arguments) {
+  std::optional<Compression> compression;
+  if (arguments.compression) compression = compression_of(*arguments.compression);
+  RecordOutputOptions options = {.path = target,
+                                 .compression = compression_for(target, compression),
+                                 .level = arguments.level,
+                                 .fast = arguments.fast,
+                                 .shards = arguments.shards,
+                                 .max_bytes = arguments.max_bytes,
+                                 .threads = arguments.threads};
+  check_level(options);
+  return options;
+}
+
+// The regions that were skipped; the first of them also one by one.
+struct Skipped {
+  static constexpr size_t kMostRegions = 10'000;
+
+  uint64_t regions = 0;
+  uint64_t bytes = 0;
+  std::vector<std::pair<std::string, DamagedRegion>> first;
+
+  void add(const std::string& path, const DamagedRegion& region) {
+    ++regions;
+    bytes += region.size();
+    if (first.size() < kMostRegions) first.emplace_back(path, region);
+  }
+};
+
+// Returns (files: [(path, records, bytes)], records read, regions skipped, bytes skipped, the first
+// of the regions: [(path, begin, end, reason, hint)]).
+nb::tuple convert(const std::vector<FilePath>& given, const FilePath& target,
+                  const Reading& reading, const ConvertArguments& arguments,
+                  const nb::object& progress) {
+  Skipped skipped;
+  ConvertOptions options = {.input = {.reading = read_options(reading)},
+                            .output = output_of(target.bytes, arguments),
+                            .selection = selection_of(arguments),
+                            .sample_count = arguments.sample_count,
+                            .shuffle = arguments.shuffle,
+                            .temporary_directory = arguments.tmp_dir.bytes};
+  if (arguments.skip_corrupt) {
+    options.input.on_damage = [&](const std::string& path, const DamagedRegion& region) {
+      skipped.add(path, region);
+    };
+  }
+  const Inputs inputs = find_inputs(given);
+  options.input.paths = inputs.paths;
+  if (!options.keeps_everything()) {
+    require_no_input(inputs.paths, replaced_files(posix_file_system(), options.output));
+  }
+  ConvertReport report;
+  run_file_work(progress, inputs.bytes * (options.reads_twice() ? 2 : 1),
+                [&](const FileWork& work) { report = convert_records(work, options); });
+  nb::list files;
+  for (const WrittenFile& file : report.files) {
+    files.append(nb::make_tuple(text(file.path), file.records, file.bytes));
+  }
+  nb::list regions;
+  for (const auto& [path, region] : skipped.first) {
+    regions.append(nb::make_tuple(text(path), region.begin, region.end, text(region.reason),
+                                  text(region.hint)));
+  }
+  return nb::make_tuple(files, report.read, skipped.regions, skipped.bytes, regions);
+}
+
+}  // namespace
+
+void define_conversion(nb::module_& module) {
+  nb::class_<ConvertArguments>(module, "ConvertArguments")
+      .def(nb::init<>())
+      .def_rw("compression", &ConvertArguments::compression, nb::arg().none())
+      .def_rw("level", &ConvertArguments::level, nb::arg().none())
+      .def_rw("fast", &ConvertArguments::fast)
+      .def_rw("shards", &ConvertArguments::shards)
+      .def_rw("max_bytes", &ConvertArguments::max_bytes)
+      .def_rw("shuffle", &ConvertArguments::shuffle)
+      .def_rw("tmp_dir", &ConvertArguments::tmp_dir)
+      .def_rw("where", &ConvertArguments::where, nb::arg().none())
+      .def_rw("sample", &ConvertArguments::sample, nb::arg().none())
+      .def_rw("sample_count", &ConvertArguments::sample_count, nb::arg().none())
+      .def_rw("seed", &ConvertArguments::seed)
+      .def_rw("limit", &ConvertArguments::limit, nb::arg().none())
+      .def_rw("select", &ConvertArguments::select, nb::arg().none())
+      .def_rw("drop", &ConvertArguments::drop)
+      .def_rw("rename", &ConvertArguments::rename)
+      .def_rw("skip_corrupt", &ConvertArguments::skip_corrupt)
+      .def_rw("threads", &ConvertArguments::threads);
+  module.def("convert", &convert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+}
+
+}  // namespace recordpipe::python

@@ -1,0 +1,31 @@
+// The end of the interpreter while daemon threads are in the library.
+//
+// Once the interpreter has begun to end, Python ends each thread that tries to acquire the GIL, by
+// unwinding its stack, which C++ frames do not survive. Long functions therefore hold an ExitGuard.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace recordpipe::python {
+
+// Makes the interpreter's end wait for ExitGuards, for at most 5 seconds. Must be called once, when
+// the module is imported.
+void watch_interpreter_exit();
+
+// While it exists, the interpreter does not end. Needs the GIL at construction and destruction; in
+// between, the thread may release and acquire it.
+class ExitGuard {
+ public:
+  ExitGuard();
+  ~ExitGuard();
+  ExitGuard(const ExitGuard&) = delete;
+  ExitGuard& operator=(const ExitGuard&) = delete;
+
+  // Whether the interpreter waits for this guard: the thread should call park() soon, without the
+  // GIL.
+  static bool is_over();
+  // Lets the interpreter end, and never returns: the thread waits for the end of the process.
+  [[noreturn]] static void park();
+};
+
+}  // namespace recordpipe::python

@@ -1,0 +1,310 @@
+"""stats: statistics of the values of features, as ``tfrecord stats``."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from recordpipe import _native as native
+from recordpipe.inputs import Paths, checked_threads, limit_of, paths_of, reading
+from recordpipe.progress import Progress, reported
+from recordpipe.schema import ValueKind
+
+__all__ = [
+    "BytesStats",
+    "Distribution",
+    "FeatureStats",
+    "Histogram",
+    "NumberStats",
+    "Stats",
+    "stats",
+]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts of finite numbers in 16 bins of equal width over [min, max], as np.histogram.
+
+    Attributes:
+        min: the smallest finite number.
+        max: the largest finite number.
+        counts: of the bins.
+    """
+
+    min: float
+    max: float
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How numbers are distributed. NaNs are left out.
+
+    Attributes:
+        min: the smallest number; None if there is none, as the others.
+        max: the largest number.
+        mean: of the finite numbers.
+        sd: the standard deviation of the finite numbers, with the population's formula (ddof=0).
+        quantiles: by place: 0.01, 0.05, 0.25, 0.5, 0.75, 0.95 and 0.99; interpolated as
+            np.quantile.
+        quantiles_within: the largest relative error of the quantiles: 0.0 up to 4,096 different
+            numbers, beyond 0.004 (more, if dozens of features have many different values).
+        histogram: None without finite numbers.
+    """
+
+    min: float | None = None
+    max: float | None = None
+    mean: float | None = None
+    sd: float | None = None
+    quantiles: Mapping[float, float] = field(default_factory=dict)
+    quantiles_within: float = 0.0
+    histogram: Histogram | None = None
+
+
+@dataclass(frozen=True)
+class NumberStats(Distribution):
+    """Statistics of the int64 or float values of a feature.
+
+    Attributes:
+        count: the number of values, NaNs included.
+        nan: the number of NaNs.
+        distinct: the number of different values that are counted.
+        distinct_is_exact: True up to 1,024 different values; beyond, those that came first are
+            counted.
+        most_frequent: the five most frequent of these values, each with its count.
+    """
+
+    count: int = 0
+    nan: int = 0
+    distinct: int = 0
+    distinct_is_exact: bool = True
+    most_frequent: tuple[tuple[float, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class BytesStats:
+    """Statistics of the bytes values of a feature.
+
+    Attributes:
+        count: the number of values.
+        total_bytes: of all values.
+        lengths: the distribution of the values' lengths in bytes.
+        long_values: the number of values of more than 32 bytes, which are not in ``distinct``.
+        distinct: this, ``distinct_is_exact`` and ``most_frequent``: as of :class:`NumberStats`.
+    """
+
+    count: int
+    total_bytes: int
+    lengths: Distribution
+    long_values: int = 0
+    distinct: int = 0
+    distinct_is_exact: bool = True
+    most_frequent: tuple[tuple[bytes, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class FeatureStats:
+    """Statistics of one feature, or of all steps of a feature list.
+
+    Attributes:
+        kind: "bytes", "float" or "int64"; "mixed" for lists of different kinds, "none" without
+            lists.
+        records: the number of records (of a feature list: of steps) that have the feature with a
+            list.
+        share: ``records`` as a share of all records that may have features; None of a feature list.
+        values: the smallest and the largest number of values of a list; None without lists.
+        int64: of int64 values; None if there are none.
+        float: of float values; None if there are none.
+        bytes: of bytes values; None if there are none.
+    """
+
+    kind: ValueKind
+    records: int
+    share: float | None
+    values: tuple[int, int] | None
+    int64: NumberStats | None = None
+    float: NumberStats | None = None
+    bytes: BytesStats | None = None
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Statistics of all features, of all files together. ``stats["label"]`` is that of a feature.
+
+    Attributes:
+        records: the number of records.
+        with_features: of these, the Examples and SequenceExamples.
+        features: by name; at most 200.
+        feature_lists: by name, of SequenceExamples; at most 200.
+        left_out: how often features of further names occurred.
+    """
+
+    records: int
+    with_features: int
+    features: Mapping[str, FeatureStats]
+    feature_lists: Mapping[str, FeatureStats] = field(default_factory=dict)
+    left_out: int = 0
+
+    def __getitem__(self, name: str) -> FeatureStats:
+        return self.features[name] if name in self.features else self.feature_lists[name]
+
+    def __repr__(self) -> str:
+        lines = [f"Stats of {self.records:,} record{'' if self.records == 1 else 's'}"]
+        rows = [
+            (name, *row)
+            for features in (self.features, self.feature_lists)
+            for name, one in features.items()
+            for row in _rows(one)
+        ]
+        widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
+        lines += ["  " + "  ".join(map(str.ljust, row, [*widths, 0])).rstrip() for row in rows]
+        return "\n".join(lines)
+
+
+def stats(
+    paths: Paths,
+    features: str | Sequence[str] = (),
+    *,
+    where: str | None = None,
+    limit: int | None = None,
+    check_crc: bool = True,
+    input_compression: str | None = None,
+    max_record_size: int = 2**30,
+    threads: int = 0,
+    progress: Progress = False,
+) -> Stats:
+    """Says what values features have: ranges, quantiles, counts; of all files together.
+
+        >>> rp.stats("train-*.tfrecord", "label")["label"].int64.most_frequent
+        ((7, 6265), (3, 6131), (9, 5949), (2, 5958), (0, 5923))
+
+    Memory is bounded: at most about 32 MiB, and some records for each thread.
+
+    Args:
+        paths: see ``help(recordpipe.inputs)``.
+        features: the names of those to look at. Default: all, at most 200.
+        where: this and the others: see ``help(recordpipe.inputs)``.
+
+    Raises:
+        DataLossError: a record is damaged.
+        NotFoundError: a file, or a feature that is named, doesn't exist.
+        InvalidArgumentError: ``where`` has a syntax error.
+    """
+    names = [features] if isinstance(features, str) else list(features)
+    with reported(progress, "stats") as function:
+        found = native.stats(
+            paths_of(paths),
+            names,
+            reading(input_compression, max_record_size, check_crc),
+            where,
+            limit_of(limit),
+            checked_threads(threads),
+            function,
+        )
+    values = json.loads(found)
+    return Stats(
+        values["records"],
+        values["with_features"],
+        {name: _feature(one) for name, one in values["features"].items()},
+        {name: _feature(one) for name, one in values.get("feature_lists", {}).items()},
+        values.get("left_out", 0),
+    )
+
+
+def _feature(found: dict[str, Any]) -> FeatureStats:
+    values = found["values"]
+    if isinstance(values, int):
+        values = values, values
+    elif values is not None:
+        values = values["min"], values["max"]
+    return FeatureStats(
+        found["kind"],
+        found["records"] if "records" in found else found["steps"],
+        found.get("share"),
+        values,
+        _numbers(found.get("int64")),
+        _numbers(found.get("float")),
+        _bytes(found.get("bytes")),
+    )
+
+
+def _distribution(found: dict[str, Any]) -> dict[str, Any]:
+    histogram = found.get("histogram")
+    return {
+        "min": found.get("min"),
+        "max": found.get("max"),
+        "mean": found.get("mean"),
+        "sd": found.get("sd"),
+        "quantiles": {float(place): value for place, value in found.get("quantiles", {}).items()},
+        "quantiles_within": found.get("quantiles_are_within", 0.0),
+        "histogram": histogram
+        and Histogram(histogram["min"], histogram["max"], tuple(histogram["counts"])),
+    }
+
+
+def _frequent(found: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "distinct": found.get("distinct", 0),
+        "distinct_is_exact": found.get("distinct_is_exact", True),
+        "most_frequent": tuple(
+            (_value(one["value"]), one["count"]) for one in found.get("most_frequent", ())
+        ),
+    }
+
+
+def _value(found: Any) -> Any:
+    if isinstance(found, str):
+        return found.encode()
+    if isinstance(found, dict):
+        return base64.b64decode(found["base64"])
+    return found
+
+
+def _numbers(found: dict[str, Any] | None) -> NumberStats | None:
+    if found is None:
+        return None
+    return NumberStats(
+        count=found["count"], nan=found.get("nan", 0), **_distribution(found), **_frequent(found)
+    )
+
+
+def _bytes(found: dict[str, Any] | None) -> BytesStats | None:
+    if found is None:
+        return None
+    return BytesStats(
+        found["count"],
+        found["total_bytes"],
+        Distribution(**_distribution(found["lengths"])),
+        found["long_values"],
+        **_frequent(found),
+    )
+
+
+def _rows(feature: FeatureStats) -> list[tuple[str, str, str]]:
+    """The kind, the number of values, and a summary, for each kind of values."""
+    rows = []
+    for kind, numbers in (("int64", feature.int64), ("float", feature.float)):
+        if numbers is not None:
+            nans = f", {numbers.nan:,} NaN" if numbers.nan else ""
+            rows.append((kind, f"{numbers.count:,} values", _summary(numbers) + nans))
+    if feature.bytes is not None:
+        rows.append(
+            (
+                "bytes",
+                f"{feature.bytes.count:,} values",
+                f"of {_summary(feature.bytes.lengths)} bytes",
+            )
+        )
+    return rows or [(feature.kind, "no values", "")]
+
+
+def _summary(numbers: Distribution) -> str:
+    if numbers.min is None or numbers.max is None:
+        return ""
+    if numbers.min == numbers.max:
+        return f"{numbers.min:,.6g}"
+    mean = "" if numbers.mean is None else f", mean {numbers.mean:,.6g}"
+    return f"{numbers.min:,.6g} to {numbers.max:,.6g}{mean}"

@@ -1,0 +1,61 @@
+#include "tools/tfrecord/records/record_cursor.h"
+
+#include "recordpipe/stop.h"
+#include "tools/tfrecord/io/inputs.h"
+
+namespace recordpipe {
+namespace {
+
+// The interval of checks for a stop request, in records.
+constexpr uint64_t kStopInterval = 4096;
+
+}  // namespace
+
+RecordCursor::RecordCursor(const CommandContext& context, const std::string& path,
+                           const RecordReadOptions& reading, RecordRange range,
+                           InputProgress& progress)
+    : context_(context), reading_(reading), range_(range), progress_(progress) {
+  if (range_.all() || !open_random(path)) stream_ = open_records(context, path, reading, progress);
+  skip_to_first();
+}
+
+bool RecordCursor::open_random(const std::string& path) {
+  file_ = open_random_input(work_of(context_), path);
+  if (!file_ || compression_of(*file_, reading_) != Compression::none) return false;
+  if (index_fits(context_.files, path, *file_)) {
+    index_.emplace(context_.files, record_index_path(path));
+  } else {
+    headers_.emplace(*file_, reading_);
+  }
+  return true;
+}
+
+std::optional<RecordIndexEntry> RecordCursor::read_entry() {
+  return index_ ? index_->read() : headers_->read();
+}
+
+void RecordCursor::skip_to_first() {
+  for (; next_ < range_.first; ++next_) {
+    if (next_ % kStopInterval == 0) throw_if_stopped(context_.stop, "");
+    const bool there = stream_ ? stream_->read().has_value() : read_entry().has_value();
+    if (!there) return;
+  }
+}
+
+std::optional<Record> RecordCursor::read() {
+  if (next_ < range_.first || next_ >= range_.end) return std::nullopt;
+  if (next_ % kStopInterval == 0) throw_if_stopped(context_.stop, "");
+  std::optional<Record> record;
+  if (stream_) {
+    record = stream_->read();
+  } else if (const auto entry = read_entry()) {
+    data_ = {};  // so that memory never holds two records
+    data_ = read_indexed_record(*file_, *entry, reading_);
+    record = Record{.data = data_, .offset = entry->offset};
+    progress_.add(entry->size);
+  }
+  if (record) ++next_;
+  return record;
+}
+
+}  // namespace recordpipe

@@ -1,0 +1,61 @@
+// Reads the records of one input, from a given record on, for show.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataset/record/record_header_reader.h"
+#include "recordpipe/file.h"
+#include "recordpipe/record.h"
+#include "recordpipe/record_index.h"
+#include "recordpipe/record_reader.h"
+#include "tools/tfrecord/command_line/command.h"
+#include "tools/tfrecord/io/input_progress.h"
+
+namespace recordpipe {
+
+// The records with indexes [first, end) in a file.
+struct RecordRange {
+  uint64_t first = 0;
+  uint64_t end = UINT64_MAX;
+
+  bool all() const { return first == 0 && end == UINT64_MAX; }
+};
+
+class RecordCursor {
+ public:
+  // Reads a stream from its start. If `range` doesn't contain all records of a plain file or URL,
+  // skips the records before range.first with the help of a matching FILE.idx, or else by reading
+  // their headers. Reports the bytes read to `progress`.
+  RecordCursor(const CommandContext& context, const std::string& path,
+               const RecordReadOptions& reading, RecordRange range, InputProgress& progress);
+
+  // Returns the next record of the range, valid until the next call; nullopt at the end of the
+  // range or file.
+  std::optional<Record> read();
+  // The index of the record that read() returns next.
+  uint64_t next() const { return next_; }
+
+ private:
+  bool open_random(const std::string& path);
+  std::optional<RecordIndexEntry> read_entry();
+  void skip_to_first();
+
+  const CommandContext& context_;
+  const RecordReadOptions reading_;
+  const RecordRange range_;
+  InputProgress& progress_;
+  uint64_t next_ = 0;
+  // The input: a stream, a file with its index, or a file whose headers are read.
+  std::optional<RecordReader> stream_;
+  std::unique_ptr<RandomAccessFile> file_;
+  std::optional<RecordIndexReader> index_;
+  std::optional<RecordHeaderReader> headers_;
+  std::vector<std::byte> data_;
+};
+
+}  // namespace recordpipe
