@@ -18,6 +18,8 @@ workers:
 Start with help(recordpipe.tfrecords) and help(recordpipe.Dataset).
 """
 
+from typing import TYPE_CHECKING
+
 from recordpipe._native import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from recordpipe._native import version as __version__
 from recordpipe.dataset import (
@@ -51,6 +53,19 @@ from recordpipe.features import (
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
 from recordpipe.writer import Writer, encode_example, write_tfrecords
+
+if TYPE_CHECKING:
+    from recordpipe import grain as grain
+else:
+
+    def __getattr__(name):
+        """Imports the adapters for other packages at their first use."""
+        if name in ("grain",):
+            import importlib
+
+            return importlib.import_module(f"recordpipe.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "INFINITE_CARDINALITY",
