@@ -250,6 +250,7 @@ void define_record_files(nb::module_& module) {
              new (self) RecordFiles(expand(paths), read_options(check_crc, compression));
            })
       .def("__len__", &RecordFiles::size)
+      .def("files", &RecordFiles::files)
       .def("get", &RecordFiles::get)
       .def("get_many", &RecordFiles::get_many)
       .def("parse_many", [](const RecordFiles& self, const std::vector<uint64_t>& indexes,

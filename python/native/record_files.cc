@@ -21,6 +21,17 @@ RecordFiles::Place RecordFiles::place(uint64_t index) const {
   return {&files_[file], index - first_records_[file]};
 }
 
+nb::list RecordFiles::files() const {
+  nb::list result;
+  for (const MappedRecordFile& file : files_) {
+    // A path may contain any bytes: as in os.fsdecode().
+    const nb::object path = nb::steal(PyUnicode_DecodeFSDefaultAndSize(
+        file.path().data(), static_cast<Py_ssize_t>(file.path().size())));
+    result.append(nb::make_tuple(path, file.size()));
+  }
+  return result;
+}
+
 nb::bytes RecordFiles::get(uint64_t index) const {
   Record record;
   {

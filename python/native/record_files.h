@@ -29,6 +29,8 @@ class RecordFiles {
   RecordFiles& operator=(const RecordFiles&) = delete;
 
   uint64_t size() const { return first_records_.back(); }
+  // Pairs of a path and its number of records.
+  nb::list files() const;
   // Indexes must be less than size().
   nb::bytes get(uint64_t index) const;
   nb::list get_many(const std::vector<uint64_t>& indexes) const;

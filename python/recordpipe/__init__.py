@@ -20,6 +20,8 @@ Start with help(recordpipe.tfrecords) and help(recordpipe.Dataset).
 Whole files, as with the tfrecord command: info, verify, schema, stats, salvage, index, convert.
 """
 
+from typing import TYPE_CHECKING
+
 from recordpipe._native import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from recordpipe._native import version as __version__
 from recordpipe.conversion import ConvertReport, SkippedRegion, WrittenFile, convert
@@ -80,6 +82,19 @@ from recordpipe.toolkit import (
     verify,
 )
 from recordpipe.writer import Writer, encode_example, write_tfrecords
+
+if TYPE_CHECKING:
+    from recordpipe import grain as grain
+else:
+
+    def __getattr__(name):
+        """Imports the adapters for other packages at their first use."""
+        if name in ("grain",):
+            import importlib
+
+            return importlib.import_module(f"recordpipe.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "INFINITE_CARDINALITY",

@@ -29,6 +29,10 @@ class RandomAccess:
     def __len__(self) -> int:
         return len(self._files())
 
+    def files(self) -> list[tuple[str, int]]:
+        """The paths, with their numbers of records."""
+        return self._files().files()
+
     def _checked(self, index: int) -> int:
         count = len(self)
         if not -count <= index < count:
