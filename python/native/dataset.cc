@@ -208,4 +208,15 @@ Dataset<PythonObject> PythonDataset::objects() const {
                    batches_to_python(spec_, std::make_shared<LeasePool>(), single));
 }
 
+std::string PythonDataset::explain() const {
+  std::string text = visit([](const auto& elements) { return elements.explain(); });
+  if (!rows()) return text;
+  std::string parameters;
+  for (const Parameter& parameter : spec_->collator.parameters()) {
+    if (!parameters.empty()) parameters += ", ";
+    parameters += parameter.name + "=" + parameter.value;
+  }
+  return text + "parse(" + parameters + ")\n";
+}
+
 }  // namespace recordpipe::python

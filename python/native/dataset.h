@@ -69,6 +69,8 @@ class PythonDataset {
 
   // What an iterator runs: without pending parse.
   PythonDataset computed() const;
+  // The operators, line by line; parse() by its name, where it waits for batch().
+  std::string explain() const;
   // Whether elements are dicts of single records.
   bool rows() const { return spec_ && std::holds_alternative<Dataset<Record>>(elements_); }
   Dataset<PythonObject> objects() const;

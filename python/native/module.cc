@@ -229,9 +229,7 @@ void define_dataset(nb::module_& module) {
              const nb::gil_scoped_release no_gil;
              return self.visit([](const auto& d) { return d.cardinality(); });
            })
-      .def("explain", [](Self self) {
-        return self.computed().visit([](const auto& d) { return d.explain(); });
-      });
+      .def("explain", &PythonDataset::explain);
 
   module.def("tfrecords", &tfrecords);
   module.def("from_list", &from_list);
