@@ -267,5 +267,10 @@ def _checked(name: Any, feature: Any, known: Any) -> Any:
         raise TypeError(f"the names of features are strings, not {name!r}")
     if isinstance(feature, known):
         return feature
+    if isinstance(feature, FixedLenSequenceFeature):
+        raise TypeError(
+            f"feature {name!r} is a FixedLenSequenceFeature, which feature_lists have; in other "
+            "places, use RaggedFeature and its to_padded()"
+        )
     names = ", ".join(sorted(kind.__name__ for kind in known.__args__))
     raise TypeError(f"feature {name!r} is one of {names} of recordpipe, not {feature!r}")

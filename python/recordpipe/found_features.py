@@ -65,11 +65,11 @@ class ParsedSource:
     """The records of files, with the features of the first parse() behind them.
 
     Attributes:
-        features: also the feature lists of SequenceExamples; empty without parse().
+        features: also the feature lists of SequenceExamples; None without parse().
     """
 
     records: Dataset
-    features: dict[str, Feature | ListFeature]
+    features: dict[str, Feature | ListFeature] | None
     paths: list[str]
 
 
@@ -86,7 +86,7 @@ def parsed_source(dataset: Dataset) -> ParsedSource | None:
             parsing = (name, arguments)
     if name != "tfrecords":
         return None
-    records, features = source, {}
+    records, features = source, None
     if parsing is not None:
         records = getattr(records, parsing[0])(*parsing[1])
         features = {name: feature for each in parsing[1] for name, feature in each.items()}

@@ -14,7 +14,6 @@ import records
 from recordpipe.html import encode_png
 from support import FilesTest
 
-
 TAGS = {
     *("style", "div", "span", "br", "img", "pre"),
     *("table", "thead", "tbody", "tr", "th", "td"),
@@ -88,7 +87,7 @@ class Html(FilesTest):
         for shown in (dataset, dataset.shuffle(100).batch(4).map(self.fail).prefetch()):
             page = self.page(shown)
             self.assertEqual(page.rows[0], ["boxfloat32 [2]", "labelint64", "namebytes"])
-            self.assertEqual(page.rows[2], ["0.5, 0.333333", "1", "name 1"])
+            self.assertEqual(page.rows[2], ["0.5, 0.3333", "1", "name 1"])
             self.assertEqual(len(page.rows), 6)
             self.assertIn("the first 5 records, in the order of the files", page.text)
         self.assertIn("shuffle(buffer_size=100", page.text)
