@@ -129,7 +129,7 @@ def _table(dataset: Dataset) -> str:
         columns = [(name, _describe(features.get(name))) for name in names[:_COLUMNS]]
         parts = [
             f'<div class="scroll">{_rows(columns, rows)}</div>',
-            _quiet(", ".join(notes), "div"),
+            _quiet("; ".join(notes), "div"),
         ]
     if error is not None:
         parts.append(_failure(f"record {len(rows)}", error))
