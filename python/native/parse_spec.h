@@ -24,6 +24,8 @@ struct OutputFeature {
   FeatureForm form;
   nb::dlpack::dtype dtype = {};    // if raw or tensor
   std::vector<size_t> shape = {};  // of one row, if raw
+
+  bool operator==(const OutputFeature&) const = default;
 };
 
 // The collator, and what to_python() makes of its batches.

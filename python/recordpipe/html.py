@@ -114,8 +114,9 @@ def _table(dataset: Dataset) -> str:
     source = parsed_source(dataset)
     if source is None:
         return ""
-    if any(_is_pipe(path) for path in source.paths):
-        return _quiet("a pipe can be read once only: its records are not shown", "div")
+    for path in source.paths:
+        if reason := _why_not_read(path):
+            return _quiet(f"the first records are not shown: {reason}", "div")
     rows, error = _first_rows(source.records)
     features = source.features or {}
     names = ["record"] if source.features is None else list(features)
@@ -186,11 +187,15 @@ def _size(value: Any) -> int:
     return array.nbytes
 
 
-def _is_pipe(path: str) -> bool:
+def _why_not_read(path: str) -> str:
+    """Returns why the file is not read to be shown; "" if it is."""
+    if "://" in path:
+        return "a URL is not read to be shown"
     try:
-        return not stat.S_ISREG(os.stat(path).st_mode)
+        is_pipe = stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:
-        return False  # a pattern, or an error that reading names
+        return ""  # a pattern, or an error that reading names
+    return "a pipe can be read once only" if is_pipe else ""
 
 
 def _describe(feature: Feature | ListFeature | None) -> str:
