@@ -56,16 +56,8 @@ TensorType tensor_type(const std::string& name) {
 }
 
 FixedLen raw_feature(const OutputFeature& output) {
-  constexpr size_t kLimit = size_t{1} << 31;  // of a record
   size_t bytes = output.dtype.bits / 8;
-  for (const size_t dimension : output.shape) {
-    if (dimension >= kLimit / bytes) {
-      throw Error({.kind = ErrorKind::invalid_argument,
-                   .reason = "feature '" + printable(output.name) + "' has " +
-                             shape_text(output.shape) + " values, which is too large"});
-    }
-    bytes *= dimension;
-  }
+  for (const size_t dimension : output.shape) bytes *= dimension;
   return {.kind = FeatureKind::bytes, .value_bytes = bytes};
 }
 

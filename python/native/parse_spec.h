@@ -19,13 +19,13 @@ namespace nb = nanobind;
 enum class FeatureForm { fixed, ragged, raw, tensor, fixed_sequence };
 
 struct OutputFeature {
+  bool operator==(const OutputFeature&) const = default;
+
   std::string name;
   FeatureKind kind;
   FeatureForm form;
   nb::dlpack::dtype dtype = {};    // if raw or tensor
   std::vector<size_t> shape = {};  // of one row, if raw
-
-  bool operator==(const OutputFeature&) const = default;
 };
 
 // The collator, and what to_python() makes of its batches.

@@ -85,16 +85,18 @@ def _number_dtype(dtype: Any, known: frozenset[str]) -> str:
     return name
 
 
-def _checked_shape(shape: Any) -> tuple[int, ...]:
+def _checked_shape(name: str, shape: Any, item_size: int = 1) -> tuple[int, ...]:
     """Returns the shape as a tuple; a number is a shape of one dimension."""
     try:
         sizes = tuple(index(size) for size in shape) if np.iterable(shape) else (index(shape),)
     except TypeError:
         raise TypeError(
-            f"shape is a list of integers, not {shape!r}; RaggedFeature holds any number of values"
+            f"feature {name!r}: shape is a list of integers, not {shape!r}; RaggedFeature holds any number of values"
         ) from None
     if any(size < 1 for size in sizes):
-        raise ValueError(f"shape has dimensions of 1 or more, not {shape!r}")
+        raise ValueError(f"feature {name!r}: shape has dimensions of 1 or more, not {shape!r}")
+    if math.prod(sizes) * item_size >= 2**31:
+        raise ValueError(f"feature {name!r}: the shape {shape!r} is larger than any record")
     return sizes
 
 
@@ -140,7 +142,7 @@ class FixedLenFeature:
     default_value: Any = None
 
     def _native(self, name: str) -> tuple[Any, ...]:
-        shape = _checked_shape(self.shape)
+        shape = _checked_shape(name, self.shape)
         dtype = _dtype(self.dtype)
         default = None
         if self.default_value is not None:
@@ -189,7 +191,8 @@ class RawFeature:
 
     def _native(self, name: str) -> tuple[Any, ...]:
         dtype = _number_dtype(self.dtype, _NUMBERS)
-        return name, "raw", dtype, list(_checked_shape(self.shape)), None
+        shape = _checked_shape(name, self.shape, np.dtype(dtype).itemsize)
+        return name, "raw", dtype, list(shape), None
 
 
 @dataclass(frozen=True)
@@ -222,7 +225,7 @@ class TensorFeature:
                 f"feature {name!r}: only the first dimension may be None, not in {list(sizes)}; "
                 'read FixedLenFeature([], "bytes"), and map recordpipe.parse_tensor over it'
             )
-        shape = list(_checked_shape(sizes[1:] if ragged else sizes))
+        shape = list(_checked_shape(name, sizes[1:] if ragged else sizes))
         return name, "ragged_tensor" if ragged else "tensor", dtype, shape, None
 
 
@@ -244,7 +247,7 @@ class FixedLenSequenceFeature:
     allow_missing: bool = False
 
     def _native(self, name: str) -> tuple[Any, ...]:
-        shape = list(_checked_shape(self.shape))
+        shape = list(_checked_shape(name, self.shape))
         return name, "fixed_sequence", _dtype(self.dtype), shape, self.allow_missing
 
 

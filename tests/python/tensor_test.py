@@ -237,7 +237,7 @@ class Tensors(FilesTest):
             ([2, None], "int8", ValueError, "only the first dimension"),
             ([0], "int8", ValueError, "1 or more"),
             ([-1, 7], "int8", ValueError, "1 or more"),
-            ([2**40, 7], "int8", rp.InvalidArgumentError, r"2\^31 values"),
+            ([2**40, 7], "int8", ValueError, "larger than any record"),
             ([1.5], "int8", TypeError, "integers"),
             ([1], "bytes", ValueError, "type of numbers"),
             ([1], ">i2", ValueError, "little-endian"),
