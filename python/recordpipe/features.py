@@ -91,7 +91,8 @@ def _checked_shape(name: str, shape: Any, item_size: int = 1) -> tuple[int, ...]
         sizes = tuple(index(size) for size in shape) if np.iterable(shape) else (index(shape),)
     except TypeError:
         raise TypeError(
-            f"feature {name!r}: shape is a list of integers, not {shape!r}; RaggedFeature holds any number of values"
+            f"feature {name!r}: shape is a list of integers, not {shape!r}; "
+            "RaggedFeature holds any number of values"
         ) from None
     if any(size < 1 for size in sizes):
         raise ValueError(f"feature {name!r}: shape has dimensions of 1 or more, not {shape!r}")
