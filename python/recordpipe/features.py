@@ -77,7 +77,7 @@ _TENSOR_NUMBERS = _NUMBERS | {"complex64", "complex128", "bfloat16"}
 def _number_dtype(dtype: Any, known: frozenset[str]) -> str:
     """Returns NumPy's name of a type of numbers, also for a type of TensorFlow or PyTorch."""
     name = str(getattr(dtype, "name", None) or dtype).removeprefix("torch.")
-    if name not in known:
+    if name not in known and dtype is not None:  # which NumPy takes for float64
         parsed = np.dtype(dtype)
         name = parsed.name if parsed.isnative or parsed.itemsize == 1 else ""
     if name not in known:
@@ -219,11 +219,11 @@ class TensorFeature:
 
     def _native(self, name: str) -> tuple[Any, ...]:
         dtype = _number_dtype(self.dtype, _TENSOR_NUMBERS)
-        sizes = tuple(self.shape)
-        ragged = sizes[:1] == (None,)
-        if None in sizes[1:]:
+        sizes = tuple(self.shape) if np.iterable(self.shape) else (self.shape,)
+        ragged = np.iterable(self.shape) and sizes[:1] == (None,)
+        if self.shape is None or None in sizes[1:]:
             raise ValueError(
-                f"feature {name!r}: only the first dimension may be None, not in {list(sizes)}; "
+                f"feature {name!r}: only the first dimension may be None, not in {self.shape}; "
                 'read FixedLenFeature([], "bytes"), and map recordpipe.parse_tensor over it'
             )
         shape = list(_checked_shape(name, sizes[1:] if ragged else sizes))

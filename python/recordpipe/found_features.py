@@ -124,7 +124,7 @@ def find_features(dataset: Dataset) -> dict[str, Feature]:
 def _schema_of_first(source: Dataset) -> Schema:
     records: list[bytes] = []
     size = 0
-    with source.with_options(threads=1).__iter__() as iterator:
+    with iter(source.with_options(threads=1, chunk_size=1)) as iterator:
         for record in iterator:
             records.append(record)
             size += len(record)

@@ -235,6 +235,8 @@ class Tensors(FilesTest):
         for shape, dtype, error, reason in (
             ([None, None], "int8", ValueError, "only the first dimension"),
             ([2, None], "int8", ValueError, "only the first dimension"),
+            (None, "int8", ValueError, "only the first dimension"),
+            ([1], None, ValueError, "type of numbers"),
             ([0], "int8", ValueError, "1 or more"),
             ([-1, 7], "int8", ValueError, "1 or more"),
             ([2**40, 7], "int8", ValueError, "larger than any record"),
