@@ -46,21 +46,23 @@ _VALUES = 6  # of a list
 _PLAN_LINES = 40
 _PLAN_COLUMNS = 160
 
+# Selectors of two classes, because those of JupyterLab for all tables have as many.
 _STYLE = """<style>
 .recordpipe { font-size: 12px; max-width: 100%; }
 .recordpipe .scroll { overflow-x: auto; }
-.recordpipe table { border-collapse: collapse; border: none; margin: 4px 0; color: inherit; }
-.recordpipe tr, .recordpipe tbody tr:nth-child(odd), .recordpipe tbody tr:nth-child(even)
-  { background: none; }
-.recordpipe th, .recordpipe td { border: none; border-bottom: 1px solid rgba(128, 128, 128, .35);
-  padding: 4px 10px 4px 0; text-align: left; vertical-align: top; max-width: 22em;
-  overflow-wrap: anywhere; white-space: normal; font-variant-numeric: tabular-nums; }
-.recordpipe th { font-weight: 600; border-bottom-color: rgba(128, 128, 128, .8);
+.recordpipe .rows { border-collapse: collapse; border: none; margin: 4px 0; color: inherit;
+  table-layout: auto; }
+.recordpipe .rows tr:nth-child(odd), .recordpipe .rows tr:nth-child(even) { background: none; }
+.recordpipe .rows th, .recordpipe .rows td { border: none;
+  border-bottom: 1px solid rgba(128, 128, 128, .35); padding: 4px 10px 4px 0; text-align: left;
+  vertical-align: top; max-width: 22em; overflow-wrap: anywhere; white-space: normal;
+  font-variant-numeric: tabular-nums; }
+.recordpipe .rows th { font-weight: 600; border-bottom-color: rgba(128, 128, 128, .8);
   overflow-wrap: normal; }
 .recordpipe .quiet { opacity: .65; font-weight: normal; font-size: 11px; white-space: nowrap; }
-.recordpipe img { max-width: 96px; max-height: 96px; min-height: 32px; vertical-align: top;
+.recordpipe .rows img { max-width: 96px; max-height: 96px; min-height: 32px; vertical-align: top;
   display: inline-block; margin: 0 4px 0 0; }
-.recordpipe img.pixels { image-rendering: pixelated; min-width: 64px; }
+.recordpipe .rows .pixels { image-rendering: pixelated; min-width: 64px; }
 .recordpipe pre { font-size: 11px; line-height: 1.4; margin: 6px 0 0; padding: 0;
   background: none; color: inherit; overflow-x: auto; white-space: pre; }
 .recordpipe .failed { color: #d33; }
@@ -147,7 +149,9 @@ def _rows(columns: list[tuple[str, str]], rows: list[dict[str, Any]]) -> str:
         "<tr>" + "".join(f"<td>{cells.of(row[name])}</td>" for name, _ in columns) + "</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    return (
+        f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    )
 
 
 def _first_rows(records: Dataset) -> tuple[list[dict[str, Any]], Exception | None]:
