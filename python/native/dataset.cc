@@ -28,12 +28,12 @@ bool equal_specs(const ParseSpec* a, const ParseSpec* b) {
   if (!a || !b) return a == b;
   const std::vector<Parameter> of_a = a->collator.parameters();
   const std::vector<Parameter> of_b = b->collator.parameters();
-  if (of_a.size() != of_b.size() || a->outputs.size() != b->outputs.size()) return false;
+  if (of_a.size() != of_b.size() || a->outputs != b->outputs ||
+      a->feature_lists != b->feature_lists) {
+    return false;
+  }
   for (size_t i = 0; i < of_a.size(); ++i) {
     if (of_a[i].name != of_b[i].name || of_a[i].value != of_b[i].value) return false;
-  }
-  for (size_t i = 0; i < a->outputs.size(); ++i) {
-    if (a->outputs[i].name != b->outputs[i].name) return false;
   }
   return true;
 }

@@ -25,6 +25,8 @@ constexpr bool is_block(FeatureForm form) {
 }
 
 struct OutputFeature {
+  bool operator==(const OutputFeature&) const = default;
+
   std::string name;
   FeatureKind kind;
   FeatureForm form;

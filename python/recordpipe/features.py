@@ -85,7 +85,7 @@ _TENSOR_NUMBERS = _NUMBERS | {"complex64", "complex128", "bfloat16"}
 def _number_dtype(dtype: Any, known: frozenset[str]) -> str:
     """Returns NumPy's name of a type of numbers, also for a type of TensorFlow or PyTorch."""
     name = str(getattr(dtype, "name", None) or dtype).removeprefix("torch.")
-    if name not in known:
+    if name not in known and dtype is not None:  # which NumPy takes for float64
         parsed = np.dtype(dtype)
         name = parsed.name if parsed.isnative or parsed.itemsize == 1 else ""
     if name not in known:
@@ -93,16 +93,19 @@ def _number_dtype(dtype: Any, known: frozenset[str]) -> str:
     return name
 
 
-def _checked_shape(shape: Any) -> tuple[int, ...]:
+def _checked_shape(name: str, shape: Any, item_size: int = 1) -> tuple[int, ...]:
     """Returns the shape as a tuple; a number is a shape of one dimension."""
     try:
         sizes = tuple(index(size) for size in shape) if np.iterable(shape) else (index(shape),)
     except TypeError:
         raise TypeError(
-            f"shape is a list of integers, not {shape!r}; RaggedFeature holds any number of values"
+            f"feature {name!r}: shape is a list of integers, not {shape!r}; "
+            "RaggedFeature holds any number of values"
         ) from None
     if any(size < 1 for size in sizes):
-        raise ValueError(f"shape has dimensions of 1 or more, not {shape!r}")
+        raise ValueError(f"feature {name!r}: shape has dimensions of 1 or more, not {shape!r}")
+    if math.prod(sizes) * item_size >= 2**31:
+        raise ValueError(f"feature {name!r}: the shape {shape!r} is larger than any record")
     return sizes
 
 
@@ -149,7 +152,7 @@ class FixedLenFeature:
     default_value: Any = None
 
     def _native(self, name: str) -> tuple[Any, ...]:
-        shape = _checked_shape(self.shape)
+        shape = _checked_shape(name, self.shape)
         dtype = _dtype(self.dtype)
         default = None
         if self.default_value is not None:
@@ -199,7 +202,8 @@ class RawFeature:
 
     def _native(self, name: str) -> tuple[Any, ...]:
         dtype = _number_dtype(self.dtype, _NUMBERS)
-        return name, "raw", dtype, list(_checked_shape(self.shape)), None
+        shape = _checked_shape(name, self.shape, np.dtype(dtype).itemsize)
+        return name, "raw", dtype, list(shape), None
 
 
 @dataclass(frozen=True)
@@ -225,14 +229,14 @@ class TensorFeature:
 
     def _native(self, name: str) -> tuple[Any, ...]:
         dtype = _number_dtype(self.dtype, _TENSOR_NUMBERS)
-        sizes = tuple(self.shape)
-        ragged = sizes[:1] == (None,)
-        if None in sizes[1:]:
+        sizes = tuple(self.shape) if np.iterable(self.shape) else (self.shape,)
+        ragged = np.iterable(self.shape) and sizes[:1] == (None,)
+        if self.shape is None or None in sizes[1:]:
             raise ValueError(
-                f"feature {name!r}: only the first dimension may be None, not in {list(sizes)}; "
+                f"feature {name!r}: only the first dimension may be None, not in {self.shape}; "
                 'read FixedLenFeature([], "bytes"), and map recordpipe.parse_tensor over it'
             )
-        shape = list(_checked_shape(sizes[1:] if ragged else sizes))
+        shape = list(_checked_shape(name, sizes[1:] if ragged else sizes))
         return name, "ragged_tensor" if ragged else "tensor", dtype, shape, None
 
 
@@ -254,7 +258,7 @@ class FixedLenSequenceFeature:
     allow_missing: bool = False
 
     def _native(self, name: str) -> tuple[Any, ...]:
-        shape = list(_checked_shape(self.shape))
+        shape = list(_checked_shape(name, self.shape))
         return name, "fixed_sequence", _dtype(self.dtype), shape, self.allow_missing
 
 
@@ -277,5 +281,10 @@ def _checked(name: Any, feature: Any, known: Any) -> Any:
         raise TypeError(f"the names of features are strings, not {name!r}")
     if isinstance(feature, known):
         return feature
+    if isinstance(feature, FixedLenSequenceFeature):
+        raise TypeError(
+            f"feature {name!r} is a FixedLenSequenceFeature, which feature_lists have; in other "
+            "places, use RaggedFeature and its to_padded()"
+        )
     names = ", ".join(sorted(kind.__name__ for kind in known.__args__))
     raise TypeError(f"feature {name!r} is one of {names} of recordpipe, not {feature!r}")

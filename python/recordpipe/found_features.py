@@ -65,11 +65,11 @@ class ParsedSource:
     """The records of files, with the features of the first parse() behind them.
 
     Attributes:
-        features: also the feature lists of SequenceExamples; empty without parse().
+        features: also the feature lists of SequenceExamples; None without parse().
     """
 
     records: Dataset
-    features: dict[str, Feature | ListFeature]
+    features: dict[str, Feature | ListFeature] | None
     paths: list[str]
 
 
@@ -86,7 +86,7 @@ def parsed_source(dataset: Dataset) -> ParsedSource | None:
             parsing = (name, arguments)
     if name != "tfrecords":
         return None
-    records, features = source, {}
+    records, features = source, None
     if parsing is not None:
         records = getattr(records, parsing[0])(*parsing[1])
         features = {name: feature for each in parsing[1] for name, feature in each.items()}
@@ -124,7 +124,7 @@ def find_features(dataset: Dataset) -> dict[str, Feature]:
 def _schema_of_first(source: Dataset) -> Schema:
     records: list[bytes] = []
     size = 0
-    with source.with_options(threads=1).__iter__() as iterator:
+    with iter(source.with_options(threads=1, chunk_size=1)) as iterator:
         for record in iterator:
             records.append(record)
             size += len(record)

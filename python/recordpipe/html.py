@@ -41,25 +41,28 @@ _IMAGE_BYTES = 256 << 10  # of one image file that a page carries
 _PAGE_BYTES = 2 << 20  # of all of them
 _THUMBNAIL = 96  # pixels, of the longer side
 _TEXT = 60  # characters of a cell
+_BINARY = 32  # of bytes that are no text
 _VALUES = 6  # of a list
 _PLAN_LINES = 40
 _PLAN_COLUMNS = 160
 
+# Selectors of two classes, because those of JupyterLab for all tables have as many.
 _STYLE = """<style>
 .recordpipe { font-size: 12px; max-width: 100%; }
 .recordpipe .scroll { overflow-x: auto; }
-.recordpipe table { border-collapse: collapse; border: none; margin: 4px 0; color: inherit; }
-.recordpipe tr, .recordpipe tbody tr:nth-child(odd), .recordpipe tbody tr:nth-child(even)
-  { background: none; }
-.recordpipe th, .recordpipe td { border: none; border-bottom: 1px solid rgba(128, 128, 128, .35);
-  padding: 4px 10px 4px 0; text-align: left; vertical-align: top; max-width: 22em;
-  overflow-wrap: anywhere; white-space: normal; font-variant-numeric: tabular-nums; }
-.recordpipe th { font-weight: 600; border-bottom-color: rgba(128, 128, 128, .8);
+.recordpipe .rows { border-collapse: collapse; border: none; margin: 4px 0; color: inherit;
+  table-layout: auto; }
+.recordpipe .rows tr:nth-child(odd), .recordpipe .rows tr:nth-child(even) { background: none; }
+.recordpipe .rows th, .recordpipe .rows td { border: none;
+  border-bottom: 1px solid rgba(128, 128, 128, .35); padding: 4px 10px 4px 0; text-align: left;
+  vertical-align: top; max-width: 22em; overflow-wrap: anywhere; white-space: normal;
+  font-variant-numeric: tabular-nums; }
+.recordpipe .rows th { font-weight: 600; border-bottom-color: rgba(128, 128, 128, .8);
   overflow-wrap: normal; }
 .recordpipe .quiet { opacity: .65; font-weight: normal; font-size: 11px; white-space: nowrap; }
-.recordpipe img { max-width: 96px; max-height: 96px; min-height: 32px; vertical-align: top;
+.recordpipe .rows img { max-width: 96px; max-height: 96px; min-height: 32px; vertical-align: top;
   display: inline-block; margin: 0 4px 0 0; }
-.recordpipe img.pixels { image-rendering: pixelated; min-width: 64px; }
+.recordpipe .rows .pixels { image-rendering: pixelated; min-width: 64px; }
 .recordpipe pre { font-size: 11px; line-height: 1.4; margin: 6px 0 0; padding: 0;
   background: none; color: inherit; overflow-x: auto; white-space: pre; }
 .recordpipe .failed { color: #d33; }
@@ -113,31 +116,42 @@ def _table(dataset: Dataset) -> str:
     source = parsed_source(dataset)
     if source is None:
         return ""
-    if any(_is_pipe(path) for path in source.paths):
-        return '<div class="quiet">a pipe can be read once only: its records are not shown</div>'
+    for path in source.paths:
+        if reason := _why_not_read(path):
+            return _quiet(f"the first records are not shown: {reason}", "div")
     rows, error = _first_rows(source.records)
-    names = list(source.features) or ["record"]
-    shown = names[:_COLUMNS]
+    features = source.features or {}
+    names = ["record"] if source.features is None else list(features)
+    parts = []
+    if rows:
+        notes = [f"the first {len(rows)} records, in the order of the files"]
+        if source.features is None:
+            notes.append("parse() shows their features")
+        if len(names) > _COLUMNS:
+            notes.append(f"{_COLUMNS} of {len(names)} features")
+        columns = [(name, _describe(features.get(name))) for name in names[:_COLUMNS]]
+        parts = [
+            f'<div class="scroll">{_rows(columns, rows)}</div>',
+            _quiet("; ".join(notes), "div"),
+        ]
+    if error is not None:
+        parts.append(_failure(f"record {len(rows)}", error))
+    elif not rows:
+        parts.append(_quiet("no records", "div"))
+    return "".join(parts)
+
+
+def _rows(columns: list[tuple[str, str]], rows: list[dict[str, Any]]) -> str:
+    """Returns the table; a column has a name and a type."""
     cells = _Cells()
-    head = "".join(
-        f"<th>{_escaped(_cut(name))}<br>"
-        f'<span class="quiet">{_escaped(_describe(source.features.get(name)))}</span></th>'
-        for name in shown
-    )
-    body = "".join(
-        "<tr>" + "".join(f"<td>{cells.of(row[name])}</td>" for name in shown) + "</tr>"
+    head = "".join(f"<th>{_escaped(_cut(name))}<br>{_quiet(kind)}</th>" for name, kind in columns)
+    body = (
+        "<tr>" + "".join(f"<td>{cells.of(row[name])}</td>" for name, _ in columns) + "</tr>"
         for row in rows
     )
-    notes = [f"the first {len(rows)} records, in the order of the files" if rows else "no records"]
-    if len(names) > len(shown):
-        notes.append(f"{len(shown)} of {len(names)} features")
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    parts = [
-        f'<div class="scroll">{table}</div>' if rows else "",
-        _failure(f"record {len(rows)}", error) if error else "",
-        "" if error and not rows else f'<div class="quiet">{", ".join(notes)}</div>',
-    ]
-    return "".join(parts)
+    return (
+        f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    )
 
 
 def _first_rows(records: Dataset) -> tuple[list[dict[str, Any]], Exception | None]:
@@ -177,11 +191,15 @@ def _size(value: Any) -> int:
     return array.nbytes
 
 
-def _is_pipe(path: str) -> bool:
+def _why_not_read(path: str) -> str:
+    """Returns why the file is not read to be shown; "" if it is."""
+    if "://" in path:
+        return "a URL is not read to be shown"
     try:
-        return not stat.S_ISREG(os.stat(path).st_mode)
+        is_pipe = stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:
-        return False  # a pattern, or an error that reading names
+        return ""  # a pattern, or an error that reading names
+    return "a pipe can be read once only" if is_pipe else ""
 
 
 def _describe(feature: Feature | ListFeature | None) -> str:
@@ -223,28 +241,31 @@ class _Cells:
         if array.dtype == object:
             items = [self.of(item) for item in array.ravel()[:_VALUES].tolist()]
             return ", ".join(items) + _more(array.size, len(items), "values")
-        numbers = [_number(item) for item in array.ravel()[:_VALUES]]
-        return _escaped(", ".join(numbers)) + _more(array.size, len(numbers), "values")
+        text = ", ".join(_number(item, 4) for item in array.ravel()[:_VALUES])
+        if array.ndim == 1:
+            return _escaped(text) + _more(array.size, _VALUES, "values")
+        more = ", ..." if array.size > _VALUES else ""
+        return _escaped(text + more) + " " + _quiet(_dimensions(array))
 
     def _bytes(self, value: bytes) -> str:
         for magic, name in ((b"\xff\xd8\xff", "jpeg"), (b"\x89PNG\r\n\x1a\n", "png")):
             if value.startswith(magic):
                 if len(value) <= min(_IMAGE_BYTES, self._left):
                     return self._image(value, name)
-                return f'<span class="quiet">{name.upper()} of {len(value):,} bytes</span>'
+                return _quiet(f"{name.upper()} of {len(value):,} bytes")
         if len(value) <= 4 * _TEXT:
             try:
                 return _escaped(_cut(value.decode()))
             except UnicodeDecodeError:
                 pass
-        start = _cut(repr(value[:_TEXT])[2:-1], _TEXT)
-        return f'{_escaped(start)} <span class="quiet">{len(value):,} bytes</span>'
+        start = _cut(repr(value[:_TEXT])[2:-1], _BINARY)
+        return f"{_escaped(start)} {_quiet(f'{len(value):,} bytes')}"
 
     def _pixels(self, array: npt.NDArray[np.uint8]) -> str:
         step = -(-max(array.shape[:2]) // _THUMBNAIL)
         image = encode_png(array[::step, ::step])
         if len(image) > self._left:
-            return f'<span class="quiet">{" x ".join(map(str, array.shape))}</span>'
+            return _quiet(_dimensions(array))
         return self._image(image, "png", "pixels")
 
     def _image(self, image: bytes, name: str, of_class: str = "") -> str:
@@ -272,12 +293,20 @@ def encode_png(pixels: npt.NDArray[np.uint8]) -> bytes:
     )
 
 
-def _number(item: Any) -> str:
-    return f"{item:.6g}" if isinstance(item, np.floating) else _cut(str(item))
+def _number(item: Any, digits: int = 6) -> str:
+    return f"{item:.{digits}g}" if isinstance(item, np.floating) else _cut(str(item))
+
+
+def _dimensions(array: npt.NDArray[Any]) -> str:
+    return " x ".join(map(str, array.shape))
+
+
+def _quiet(text: str, tag: str = "span") -> str:
+    return f'<{tag} class="quiet">{_escaped(text)}</{tag}>'
 
 
 def _more(count: int, shown: int, what: str) -> str:
-    return f' <span class="quiet">... {count:,} {what}</span>' if count > shown else ""
+    return " " + _quiet(f"... {count:,} {what}") if count > shown else ""
 
 
 def _cut(text: str, length: int = _TEXT) -> str:

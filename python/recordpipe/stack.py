@@ -70,6 +70,11 @@ def _stack_values(rows: list[Any], key: str) -> Any:
         batch = np.empty(len(rows), dtype=object)
         batch[:] = rows
         return batch
+    if isinstance(first, Ragged):
+        raise ValueError(
+            f"{_named(key)}: rows are Raggeds; batch() before functions in Python, or call "
+            "to_padded() in them"
+        )
     shapes = {np.shape(row) for row in rows}
     if len(shapes) > 1:
         raise ValueError(

@@ -42,11 +42,13 @@ void expect_no_allocations(const std::vector<Record>& records, const Collator& c
 
 TEST(ColumnMemory, ASteadyStateOfExamplesAllocatesNothing) {
   std::vector<std::string> examples;
+  const std::string mask = from_hex("0805 1204 12020802 2204 01000200");  // int16 [2]
   for (size_t i = 0; i < 160; ++i) {
     const std::string image(i * 37 % 500, 'i');
     const std::vector<int64_t> words(i % 20, 300);
     ExampleBuilder builder;
     builder.set_bytes("image", as_bytes(image)).set_int64s("words", words);
+    builder.set_bytes("mask", as_bytes(mask)).set_bytes("steps", as_bytes(mask));
     if (i % 3 != 0) builder.set_int64("label", 7);
     examples.push_back(builder.serialize());
   }
@@ -54,7 +56,9 @@ TEST(ColumnMemory, ASteadyStateOfExamplesAllocatesNothing) {
   const ExampleCollator collator(
       {{"image", FixedLen{FeatureKind::bytes}},
        {"label", FixedLen{FeatureKind::int64s, {}, std::vector<int64_t>{-1}}},
+       {"mask", SerializedTensor{.type = TensorType::int16, .shape = {2}}},
        {"missing", Ragged{FeatureKind::floats}},
+       {"steps", SerializedTensor{.type = TensorType::int16, .ragged = true}},
        {"words", Ragged{FeatureKind::int64s}}});
   EXPECT_GT(allocations(), before);  // the counter works
   expect_no_allocations(records_of(examples), collator, parse_example);

@@ -1,7 +1,11 @@
 // Reads serialised tensors: written by hand from TensorFlow's tensor.proto, at random, and damaged.
 #include "recordpipe/tensor_proto.h"
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -60,6 +64,17 @@ std::vector<T> values_of(const std::string& tensor) {
   std::vector<T> values(view.size());
   view.copy_to(std::as_writable_bytes(std::span(values)));
   return values;
+}
+
+std::string elements_of(const TensorView& tensor) {
+  std::string out(tensor.size() * size_of(tensor.type()), 'x');
+  tensor.copy_to(std::as_writable_bytes(std::span(out)));
+  return out;
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 Error refusal(const std::string& tensor) {
@@ -147,6 +162,33 @@ TEST(TensorProto, OtherInvalidTensors) {
   const Error cut = refusal(head(1, {2}) + "\x22\x09");
   EXPECT_THAT(cut.reason(), HasSubstr("not a TensorProto: "));
   EXPECT_EQ(cut.offset(), 10u);
+}
+
+TEST(TensorProto, TensorFlowsFiles) {
+  size_t types = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(RECORDPIPE_DATA_DIR "/tensors")) {
+    const std::string name = entry.path().stem().string();
+    const size_t end = name.find("-content");
+    if (end == std::string::npos) continue;
+    SCOPED_TRACE(name);
+    const std::string type = name.substr(0, end);
+    const std::string content = read_file(entry.path());
+    const std::string list = read_file(entry.path().parent_path() / (type + "-list.tensor"));
+    const TensorView of_content = parse_tensor(as_bytes(content));
+    const TensorView of_list = parse_tensor(as_bytes(list));
+    EXPECT_EQ(to_string(of_content.type()), type);
+    EXPECT_EQ(of_list.type(), of_content.type());
+    EXPECT_THAT(of_content.shape(), ElementsAre(2, 3));
+    EXPECT_THAT(of_list.shape(), ElementsAre(2, 3));
+    // TensorFlow itself wrote the elements as they are in memory.
+    const std::string bytes = elements_of(of_content);
+    EXPECT_EQ(to_hex(elements_of(of_list)), to_hex(bytes));
+    EXPECT_EQ(content.substr(content.size() - bytes.size()), bytes);
+    ++types;
+  }
+  EXPECT_EQ(types, 15u);
+  EXPECT_THAT(values_of<float>(read_file(RECORDPIPE_DATA_DIR "/tensors/repeated.tensor")),
+              ElementsAre(7, 7, 7, 7, 7, 7));
 }
 
 // One of the encodings of random values, chosen at random, with other fields around it.

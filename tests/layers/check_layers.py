@@ -61,7 +61,7 @@ for layer, names in {
     "dataset/record": "record record_format record_index record_reader record_writer "
                       "stream_compression",
     "dataset/example": "columns example_builder example_schema example_view feature_values "
-                       "message_view parse_example parse_sequence_example",
+                       "message_view parse_example parse_sequence_example tensor_proto",
     "dataset/pipeline": "internal/element_ops internal/element_type_name internal/functions "
                         "internal/operators internal/ticket internal/tuple_ops cache cache_codec "
                         "cardinality chrome_trace collator dataset element from_generator from_vector "

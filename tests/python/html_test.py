@@ -87,7 +87,7 @@ class Html(FilesTest):
         for shown in (dataset, dataset.shuffle(100).batch(4).map(self.fail).prefetch()):
             page = self.page(shown)
             self.assertEqual(page.rows[0], ["boxfloat32 [2]", "labelint64", "namebytes"])
-            self.assertEqual(page.rows[2], ["0.5, 0.333333", "1", "name 1"])
+            self.assertEqual(page.rows[2], ["0.5, 0.3333", "1", "name 1"])
             self.assertEqual(len(page.rows), 6)
             self.assertIn("the first 5 records, in the order of the files", page.text)
         self.assertIn("shuffle(buffer_size=100", page.text)
@@ -215,10 +215,12 @@ class Html(FilesTest):
         path = records.write(self.folder / "empty.tfrecord", [])
         self.assertIn("no records", self.page(rp.tfrecords(path)).text)
 
-    def test_a_pipe_is_not_read(self):
+    def test_pipes_and_urls_are_not_read(self):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
-        self.assertIn("not shown", self.page(rp.tfrecords(pipe)).text)
+        self.assertIn("a pipe can be read once", self.page(rp.tfrecords(pipe)).text)
+        url = self.page(rp.tfrecords("http://localhost:1/<b>.tfrecord"))
+        self.assertIn("a URL is not read", url.text)
 
     def test_sequence_examples(self):
         steps = records.field(1, records.feature([1, 2])) + records.field(1, records.feature([3]))

@@ -147,6 +147,16 @@ class Parse(FilesTest):
         with self.assertRaisesRegex(rp.UnsupportedError, "12 bytes, not 11"):
             list(rp.tfrecords(path).parse({"x": rp.RawFeature([11], "uint8")}).batch(1))
 
+    def test_arrays_of_other_types_or_shapes_are_not_mixed(self):
+        path = records.write(self.folder / "x.tfrecord", [records.example({"x": [b"\xff" * 6]})])
+        first = rp.tfrecords(path).parse({"x": rp.RawFeature([6], "uint8")})
+        second = rp.tfrecords(path).parse({"x": rp.RawFeature([2, 3], "int8")})
+        rows = [row["x"] for row in first.concatenate(second)]
+        self.assertEqual([row.dtype for row in rows], [np.uint8, np.int8])
+        self.assertEqual([row.shape for row in rows], [(6,), (2, 3)])
+        same = first.concatenate(rp.tfrecords(path).parse({"x": rp.RawFeature([6], "uint8")}))
+        self.assertEqual(next(iter(same.batch(2)))["x"].shape, (2, 6))
+
     def test_ragged(self):
         batch = next(
             iter(

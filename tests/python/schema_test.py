@@ -170,8 +170,21 @@ class Features(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "1 or more", msg=shape):
                 self.parse(rp.FixedLenFeature(shape, "int64"))
 
+    def test_sizes_do_not_overflow(self):
+        for feature in (
+            rp.RawFeature([2**62, 4], "uint8"),
+            rp.RawFeature([2**28], "float64"),
+            rp.TensorFeature([2**62, 4], "uint8"),
+            rp.TensorFeature([None, 2**31], "uint8"),
+            rp.FixedLenFeature([2**62, 4], "int64"),
+        ):
+            with self.assertRaisesRegex(ValueError, "'k'.*larger than any", msg=feature):
+                self.parse(feature)
+
     def test_what_is_no_feature(self):
-        for feature in ("int64", int, None, rp.FixedLenSequenceFeature([], "int64")):
+        with self.assertRaisesRegex(TypeError, "use RaggedFeature"):
+            self.parse(rp.FixedLenSequenceFeature([], "int64", allow_missing=True))
+        for feature in ("int64", int, None):
             with self.assertRaisesRegex(TypeError, "'k' is one of FixedLenFeature", msg=feature):
                 self.parse(feature)
         for feature in (rp.FixedLenFeature([], "int64"), rp.RawFeature([1], "uint8")):

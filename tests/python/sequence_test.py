@@ -62,6 +62,11 @@ class Sequences(FilesTest):
             np.testing.assert_array_equal(dataset[i][1]["frames"], lists["frames"])
             self.assertEqual(dataset.__getitems__([i])[0][1]["words"], lists["words"])
 
+    def test_rows_of_raggeds_are_not_stacked(self):
+        dataset = rp.tfrecords(self.path).parse_sequence_example({}, {"words": LISTS["words"]})
+        with self.assertRaisesRegex(ValueError, "words.*Raggeds"):
+            list(dataset.map(lambda row: row).batch(2))
+
     def test_missing_lists(self):
         def parsed(**options):
             feature = rp.FixedLenSequenceFeature([], "int64", **options)
