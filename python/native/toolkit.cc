@@ -47,10 +47,10 @@ nb::tuple facts_of(const FileFacts& facts) {
       facts.compression ? nb::object(text(to_string(*facts.compression))) : nb::object(nb::none());
   if (!facts.was_read) {
     const nb::object none = nb::none();
-    return nb::make_tuple(text(facts.path), none, facts.bytes, none, compression, none, none, false,
+    return nb::make_tuple(FilePath{facts.path}, none, facts.bytes, none, compression, none, none, false,
                           error_or_none(facts.error));
   }
-  return nb::make_tuple(text(facts.path), facts.records, facts.bytes, facts.content_bytes,
+  return nb::make_tuple(FilePath{facts.path}, facts.records, facts.bytes, facts.content_bytes,
                         compression, sizes_of(facts.sizes), to_python(facts.sample), facts.indexed,
                         error_or_none(facts.error));
 }
@@ -96,10 +96,10 @@ class Damage {
     }
     const nb::object none = nb::none();
     if (!totals) {
-      return nb::make_tuple(text(path), false, records_, regions, found_, none, none, none,
+      return nb::make_tuple(FilePath{path}, false, records_, regions, found_, none, none, none,
                             error_or_none(error));
     }
-    return nb::make_tuple(text(path), totals->intact(), totals->records, regions, found_,
+    return nb::make_tuple(FilePath{path}, totals->intact(), totals->records, regions, found_,
                           totals->bytes, totals->lost, text(to_string(totals->compression)), none);
   }
 

@@ -154,12 +154,12 @@ class Schema:
 
     def __repr__(self) -> str:
         rows = [
-            (name, one.kind, _range(one.values, "value"), _percent(one.share))
+            (shown_name(name), one.kind, _range(one.values, "value"), _percent(one.share))
             for name, one in self.fields.items()
         ]
         rows += [
             (
-                name,
+                shown_name(name),
                 one.kind,
                 _range(one.values, "value"),
                 f"{_percent(one.share)}  in each of {_range(one.steps, 'step')}",
@@ -189,6 +189,12 @@ class Schema:
             for name, (kind, count, values, steps, fixed) in lists.items()
         }
         return cls(records, kind, kinds, fields, list_fields, left_out, cpp, python)
+
+
+def shown_name(name: str) -> str:
+    """A feature's name in a table: any text, in one line."""
+    shown = name if name.isprintable() and name else repr(name)
+    return shown if len(shown) <= 100 else f"{shown[:97]}..."
 
 
 def _shape(values: int) -> list[int]:

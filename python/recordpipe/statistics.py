@@ -11,7 +11,7 @@ from typing import Any
 from recordpipe import _native as native
 from recordpipe.inputs import Paths, checked_threads, limit_of, paths_of, reading
 from recordpipe.progress import Progress, reported
-from recordpipe.schema import ValueKind
+from recordpipe.schema import ValueKind, shown_name
 
 __all__ = [
     "BytesStats",
@@ -154,7 +154,7 @@ class Stats:
     def __repr__(self) -> str:
         lines = [f"Stats of {self.records:,} record{'' if self.records == 1 else 's'}"]
         rows = [
-            (name, *row)
+            (shown_name(name), *row)
             for features in (self.features, self.feature_lists)
             for name, one in features.items()
             for row in _rows(one)
@@ -289,16 +289,20 @@ def _rows(feature: FeatureStats) -> list[tuple[str, str, str]]:
     for kind, numbers in (("int64", feature.int64), ("float", feature.float)):
         if numbers is not None:
             nans = f", {numbers.nan:,} NaN" if numbers.nan else ""
-            rows.append((kind, f"{numbers.count:,} values", _summary(numbers) + nans))
+            rows.append((kind, _counted(numbers.count), _summary(numbers) + nans))
     if feature.bytes is not None:
         rows.append(
             (
                 "bytes",
-                f"{feature.bytes.count:,} values",
+                _counted(feature.bytes.count),
                 f"of {_summary(feature.bytes.lengths)} bytes",
             )
         )
     return rows or [(feature.kind, "no values", "")]
+
+
+def _counted(count: int) -> str:
+    return f"{count:,} value{'' if count == 1 else 's'}"
 
 
 def _summary(numbers: Distribution) -> str:
