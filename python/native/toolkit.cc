@@ -41,7 +41,7 @@ nb::object sizes_of(const Distribution& sizes) {
                         static_cast<uint64_t>(sizes.max()), sizes.exact());
 }
 
-// The arguments of FileInfo (recordpipe/toolkit.py).
+// The arguments of FileInfo._of() (recordpipe/reports.py).
 nb::tuple facts_of(const FileFacts& facts) {
   const nb::object compression =
       facts.compression ? nb::object(text(to_string(*facts.compression))) : nb::object(nb::none());
@@ -86,7 +86,7 @@ class Damage {
                 }};
   }
 
-  // The arguments of FileReport (recordpipe/toolkit.py).
+  // The arguments of FileReport._of() (recordpipe/reports.py).
   nb::tuple to_python(const std::string& path, const std::optional<ScanTotals>& totals,
                       const std::optional<Error>& error) const {
     nb::list regions;

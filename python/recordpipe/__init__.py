@@ -53,6 +53,16 @@ from recordpipe.features import (
 )
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
+from recordpipe.reports import (
+    DamagedRegion,
+    FileIndex,
+    FileInfo,
+    FileReport,
+    Info,
+    RecordSizes,
+    SalvageReport,
+    VerifyReport,
+)
 from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema, schema
 from recordpipe.statistics import (
     BytesStats,
@@ -63,20 +73,7 @@ from recordpipe.statistics import (
     Stats,
     stats,
 )
-from recordpipe.toolkit import (
-    DamagedRegion,
-    FileIndex,
-    FileInfo,
-    FileReport,
-    Info,
-    RecordSizes,
-    SalvageReport,
-    VerifyReport,
-    index,
-    info,
-    salvage,
-    verify,
-)
+from recordpipe.toolkit import index, info, salvage, verify
 from recordpipe.writer import Writer, encode_example, write_tfrecords
 
 __all__ = [

@@ -179,14 +179,22 @@ def stats(
     """Says what values features have: ranges, quantiles, counts; of all files together.
 
         >>> rp.stats("train-*.tfrecord", "label")["label"].int64.most_frequent
-        ((7, 6265), (3, 6131), (9, 5949), (2, 5958), (0, 5923))
+        ((1, 6742), (7, 6265), (3, 6131), (2, 5958), (9, 5949))
 
     Memory is bounded: at most about 32 MiB, and some records for each thread.
 
     Args:
-        paths: see ``help(recordpipe.inputs)``.
+        paths: a path, a pattern ("train-*.tfrecord"), or several.
         features: the names of those to look at. Default: all, at most 200.
-        where: this and the others: see ``help(recordpipe.inputs)``.
+        where: the records to look at, for example ``"label == 3 and len(box) > 0"``. Default: all.
+        limit: at most the first so many of these.
+        check_crc: False accepts wrong CRCs.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
+            bytes of each file.
+        max_record_size: of a compressed file, in bytes; a longer record is an error.
+        threads: default: one for each core.
+        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
+            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
     Raises:
         DataLossError: a record is damaged.
