@@ -110,11 +110,11 @@ nb::tuple convert(const std::vector<FilePath>& given, const FilePath& target,
                 [&](const FileWork& work) { report = convert_records(work, options); });
   nb::list files;
   for (const WrittenFile& file : report.files) {
-    files.append(nb::make_tuple(text(file.path), file.records, file.bytes));
+    files.append(nb::make_tuple(FilePath{file.path}, file.records, file.bytes));
   }
   nb::list regions;
   for (const auto& [path, region] : skipped.first) {
-    regions.append(nb::make_tuple(text(path), region.begin, region.end, text(region.reason),
+    regions.append(nb::make_tuple(FilePath{path}, region.begin, region.end, text(region.reason),
                                   text(region.hint)));
   }
   return nb::make_tuple(files, report.read, skipped.regions, skipped.bytes, regions);

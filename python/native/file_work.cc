@@ -161,7 +161,7 @@ SurveyOptions survey_options(const Reading& reading, const std::optional<std::st
 
 nb::str text(std::string_view bytes) {
   return nb::steal<nb::str>(
-      PyUnicode_DecodeFSDefaultAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
 }
 
 }  // namespace recordpipe::python

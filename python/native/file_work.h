@@ -49,7 +49,7 @@ RecordReadOptions read_options(const Reading& reading);
 SurveyOptions survey_options(const Reading& reading, const std::optional<std::string>& where,
                              std::optional<uint64_t> limit, size_t threads);
 
-// Any bytes as a str, as os.fsdecode() does it.
+// UTF-8 as a str. (Paths: file_path.h.)
 nb::str text(std::string_view bytes);
 
 }  // namespace recordpipe::python

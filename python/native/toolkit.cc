@@ -41,16 +41,16 @@ nb::object sizes_of(const Distribution& sizes) {
                         static_cast<uint64_t>(sizes.max()), sizes.exact());
 }
 
-// The arguments of FileInfo (recordpipe/toolkit.py).
+// The arguments of FileInfo._of() (recordpipe/reports.py).
 nb::tuple facts_of(const FileFacts& facts) {
   const nb::object compression =
       facts.compression ? nb::object(text(to_string(*facts.compression))) : nb::object(nb::none());
   if (!facts.was_read) {
     const nb::object none = nb::none();
-    return nb::make_tuple(text(facts.path), none, facts.bytes, none, compression, none, none, false,
+    return nb::make_tuple(FilePath{facts.path}, none, facts.bytes, none, compression, none, none, false,
                           error_or_none(facts.error));
   }
-  return nb::make_tuple(text(facts.path), facts.records, facts.bytes, facts.content_bytes,
+  return nb::make_tuple(FilePath{facts.path}, facts.records, facts.bytes, facts.content_bytes,
                         compression, sizes_of(facts.sizes), to_python(facts.sample), facts.indexed,
                         error_or_none(facts.error));
 }
@@ -86,7 +86,7 @@ class Damage {
                 }};
   }
 
-  // The arguments of FileReport (recordpipe/toolkit.py).
+  // The arguments of FileReport._of() (recordpipe/reports.py).
   nb::tuple to_python(const std::string& path, const std::optional<ScanTotals>& totals,
                       const std::optional<Error>& error) const {
     nb::list regions;
@@ -96,10 +96,10 @@ class Damage {
     }
     const nb::object none = nb::none();
     if (!totals) {
-      return nb::make_tuple(text(path), false, records_, regions, found_, none, none, none,
+      return nb::make_tuple(FilePath{path}, false, records_, regions, found_, none, none, none,
                             error_or_none(error));
     }
-    return nb::make_tuple(text(path), totals->intact(), totals->records, regions, found_,
+    return nb::make_tuple(FilePath{path}, totals->intact(), totals->records, regions, found_,
                           totals->bytes, totals->lost, text(to_string(totals->compression)), none);
   }
 

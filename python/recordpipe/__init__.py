@@ -56,6 +56,16 @@ from recordpipe.features import (
 )
 from recordpipe.iterator import Iterator
 from recordpipe.ragged import Ragged
+from recordpipe.reports import (
+    DamagedRegion,
+    FileIndex,
+    FileInfo,
+    FileReport,
+    Info,
+    RecordSizes,
+    SalvageReport,
+    VerifyReport,
+)
 from recordpipe.schema import FeatureListSchema, FeatureSchema, Schema, schema
 from recordpipe.statistics import (
     BytesStats,
@@ -67,20 +77,7 @@ from recordpipe.statistics import (
     stats,
 )
 from recordpipe.tensor import parse_tensor, serialize_tensor
-from recordpipe.toolkit import (
-    DamagedRegion,
-    FileIndex,
-    FileInfo,
-    FileReport,
-    Info,
-    RecordSizes,
-    SalvageReport,
-    VerifyReport,
-    index,
-    info,
-    salvage,
-    verify,
-)
+from recordpipe.toolkit import index, info, salvage, verify
 from recordpipe.writer import Writer, encode_example, write_tfrecords
 
 if TYPE_CHECKING:

@@ -127,7 +127,7 @@ def convert(
     64 MiB, and the largest record.
 
     Args:
-        sources: see ``paths`` in ``help(recordpipe.inputs)``.
+        sources: a path, a pattern ("train-*.tfrecord"), or several.
         target: the path of the file to write; with ``shards`` or ``max_bytes``, the start of the
             paths: TARGET-00000-of-00064, .... Must not be one of the sources, unless all their
             records and features are kept.
@@ -141,7 +141,7 @@ def convert(
         shuffle: put the records into a random order, all orders being equally likely. What doesn't
             fit into memory goes to temporary files.
         tmp_dir: the directory of these. Default: the target's.
-        where: the records to take; see ``help(recordpipe.inputs)``.
+        where: the records to take, for example ``"label == 3 and len(box) > 0"``. Default: all.
         sample: take each record with this probability, 0 to 1.
         sample_count: take so many records, drawn at random. Without ``shuffle``, the sources are
             read twice.
@@ -152,7 +152,13 @@ def convert(
         rename: new names of features, by their old names.
         skip_corrupt: skip damaged regions, and keep all intact records behind them. Default: damage
             is an error.
-        check_crc: this and the others: see ``help(recordpipe.inputs)``.
+        check_crc: False accepts wrong CRCs.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
+            bytes of each file.
+        max_record_size: of a compressed file, in bytes; a longer record is an error.
+        threads: default: one for each core.
+        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
+            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
     Raises:
         DataLossError: a record is damaged, or to be edited and no Example or SequenceExample.

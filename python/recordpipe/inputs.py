@@ -37,7 +37,10 @@ Reading = tuple[str, bool, int]
 def paths_of(paths: Paths) -> list[str]:
     if isinstance(paths, (str, os.PathLike)):
         return [os.fspath(paths)]
-    return [os.fspath(path) for path in paths]
+    listed = [os.fspath(path) for path in paths]
+    if not listed:
+        raise ValueError("no path is given")
+    return listed
 
 
 def reading(input_compression: str | None, max_record_size: int, check_crc: bool = True) -> Reading:

@@ -154,12 +154,12 @@ class Schema:
 
     def __repr__(self) -> str:
         rows = [
-            (name, one.kind, _range(one.values, "value"), _percent(one.share))
+            (shown_name(name), one.kind, _range(one.values, "value"), _percent(one.share))
             for name, one in self.fields.items()
         ]
         rows += [
             (
-                name,
+                shown_name(name),
                 one.kind,
                 _range(one.values, "value"),
                 f"{_percent(one.share)}  in each of {_range(one.steps, 'step')}",
@@ -189,6 +189,12 @@ class Schema:
             for name, (kind, count, values, steps, fixed) in lists.items()
         }
         return cls(records, kind, kinds, fields, list_fields, left_out, cpp, python)
+
+
+def shown_name(name: str) -> str:
+    """A feature's name in a table: any text, in one line."""
+    shown = name if name.isprintable() and name else repr(name)
+    return shown if len(shown) <= 100 else f"{shown[:97]}..."
 
 
 def _shape(values: int) -> list[int]:
@@ -226,8 +232,7 @@ def schema(
     Looks into every record, and checks every CRC, on all cores.
 
     Args:
-        paths: a path, a pattern ("train-*.tfrecord"; an index beside a file it matches is no
-            input), or several.
+        paths: a path, a pattern ("train-*.tfrecord"), or several.
         where: the records to look into, for example ``"label == 3 and len(box) > 0"``. Default:
             all.
         limit: at most the first so many of these.
@@ -236,9 +241,8 @@ def schema(
             bytes of each file.
         max_record_size: of a compressed file, in bytes; a longer record is an error.
         threads: default: one for each core.
-        progress: True shows a bar (of tqdm if it is installed), a function is called with the
-            bytes read and the bytes of all files, at most ten times a second and at the end.
-            An exception that it raises stops the work.
+        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
+            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
     Raises:
         DataLossError: a record is damaged; what lies behind it isn't known.

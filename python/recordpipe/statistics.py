@@ -11,7 +11,7 @@ from typing import Any
 from recordpipe import _native as native
 from recordpipe.inputs import Paths, checked_threads, limit_of, paths_of, reading
 from recordpipe.progress import Progress, reported
-from recordpipe.schema import ValueKind
+from recordpipe.schema import ValueKind, shown_name
 
 __all__ = [
     "BytesStats",
@@ -154,7 +154,7 @@ class Stats:
     def __repr__(self) -> str:
         lines = [f"Stats of {self.records:,} record{'' if self.records == 1 else 's'}"]
         rows = [
-            (name, *row)
+            (shown_name(name), *row)
             for features in (self.features, self.feature_lists)
             for name, one in features.items()
             for row in _rows(one)
@@ -179,14 +179,22 @@ def stats(
     """Says what values features have: ranges, quantiles, counts; of all files together.
 
         >>> rp.stats("train-*.tfrecord", "label")["label"].int64.most_frequent
-        ((7, 6265), (3, 6131), (9, 5949), (2, 5958), (0, 5923))
+        ((1, 6742), (7, 6265), (3, 6131), (2, 5958), (9, 5949))
 
     Memory is bounded: at most about 32 MiB, and some records for each thread.
 
     Args:
-        paths: see ``help(recordpipe.inputs)``.
+        paths: a path, a pattern ("train-*.tfrecord"), or several.
         features: the names of those to look at. Default: all, at most 200.
-        where: this and the others: see ``help(recordpipe.inputs)``.
+        where: the records to look at, for example ``"label == 3 and len(box) > 0"``. Default: all.
+        limit: at most the first so many of these.
+        check_crc: False accepts wrong CRCs.
+        input_compression: "none", "gzip", "zlib" or "zstd". Default: found out from the first
+            bytes of each file.
+        max_record_size: of a compressed file, in bytes; a longer record is an error.
+        threads: default: one for each core.
+        progress: True (a bar), or a function of the bytes done and the bytes in all, which may
+            raise an exception to stop the work; see ``help(recordpipe.inputs)``.
 
     Raises:
         DataLossError: a record is damaged.
@@ -289,16 +297,20 @@ def _rows(feature: FeatureStats) -> list[tuple[str, str, str]]:
     for kind, numbers in (("int64", feature.int64), ("float", feature.float)):
         if numbers is not None:
             nans = f", {numbers.nan:,} NaN" if numbers.nan else ""
-            rows.append((kind, f"{numbers.count:,} values", _summary(numbers) + nans))
+            rows.append((kind, _counted(numbers.count), _summary(numbers) + nans))
     if feature.bytes is not None:
         rows.append(
             (
                 "bytes",
-                f"{feature.bytes.count:,} values",
+                _counted(feature.bytes.count),
                 f"of {_summary(feature.bytes.lengths)} bytes",
             )
         )
     return rows or [(feature.kind, "no values", "")]
+
+
+def _counted(count: int) -> str:
+    return f"{count:,} value{'' if count == 1 else 's'}"
 
 
 def _summary(numbers: Distribution) -> str:

@@ -109,6 +109,15 @@ class SchemaTest(FilesTest):
             self.assertEqual(raised.exception.kind, "unsupported")
         self.assertEqual(rp.schema(self.write("none")).features(), {})
 
+    def test_names_of_any_text_are_shown_in_one_line(self):
+        path = self.write("n", records.example({"": [1], "a\nb": [1], "ü" * 200: [1]}))
+        schema = rp.schema(path)
+        self.assertEqual(list(schema.features()), ["", "a\nb", "ü" * 200])
+        for shown in (repr(schema), repr(rp.stats(path))):
+            self.assertEqual(len(shown.splitlines()), 4)
+            self.assertIn("'a\\nb'", shown)
+            self.assertLess(max(map(len, shown.splitlines())), 140)
+
     def test_where_and_limit(self):
         paths = [self.examples(10, "a"), self.examples(10, "b", first=10)]
         self.assertEqual(rp.schema(paths).records, 20)

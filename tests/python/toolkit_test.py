@@ -76,6 +76,8 @@ class Info(ToolkitTest):
             for function in (rp.info, rp.verify, rp.schema, rp.stats, rp.index):
                 with self.subTest(path=path, function=function), self.assertRaises(error):
                     function(path)
+        with self.assertRaisesRegex(ValueError, "no path"):
+            rp.info([])
 
 
 class Verify(ToolkitTest):
@@ -83,6 +85,7 @@ class Verify(ToolkitTest):
         paths = [self.numbered(10, "a"), self.examples(5, "b")]
         report = rp.verify(paths)
         self.assertTrue(report.intact)
+        self.assertTrue(report)
         self.assertEqual((report.records, report.bytes_lost, report.damaged), (15, 0, ()))
         self.assertEqual([file.bytes for file in report], [path.stat().st_size for path in paths])
         self.assertEqual(repr(report), "2 files: intact, 15 records")
@@ -96,10 +99,11 @@ class Verify(ToolkitTest):
 
             report = rp.verify([self.damaged(path, flip), path])
             self.assertFalse(report.intact)
+            self.assertFalse(report)
             (file,) = report.damaged
             (region,) = file.regions
             self.assertEqual((region.begin, region.end, region.records_before), (51, 68, 3))
-            self.assertEqual((len(region), file.damaged_regions), (17, 1))
+            self.assertEqual((region.size, file.damaged_regions), (17, 1))
             self.assertIn(reason, region.reason)
             self.assertEqual((file.records, file.bytes_lost, file.bytes), (9, 17, 170))
             self.assertIn("[51, 68)", repr(report))

@@ -39,6 +39,23 @@ TEST(InferredSchema, KindsNumbersAndShares) {
   EXPECT_EQ(schema.features.at("c").with_list(), 1u);
 }
 
+TEST(InferredSchema, FixedValuesAreThoseThatEachRecordHas) {
+  InferredSchema schema;
+  for (int i = 0; i < 2; ++i) {
+    ExampleBuilder example;
+    example.set_int64s("two", std::vector<int64_t>{1, 2}).set_int64s("none", {});
+    if (i == 0) example.set_int64("rare", 1);
+    add(schema, example.serialize());
+  }
+  EXPECT_EQ(schema.with_features(), 2u);
+  EXPECT_EQ(schema.fixed_values(schema.features.at("two")), 2u);
+  EXPECT_EQ(schema.fixed_values(schema.features.at("none")), std::nullopt);
+  EXPECT_EQ(schema.fixed_values(schema.features.at("rare")), std::nullopt);
+  add(schema, "");  // an Example without features
+  EXPECT_EQ(schema.with_features(), 3u);
+  EXPECT_EQ(schema.fixed_values(schema.features.at("two")), std::nullopt);
+}
+
 TEST(InferredSchema, EmptyRecordsAreOfAnyKind) {
   InferredSchema schema;
   EXPECT_EQ(schema.kind(), MessageKind::unknown);
