@@ -108,8 +108,8 @@ class Writer:
         fixed-size lists are flattened. Null leaves the feature out. Reads batch by batch.
 
         Raises :class:`UnsupportedError` for other types (structs, maps, nested lists, times,
-        decimals), nulls inside of lists and integers above 2^63 - 1, with the column's name; records
-        before it are written.
+        decimals), nulls inside of lists and integers above 2^63 - 1, with the column's name. The
+        rows before it are written.
 
         Args:
             table: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record

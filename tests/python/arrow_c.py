@@ -1,4 +1,4 @@
-"""The Arrow C data interface in ctypes, independently of recordpipe: reads streams, makes arrays."""
+"""The Arrow C data interface in ctypes, independently of recordpipe."""
 
 import ctypes
 

@@ -630,13 +630,12 @@ class Writing(FilesTest):
             Column("w:", 2, [None, b"ab"], name="c"),
             Column("vu", 2, [None, struct.pack("<i12s", -1, b"") * 2, offsets(0)], name="c"),
             Column("vu", 2, [None, struct.pack("<iiii", 13, 0, 0, 0) * 2, offsets(0)], name="c"),
-            Column(
-                "vu", 2, [None, struct.pack("<iiii", 13, 0, 0, 9) * 2, b"a" * 20, offsets(20)]
-            ),
+            Column("vu", 2, [None, struct.pack("<iiii", 13, 0, 0, 9) * 2, b"a" * 20, offsets(20)]),
             Column("g", 2, [None, b"1" * 16], name="c", dictionary=number),
         ):
-            with self.subTest(format=column.schema.format), self.assertRaises(
-                rp.InvalidArgumentError
+            with (
+                self.subTest(format=column.schema.format),
+                self.assertRaises(rp.InvalidArgumentError),
             ):
                 self.written(table(column, length=2))
         self.assertEqual(list(self.folder.glob("*")), [])
